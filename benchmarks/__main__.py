@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
     options = _parser(name, module).parse_args(arguments[1:])
     figures = module.run(options)
     print(json.dumps({"benchmark": name, "figures": figures, "machine": machine(), "versions": versions()}))
-    missed = missed_bounds(module, figures, is_quick=options.quick)
+    missed = find_missed_bounds(module, figures, is_quick=options.quick)
     print("".join(f"{each}\n" for each in missed), end="", file=sys.stderr)
     return 1 if missed else 0
 
@@ -73,7 +73,7 @@ def _parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     return parser
 
 
-def missed_bounds(module: ModuleType, figures: Mapping[str, Any], *, is_quick: bool) -> list[str]:
+def find_missed_bounds(module: ModuleType, figures: Mapping[str, Any], *, is_quick: bool) -> list[str]:
     """Return which bounds of a benchmark its figures miss."""
     lower, upper = dict(getattr(module, "LOWER_BOUNDS", {})), dict(getattr(module, "UPPER_BOUNDS", {}))
     if not is_quick:

@@ -36,7 +36,7 @@ class Used:
     wall_s: float
 
 
-def measured_run(out: Path, workers: int) -> tuple[Ledger, Used]:
+def measure_run(out: Path, workers: int) -> tuple[Ledger, Used]:
     """Run a plan to its end; one that does not come to its end is the end of the benchmark."""
     done = subprocess.run(
         [sys.executable, "-c", _DRIVER, str(out), str(workers)], stdout=subprocess.PIPE, text=True, check=True
@@ -95,7 +95,7 @@ def update_files(dest: Path, citations: list[bytes], files: int, seed: int = 13)
     rng = random.Random(seed)
     dest.mkdir()
     ids = [f"{90_000_000 + number}" for number in range(len(citations))]
-    made = [_drawn(rng, len(ids)) for _ in range(files)]
+    made = [_draw_articles(rng, len(ids)) for _ in range(files)]
     for number in rng.sample(range(files), files):
         articles, deleted = made[number]
         body = b"".join(_PMID.sub(_element(ids[row], version), citations[row], count=1) for row, version in articles)
@@ -110,12 +110,12 @@ def update_files(dest: Path, citations: list[bytes], files: int, seed: int = 13)
     return current
 
 
-def _drawn(rng: random.Random, count: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _draw_articles(rng: random.Random, count: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     articles = [(rng.randrange(count), rng.choice((1, 1, 1, 2, 3))) for _ in range(count // 8)]
-    return articles, list(_deleted(rng, count))
+    return articles, list(_draw_deletions(rng, count))
 
 
-def _deleted(rng: random.Random, count: int) -> Iterator[tuple[int, int]]:
+def _draw_deletions(rng: random.Random, count: int) -> Iterator[tuple[int, int]]:
     for _ in range(count // 40):
         yield rng.randrange(count), rng.choice((1, 1, 2))
 

@@ -16,7 +16,7 @@ import torch
 from benchmarks.report import data_folder
 from onym.datasets import prepare
 from onym.decoding.adapters import Adapter, adapter_of
-from onym.decoding.explorer import Explorer, Request
+from onym.decoding.explorer import Explorer, NodeRequest
 from onym.decoding.search import BeamSearch
 from onym.decoding.session import TreeSession
 from onym.models.device import resolve_precision
@@ -60,7 +60,7 @@ def real_sources(tokenizer: Tokenizer, count: int) -> list[list[int]]:
     return [GENRE.source_ids(doc.text, m.start, m.end, tokenizer, budget=WINDOW) for doc, m in islice(mentions, count)]
 
 
-def drawn_sources(vocabulary: int, count: int, seed: int = 0) -> list[list[int]]:
+def draw_sources(vocabulary: int, count: int, seed: int = 0) -> list[list[int]]:
     """Return sources of random tokens, all of 64."""
     rng = np.random.default_rng(seed)
     found: list[list[int]] = rng.integers(5, vocabulary, (count, WINDOW)).tolist()
@@ -82,7 +82,7 @@ class _TimedExplorer(Explorer):
         self.begins: list[tuple[float, int]] = []
         super().__init__(*args, **options)
 
-    def ask(self, requests: Sequence[Request]) -> None:
+    def ask(self, requests: Sequence[NodeRequest]) -> None:
         self.begins.append((time.perf_counter(), len(requests)))
         super().ask(requests)
 

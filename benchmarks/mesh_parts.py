@@ -40,7 +40,7 @@ def make_parts(folder: Path) -> Path:
     config = PipelineTrainingConfig(kb=str(kb), datasets=DATASETS, exclude=EXCLUDE, types=TYPES)
     train_pipeline(config, folder / "pipeline", data_folder())
     build_pack(folder / "pipeline", folder / "mesh.onymp", force=True)
-    return _unpacked(folder / "mesh.onymp", folder / "parts")
+    return _unpack_models(folder / "mesh.onymp", folder / "parts")
 
 
 def differing(parts: Path, package: Path) -> list[str]:
@@ -61,7 +61,7 @@ def _kb(recipe: PipelineRecipe, folder: Path) -> Path:
     return kb
 
 
-def _unpacked(pack: Path, dest: Path) -> Path:
+def _unpack_models(pack: Path, dest: Path) -> Path:
     """Write the models of a pack, and its pipeline, beside each other, into a folder of their own."""
     shutil.rmtree(dest, ignore_errors=True)
     with zipfile.ZipFile(pack) as archive:

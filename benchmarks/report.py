@@ -75,7 +75,7 @@ def _memory_gb() -> float:
 # Published corpora, prepared for one benchmark and removed after it.
 
 
-def each_prepared(names: Mapping[str, str]) -> Iterator[tuple[str, PreparedDataset]]:
+def iter_prepared(names: Mapping[str, str]) -> Iterator[tuple[str, PreparedDataset]]:
     """Yield each key with the dataset of that name, prepared afresh from the real data."""
     with tempfile.TemporaryDirectory() as folder:
         for key, name in names.items():

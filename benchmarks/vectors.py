@@ -21,7 +21,7 @@ _CORPORA = {
 }
 
 
-def drawn_names(count: int) -> list[str]:
+def draw_names(count: int) -> list[str]:
     """Return names of the open knowledge base, drawn at random; without such that a table would have to quote."""
     names = open_kb().names
     found: list[str] = []

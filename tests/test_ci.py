@@ -23,7 +23,7 @@ BY_VERSION = ("torch", "onym")  # installed before the others, and the project i
 NEWEST = ("test", "hostile", "browser", "exchange", "tables", "lint", "docs")
 
 
-def locked(name: str) -> dict[str, str]:
+def read_lock(name: str) -> dict[str, str]:
     lines = (CI / "locked" / f"{name}.txt").read_text().splitlines()
     found = [LINE.fullmatch(line) for line in lines]
     assert lines
@@ -31,7 +31,7 @@ def locked(name: str) -> dict[str, str]:
     return {match[1]: match[2] for match in found if match}
 
 
-def required(*groups: str) -> list[Requirement]:
+def read_requirements(*groups: str) -> list[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"]
     rows = [*PROJECT["project"]["dependencies"], *(row for name in extras if name != "testing" for row in extras[name])]
     rows += [row for group in groups for row in PROJECT["dependency-groups"][group]]
@@ -44,20 +44,20 @@ def key(requirement: Requirement) -> str:
 
 @pytest.mark.parametrize(("name", "groups"), [("newest", NEWEST), ("lowest", ("test",))])
 def test_each_requirement_is_locked(name: str, groups: tuple[str, ...]) -> None:
-    versions = locked(name)
-    for requirement in required(*groups):
+    versions = read_lock(name)
+    for requirement in read_requirements(*groups):
         assert requirement.specifier.contains(versions[key(requirement)], prereleases=True), requirement
 
 
 def test_the_lowest_versions_are_the_bounds() -> None:
-    versions = locked("lowest")
-    for requirement in required():
+    versions = read_lock("lowest")
+    for requirement in read_requirements():
         (bound,) = (each for each in requirement.specifier if each.operator == ">=")
         assert versions[key(requirement)] in (bound.version, f"{bound.version}.0", f"{bound.version}.0.0"), requirement
 
 
 def test_what_installs_the_others_is_locked() -> None:
-    assert set(locked("uv")) == {"uv"}
+    assert set(read_lock("uv")) == {"uv"}
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from onym.errors import (
     LimitError,
     OnymError,
     UnknownConceptError,
-    coded,
+    format_id,
     printable,
-    shown_id,
+    to_onym_error,
 )
 
 
@@ -79,36 +79,36 @@ def test_what_is_printed_drives_no_terminal(text: str) -> None:
 def test_a_bug_is_described_by_its_type_and_line_alone() -> None:
     with pytest.raises(TypeError) as caught:
         InputError("a-b", None)  # type: ignore[arg-type]
-    message = coded(caught.value)
-    assert coded(caught.value, caught_in=errors.__file__).what.startswith("TypeError outside of Onym")
+    message = to_onym_error(caught.value)
+    assert to_onym_error(caught.value, caught_in=errors.__file__).what.startswith("TypeError outside of Onym")
     assert (message.code, message.exit_status) == ("internal-error", 1)
     assert message.what.startswith("TypeError in errors.py:")
 
 
 def test_an_error_of_ours_is_itself() -> None:
     error = InputError("a-b", "what")
-    assert coded(error) is error
+    assert to_onym_error(error) is error
 
 
 def test_what_the_system_says_has_no_text() -> None:
-    assert coded(OSError(24, "Too many open files", "a.txt")).as_dict() == {
+    assert to_onym_error(OSError(24, "Too many open files", "a.txt")).as_dict() == {
         "code": "system-refused",
         "what": "the system refused: Too many open files",
         "where": "a.txt",
         "fix": "mend that and run it again",
     }
-    assert coded(OSError("patient Smith")).what == "the system refused: OSError"
-    assert coded(MemoryError("patient Smith")).code == "memory-exhausted"
+    assert to_onym_error(OSError("patient Smith")).what == "the system refused: OSError"
+    assert to_onym_error(MemoryError("patient Smith")).code == "memory-exhausted"
 
 
 @pytest.mark.parametrize("document_id", ["", "1", "PMC12.1#2", "10.1000/x(2)[a]", "note-7_b~c", "Müller:3", "x" * 64])
 def test_an_id_is_shown(document_id: str) -> None:
-    assert shown_id(document_id) == document_id
+    assert format_id(document_id) == document_id
 
 
 @pytest.mark.parametrize("document_id", ["the patient", "a\tb", "a\n", "\x1b", "the%20patient", "\ud800", "x" * 65])
 def test_text_instead_of_an_id_is_shown_as_a_digest(document_id: str) -> None:
-    shown = shown_id(document_id)
+    shown = format_id(document_id)
     assert shown.startswith("id~")
     assert document_id not in shown
-    assert shown_id(shown) == shown
+    assert format_id(shown) == shown

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention, Problem, styled
+from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention, Problem, style_id
 
 FEVER = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever", "Disease")
 
 
-def linked(text: str, *links: Link, **more: Any) -> LinkedDocument:
+def make_linked(text: str, *links: Link, **more: Any) -> LinkedDocument:
     return LinkedDocument(Document("d1", text, tuple(link.mention for link in links)), links, **more)
 
 
@@ -51,7 +51,7 @@ def read(page: str) -> Marks:
 def test_a_row_for_each_mention() -> None:
     text = "pyrexia, xyz"
     first = Link(mention(text, 0, 7), (FEVER,), confidence=0.8, stage="exact", assertion=("negated", "historical"))
-    rows = linked(text, first, Link(mention(text, 9, 12, "Gene"))).rows()
+    rows = make_linked(text, first, Link(mention(text, 9, 12, "Gene"))).rows()
     assert [list(row) for row in rows] == [list(COLUMNS)] * 2
     values = ("d1", 0, 7, "pyrexia", "Disease", "MESH:D005334", "Fever", "pyrexia", 0.9, 0.8, 0, "exact", None)
     assert tuple(rows[0].values()) == (*values, "negated,historical")
@@ -60,7 +60,7 @@ def test_a_row_for_each_mention() -> None:
 
 def test_an_answer_below_the_threshold_is_none_in_the_table_and_kept_among_the_candidates() -> None:
     text = "pyrexia"
-    found = linked(text, Link(mention(text, 0, 7), (FEVER,), nil_reason="below-threshold"))
+    found = make_linked(text, Link(mention(text, 0, 7), (FEVER,), nil_reason="below-threshold"))
     assert (found.rows()[0]["concept_id"], found.rows()[0]["score"]) == (None, None)
     (link,) = found.to_dict()["links"]
     assert link["candidates"] == [
@@ -71,26 +71,29 @@ def test_an_answer_below_the_threshold_is_none_in_the_table_and_kept_among_the_c
 def test_dataframes_have_the_same_columns_also_without_mentions() -> None:
     pd = pytest.importorskip("pandas")
     text = "pyrexia"
-    for each in (linked("nothing"), linked(text, Link(mention(text, 0, 7), (FEVER,)))):
+    for each in (make_linked("nothing"), make_linked(text, Link(mention(text, 0, 7), (FEVER,)))):
         assert each.to_polars().columns == list(COLUMNS) == list(each.to_pandas().columns)
         assert each.to_polars().height == len(each.links) == len(each.to_pandas())
     assert isinstance(each.to_pandas(), pd.DataFrame)
-    assert linked("nothing").to_polars().schema == each.to_polars().schema
+    assert make_linked("nothing").to_polars().schema == each.to_polars().schema
 
 
 def test_a_line_has_ids_and_no_text() -> None:
     text = "pyrexia, secret"
-    shown = repr(linked(text, Link(mention(text, 0, 7), (FEVER,)), Link(mention(text, 9, 15))))
+    shown = repr(make_linked(text, Link(mention(text, 0, 7), (FEVER,)), Link(mention(text, 9, 15))))
     assert shown == "<LinkedDocument d1: 2 links: 0-7 MESH:D005334, 9-15 NIL>"
-    assert repr(linked("secret", problems=(Problem("d1", "limit-record", "too long"),))) == "<LinkedDocument d1: limit-record>"
-    many = linked(text, *[Link(mention(text, 0, 7), (FEVER,))] * 6)
+    assert (
+        repr(make_linked("secret", problems=(Problem("d1", "limit-record", "too long"),)))
+        == "<LinkedDocument d1: limit-record>"
+    )
+    many = make_linked(text, *[Link(mention(text, 0, 7), (FEVER,))] * 6)
     assert repr(many).endswith(", ...>")
 
 
 def test_marks_have_titles_and_nested_ones_say_both() -> None:
     text = "high pyrexia <b>&"
     outer, inner = mention(text, 0, 12, "Phenotype"), mention(text, 5, 12)
-    page = linked(text, Link(outer, (FEVER,), confidence=0.75), Link(inner, (FEVER,)))._repr_html_()
+    page = make_linked(text, Link(outer, (FEVER,), confidence=0.75), Link(inner, (FEVER,)))._repr_html_()
     marks = read(page)
     assert marks.text == text
     assert set(marks.tags) == {"div", "mark"}
@@ -119,7 +122,7 @@ def test_annotations_have_no_names_and_no_runner_up() -> None:
 
 def test_other_titles_one_for_each_link() -> None:
     text = "pyrexia pyrexia"
-    found = linked(text, Link(mention(text, 8, 15), (FEVER,)), Link(mention(text, 0, 7), (FEVER,)))
+    found = make_linked(text, Link(mention(text, 8, 15), (FEVER,)), Link(mention(text, 0, 7), (FEVER,)))
     assert read(found.to_html(["second <b>", "first"])).titles == ["first", "second <b>"]
     with pytest.raises(ValueError, match="shorter"):
         found.to_html([])
@@ -129,7 +132,7 @@ def test_other_titles_one_for_each_link() -> None:
 def test_the_text_of_the_page_is_that_of_the_document(text: str, spans: list[tuple[int, int]]) -> None:
     text = text.replace("\r", "")  # parsers of HTML make line feeds of them
     mentions = [mention(text, start, min(end, len(text))) for start, end in spans if start < min(end, len(text))]
-    found = linked(text, *(Link(each, (Candidate("a:<i>", '"', 1.0, "<script>", "'"),)) for each in mentions))
+    found = make_linked(text, *(Link(each, (Candidate("a:<i>", '"', 1.0, "<script>", "'"),)) for each in mentions))
     marks = read(found.to_html())
     assert marks.text == text
     assert set(marks.tags) <= {"div", "mark"}
@@ -142,6 +145,6 @@ def test_candidates_know_what_the_knowledge_base_says_of_them(tiny_kb: Any) -> N
 
 
 def test_ids_without_a_prefix() -> None:
-    assert styled("mesh:") == "MESH:"
-    assert styled("hp:0000118", "curie") == "hp:0000118"
-    assert styled("mesh:D003924", "raw") == "D003924"
+    assert style_id("mesh:") == "MESH:"
+    assert style_id("hp:0000118", "curie") == "hp:0000118"
+    assert style_id("mesh:D003924", "raw") == "D003924"

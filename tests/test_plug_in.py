@@ -18,7 +18,7 @@ PAIRS = "mesh:D009203 => heart attack\nmesh:D005334 => high fever\n"
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Install the package into a folder of its own."""
     folder = tmp_path_factory.mktemp("installed")
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
@@ -46,32 +46,32 @@ def answers(path: Path) -> list[list[str]]:
     return [[answer[0] for answer in line["answers"]] for line in lines]
 
 
-def test_each_part_works_in_the_command_line_and_in_a_pipeline(work: Path, installed: Path) -> None:
-    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
+def test_each_part_works_in_the_command_line_and_in_a_pipeline(work: Path, site_folder: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
     build = ("pipeline", "build", "--kb", "kb", "-o", "p", "--linker", "initials", "--letters", "1")
-    onym(*build, "--detector", "capitals", "--detector-letters", "3", cwd=work, installed=installed)
-    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.jsonl", cwd=work, installed=installed)
+    onym(*build, "--detector", "capitals", "--detector-letters", "3", cwd=work, installed=site_folder)
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.jsonl", cwd=work, installed=site_folder)
     assert answers(work / "links.jsonl") == [["mesh:D005334"], ["mesh:D009203"]]
-    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.shout", "--format", "shouted", cwd=work, installed=installed)
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.shout", "--format", "shouted", cwd=work, installed=site_folder)
     assert (work / "links.shout").read_text() == "!A HOT FLUSH, then HAZY AURA.!\n"
-    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.ids", cwd=work, installed=installed)
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.ids", cwd=work, installed=site_folder)
     assert (work / "links.ids").read_text() == "mesh:D005334\nmesh:D009203\n"
 
 
-def test_it_can_be_scored_on_a_dataset(work: Path, installed: Path) -> None:
-    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
+def test_it_can_be_scored_on_a_dataset(work: Path, site_folder: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
     for split in ("Train", "Test"):
         text = "1|t|A hot flush\n1|a|\n1\t2\t11\thot flush\tSpecies\tmesh:D005334\n"
         (work / f"SPECIES_{split}.PubTator").write_text(text)
     words = ("evaluate", "--linker", "initials", "--dataset", "s800", "--data", ".", "--kb", "kb", "--json")
-    figures = json.loads(onym(*words, cwd=work, installed=installed).stdout)
+    figures = json.loads(onym(*words, cwd=work, installed=site_folder).stdout)
     assert figures["recall_at_1"] == 1.0
     assert figures["manifest"]["predictions"]["linker"] == {"linker": "initials", "letters": 1}
 
 
-def test_help_has_its_options_and_info_its_package(work: Path, installed: Path) -> None:
-    assert "--letters" in onym("link", "--help-all", cwd=work, installed=installed).stdout
-    parts = json.loads(onym("info", "--json", cwd=work, installed=installed).stdout)
+def test_help_has_its_options_and_info_its_package(work: Path, site_folder: Path) -> None:
+    assert "--letters" in onym("link", "--help-all", cwd=work, installed=site_folder).stdout
+    parts = json.loads(onym("info", "--json", cwd=work, installed=site_folder).stdout)
     found = {(part["kind"], part["name"]): part for part in parts if part["package"] == "onym-plug-in"}
     assert set(found) == {
         ("linker", "initials"), ("linker", "exact"), ("detector", "capitals"), ("reader", "pairs"), ("format", "shouted"),
@@ -83,16 +83,16 @@ def test_help_has_its_options_and_info_its_package(work: Path, installed: Path) 
     assert exact == ["onym", "onym-plug-in"]
 
 
-def test_a_built_in_linker_keeps_its_name(work: Path, installed: Path) -> None:
-    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
-    onym("pipeline", "build", "--kb", "kb", "-o", "p", "--detector", "capitals", cwd=work, installed=installed)
-    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.jsonl", cwd=work, installed=installed)
+def test_a_built_in_linker_keeps_its_name(work: Path, site_folder: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
+    onym("pipeline", "build", "--kb", "kb", "-o", "p", "--detector", "capitals", cwd=work, installed=site_folder)
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "links.jsonl", cwd=work, installed=site_folder)
     assert answers(work / "links.jsonl") == [[], []]
 
 
-def test_a_pipeline_names_the_package_and_is_refused_without_it(work: Path, installed: Path) -> None:
-    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=installed)
-    onym("pipeline", "build", "--kb", "kb", "-o", "p", "--linker", "initials", cwd=work, installed=installed)
+def test_a_pipeline_names_the_package_and_is_refused_without_it(work: Path, site_folder: Path) -> None:
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
+    onym("pipeline", "build", "--kb", "kb", "-o", "p", "--linker", "initials", cwd=work, installed=site_folder)
     written = json.loads((work / "p" / "pipeline.json").read_text())
     assert written["plug_ins"] == [{"kind": "linker", "name": "initials", "package": "onym-plug-in", "version": "1.2.3"}]
     (work / "a.txt").write_text("HOT FLUSH")

@@ -50,7 +50,7 @@ for command in iter_commands(sys.stdin.buffer):
 ECHO = (sys.executable, "-c", _ECHO)
 
 
-def heard(worker: Worker, count: int) -> list[dict[str, object]]:
+def read_messages(worker: Worker, count: int) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     while len(found) < count:
         replies = worker.read_replies()
@@ -64,7 +64,7 @@ def test_lines_go_in_and_out() -> None:
     texts = ["fever", "two\nlines", "a" * 200_000]
     for text in texts:
         worker.tell({"text": text})
-    replies = heard(worker, len(texts))
+    replies = read_messages(worker, len(texts))
     assert [reply["heard"] for reply in replies] == [{"text": text} for text in texts]
     assert all(reply["session"] for reply in replies)
     assert worker.end() == -signal.SIGKILL

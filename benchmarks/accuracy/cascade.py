@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     documents = next(parts(task.dataset.documents(task.split), count))
     rows, shares = [], {}
     for name, linker in systems(task, encoder, model).items():
-        row, stages = measured(linker, documents, task)
+        row, stages = measure(linker, documents, task)
         rows.append({"linker": name, **row})
         if stages:
             shares[name] = stages
@@ -74,7 +74,7 @@ def systems(task: Task, encoder: Path, model: Path) -> dict[str, Linker]:
     }
 
 
-def measured(linker: Linker, documents: Sequence[Document], task: Task) -> tuple[dict[str, float], dict[str, float]]:
+def measure(linker: Linker, documents: Sequence[Document], task: Task) -> tuple[dict[str, float], dict[str, float]]:
     """Return how many a linker gets right and how fast, and which share of mentions each stage answered."""
     start = time.perf_counter()
     linked = list(linker.link(documents, top_k=_TOP))

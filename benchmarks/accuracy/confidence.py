@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.results.check import page_problems
-from benchmarks.results.e2e_confidence import CONFIDENCE, folds_of, judged_row
+from benchmarks.results.e2e_confidence import CONFIDENCE, folds_of, judge_row
 from benchmarks.results.e2e_predict import STORE
 from benchmarks.results.e2e_results import best
 from benchmarks.results.e2e_tasks import KINDS
@@ -42,7 +42,7 @@ from benchmarks.results.store import FOLDER, Row, Store, between, table
 from benchmarks.results.tasks import hpo_kb, open_kb_joined, open_task
 from onym.calibrate import Answers, Calibration, area_under_roc, expected_calibration_error
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.tuning import JudgedAnswers, judged_answers
+from onym.evaluate.tuning import JudgedAnswers, judge_answers
 from onym.outputs.predictions import read_predictions
 
 CORPORA = {"ncbi_disease": "ncbi-disease", "bc5cdr": "bc5cdr", "biored": "biored", "nlm_chem": "nlm-chem"}
@@ -66,11 +66,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     keys = QUICK if options.quick else (*CORPORA, HPO)
     found: dict[str, dict[str, Figures]] = {"corpora": {key: _on_test(key) for key in keys}}
     if not options.quick:
-        found["cross_validated"] = {key: _cross_validated(answers_of(key, "test")) for key in ("nlm_chem", HPO)}
+        found["cross_validated"] = {key: _cross_validate(answers_of(key, "test")) for key in ("nlm_chem", HPO)}
         pairs = [(first, second) for first in WITH_DEV for second in CORPORA if first != second]
-        found["transfer"] = {
-            f"{first}_to_{second}": _judged(_fitted(first), answers_of(second, "test")) for first, second in pairs
-        }
+        found["transfer"] = {f"{first}_to_{second}": _judge(_fit(first), answers_of(second, "test")) for first, second in pairs}
         problems = page_problems("confidence", lambda page: _page(page, found), is_written=options.write, path=PAGE)
         if problems:
             sys.exit("\n".join(problems))
@@ -89,12 +87,12 @@ def answers_of(key: str, split: str) -> JudgedAnswers:
         task, path = EvaluationTask(open_of_types(name, TYPES[name]), split, open_kb_joined()), file_of(name, split)
     predictions = read_predictions(path)
     task.require_same_kb(predictions.source)
-    return judged_answers(task, list(task.dataset.documents(split)), predictions, "given")
+    return judge_answers(task, list(task.dataset.documents(split)), predictions, "given")
 
 
 @cache
-def _fitted(*keys: str) -> Calibration:
-    return _joined([answers_of(key, "dev") for key in keys]).fit()
+def _fit(*keys: str) -> Calibration:
+    return _join_answers([answers_of(key, "dev") for key in keys]).fit()
 
 
 def from_text(store: Store = STORE, *, quick: bool = False, is_written: bool = False) -> dict[str, object]:
@@ -105,8 +103,8 @@ def from_text(store: Store = STORE, *, quick: bool = False, is_written: bool = F
     for key, name in first.items():
         if not quick or key == QUICK[0]:
             own = rows.get(f"{name}-on-dev") or rows[f"{first[KINDS[key].dev_corpus]}-on-dev"]
-            judged, fitted = judged_row(store, rows[name]), judged_row(store, own).fit()
-            found[key] = _judged(fitted, judged) | _gold_found(rows[name], judged, fitted)
+            judged, fitted = judge_row(store, rows[name]), judge_row(store, own).fit()
+            found[key] = _judge(fitted, judged) | _judge_gold_mentions(rows[name], judged, fitted)
     if not quick:
         problems = page_problems("confidence", lambda page: _from_text_page(page, found), is_written=is_written, path=PAGE)
         if problems:
@@ -114,7 +112,7 @@ def from_text(store: Store = STORE, *, quick: bool = False, is_written: bool = F
     return {"from_text": found, "systems": {key: first[key] for key in found}}
 
 
-def _gold_found(row: Row, judged: JudgedAnswers, fitted: Calibration) -> Figures:
+def _judge_gold_mentions(row: Row, judged: JudgedAnswers, fitted: Calibration) -> Figures:
     is_confident = fitted.confidences(judged.answers) >= fitted.curve.at(PRECISION).threshold
     right = sum(rank == 1 for rank, is_kept in zip(judged.ranks, is_confident, strict=True) if is_kept)
     gold = int(row.figures["gold"])
@@ -122,16 +120,16 @@ def _gold_found(row: Row, judged: JudgedAnswers, fitted: Calibration) -> Figures
 
 
 def _on_test(key: str) -> Figures:
-    fitted = _fitted(*(WITH_DEV if key == "nlm_chem" else (key,)))
-    return _judged(fitted, answers_of(key, "test"))
+    fitted = _fit(*(WITH_DEV if key == "nlm_chem" else (key,)))
+    return _judge(fitted, answers_of(key, "test"))
 
 
-def _judged(fitted: Calibration, judged: JudgedAnswers) -> Figures:
+def _judge(fitted: Calibration, judged: JudgedAnswers) -> Figures:
     """Return the figures of answers by a calibration."""
     return _figures(judged, fitted.confidences(judged.answers), [fitted] * len(judged.ranks))
 
 
-def _cross_validated(judged: JudgedAnswers) -> Figures:
+def _cross_validate(judged: JudgedAnswers) -> Figures:
     """Return the figures of answers, each by a calibration that was fitted to the other folds of documents."""
     confidences, fitted = np.zeros(len(judged.ranks)), np.empty(len(judged.ranks), dtype=object)
     for is_out, each in folds_of(judged):
@@ -162,7 +160,7 @@ def _figures(judged: JudgedAnswers, confidences: np.ndarray, fitted: Sequence[Ca
     }
 
 
-def _joined(parts: Sequence[JudgedAnswers]) -> JudgedAnswers:
+def _join_answers(parts: Sequence[JudgedAnswers]) -> JudgedAnswers:
     return JudgedAnswers(
         Answers(np.concatenate([part.answers.columns for part in parts])),
         [rank for part in parts for rank in part.ranks],

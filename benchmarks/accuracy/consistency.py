@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchmarks.results.e2e_predict import found_by
+from benchmarks.results.e2e_predict import predict_with
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task, judge_annotated
 from benchmarks.results.predict import folder_of
 from benchmarks.results.tasks import open_quick_task
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     model = open_model(with_names=True) if options.quick else Collective.open(folder_of(options.model))
     rows = []
     for name, settings, linker in systems(task, DenseLinker.from_pretrained(encoder, task.kb), model):
-        figures = judge_annotated(task, found_by(Pipeline(linker, only=task.only), task))
+        figures = judge_annotated(task, predict_with(Pipeline(linker, only=task.only), task))
         rows.append({"linker": name, **settings, "strict_r1": figures["strict_r1"], "any_id_r1": figures["any_id_r1"]})
     mentions = sum(len(doc.mentions) for doc in task.documents)
     return {"mentions": mentions, "encoder": encoder.name, "model": model.name or "minilm", "rows": rows}
@@ -55,17 +55,17 @@ def systems(task: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iter
     """Yield linkers with what they take from the rest of a document, and without it."""
     for expand in (False, True):
         options = {"expand_abbreviations": expand}
-        yield "exact", options, ExactLinker(task.kb, exact.Config.of(options))
+        yield "exact", options, ExactLinker(task.kb, exact.ExactLinkerConfig.of(options))
     for expand in (False, True):
         options = {"expand_abbreviations": expand}
-        yield "dense", options, DenseLinker(task.kb, encoder.encoder, encoder.index, dense.Config.of(options))
+        yield "dense", options, DenseLinker(task.kb, encoder.encoder, encoder.index, dense.DenseLinkerConfig.of(options))
     if model.names is None:
         return
     index = open_derived_index(task.kb, model.names, encoder.index.origin.kind)
     for expand in (False, True):
         for average in (False, True):
             options = {"expand_abbreviations": expand, "average_repeated_mentions": average}
-            yield "collective", options, CollectiveLinker(task.kb, model, index, collective.Config.of(options))
+            yield "collective", options, CollectiveLinker(task.kb, model, index, collective.CollectiveLinkerConfig.of(options))
 
 
 def _quick_task() -> EndToEndTask:

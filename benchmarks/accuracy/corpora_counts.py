@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks.report import each_prepared
+from benchmarks.report import iter_prepared
 from onym.corpora.ids import KEY
 from onym.datasets import PreparedDataset
 from onym.datasets.report import KbCoverage
@@ -21,7 +21,7 @@ PREPARED = {"ncbi_genbioel": "ncbi-disease-genbioel", "bc5cdr": "bc5cdr"}
 
 def run(_options: argparse.Namespace) -> dict[str, object]:
     figures: dict[str, object] = {}
-    for key, prepared in each_prepared(PREPARED):
+    for key, prepared in iter_prepared(PREPARED):
         figures |= sizes(key, prepared)
         if prepared.kb_folder:
             figures |= floor(prepared, KnowledgeBase.open(prepared.kb_folder))

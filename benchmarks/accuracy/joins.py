@@ -14,11 +14,11 @@ from types import MappingProxyType
 
 import polars as pl
 
-from benchmarks.accuracy.kb_open import joined_recipe
+from benchmarks.accuracy.kb_open import make_joined_recipe
 from benchmarks.report import data_folder
 from onym.kb.curie import prefix_of
 from onym.kb.gather import Gathered, decide, gather
-from onym.kb.joins import JoinRule, oriented
+from onym.kb.joins import JoinRule, orient_pairs
 from onym.kb.recipe import Recipe
 
 LOWER_BOUNDS = MappingProxyType({"held_out_precision": 0.98})
@@ -27,14 +27,14 @@ _QUICK_FOLDS = 2
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    recipe = joined_recipe(quick=options.quick)
+    recipe = make_joined_recipe(quick=options.quick)
     found = gather(recipe, data_folder(), lambda _what, _rows: None)
     joins = decide(found, recipe, found.successors.frame()).identity.joins
-    judged = held_out_joins(found, recipe, _QUICK_FOLDS if options.quick else FOLDS)
+    judged = judge_held_out_joins(found, recipe, _QUICK_FOLDS if options.quick else FOLDS)
     return {
         "joined": by_rule(joins),
         "joined_in_all": joins.height,
-        "fused_in_one_source": fused_in_one_source(joins),
+        "fused_in_one_source": count_fused_in_one_source(joins),
         "held_out_precision": precision(judged),
         "held_out_joins": judged.height,
         "held_out_joins_by_rule": by_rule(judged),
@@ -48,7 +48,7 @@ def by_rule(joins: pl.DataFrame) -> dict[str, int]:
     return {f"{prefix} {JoinRule(rule).label}": count for (prefix, rule), count in sorted(Counter(rows).items())}
 
 
-def fused_in_one_source(joins: pl.DataFrame) -> int:
+def count_fused_in_one_source(joins: pl.DataFrame) -> int:
     """Count the concepts that hold two ids of one vocabulary."""
     members = pl.concat([joins.select("final", "concept"), joins.select("final", concept="final").unique()])
     return members.filter(pl.len().over("final", prefix_of("concept")) > 1)["final"].n_unique()
@@ -65,9 +65,9 @@ FOLDS = 5
 _BEYOND_XREFS = [int(JoinRule.SHARED_ID), int(JoinRule.NAME)]
 
 
-def held_out_joins(found: Gathered, recipe: Recipe, folds: int = FOLDS) -> pl.DataFrame:
+def judge_held_out_joins(found: Gathered, recipe: Recipe, folds: int = FOLDS) -> pl.DataFrame:
     """Return the joins that can be judged: concept, final, rule, is_right."""
-    return pl.concat([_judged(_joins(found, recipe, xrefs), hidden) for xrefs, hidden in _folds(found, folds)])
+    return pl.concat([_select_judgeable(_joins(found, recipe, xrefs), hidden) for xrefs, hidden in _folds(found, folds)])
 
 
 def _folds(found: Gathered, folds: int) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
@@ -76,7 +76,7 @@ def _folds(found: Gathered, folds: int) -> Iterator[tuple[pl.DataFrame, pl.DataF
     ranks = ids.select(prefix=prefix_of("id")).unique(maintain_order=True).with_row_index("rank")
     xrefs = found.xrefs.frame().unique()
     between = xrefs.join(ids, left_on="concept", right_on="id", how="semi").join(ids, left_on="xref", right_on="id", how="semi")
-    pairs = oriented(between.with_columns(a="concept", b="xref"), ranks)
+    pairs = orient_pairs(between.with_columns(a="concept", b="xref"), ranks)
     dealt = pairs.with_columns(fold=pl.Series([_fold(low, folds) for low in pairs["low"]], dtype=pl.UInt8))
     for fold in range(folds):
         hidden = dealt.filter(pl.col("fold") == fold)
@@ -94,7 +94,7 @@ def _joins(found: Gathered, recipe: Recipe, xrefs: pl.DataFrame) -> pl.DataFrame
     return joins.filter(pl.col("rule").is_in(_BEYOND_XREFS))
 
 
-def _judged(joins: pl.DataFrame, hidden: pl.DataFrame) -> pl.DataFrame:
+def _select_judgeable(joins: pl.DataFrame, hidden: pl.DataFrame) -> pl.DataFrame:
     """Keep the joins of which either end lost a cross-reference to the vocabulary of the other."""
     ends = joins.with_columns(low_prefix=prefix_of("concept"), high_prefix=prefix_of("final"))
     lost = hidden.with_columns(low_prefix=prefix_of("low"), high_prefix=prefix_of("high"))

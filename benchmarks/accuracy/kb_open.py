@@ -32,7 +32,7 @@ def build_open_kb(dest: Path, recipe: Path = RECIPE) -> KnowledgeBase:
     return KnowledgeBase.open(dest)
 
 
-def joined_recipe(*, quick: bool) -> Recipe:
+def make_joined_recipe(*, quick: bool) -> Recipe:
     """Return the recipe of the joined knowledge base; the quick one has the descriptors of MeSH 2024 and MONDO alone."""
     recipe = Recipe.from_toml(JOINED)
     small = tuple(source for source in recipe.sources if not any(part in source.path for part in _NOT_QUICK))
@@ -59,7 +59,7 @@ def coverage(kb: KnowledgeBase, mentions: list[list[str]], replaced: dict[str, l
     return percent(len(found), len(ids)), percent(sum(found.issuperset(mention) for mention in mentions), len(mentions))
 
 
-def retired_ids(path: Path) -> dict[str, list[str]]:
+def read_retired_ids(path: Path) -> dict[str, list[str]]:
     """Read the table of retired ids: the first column and the last."""
     rows = [line.split("\t") for line in path.read_text().splitlines()[1:]]
     return {row[0].strip(): [new.strip() for new in row[-1].replace(",", "|").split("|") if new.strip()] for row in rows}
@@ -74,7 +74,7 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
         ncbi = coverage(kb, list(gold(data / "ncbi_disease" / "NCBItestset_corpus.txt")))
         test = data / "bc5cdr" / "CDR_TestSet.PubTator.txt.gz"
         disease, chemical = list(gold(test, "Disease")), list(gold(test, "Chemical"))
-        retired = retired_ids(data / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
+        retired = read_retired_ids(data / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
         return {
             "digest": kb.digest,
             "digest_changed": int(kb.digest != DIGEST),

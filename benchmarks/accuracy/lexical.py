@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks.report import each_prepared
+from benchmarks.report import iter_prepared
 from onym.datasets import PreparedDataset
-from onym.evaluate.evaluation import predicted_cases
+from onym.evaluate.evaluation import make_cases
 from onym.evaluate.metrics import score
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
@@ -18,7 +18,7 @@ DATASETS = {"ncbi_biosyn": "ncbi-disease-biosyn", "bc5cdr_disease_biosyn": "bc5c
 
 def run(_options: argparse.Namespace) -> dict[str, object]:
     figures: dict[str, object] = {}
-    for key, prepared in each_prepared(DATASETS):
+    for key, prepared in iter_prepared(DATASETS):
         for k, recall in recalls(prepared).items():
             figures[f"{key}_r{k}"] = round(100 * recall, 1)
     return figures
@@ -27,5 +27,5 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 def recalls(prepared: PreparedDataset) -> dict[int, float]:
     kb = KnowledgeBase.open(prepared.folder / "kb")
     task = EvaluationTask(prepared, "test", kb)
-    cases = predicted_cases(task, predict(task, TfidfLinker(kb)))
+    cases = make_cases(task, predict(task, TfidfLinker(kb)))
     return score(cases, "biosyn", (1, 5)).recall

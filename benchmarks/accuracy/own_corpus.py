@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
-from benchmarks.results.e2e_predict import STORE, found_by
+from benchmarks.results.e2e_predict import STORE, predict_with
 from benchmarks.results.e2e_tasks import JOINED, EndToEndTask, end_to_end_task, judge_found
 from benchmarks.results.tasks import medic_kb
 from onym.corpora.corpus import write_corpus
@@ -57,12 +57,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         kb = medic_kb() if options.quick else end_to_end_task(_KEY, "dev", JOINED).kb
         files = _own_files(base, _QUICK if options.quick else None)
         commands = _commands(base, files, kb, encoder, options)
-        seconds, cpu = _timed([command for command in commands if not _is_done(command)])
+        seconds, cpu = _time_commands([command for command in commands if not _is_done(command)])
         before = (base / "pipeline" / FILE).read_bytes()
-        _timed(commands[-1:])
+        _time_commands(commands[-1:])
         is_same = (base / "pipeline" / FILE).read_bytes() == before
         figures = {"encoder": encoder, "hours": round(seconds / 3600, 2), "cpu_hours": round(cpu / 3600, 2)}
-        return figures | {"resumed": int(is_same)} | ({} if options.quick else _judged(base / "pipeline", encoder))
+        return figures | {"resumed": int(is_same)} | ({} if options.quick else _judge(base / "pipeline", encoder))
 
 
 def _own_files(base: Path, count: int | None) -> dict[str, Path]:
@@ -92,7 +92,7 @@ def _is_done(command: list[str]) -> bool:
     return command[0] == "dataset" and Path(command[-1]).exists()
 
 
-def _timed(commands: list[list[str]]) -> tuple[float, float]:
+def _time_commands(commands: list[list[str]]) -> tuple[float, float]:
     """Run commands of Onym; return the seconds by the clock and of CPU."""
     began, before = time.perf_counter(), _cpu()
     for command in commands:
@@ -106,11 +106,11 @@ def _cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _judged(folder: Path, encoder: str) -> dict[str, object]:
+def _judge(folder: Path, encoder: str) -> dict[str, object]:
     dev, test = (_strict(folder, end_to_end_task(_KEY, split, JOINED)) for split in ("dev", "test"))
     by_hand = _by_hand(encoder)
     pipeline, task = load(folder), end_to_end_task(_KEY, "test", JOINED)
-    precise = judge_found(task, found_by(pipeline.with_precision(_PRECISION), task))
+    precise = judge_found(task, predict_with(pipeline.with_precision(_PRECISION), task))
     share = precise["strict_r"] / precise["strict_p"] * test["strict_p"] / test["strict_r"]  # answers, by right ones in both
     return {
         "strict_f1": test["strict_f1"],
@@ -123,7 +123,7 @@ def _judged(folder: Path, encoder: str) -> dict[str, object]:
 
 
 def _strict(folder: Path, task: EndToEndTask) -> dict[str, float]:
-    return judge_found(task, found_by(load(folder), task))
+    return judge_found(task, predict_with(load(folder), task))
 
 
 def _by_hand(encoder: str) -> float:

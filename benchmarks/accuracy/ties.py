@@ -19,9 +19,9 @@ from benchmarks.accuracy.ties_decided import (
     DATASET,
     GENERATIVE_ROWS,
     Rules,
-    compared,
-    decided_by_ids,
-    measured,
+    compare,
+    decide_by_ids,
+    measure,
     quick_kb,
     systems,
 )
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     for name, linker in systems(next(iter(tasks.values())).kb, is_quick=options.quick):
         strict[name] = {}
         for split, task in tasks.items():
-            strict[name][split], own = measured(linker, task)
+            strict[name][split], own = measure(linker, task)
             strict[name][split]["decided_by"] = own.figures()
             rules.add(own)
     if not options.quick:
@@ -80,7 +80,7 @@ def _quick_tasks() -> dict[str, EvaluationTask]:
 def _generative(split: str, task: EvaluationTask) -> dict[str, Any]:
     store = Store(FOLDER / "generative")
     kept = store.predictions(store.row(GENERATIVE_ROWS[split]))
-    return compared(task, kept, decided_by_ids(kept, task.kb))[0]
+    return compare(task, kept, decide_by_ids(kept, task.kb))[0]
 
 
 def _require_any_id(strict: dict[str, dict[str, dict[str, Any]]]) -> None:

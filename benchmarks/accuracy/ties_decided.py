@@ -15,7 +15,7 @@ from benchmarks.results.store import FOLDER, Store
 from benchmarks.results.tasks import SPLITS
 from onym.corpora.problems import require_complete
 from onym.evaluate.cases import Case
-from onym.evaluate.evaluation import predicted_cases
+from onym.evaluate.evaluation import make_cases
 from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
@@ -61,39 +61,39 @@ class Rules:
         }
 
 
-def measured(linker: Linker, task: EvaluationTask) -> tuple[dict[str, float], Rules]:
+def measure(linker: Linker, task: EvaluationTask) -> tuple[dict[str, float], Rules]:
     """Return the figures of a linker with ties undecided and decided, and what the rules did."""
     linked = list(require_complete(linker.link(task.dataset.documents(task.split), top_k=TOP_K)))
     made = Predictions.of(predictions_of(linked), source_of(linker, TOP_K))
-    figures, cases = compared(task, undecided(made), made)
+    figures, cases = compare(task, forget_order(made), made)
     return figures, rules_of(linked, cases, task.kb)
 
 
-def compared(task: EvaluationTask, before: Predictions, after: Predictions) -> tuple[dict[str, float], list[Case]]:
+def compare(task: EvaluationTask, before: Predictions, after: Predictions) -> tuple[dict[str, float], list[Case]]:
     """Return the figures of predictions with ties undecided and decided, and the cases of the latter."""
     figures: dict[str, float] = {}
     cases: list[Case] = []
     for name, predictions in (("before", before), ("after", after)):
-        cases = [case for case in predicted_cases(task, predictions) if case.is_in_kb]
+        cases = [case for case in make_cases(task, predictions) if case.is_in_kb]
         for protocol in ("strict", "any-id"):
             found = recall_at(gold_ranks(cases, protocol), 1)
             figures[f"{protocol.replace('-', '_')}_{name}"] = round(100 * found, 1)
     return {"mentions": len(cases), **figures}, cases
 
 
-def undecided(predictions: Predictions) -> Predictions:
+def forget_order(predictions: Predictions) -> Predictions:
     """Return the same predictions without a word on their order."""
     return replace(predictions, source={key: value for key, value in predictions.source.items() if key != "order"})
 
 
-def decided_by_ids(predictions: Predictions, kb: KnowledgeBase) -> Predictions:
+def decide_by_ids(predictions: Predictions, kb: KnowledgeBase) -> Predictions:
     """Return kept predictions in the order of candidates. They hold no names: kinds and sources of names decide nothing."""
 
-    def ordered(one: Prediction) -> Prediction:
+    def sort_answers(one: Prediction) -> Prediction:
         return replace(one, answers=tuple(sorted(one.answers, key=lambda answer: (-answer[1], _key(answer, kb)))))
 
     source = predictions.source | {"order": {"ties": DECIDED, "vocabularies": list(kb.order.vocabularies)}}
-    return Predictions.of(map(ordered, predictions), source)
+    return Predictions.of(map(sort_answers, predictions), source)
 
 
 def _key(answer: Answer, kb: KnowledgeBase) -> Key:

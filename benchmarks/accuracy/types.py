@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from benchmarks.accuracy.kb_open import joined_recipe
+from benchmarks.accuracy.kb_open import make_joined_recipe
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb_joined
 from onym.datasets.prepared import open_dataset
@@ -104,5 +104,5 @@ def _documents(name: str) -> tuple[Document, ...]:
 
 
 def _quick_kb(folder: Path) -> KnowledgeBase:
-    build_kb(joined_recipe(quick=True), folder / "kb", root=data_folder())
+    build_kb(make_joined_recipe(quick=True), folder / "kb", root=data_folder())
     return KnowledgeBase.open(folder / "kb")

@@ -51,11 +51,11 @@ from tests.architecture.probes import run_probes
 from tests.architecture.source import (
     count_help_lines,
     count_lines,
-    documented,
+    find_documented,
+    find_untyped_public,
     link_text,
     percent,
     size_figures,
-    untyped_public,
 )
 from tests.architecture.words import find_denied
 
@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         **_words(show=options.list),
         **_names(show=options.list),
     }
-    _report(missed_targets(figures))
+    _report(find_missed_targets(figures))
     return figures
 
 
@@ -113,7 +113,7 @@ def _report(lines: list[str]) -> None:
     print("".join(f"{line}\n" for line in lines), end="", file=sys.stderr)
 
 
-def missed_targets(figures: dict[str, object]) -> list[str]:
+def find_missed_targets(figures: dict[str, object]) -> list[str]:
     """Return a line for each figure that is above its target, or null."""
     return [
         f"missed: {key} is {json.dumps(value)}, target {target}"
@@ -125,7 +125,7 @@ def missed_targets(figures: dict[str, object]) -> list[str]:
 def _imports(source: Source, *, show: bool) -> dict[str, object]:
     cycles, upward, private = source.cycles(), source.upward(), source.private()
     one, modules = source.one_importer()
-    untyped = untyped_public(source)
+    untyped = find_untyped_public(source)
     _report([*map(" <-> ".join, cycles), *upward, *untyped, *((*private, *one) if show else ())])
     return {
         "import_cycles": len(cycles),
@@ -137,7 +137,7 @@ def _imports(source: Source, *, show: bool) -> dict[str, object]:
 
 
 def _surface() -> dict[str, object]:
-    known = documented(ROOT / "docs" / "reference" / "python.md", onym.__all__)
+    known = find_documented(ROOT / "docs" / "reference" / "python.md", onym.__all__)
     return {
         "public_names": len(onym.__all__),
         "public_names_documented": len(known),

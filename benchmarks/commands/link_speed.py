@@ -27,7 +27,7 @@ from statistics import median
 
 import onym
 from benchmarks.link import worker
-from benchmarks.link.answers import Report, changed_documents, require_two_versions, write_documents
+from benchmarks.link.answers import Report, count_changed_documents, require_two_versions, write_documents
 from benchmarks.link.earlier import BEFORE, NotReachableError, command_of
 from benchmarks.link.turns import median_ratio, run_alone, take_turns
 from benchmarks.report import data_folder
@@ -73,19 +73,19 @@ def compare(kb: KnowledgeBase, documents: Sequence[Document], earlier: Sequence[
         folder = Path(name)
         write_documents(folder / "documents.jsonl", documents)
         _build(earlier or command_of(), kb, folder)
-        now, then = partial(_linked, command_of(), folder, "now"), partial(_linked, earlier, folder, "then")
+        now, then = partial(_run_link, command_of(), folder, "now"), partial(_run_link, earlier, folder, "then")
         if not earlier:
             return _figures([now() for _ in range(rounds)], len(documents) - _WARM_UP)
         pairs = take_turns(now, then, rounds)
-        changed = changed_documents(folder / "now.jsonl", folder / "then.jsonl")
-    return _figures([one for one, _ in pairs], len(documents) - _WARM_UP) | _compared(pairs, len(documents) - _WARM_UP, changed)
+        changed = count_changed_documents(folder / "now.jsonl", folder / "then.jsonl")
+    return _figures([one for one, _ in pairs], len(documents) - _WARM_UP) | _compare(pairs, len(documents) - _WARM_UP, changed)
 
 
 def _figures(now: Sequence[Report], timed: int) -> dict[str, object]:
     return {"documents": timed, "mentions": now[0]["mentions"], "documents_per_s": _speed(now, timed)}
 
 
-def _compared(pairs: Sequence[tuple[Report, Report]], timed: int, changed: int) -> dict[str, object]:
+def _compare(pairs: Sequence[tuple[Report, Report]], timed: int, changed: int) -> dict[str, object]:
     require_two_versions(*pairs[0])
     return {
         "documents_per_s_before": _speed([then for _, then in pairs], timed),
@@ -109,7 +109,7 @@ def _build(python: Sequence[str], kb: KnowledgeBase, folder: Path) -> None:
     run_alone([*python, worker.__file__, "build", folder / "tasks.jsonl"], folder)
 
 
-def _linked(python: Sequence[str], folder: Path, name: str) -> Report:
+def _run_link(python: Sequence[str], folder: Path, name: str) -> Report:
     words = [folder / "pipeline", folder / "documents.jsonl", _WARM_UP, folder / f"{name}.jsonl"]
     report: Report = json.loads(run_alone([*python, worker.__file__, "link", *words], folder)[0])
     return report

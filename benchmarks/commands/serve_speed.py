@@ -31,7 +31,7 @@ from benchmarks.report import data_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
 from benchmarks.serve.client import Connection, link_request, load
 from benchmarks.serve.running import Running
-from benchmarks.serve.speeds import WARM_UP, measured, measured_on_ray
+from benchmarks.serve.speeds import WARM_UP, measure, measure_on_ray
 from onym.corpora.base import documents_of
 from onym.corpora.formats import get
 from onym.packs.locate import STARTER
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         kb = hpo_kb() if options.quick else open_kb()
         build_pipeline(kb.folder.parent, base / "fast")
         few = texts[: max(24, count // _SLOW_SHARE)]
-        slow, fast = measured(STARTER, base, few), measured(str(base / "fast"), base, texts)
+        slow, fast = measure(STARTER, base, few), measure(str(base / "fast"), base, texts)
         bare_ms = bare_cpu_ms(STARTER, few)
         reject_ms = refusals(str(base / "fast"), base, texts)
         ray_serve = {} if options.quick else on_ray(base, few, texts)
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 def on_ray(base: Path, few: Sequence[str], texts: Sequence[str]) -> dict[str, object]:
     """Return the row of Ray Serve."""
-    slow, fast = measured_on_ray(STARTER, base, few), measured_on_ray(str(base / "fast"), base, texts)
+    slow, fast = measure_on_ray(STARTER, base, few), measure_on_ray(str(base / "fast"), base, texts)
     return {"ray_serve": {"first_answer_s": fast.first_answer_s, "slow": slow.rows, "fast": fast.rows}}
 
 

@@ -54,13 +54,13 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
     figures: dict[str, object] = {"names": len(pipeline.kb.names), "dependencies": _dependencies()}
     if not options.quick and not options.only_accuracy:
-        figures |= _installed(splits["bc5cdr"][0].text)
+        figures |= _install(splits["bc5cdr"][0].text)
     figures |= _speed(pipeline, splits["bc5cdr"][: _QUICK if options.quick else None])
     is_same = True
     for key, whole in splits.items():
         docs = whole[:_QUICK] if options.quick else whole
-        answers = _linked(pipeline, docs)
-        is_same &= answers == _linked(load(options.pipeline), docs)
+        answers = _link_documents(pipeline, docs)
+        is_same &= answers == _link_documents(load(options.pipeline), docs)
         figures[key] = _figures(pipeline, docs, answers)
     return figures | {"deterministic": int(is_same)}
 
@@ -69,12 +69,12 @@ def strict_f1_of(pipeline: str, key: str, split: str = "test") -> float:
     """Return the strict F1 of a pipeline on the diseases of a corpus."""
     loaded = load(pipeline)
     docs = diseases_of(open_dataset(CORPORA[key], data=data_folder()).documents(split))
-    return round(100 * _score(loaded.kb, docs, _linked(loaded, docs)).f1, 1)
+    return round(100 * _score(loaded.kb, docs, _link_documents(loaded, docs)).f1, 1)
 
 
 def _speed(pipeline: Pipeline, docs: Sequence[Document]) -> dict[str, object]:
     began = time.process_time()
-    _linked(pipeline, docs)
+    _link_documents(pipeline, docs)
     seconds = time.process_time() - began
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return {"documents_per_s": round(len(docs) / seconds, 1), "memory_gb": round(memory, 2)}
@@ -84,7 +84,7 @@ def _figures(pipeline: Pipeline, docs: Sequence[Document], answers: Sequence[Lin
     score = _score(pipeline.kb, docs, answers)
     figures = {"strict_f1": score.f1, "strict_p": score.precision, "strict_r": score.recall}
     if pipeline.calibration is not None:
-        confident = _linked(pipeline.with_precision(_PRECISION), docs)
+        confident = _link_documents(pipeline.with_precision(_PRECISION), docs)
         left = _count(confident) / max(1, _count(answers))
         figures |= {"precision_at_95": _score(pipeline.kb, docs, confident).precision, "coverage_at_95": left}
     return {name: round(100 * value, 1) for name, value in figures.items()} | {"documents": len(docs)}
@@ -98,7 +98,7 @@ def diseases_of(documents: object) -> list[Document]:
     ]
 
 
-def _linked(pipeline: Pipeline, docs: Sequence[Document]) -> list[LinkedDocument]:
+def _link_documents(pipeline: Pipeline, docs: Sequence[Document]) -> list[LinkedDocument]:
     return list(pipeline.link_many(replace(doc, mentions=()) for doc in docs))
 
 
@@ -122,7 +122,7 @@ def _dependencies() -> list[str]:
     return sorted(each for each in requires("onym") or () if "extra ==" not in each)
 
 
-def _installed(text: str) -> dict[str, object]:
+def _install(text: str) -> dict[str, object]:
     """Install the wheel in a fresh environment, and ask it for the first answer."""
     with fresh_environment() as fresh:
         seconds = [fresh.cpu_seconds(["onym", "link", text]) for _ in range(_TURNS + 1)]

@@ -39,7 +39,7 @@ from statistics import median
 
 import onym
 from benchmarks.commands.link_speed import abstracts
-from benchmarks.link.answers import Report, changed_documents, require_two_versions, write_documents
+from benchmarks.link.answers import Report, count_changed_documents, require_two_versions, write_documents
 from benchmarks.link.earlier import BEFORE, ROOT, NotReachableError, command_of, python_of, source_of
 from benchmarks.link.pipelines import Row, files_of, rows_of, worker_words
 from benchmarks.link.turns import median_ratio, plain_environment, run_alone, take_turns
@@ -99,13 +99,15 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def compare_answers(folder: Path, count: int, *, quick: bool) -> dict[str, object]:
     """Link the documents by each pipeline with both versions, and count those whose answers differ."""
     built, rows = rows_of(BEFORE, quick=quick)
-    write_documents(folder / "annotated.jsonl", annotated(count))
+    write_documents(folder / "annotated.jsonl", read_annotated(count))
     write_documents(folder / "texts.jsonl", texts(count))
     then = {row.name: _link(row, folder, BEFORE, "then") for row in rows}
     before = files_of(built)
     now = {row.name: _link(row, folder, "", "now") for row in rows}
     require_two_versions(now["exact"], then["exact"])
-    changed = {row.name: changed_documents(folder / f"{row.name}-now.jsonl", folder / f"{row.name}-then.jsonl") for row in rows}
+    changed = {
+        row.name: count_changed_documents(folder / f"{row.name}-now.jsonl", folder / f"{row.name}-then.jsonl") for row in rows
+    }
     return {
         "documents": count,
         "mentions": {name: report["mentions"] for name, report in now.items()},
@@ -122,7 +124,7 @@ def _link(row: Row, folder: Path, commit: str, when: str) -> Report:
     return report
 
 
-def annotated(count: int) -> list[Document]:
+def read_annotated(count: int) -> list[Document]:
     """Return test documents with their annotated mentions."""
     parts = [islice(_documents(path), count * fifths // 5) for path, fifths in _ANNOTATED.values()]
     found = [doc for part in parts for doc in part]
@@ -135,7 +137,7 @@ def annotated(count: int) -> list[Document]:
 def texts(count: int) -> list[Document]:
     """Return half as many test documents without mentions, and PubMed abstracts."""
     half = count // 2
-    plain = [replace(doc, mentions=()) for doc in annotated(count)[::-1][:half]]
+    plain = [replace(doc, mentions=()) for doc in read_annotated(count)[::-1][:half]]
     return plain + list(islice(abstracts(), count - half))
 
 
@@ -195,7 +197,7 @@ def _load(service: Running, requests: Sequence[bytes]) -> tuple[list[Got], float
     answers, _ = asyncio.run(load(service.url, requests, _CLIENTS))
     spent = sum(seconds - before.get(pid, 0.0) for pid, seconds in service.cpu_by_pid().items())
     if {answer.status for answer in answers} != {200}:
-        raise RuntimeError(f"an answer is not 200: {service.logged()[-500:]}")
+        raise RuntimeError(f"an answer is not 200: {service.read_log()[-500:]}")
     return answers, spent
 
 

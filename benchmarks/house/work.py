@@ -44,7 +44,7 @@ def work_figures(folder: Path, *, quick: bool) -> dict[str, object]:
     """Measure small pipelines: a made knowledge base, and tiny models with random weights."""
     kb = build_small_kb(folder / "small")
     return {
-        "thread_answers_changed": thread_answers_changed(kb, folder / "threads", 16 if quick else 100),
+        "thread_answers_changed": count_answers_changed_by_threads(kb, folder / "threads", 16 if quick else 100),
         **loading_figures(kb, folder / "loading"),
         "abbreviation_passes_per_document": abbreviation_passes(kb, folder / "abbreviations", 40 if quick else 1_000),
         "document_readings": document_readings(kb, folder / "readings", 64, 1_500),
@@ -84,7 +84,7 @@ def make_documents(texts: Iterable[str]) -> list[Document]:
     return [Document(str(number), text) for number, text in enumerate(texts)]
 
 
-def thread_answers_changed(kb: Path, folder: Path, count: int) -> int:
+def count_answers_changed_by_threads(kb: Path, folder: Path, count: int) -> int:
     """Return how many texts get other answers when 8 threads share one pipeline, over three kinds of linker."""
     from onym.testing.models import save_encoder, save_model
 
@@ -93,10 +93,10 @@ def thread_answers_changed(kb: Path, folder: Path, count: int) -> int:
         build_pipeline(kb, folder / "dense", "--linker", "dense", "--model", str(save_encoder(folder / "encoder"))),
         build_pipeline(kb, folder / "generative", "--linker", "generative", "--model", str(save_model(folder / "seq2seq"))),
     )
-    return sum(_changed_answers(onym.load(path), make_texts(count)) for path in pipelines)
+    return sum(_count_changed_answers(onym.load(path), make_texts(count)) for path in pipelines)
 
 
-def _changed_answers(pipeline: onym.Pipeline, texts: list[str]) -> int:
+def _count_changed_answers(pipeline: onym.Pipeline, texts: list[str]) -> int:
     """Link texts one by one, then in threads that each begin at another text; return how many answers differ."""
     alone = [_answers(pipeline, text) for text in texts]
 
@@ -136,11 +136,11 @@ def _count_calls(owner: type, method: str) -> Iterator[list[Any]]:
     calls: list[Any] = []
     own = getattr(owner, method).__func__
 
-    def counted(cls: type, first: Any, *arguments: Any, **options: Any) -> Any:
+    def count_call(cls: type, first: Any, *arguments: Any, **options: Any) -> Any:
         calls.append(first)
         return own(cls, first, *arguments, **options)
 
-    with patch.object(owner, method, classmethod(counted)):
+    with patch.object(owner, method, classmethod(count_call)):
         yield calls
 
 
@@ -179,12 +179,12 @@ def count_digests() -> Iterator[Counter[str]]:
         def digest(self) -> bytes:
             return bytes.fromhex(self.hexdigest())
 
-    def counted_file(file: Any, name: Any, **options: Any) -> Any:
+    def count_file_digest(file: Any, name: Any, **options: Any) -> Any:
         found = file_digest(file, name, **options)
         note(found.hexdigest())
         return found
 
-    with patch.object(hashlib, "sha256", Counted), patch.object(hashlib, "file_digest", counted_file):
+    with patch.object(hashlib, "sha256", Counted), patch.object(hashlib, "file_digest", count_file_digest):
         yield counts
 
 
@@ -211,7 +211,7 @@ def document_readings(kb: Path, folder: Path, count: int, tokens: int) -> float:
     tokenizer = Tokenizer.open(model)
     documents = make_documents(make_texts(count, sentences=tokens // 10))
     size = _WINDOW - len(tokenizer.before) - len(tokenizer.after)
-    lengths = [len(tokenizer.placed(doc.text)) for doc in documents]
+    lengths = [len(tokenizer.tokenize_with_offsets(doc.text)) for doc in documents]
     if min(lengths) < tokens:
         raise ValueError(f"a document has only {min(lengths)} tokens")
     with count_rows() as rows:
@@ -227,10 +227,10 @@ def count_rows() -> Iterator[list[int]]:
     rows: list[int] = []
     own = BertModel.forward
 
-    def counted(self: BertModel, *arguments: Any, **options: Any) -> Any:
+    def count_forward(self: BertModel, *arguments: Any, **options: Any) -> Any:
         ids = options.get("input_ids", arguments[0] if arguments else None)
         rows.append(0 if ids is None else len(ids))
         return own(self, *arguments, **options)
 
-    with patch.object(BertModel, "forward", counted):
+    with patch.object(BertModel, "forward", count_forward):
         yield rows

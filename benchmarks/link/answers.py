@@ -33,19 +33,19 @@ def _row(doc: Document) -> dict[str, Any]:
     return {"id": doc.id, "text": doc.text, "passages": passages, "mentions": mentions}
 
 
-def changed_documents(now: Path, then: Path) -> int:
+def count_changed_documents(now: Path, then: Path) -> int:
     """Count the documents whose answers differ; the first of them are named on stderr, with the fields that differ."""
     rows = zip(now.read_text("utf-8").splitlines(), then.read_text("utf-8").splitlines(), strict=True)
     changed = [(json.loads(one), json.loads(other)) for one, other in rows if one != other]
     for one, other in changed[:_SHOWN]:
-        print(f"{now.stem}: document {one['id']}: {', '.join(changed_fields(one, other))}", file=sys.stderr)
+        print(f"{now.stem}: document {one['id']}: {', '.join(find_changed_fields(one, other))}", file=sys.stderr)
     return len(changed)
 
 
-def changed_fields(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def find_changed_fields(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """Return the names of what differs between the answers to a document.
 
-    >>> changed_fields({"id": "1", "links": [{"tied": 0}]}, {"id": "1", "links": [{"tied": 1}]})
+    >>> find_changed_fields({"id": "1", "links": [{"tied": 0}]}, {"id": "1", "links": [{"tied": 1}]})
     ['tied']
     """
     own = [name for name in one if name != "links" and one[name] != other.get(name)]

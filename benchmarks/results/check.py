@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.results.page import PAGE, Section
-from benchmarks.results.predict import folder_of, parts, predicted_part
+from benchmarks.results.predict import folder_of, parts, predict_part
 from benchmarks.results.store import Judged, Row, Store, differences, judge, p_value, stage_before, twins
 from benchmarks.results.tasks import KINDS, open_task
 from onym.errors import OnymError
@@ -29,7 +29,7 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
     store = store or section.store
     rows = store.rows()
     problems = twins(rows)
-    judged = _judged(store, rows, problems, is_quick=options.quick)
+    judged = _judge_rows(store, rows, problems, is_quick=options.quick)
     compared = [with_before(section, row, rows, judged) for row in rows]
     is_written = options.write and not problems
     if is_written:
@@ -77,7 +77,7 @@ def run_of(section: Section, row: Row) -> dict[str, object]:
     return {"row": row.row, **dict(zip(names, said, strict=True)), **figures, "parameters": row.parameters, "hours": row.hours}
 
 
-def _judged(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick: bool) -> dict[str, Judged]:
+def _judge_rows(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick: bool) -> dict[str, Judged]:
     """Judge the predictions of rows again, and note which figures differ."""
     found: dict[str, Judged] = {}
     for row in rows:
@@ -127,7 +127,7 @@ def rerun(section: Section, store: Store, row: Row) -> list[str]:
     part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # the last may be small
     return [
         f"{row.row}: {one.document_id} {one.start}-{one.end}: {why}"
-        for one in predicted_part(linker, part, kept.source["top_k"])
+        for one in predict_part(linker, part, kept.source["top_k"])
         if (why := unlike(kept.answers[one.document_id, one.start, one.end], one.answers))
     ]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.results.check import add_options, check
 from benchmarks.results.generative_results import PRECISIONS
-from benchmarks.results.page import NO_ROWS, Section, learnt, slices, tables
+from benchmarks.results.page import NO_ROWS, Section, slices, tables, tabulate_dev_scores
 from benchmarks.results.store import Curve, Row, Store, best, between, table
 from benchmarks.results.tasks import FOLDS
 from onym.index.kinds import KINDS
@@ -32,7 +32,7 @@ _ANSWERS = 10
 def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> DenseLinker:
     """Open an encoder to predict with; vectors are compared as it was made for, or as `ranking` says."""
     similarity = None if ranking == "own" else ranking
-    return DenseLinker.from_pretrained(folder, kb, index=search, encoder=read_settings(folder).changed(similarity=similarity))
+    return DenseLinker.from_pretrained(folder, kb, index=search, encoder=read_settings(folder).update(similarity=similarity))
 
 
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> DenseLinker:
@@ -42,7 +42,7 @@ def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> Den
     return DenseLinker.from_pretrained(folder, kb, encoder=encoder, dtype=PRECISIONS[config["precision"]], **options)
 
 
-def answers_kept(_kb: KnowledgeBase) -> int:
+def count_kept_answers(_kb: KnowledgeBase) -> int:
     """Return how many concepts are kept of each mention."""
     return _ANSWERS
 
@@ -82,8 +82,8 @@ def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> st
     page = between(page, "dense", tables(whole, KEYS, tuple(STAGES)))
     page = between(page, "dense-folds", folds([row for row in rows if row.dataset in FOLD_KEYS]))
     page = between(page, "dense-slices", slices(whole))
-    page = between(page, "dense-curves", learnt(curves))
-    return between(page, "dense-published", published())
+    page = between(page, "dense-curves", tabulate_dev_scores(curves))
+    return between(page, "dense-published", tabulate_published())
 
 
 def folds(rows: Sequence[Row]) -> str:
@@ -117,7 +117,7 @@ def fold_means(rows: Sequence[Row]) -> dict[str, float]:
     return {name: round(mean(row.figures[name] for row in rows), 1) for name in ("any_id_r1", "strict_r1", "any_id_r5")}
 
 
-def published() -> str:
+def tabulate_published() -> str:
     """Return the table of published figures."""
     return table(("system", "model", "NCBI disease", "BC5CDR disease", "AskAPatient", "source"), PUBLISHED)
 
@@ -154,7 +154,7 @@ SECTION = Section(
     rankings=RANKINGS,
     open=open_linker,
     open_as_said=open_as_said,
-    answers=answers_kept,
+    answers=count_kept_answers,
     page_with=page_with,
     best_figures=best_figures,
     figures=("r1", "any_id_r1", "strict_r1", "r5", "low", "high", "mentions", "in_kb"),

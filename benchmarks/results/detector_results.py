@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.results.check import page_problems
 from benchmarks.results.page import PAGE
-from benchmarks.results.span_rows import ALL, DATASETS, STORE, SpanRow, documents_of, judged, rows_in, spans_in
+from benchmarks.results.span_rows import ALL, DATASETS, STORE, SpanRow, documents_of, judge_spans, rows_in, spans_in
 from benchmarks.results.store import between, table
 
 _TITLES = {"bc5cdr": "BC5CDR", "ncbi-disease": "NCBI disease", "biored": "BioRED"}
@@ -75,7 +75,7 @@ def _table(rows: Sequence[SpanRow]) -> str:
 
 
 def _differences(row: SpanRow, folder: Path) -> list[str]:
-    again = judged(documents_of(row.dataset, row.split), spans_in(row, folder))
+    again = judge_spans(documents_of(row.dataset, row.split), spans_in(row, folder))
     return [
         f"{row.row}: F1 of {name} is {again.get(name)}, not {kept}" for name, kept in row.f1.items() if again.get(name) != kept
     ]

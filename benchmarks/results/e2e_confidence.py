@@ -21,15 +21,15 @@ import numpy as np
 from benchmarks.report import data_folder
 from benchmarks.results.e2e_predict import STORE, task_of
 from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, judge_found
-from benchmarks.results.e2e_threshold import derived
-from benchmarks.results.store import Row, Store, shortened
+from benchmarks.results.e2e_threshold import derive_row
+from benchmarks.results.store import Row, Store, shorten_scores
 from onym.calibrate import Calibration
 from onym.calibrate.calibration import FOLDS
 from onym.calibrate.estimators import Floats
 from onym.datasets.prepared import open_dataset
 from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.tuning import JudgedAnswers, above_threshold, judged_answers, tune_threshold
+from onym.evaluate.tuning import JudgedAnswers, above_threshold, judge_answers, tune_threshold
 from onym.outputs.predictions import DocumentNames, Key, Prediction, Predictions
 
 CONFIDENCE = "+confidence"
@@ -41,26 +41,26 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
     fitted_on = f"{options.fitted_on or options.row}-on-dev"
     if missing := [key for key in (fitted_on, options.row) if key not in rows]:
         sys.exit(f"there is no row {', '.join(missing)}: see python -m benchmarks.results.e2e_predict")
-    dev, judged = task_of(rows[fitted_on]), judged_row(store, rows[fitted_on])
-    unseen = scored_by(dev, store.predictions(rows[fitted_on]), judged, held_out(judged))
+    dev, judged = task_of(rows[fitted_on]), judge_row(store, rows[fitted_on])
+    unseen = score_by(dev, store.predictions(rows[fitted_on]), judged, cross_validate(judged))
     threshold = tune_threshold(dev.documents, unseen, ConceptResolver(dev.kb).canonical).threshold
     if not options.fitted_on:
         _keep(store, rows[fitted_on], dev, unseen, threshold)
     row = rows[options.row]
-    task, found = task_of(row), judged_row(store, row)
-    scored = scored_by(task, store.predictions(row), found, judged.fit().confidences(found.answers))
+    task, found = task_of(row), judge_row(store, row)
+    scored = score_by(task, store.predictions(row), found, judged.fit().confidences(found.answers))
     _keep(store, row, task, scored, threshold)
     return 0
 
 
-def judged_row(store: Store, row: Row) -> JudgedAnswers:
+def judge_row(store: Store, row: Row) -> JudgedAnswers:
     """Judge all that a system found; a mention where gold has none is wrong."""
     task = task_of(row)
     of_split = EvaluationTask(open_dataset(KINDS[row.dataset].dataset, data_folder()), row.split, task.kb)
-    return judged_answers(of_split, list(task.documents), store.predictions(row), "found")
+    return judge_answers(of_split, list(task.documents), store.predictions(row), "found")
 
 
-def held_out(judged: JudgedAnswers) -> Floats:
+def cross_validate(judged: JudgedAnswers) -> Floats:
     """Return the confidence of each answer by a calibration that was fitted to the other folds of documents."""
     confidences = np.zeros(len(judged.ranks))
     for is_out, fitted in folds_of(judged):
@@ -82,15 +82,15 @@ def part_of(judged: JudgedAnswers, rows: np.ndarray) -> JudgedAnswers:
     return JudgedAnswers(judged.answers.part(rows), *lists)  # type: ignore[arg-type]
 
 
-def scored_by(task: EndToEndTask, predictions: Predictions, judged: JudgedAnswers, confidences: Floats) -> Predictions:
+def score_by(task: EndToEndTask, predictions: Predictions, judged: JudgedAnswers, confidences: Floats) -> Predictions:
     """Return the best answers alone, with confidences as scores."""
     by_key: dict[Key, float] = dict(zip(judged.keys, confidences.tolist(), strict=True))
     named = predictions.keys_to(DocumentNames.of_documents(task.documents))
-    lines = (_scored(one, by_key.get(named[key])) for key, one in predictions.mentions.items())
-    return Predictions.of(shortened(lines), predictions.source)
+    lines = (_score_prediction(one, by_key.get(named[key])) for key, one in predictions.mentions.items())
+    return Predictions.of(shorten_scores(lines), predictions.source)
 
 
-def _scored(one: Prediction, confidence: float | None) -> Prediction:
+def _score_prediction(one: Prediction, confidence: float | None) -> Prediction:
     if confidence is None:
         return replace(one, answers=())
     concept_ids, _, name = one.answers[0]
@@ -99,7 +99,7 @@ def _scored(one: Prediction, confidence: float | None) -> Prediction:
 
 def _keep(store: Store, row: Row, task: EndToEndTask, scored: Predictions, threshold: float) -> None:
     predictions = above_threshold(scored, threshold)
-    made = derived(row, "confidence", threshold, judge_found(task, predictions))
+    made = derive_row(row, "confidence", threshold, judge_found(task, predictions))
     store.add(made, predictions)
     print(json.dumps({"row": made.row, "confidence": threshold, "figures": made.figures}))
 

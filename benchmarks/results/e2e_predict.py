@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.report import machine
 from benchmarks.results.e2e_tasks import JOINED, KINDS, OPEN, EndToEndTask, end_to_end_task, judge_annotated, judge_found
 from benchmarks.results.predict import folder_of, record_of
-from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shortened
+from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shorten_scores
 from benchmarks.results.tasks import SPLITS
 from onym.detect import dictionary, model
 from onym.detect.base import Detector
@@ -59,9 +59,9 @@ def main(arguments: list[str], store: Store = STORE) -> int:
         del described["kb"]
     system = open_system(described, task)
     started = time.perf_counter()
-    made = found_by(system, task)
+    made = predict_with(system, task)
     seconds = time.perf_counter() - started
-    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
     folders = {
         name: folder_of(described[name]) for name in _PARTS if described.get(name, ANNOTATED) not in (DICTIONARY, ANNOTATED)
     }
@@ -74,7 +74,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
         ranking=options.linker,
         split=options.split,
         trained_on=options.trained_on,
-        model=", ".join(shown(name, record.get("first_start", name)) for name, record in records.items()),
+        model=", ".join(display_name(name, record.get("first_start", name)) for name, record in records.items()),
         parameters=sum(models_in(predictions.source).values()),
         hours=round(sum(record.get("hours_in_all", 0.0) for record in records.values()), 3),
         machine=f"{machine()['cpu']}, {machine()['cores']} cores",
@@ -110,10 +110,10 @@ def parts_of(options: argparse.Namespace) -> list[str]:
     return [part.removeprefix("model:") for part in parts if part]
 
 
-def shown(name: str, start: str) -> str:
+def display_name(name: str, start: str) -> str:
     """Return what a model is called in tables.
 
-    >>> shown("minilm", "minilm"), shown("minilm-aligned", "minilm")
+    >>> display_name("minilm", "minilm"), display_name("minilm-aligned", "minilm")
     ('minilm', 'minilm-aligned (from minilm)')
     """
     return name if name == start else f"{name} (from {start})"
@@ -142,27 +142,27 @@ def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> 
     """Open a detector; `shared` is the linker's model."""
     if described["detector"] == DICTIONARY:
         own: dict[str, Any] = {name: described[name] for name in ("types", "convention", *FORMS) if name in described}
-        config = dictionary.Config.of(own)
+        config = dictionary.DictionaryDetectorConfig.of(own)
         classifier = open_classifier(folder_of(described["classifier"])) if "classifier" in described else None
         return DictionaryDetector(task.kb, config, only=task.only, classifier=classifier)
     if isinstance(shared, Collective) and described.get("model") == described["detector"]:
         return detector_of(shared)
-    wanted = model.Config(types=described.get("types"), convention=described.get("convention", ""))
+    wanted = model.ModelDetectorConfig(types=described.get("types"), convention=described.get("convention", ""))
     return detector_of(Collective.open(folder_of(described["detector"])), wanted)
 
 
-def found_by(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
+def predict_with(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
     """Return what a system finds in the bare texts of a task, or of its first documents, or answers to given mentions."""
     read = task.documents[:documents]
     is_annotated = system.detector is None
     bare = [
-        Document(doc.id, doc.text, _unanswered(doc.mentions) if is_annotated else (), source=doc.source, ordinal=doc.ordinal)
+        Document(doc.id, doc.text, _drop_answers(doc.mentions) if is_annotated else (), source=doc.source, ordinal=doc.ordinal)
         for doc in read
     ]
     return Predictions.of(predictions_of(system.link_many(bare)), {**system.source(), "dataset": task.source})
 
 
-def _unanswered(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+def _drop_answers(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
     return tuple(replace(mention, concept_ids=()) for mention in mentions)
 
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from benchmarks.results.check import add_options, page_problems, unlike
-from benchmarks.results.e2e_predict import ANNOTATED, FORMS, STORE, figures_of, found_by, open_system, task_of
+from benchmarks.results.e2e_predict import ANNOTATED, FORMS, STORE, figures_of, open_system, predict_with, task_of
 from benchmarks.results.e2e_tasks import JOINED, KINDS
 from benchmarks.results.page import NO_ROWS
 from benchmarks.results.store import Figures, Row, Store, between, differences, table, twins
@@ -99,7 +99,7 @@ def page_with(rows: Sequence[Row], page: str) -> str:
     header = ("system", "encoders", "strict P / R", "strict F1", "partial P / R", "partial F1", "source")
     page = between(page, "e2e", tables([row for row in rows if row.search != ANNOTATED]))
     page = between(page, "e2e-published", table(header, PUBLISHED))
-    page = between(page, "e2e-annotated", annotated_tables([row for row in rows if row.search == ANNOTATED]))
+    page = between(page, "e2e-annotated", tabulate_annotated([row for row in rows if row.search == ANNOTATED]))
     return between(page, "e2e-annotated-published", table(("system", "P@1", "MAP", "source"), PUBLISHED_ANNOTATED))
 
 
@@ -118,14 +118,14 @@ def tables(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts) or NO_ROWS
 
 
-def annotated_tables(rows: Sequence[Row]) -> str:
+def tabulate_annotated(rows: Sequence[Row]) -> str:
     """Return tables for each corpus with systems that were given the mentions, the best first."""
     parts = []
     for key, kind in KINDS.items():
         for split, part in _splits(rows, key, "strict_r1"):
             gold, in_kb = part[0].figures["gold"], part[0].figures["in_kb"]
             parts.append(f"{kind.title}, {split}: {gold:,} mentions, {in_kb:,} of them with a gold id in the KB.")
-            parts.append(table(_ANNOTATED_HEADER, [_annotated_line(row) for row in part]))
+            parts.append(table(_ANNOTATED_HEADER, [_format_annotated_line(row) for row in part]))
     return "\n\n".join(parts) or NO_ROWS
 
 
@@ -136,7 +136,7 @@ def _splits(rows: Sequence[Row], key: str, figure: str) -> Iterator[tuple[str, l
             yield split, sorted(part, key=lambda row: (-row.figures[figure], row.row))
 
 
-def _annotated_line(row: Row) -> list[str]:
+def _format_annotated_line(row: Row) -> list[str]:
     shares = (f"{row.figures[name]:.1f}" for name in ANNOTATED_FIGURES)
     return [row.ranking, row.model, row.trained_on, *shares, f"{row.parameters / 1e6:.1f} M", f"{row.hours:.1f}"]
 
@@ -196,7 +196,7 @@ def _rerun(store: Store, key: str) -> list[str]:
     if "confidence" in json.loads(row.model_folder):
         return [f"{key}: it is made of the row that has its key without +confidence: rerun that one"]
     task, kept = task_of(row), store.predictions(row)
-    again = found_by(open_system(json.loads(row.model_folder), task), task, _RERUN)
+    again = predict_with(open_system(json.loads(row.model_folder), task), task, _RERUN)
     ids = {doc.id for doc in task.documents[:_RERUN]}
     own = {mention: answers for mention, answers in kept.answers.items() if mention[0] in ids}
     alone = sorted(own.keys() ^ again.answers.keys())

@@ -21,7 +21,7 @@ from benchmarks.results.store import Figures
 from benchmarks.results.tasks import hpo_kb, open_kb, open_kb_joined
 from onym.datasets.prepared import open_dataset
 from onym.evaluate.cases import ConceptResolver, gold_cases
-from onym.evaluate.end_to_end import ScoresWithIntervals, predicted_documents, score_all
+from onym.evaluate.end_to_end import ScoresWithIntervals, merge_predictions, score_all
 from onym.evaluate.metrics import score
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, concepts_with_ids, select_concepts
@@ -76,7 +76,7 @@ class EndToEndTask:
     shared: frozenset[str] = frozenset()
     """The ids of documents that stand in the train or dev split of another corpus, which models here were trained on."""
 
-    def without_shared(self) -> EndToEndTask:
+    def drop_documents(self) -> EndToEndTask:
         """Return the task without these documents."""
         kept = tuple(doc for doc in self.documents if doc.id not in self.shared)
         return replace(self, documents=kept, shared=frozenset())
@@ -87,13 +87,13 @@ def end_to_end_task(key: str, split: str, base: str = OPEN) -> EndToEndTask:
     kind = KINDS[key]
     prepared = open_dataset(kind.dataset, data_folder())
     documents = tuple(_of_types(doc, kind.types) for doc in prepared.documents(split))
-    kb, only = _phenotypes() if kind.base else _wanted(kind, base)
-    seen = _trained_on(kind.dataset) if base == OPEN and not kind.base else frozenset[str]()
+    kb, only = _phenotypes() if kind.base else _open_filtered_kb(kind, base)
+    seen = _find_training_ids(kind.dataset) if base == OPEN and not kind.base else frozenset[str]()
     shared = frozenset(doc.id for doc in documents) & seen
     return EndToEndTask(documents, kb, only, {"name": prepared.name, "digest": prepared.digest, "split": split}, shared)
 
 
-def _wanted(kind: Kind, base: str) -> tuple[KnowledgeBase, ConceptMask | None]:
+def _open_filtered_kb(kind: Kind, base: str) -> tuple[KnowledgeBase, ConceptMask | None]:
     """Return a knowledge base, and the concepts of it that are looked for."""
     kb = open_kb_joined() if base == JOINED else open_kb()
     wanted = kind.groups if base == JOINED else [each for each in kind.concepts if kb.types.find(each) >= 0]
@@ -109,7 +109,7 @@ def _phenotypes() -> tuple[KnowledgeBase, ConceptMask]:
     return kb, concepts_with_ids(kb, sorted(below))
 
 
-def _trained_on(dataset: str) -> frozenset[str]:
+def _find_training_ids(dataset: str) -> frozenset[str]:
     """Return the ids of the documents that models of this section have seen, but for those of the dataset itself."""
     others = (open_dataset(name, data_folder()) for name in TRAINED_ON if name != dataset)
     return frozenset(doc.id for other in others for split in ("train", "dev") for doc in other.documents(split))
@@ -139,14 +139,14 @@ def judge_found(task: EndToEndTask, predictions: Predictions) -> Figures:
         figures |= {f"{key}_p": scores.precision, f"{key}_r": scores.recall, f"{key}_f1": scores.f1}
     low, high = found[KEYS["strict"]].f1
     if task.shared:
-        figures["reduced_f1"] = _scores(task.without_shared(), predictions)[KEYS["strict"]].scores.f1
+        figures["reduced_f1"] = _scores(task.drop_documents(), predictions)[KEYS["strict"]].scores.f1
     shares = {name: round(100 * value, 1) for name, value in (figures | {"low": low, "high": high}).items()}
     counts = {"documents": len(task.documents), "gold": sum(len(doc.mentions) for doc in task.documents)}
     return shares | counts | ({"shared": len(task.shared)} if task.shared else {})
 
 
 def _scores(task: EndToEndTask, predictions: Predictions) -> dict[str, ScoresWithIntervals]:
-    return score_all(task.documents, predicted_documents(task.documents, predictions), ConceptResolver(task.kb).canonical)
+    return score_all(task.documents, merge_predictions(task.documents, predictions), ConceptResolver(task.kb).canonical)
 
 
 def judge_annotated(task: EndToEndTask, predictions: Predictions) -> Figures:

@@ -35,13 +35,13 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
     threshold = tune_threshold(dev.documents, store.predictions(rows[keys["dev"]]), canonical).threshold
     for split, key in keys.items():
         predictions = above_threshold(store.predictions(rows[key]), threshold)
-        row = derived(rows[key], "threshold", threshold, judge_found(tasks[split], predictions))
+        row = derive_row(rows[key], "threshold", threshold, judge_found(tasks[split], predictions))
         store.add(row, predictions)
         print(json.dumps({"row": row.row, "threshold": threshold, "figures": row.figures}))
     return 0
 
 
-def derived(row: Row, what: str, least: float, figures: Figures) -> Row:
+def derive_row(row: Row, what: str, least: float, figures: Figures) -> Row:
     """Return the row of a system that answers only above a threshold or a confidence, made of the row without it."""
     key = f"{row.row.removesuffix('-on-dev')}+{what}{'-on-dev' if row.split == 'dev' else ''}"
     return replace(

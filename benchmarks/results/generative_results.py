@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.results.check import add_options, check
-from benchmarks.results.page import NO_ROWS, Section, learnt, p_of, shares, slices, tables
+from benchmarks.results.page import NO_ROWS, Section, p_of, shares, slices, tables, tabulate_dev_scores
 from benchmarks.results.store import Curve, Row, Store, best, between, table
 from benchmarks.results.tasks import ONE_NAME
 from onym.kb import KnowledgeBase
@@ -84,8 +84,8 @@ def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> st
     page = between(page, "generative", tables(whole, KEYS, tuple(STAGES)))
     page = between(page, "slices", slices(whole))
     page = between(page, "ablations", ablations([row for row in rows if row.stage in ABLATIONS]))
-    page = between(page, "curves", learnt(curves))
-    return between(page, "published", published())
+    page = between(page, "curves", tabulate_dev_scores(curves))
+    return between(page, "published", tabulate_published())
 
 
 def ablations(rows: Sequence[Row]) -> str:
@@ -97,7 +97,7 @@ def ablations(rows: Sequence[Row]) -> str:
     return table(header, [_ablation(row) for row in order])
 
 
-def published() -> str:
+def tabulate_published() -> str:
     """Return the table of published figures."""
     return table(("system", "model", "NCBI disease", "BC5CDR", "AskAPatient", "source"), PUBLISHED)
 

@@ -85,7 +85,7 @@ def slices(rows: Sequence[Row]) -> str:
     return table(["slice", *(f"`{row.dataset}`" for row in best_rows)], lines)
 
 
-def learnt(curves: Mapping[str, Curve]) -> str:
+def tabulate_dev_scores(curves: Mapping[str, Curve]) -> str:
     """Return the scores of every model on dev while it was trained."""
     if not curves:
         return NO_ROWS

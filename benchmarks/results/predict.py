@@ -26,7 +26,7 @@ from typing import Any
 from benchmarks.models import model_folder
 from benchmarks.report import machine
 from benchmarks.results.page import Section
-from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shortened, stage_before
+from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shorten_scores, stage_before
 from benchmarks.results.tasks import SPLITS, Task, open_task
 from onym.linkers.base import Linker, source_of
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
@@ -43,7 +43,7 @@ _OFF_THE_SHELF = "model:"
 
 def main(arguments: list[str], store: Store | None = None) -> int:
     options = _parser().parse_args(arguments)
-    section = section_named(options.section)
+    section = find_section(options.section)
     store = store or section.store
     folder = folder_of(options.model)
     trained = record_of(folder)
@@ -51,8 +51,8 @@ def main(arguments: list[str], store: Store | None = None) -> int:
     _require(options, section, store, key)
     task = open_task(options.dataset, options.split)
     linker = section.open(folder, task.kb, options.search, options.ranking)
-    made = predicted(linker, task, section.answers(task.kb))
-    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    made = predict_task(linker, task, section.answers(task.kb))
+    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
     judged = judge(task, predictions)
     row = Row(
         row=key,
@@ -82,7 +82,7 @@ def main(arguments: list[str], store: Store | None = None) -> int:
     return 0
 
 
-def section_named(name: str) -> Section:
+def find_section(name: str) -> Section:
     """Return a section of the results page."""
     section: Section = import_module(f"benchmarks.results.{name}_results").SECTION
     return section
@@ -95,14 +95,14 @@ def folder_of(model: str) -> Path:
     return runs_folder() / model
 
 
-def predicted(linker: Linker, task: Task, top_k: int) -> Predictions:
+def predict_task(linker: Linker, task: Task, top_k: int) -> Predictions:
     """Return a linker's answers to all mentions of a task."""
     dataset = {"name": task.dataset.name, "digest": task.dataset.digest, "split": task.split}
-    answers = (one for part in parts(task.dataset.documents(task.split)) for one in predicted_part(linker, part, top_k))
+    answers = (one for part in parts(task.dataset.documents(task.split)) for one in predict_part(linker, part, top_k))
     return Predictions.of(answers, source_of(linker, top_k, dataset=dataset))
 
 
-def predicted_part(linker: Linker, part: list[Document], top_k: int) -> Iterator[Prediction]:
+def predict_part(linker: Linker, part: list[Document], top_k: int) -> Iterator[Prediction]:
     """Yield a linker's answers to the mentions of one part."""
     return (one for one in predictions_of(linker.link(part, top_k=top_k)) if isinstance(one, Prediction))
 

@@ -27,7 +27,7 @@ from benchmarks.results.rerank_rows import (
     rows_of_dataset,
     source_without_paths,
 )
-from benchmarks.results.store import ROWS, shortened, write_packed
+from benchmarks.results.store import ROWS, shorten_scores, write_packed
 from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import Linker, source_of
@@ -55,11 +55,11 @@ def keep(linker: Linker, name: str, split: str, alone: str = "") -> dict[str, di
     about = {"name": dataset.name, "digest": dataset.digest, "split": split}
     found = predictions_of(linker.link(dataset.documents(split), top_k=TOP_K))
     made = Predictions.of((one for one in found if isinstance(one, Prediction)), source_of(linker, TOP_K, dataset=about))
-    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
     file_of(name, split, alone).parent.mkdir(exist_ok=True)
     write_packed(file_of(name, split, alone), predictions)
     figures = {key: judge(key, split, linker.kb, predictions) for key in rows_of_dataset(name)}
-    rows = kept_rows(alone)
+    rows = read_rows(alone)
     for key, values in figures.items():
         rows.setdefault(key, {})[split] = {"figures": values, "made": source_without_paths(dict(made.source))}
     with whole_file(KEPT / alone / ROWS, force=True) as file:
@@ -67,7 +67,7 @@ def keep(linker: Linker, name: str, split: str, alone: str = "") -> dict[str, di
     return figures
 
 
-def kept_rows(alone: str = "") -> dict[str, dict[str, dict[str, object]]]:
+def read_rows(alone: str = "") -> dict[str, dict[str, dict[str, object]]]:
     """Return all rows by key and split."""
     path = KEPT / alone / ROWS
     found: dict[str, dict[str, dict[str, object]]] = json.loads(path.read_text("utf-8")) if path.is_file() else {}

@@ -18,7 +18,7 @@ import sys
 from benchmarks.results.check import page_problems
 from benchmarks.results.papers import rows as papers
 from benchmarks.results.rerank_ablation import FILE as ABLATION
-from benchmarks.results.rerank_predict import kept_rows
+from benchmarks.results.rerank_predict import read_rows
 from benchmarks.results.rerank_rows import ALONE, KINDS, file_of, judge
 from benchmarks.results.store import between, differences, table
 from benchmarks.results.tasks import open_kb_joined
@@ -35,8 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    rows, of_papers, kb = kept_rows(), papers.kept_rows(), open_kb_joined()
-    alone = {linker: kept_rows(linker) for linker in ALONE}
+    rows, of_papers, kb = read_rows(), papers.read_rows(), open_kb_joined()
+    alone = {linker: read_rows(linker) for linker in ALONE}
     problems = papers.problems_of(of_papers, is_quick=options.quick)
     for linker, own in {"": rows, **alone}.items():
         for key in QUICK if options.quick else KINDS:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _of_split(rows: Rows, split: str) -> dict[str, object]:
-    return {key: _shown(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
+    return {key: _select_figures(_figures(row[split]["figures"])) for key, row in rows.items() if split in row}
 
 
 def _differences(linker: str, key: str, split: str, row: dict[str, object], kb: KnowledgeBase) -> list[str]:
@@ -119,5 +119,5 @@ def _figures(value: object) -> dict[str, float]:
     return {str(name): float(figure) for name, figure in value.items()} if isinstance(value, dict) else {}
 
 
-def _shown(figures: dict[str, float]) -> dict[str, float]:
+def _select_figures(figures: dict[str, float]) -> dict[str, float]:
     return {name: figures[name] for name in _BEST if name in figures}

@@ -25,7 +25,7 @@ from onym.calibrate import area_under_roc, expected_calibration_error
 from onym.datasets import PreparedDataset, open_dataset
 from onym.datasets.training import training_corpora
 from onym.evaluate.cases import Case
-from onym.evaluate.evaluation import document_groups, predicted_cases
+from onym.evaluate.evaluation import document_groups, make_cases
 from onym.evaluate.metrics import gold_ranks
 from onym.evaluate.significance import bootstrap_interval
 from onym.evaluate.task import EvaluationTask
@@ -97,7 +97,7 @@ def judge(key: str, split: str, kb: KnowledgeBase, predictions: Predictions) -> 
     """Return the figures of a row."""
     kind = KINDS[key]
     dataset = open_of_types(kind.dataset, (kind.of_type,) if kind.of_type else ())
-    cases = predicted_cases(EvaluationTask(dataset, split, kb), predictions)
+    cases = make_cases(EvaluationTask(dataset, split, kb), predictions)
     within = [case for case in cases if case.is_in_kb]
     hits = [rank == 1 for rank in gold_ranks(within, "strict")]
     low, high = bootstrap_interval(hits, groups=document_groups(within))

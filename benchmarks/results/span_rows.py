@@ -81,9 +81,9 @@ def open_span_detector(
     if detector != DICTIONARY:
         found = Collective.open(folder_of(detector), precision)
         wanted = [label.type for label in found.settings.labels if label.type in types]
-        return detector_of(found, model.Config(types=",".join(dict.fromkeys(wanted)), convention=convention))
+        return detector_of(found, model.ModelDetectorConfig(types=",".join(dict.fromkeys(wanted)), convention=convention))
     kb = open_kb_joined()
-    config = dictionary.Config(convention=convention)
+    config = dictionary.DictionaryDetectorConfig(convention=convention)
     own = open_classifier(folder_of(classifier)) if classifier else None
     return DictionaryDetector(
         kb, config, only=select_concepts(kb, [name for name in _OF_KB if name in types], ()), classifier=own
@@ -107,7 +107,7 @@ def types_of(documents: Sequence[Document]) -> list[str]:
     return sorted({mention.type for doc in documents for mention in doc.mentions})
 
 
-def judged(documents: Sequence[Document], found: Spans) -> dict[str, float]:
+def judge_spans(documents: Sequence[Document], found: Spans) -> dict[str, float]:
     """Return F1 in percent, by type and of all types."""
 
     def of(name: str) -> float:
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str], folder: Path = STORE) -> int:
         file=f"{key.replace('/', '.')}.jsonl.gz",
         mentions=sum(len(doc.mentions) for doc in documents),
         documents_per_s=round(len(documents) / seconds, 1),
-        f1=judged(documents, found),
+        f1=judge_spans(documents, found),
     )
     add_row(row, detector.config, found, folder)
     print(json.dumps({"row": key, "f1": row.f1}))

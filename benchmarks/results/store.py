@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Protocol, cast
 from onym.datasets import PreparedDataset
 from onym.evaluate.cases import Case
 from onym.evaluate.coverage import mention_coverage
-from onym.evaluate.evaluation import document_groups, predicted_cases, training_of
+from onym.evaluate.evaluation import document_groups, make_cases, training_of
 from onym.evaluate.evaluation import hits as hits_of
 from onym.evaluate.metrics import gold_ranks, recall_at
 from onym.evaluate.significance import bootstrap_interval, mcnemar_exact
@@ -131,7 +131,7 @@ class Store:
 
     def add(self, row: Row, predictions: Predictions) -> None:
         """Keep a row with its predictions, in place of one with the same key."""
-        with self._locked():
+        with self._lock():
             write_packed(self.folder / row.file, predictions)
             self.write([*(each for each in self.rows() if each.row != row.row), row])
 
@@ -147,11 +147,11 @@ class Store:
 
     def add_curve(self, model: str, curve: Curve) -> None:
         """Keep how a model was learnt."""
-        with self._locked():
+        with self._lock():
             self._write(CURVES, dict(sorted((self.curves() | {model: curve}).items())))
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         """Wait until no other process adds to these rows."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / LOCK).open("wb") as file:
@@ -174,10 +174,10 @@ def file_of(key: str) -> str:
 def write_packed(path: Path, predictions: Predictions) -> None:
     """Write predictions with short scores, always as the same bytes."""
     with whole_file(path, force=True) as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
-        write_predictions(shortened(predictions), predictions.source, cast(BinaryIO, packed))
+        write_predictions(shorten_scores(predictions), predictions.source, cast(BinaryIO, packed))
 
 
-def shortened(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
+def shorten_scores(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
     """Yield predictions with short scores."""
     return (replace(one, answers=short_scores(one.answers), detection_score=_short(one.detection_score)) for one in predictions)
 
@@ -200,7 +200,7 @@ def judge(task: Judgeable, predictions: Predictions) -> Judged:
     if missing := mention_coverage(task.dataset.documents(task.split), predictions).missing:
         msg = f"{missing:,} mentions have no line among the predictions"
         raise ValueError(msg)
-    found = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb), predictions)
+    found = make_cases(EvaluationTask(task.dataset, task.split, task.kb), predictions)
     within = [case for case in found if case.is_in_kb]
     cases = found if task.protocol == "biosyn" else within
     ranks = gold_ranks(cases, task.protocol)
@@ -209,7 +209,7 @@ def judge(task: Judgeable, predictions: Predictions) -> Judged:
     shares = _recalls(cases, task.protocol, ranks) | {"r5": recall_at(ranks, 5), "low": low, "high": high}
     counts: Figures = {"hits": sum(hits), "mentions": len(found), "in_kb": len(within)}
     figures = {name: _percent(share) for name, share in shares.items()} | counts
-    more = _mapped(task, predictions) if task.replaced else {}
+    more = _judge_mapped(task, predictions) if task.replaced else {}
     return Judged(figures | more, tuple(hits), _slices(task, cases, hits))
 
 
@@ -307,8 +307,8 @@ def _slices(task: Judgeable, cases: Sequence[Case], hits: Sequence[bool]) -> Sli
     return {name: [len(rows), _percent(sum(hits[row] for row in rows) / len(rows))] for name, rows in found.items() if rows}
 
 
-def _mapped(task: Judgeable, predictions: Predictions) -> Figures:
-    cases = predicted_cases(EvaluationTask(task.dataset, task.split, task.kb, task.replaced), predictions)
+def _judge_mapped(task: Judgeable, predictions: Predictions) -> Figures:
+    cases = make_cases(EvaluationTask(task.dataset, task.split, task.kb, task.replaced), predictions)
     within: list[Case] = [case for case in cases if case.is_in_kb]
     return {"mapped_any_id_r1": _percent(recall_at(gold_ranks(within, "any-id"), 1)), "mapped": len(within)}
 

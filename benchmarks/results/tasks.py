@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.accuracy.kb_hpo import build_hpo_kb
-from benchmarks.accuracy.kb_open import JOINED, build_open_kb, retired_ids
+from benchmarks.accuracy.kb_open import JOINED, build_open_kb, read_retired_ids
 from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient
 from onym.datasets import PreparedDataset, get
-from onym.datasets.base import Inputs, members
+from onym.datasets.base import DatasetFiles, members
 from onym.datasets.catalogue import askapatient_files, dictionary_rows
 from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
@@ -107,10 +107,10 @@ def open_quick_task(split: str) -> Task:
         i.partition(":")[2] for doc in prepared.documents(split) for mention in doc.mentions for i in mention.concept_ids
     }
 
-    def of_requested(lines: list[str]) -> list[str]:
+    def select_requested(lines: list[str]) -> list[str]:
         return [line for line in lines if not requested.isdisjoint(line.partition("||")[0].split("|"))]
 
-    return Task(prepared, split, dictionary_kb(GENBIOEL, split, "-quick", of_requested))
+    return Task(prepared, split, dictionary_kb(GENBIOEL, split, "-quick", select_requested))
 
 
 def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:
@@ -123,17 +123,17 @@ def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:
 
 def open_kb() -> KnowledgeBase:
     """Return the open knowledge base, built once and kept."""
-    return _kept("open-kb", build_open_kb)
+    return _open_kept("open-kb", build_open_kb)
 
 
 def open_kb_joined() -> KnowledgeBase:
     """Return the open knowledge base with its twins joined and its concepts in groups, built once and kept."""
-    return _kept("open-kb-joined", lambda folder: build_open_kb(folder, JOINED))
+    return _open_kept("open-kb-joined", lambda folder: build_open_kb(folder, JOINED))
 
 
 def hpo_kb() -> KnowledgeBase:
     """Return the Human Phenotype Ontology, built once and kept."""
-    return _kept("benchmarks/hpo-kb", build_hpo_kb)
+    return _open_kept("benchmarks/hpo-kb", build_hpo_kb)
 
 
 def medic_kb() -> KnowledgeBase:
@@ -143,11 +143,11 @@ def medic_kb() -> KnowledgeBase:
 
 def successors() -> dict[str, str]:
     """Return retired ids with their successors, where the table knows one."""
-    table = retired_ids(data_folder() / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
+    table = read_retired_ids(data_folder() / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
     return {f"mesh:{old}": f"mesh:{new[0]}" for old, new in table.items() if len(new) == 1}
 
 
-def _kept(name: str, build: Callable[[Path], object]) -> KnowledgeBase:
+def _open_kept(name: str, build: Callable[[Path], object]) -> KnowledgeBase:
     folder = cache_folder() / name
     if not (folder / "CURRENT").is_file():
         build(folder)
@@ -171,7 +171,7 @@ def _hpo(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
 
 
 def _labels(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
-    return _kept("benchmarks/askapatient-fold0-labels-kb", _build_labels)
+    return _open_kept("benchmarks/askapatient-fold0-labels-kb", _build_labels)
 
 
 def _first_names(_prepared: PreparedDataset, split: str) -> KnowledgeBase:
@@ -194,14 +194,14 @@ def dictionary_kb(name: str, split: str, suffix: str = "", select: Callable[[lis
     def build(dest: Path) -> None:
         files, file = get(name).files, f"{split}_dictionary.txt"
         archive = next(each.path for each in files if each.is_archive)
-        with members(Inputs.found(data_folder(), files).source(archive), "", file).require(file).open() as stream:
+        with members(DatasetFiles.find(data_folder(), files).source(archive), "", file).require(file).open() as stream:
             lines = stream.read().decode().splitlines()
         taken = InputFile.from_bytes(file, "".join(f"{line}\n" for line in select(lines)).encode())
         source = SourceConfig(path=file, format="biosyn", name="biosyn")
         build_kb(Recipe(sources=(source,), merge=False), dest, sources={file: Source.of_files(file, [taken])})
 
     corpus = "ncbi-disease" if name in (GENBIOEL, _NCBI_BIOSYN) else "bc5cdr-disease"
-    return _kept(f"benchmarks/{corpus}-{split}{suffix}-kb", build)
+    return _open_kept(f"benchmarks/{corpus}-{split}{suffix}-kb", build)
 
 
 def _build_labels(dest: Path) -> None:
@@ -211,25 +211,25 @@ def _build_labels(dest: Path) -> None:
 
 def askapatient_kb(name: str, rows: Iterable[tuple[str, str, str]]) -> KnowledgeBase:
     """Return a dictionary of AskAPatient with these rows, built once and kept under its name."""
-    return _kept(f"benchmarks/{name}-kb", lambda dest: _build_table([("id", "name", "kind"), *rows], dest))
+    return _open_kept(f"benchmarks/{name}-kb", lambda dest: _build_table([("id", "name", "kind"), *rows], dest))
 
 
 def askapatient_rows(fold: int, is_wanted: Callable[[Document], bool]) -> Iterator[tuple[str, str, str]]:
     """Yield ids, names and kinds of names: the labels of a fold's training file, and its phrases where they are wanted."""
-    inputs = Inputs.found(data_folder(), get(f"askapatient-fold{fold}").files)
+    inputs = DatasetFiles.find(data_folder(), get(f"askapatient-fold{fold}").files)
     for doc in documents_of(askapatient.read(inputs.source(askapatient_files(fold)["train"]))):
         rows = list(dictionary_rows(doc))
         yield from rows if is_wanted(doc) else [row for row in rows if row[2] == NameKind.PREFERRED.label]
 
 
 def _build_table(rows: Iterable[tuple[str, ...]], dest: Path) -> None:
-    lines = ["\t".join(map(_quoted, row)) for row in dict.fromkeys(rows)]
+    lines = ["\t".join(map(_quote, row)) for row in dict.fromkeys(rows)]
     table = InputFile.from_bytes(_LABELS, "".join(f"{line}\n" for line in lines).encode())
     source = SourceConfig(path=_LABELS, format="table", name="askapatient", prefix="snomedct")
     build_kb(Recipe(sources=(source,)), dest, sources={_LABELS: Source.of_files(_LABELS, [table])})
 
 
-def _quoted(cell: str) -> str:
+def _quote(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"'
 
 

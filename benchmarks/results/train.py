@@ -60,19 +60,19 @@ def config_of(name: str) -> ModelConfig:
 
 def recipe(name: str) -> dict[str, Any]:
     """Return a recipe with all that it names in the place of the names."""
-    values: dict[str, Any] = _resolved(_written(name))
+    values: dict[str, Any] = _resolve_paths(_read_config(name))
     return values
 
 
-def _written(name: str) -> dict[str, Any]:
+def _read_config(name: str) -> dict[str, Any]:
     values = read_toml(next(RECIPES.glob(f"*/{name}.toml"), RECIPES / f"{name}.toml"))
     like = values.pop("like", "")
-    return merge(_written(like), values) if like else values
+    return merge(_read_config(like), values) if like else values
 
 
-def _resolved(values: Any) -> Any:
+def _resolve_paths(values: Any) -> Any:
     if isinstance(values, dict):
-        return {key: _resolved(value) for key, value in values.items()}
+        return {key: _resolve_paths(value) for key, value in values.items()}
     kind, colon, name = values.partition(":") if isinstance(values, str) else ("", "", "")
     if colon and kind == "model":
         return str(model_folder(name))

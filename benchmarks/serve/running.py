@@ -39,13 +39,13 @@ class Running:
 
     def _url(self) -> str:
         until = time.monotonic() + self._patience_s
-        while not (found := re.search(r"listening on (\S+)", self.logged())):
+        while not (found := re.search(r"listening on (\S+)", self.read_log())):
             if self.process.poll() is not None or time.monotonic() > until:
-                raise RuntimeError(self.logged())
+                raise RuntimeError(self.read_log())
             time.sleep(0.02)
         return found[1]
 
-    def logged(self) -> str:
+    def read_log(self) -> str:
         return self.log.read_text("utf-8") if self.log.exists() else ""
 
     def wait_until_ready(self) -> None:
@@ -55,7 +55,7 @@ class Running:
                 if httpx.get(f"{self.url}/ready").status_code == 200:
                     return
             time.sleep(0.05)
-        raise RuntimeError(self.logged())
+        raise RuntimeError(self.read_log())
 
     def linker_pids(self) -> list[int]:
         """Return the ids of its linker processes."""

@@ -35,7 +35,7 @@ class Speeds:
     rows: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def measured(pipeline: str, base: Path, texts: Sequence[str], *options: str) -> Speeds:
+def measure(pipeline: str, base: Path, texts: Sequence[str], *options: str) -> Speeds:
     """Start a service with options, and let 1, 8 and 64 clients ask it for all texts."""
     began = time.monotonic()
     service = Running(pipeline, base / "log.txt", *options, patience_s=_PATIENCE_S)
@@ -60,7 +60,7 @@ def measured(pipeline: str, base: Path, texts: Sequence[str], *options: str) -> 
     return found
 
 
-def measured_on_ray(pipeline: str, base: Path, texts: Sequence[str]) -> Speeds:
+def measure_on_ray(pipeline: str, base: Path, texts: Sequence[str]) -> Speeds:
     """Return the same of a service whose linker is the replica of a Ray cluster, which nobody else can reach."""
     words = own_network(sys.executable, "-m", "benchmarks.serve.speeds", pipeline, str(base), "--engine", "ray")
     lines = "".join(json.dumps(text) + "\n" for text in texts)
@@ -78,5 +78,5 @@ def require_right(answers: Sequence[Got], texts: Sequence[str], pipeline: str | 
 
 
 if __name__ == "__main__":
-    found_here = measured(sys.argv[1], Path(sys.argv[2]), [json.loads(line) for line in sys.stdin], *sys.argv[3:])
+    found_here = measure(sys.argv[1], Path(sys.argv[2]), [json.loads(line) for line in sys.stdin], *sys.argv[3:])
     print(json.dumps(asdict(found_here)))

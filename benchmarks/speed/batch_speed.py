@@ -24,9 +24,9 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from tests.robustness.batch.runs import made_pipeline, measured_on_ray, outputs
+from tests.robustness.batch.runs import make_pipeline, measure_on_ray, outputs
 
-from benchmarks.batch import cut, measured_run, real_files
+from benchmarks.batch import cut, measure_run, real_files
 from benchmarks.models import model_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
 from onym.batch.ledger import status
@@ -35,7 +35,7 @@ from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
-from onym.linkers.dense import Config as DenseConfig
+from onym.linkers.dense import DenseLinkerConfig as DenseConfig
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 
@@ -98,7 +98,7 @@ def _overhead(base: Path, file: Path) -> dict[str, object]:
             sys.exit("onym link failed")
         alone.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         plan_batch([file], base / "pipeline", base / f"one{turn}")
-        batch.append(measured_run(base / f"one{turn}", 1)[1].cpu_s)
+        batch.append(measure_run(base / f"one{turn}", 1)[1].cpu_s)
     return {"link_cpu_s": round(min(alone), 1), "overhead_local": round(min(batch) / min(alone), 3)}
 
 
@@ -110,7 +110,7 @@ def _scaling(base: Path, file: Path) -> dict[str, object]:
     seconds = []
     for workers in (1, 2):
         plan_batch([base / "copies"], base / "pipeline", base / f"scaled{workers}", shard_bytes=1)
-        seconds.append(measured_run(base / f"scaled{workers}", workers)[1].wall_s)
+        seconds.append(measure_run(base / f"scaled{workers}", workers)[1].wall_s)
     return {"wall_s_one": round(seconds[0], 1), "scaling": round(seconds[0] / seconds[1], 2)}
 
 
@@ -121,8 +121,8 @@ def _on_ray(base: Path, file: Path) -> dict[str, object]:
         shutil.copy(file, base / "pair" / f"{number}.xml.gz")
     for name in ("local", "ray"):
         plan_batch([base / "pair"], base / "pipeline", base / f"by-{name}", shard_bytes=1)
-    local_s = measured_run(base / "by-local", 2)[1].cpu_s
-    start_s, ray_s = measured_on_ray(base / "by-ray")
+    local_s = measure_run(base / "by-local", 2)[1].cpu_s
+    start_s, ray_s = measure_on_ray(base / "by-ray")
     if outputs(base / "by-ray") != outputs(base / "by-local"):
         sys.exit("a Ray cluster wrote other bytes")
     return {
@@ -177,7 +177,7 @@ def _resume(base: Path, shards: int) -> dict[str, object]:
         (base / "stubs" / f"{number:06}.txt").write_text(f"fever {number}")
     made = base / "made"
     made.mkdir()
-    plan_batch([base / "stubs"], made_pipeline(made), base / "many", shard_bytes=1)
+    plan_batch([base / "stubs"], make_pipeline(made), base / "many", shard_bytes=1)
     storage = open_storage(base / "many")
     plan = read_plan(storage)
     run_batch(base / "many", workers=1, part=f"1/{shards}")

@@ -20,10 +20,10 @@ from benchmarks.report import data_folder
 from onym.datasets.prepared import open_dataset
 from onym.index.kinds import faiss
 from onym.models.collective import Collective, CollectiveSettings, Heads
-from onym.models.documents import DocumentReader, Window, window_rows
+from onym.models.documents import DocumentReader, TokenWindow, window_rows
 from onym.models.encoder import batches
 from onym.models.tokens import Placed, Tokenizer
-from onym.models.torch_encoder import Encoder, hidden_of, open_body
+from onym.models.torch_encoder import Encoder, open_body, token_vectors
 from onym.types import Document
 
 SINGLE = 128
@@ -88,7 +88,7 @@ def one_at_a_time(model: Collective, documents: Sequence[Document]) -> Vectors:
     before = len(tokenizer.before)
     for batch in batches(lengths, _BUDGET):
         selected = [rows[row] for row in batch.tolist()]
-        hidden = hidden_of(model.reader.model, *window_rows(tokenizer, selected, model.reader.model.config.pad_token_id))
+        hidden = token_vectors(model.reader.model, *window_rows(tokenizer, selected, model.reader.model.config.pad_token_id))
         firsts = torch.tensor([before + window.first - window.start for _, window in selected])
         lasts = torch.tensor([before + window.last - window.start for _, window in selected])
         shifts = torch.arange(len(selected)) * hidden.shape[1]
@@ -96,15 +96,15 @@ def one_at_a_time(model: Collective, documents: Sequence[Document]) -> Vectors:
     return found
 
 
-def _single(doc: Document, tokenizer: Tokenizer) -> list[tuple[Placed, Window]]:
+def _single(doc: Document, tokenizer: Tokenizer) -> list[tuple[Placed, TokenWindow]]:
     """Return for each mention a window with the mention in its middle."""
-    tokens, room = tokenizer.placed(doc.text), SINGLE - len(tokenizer.before) - len(tokenizer.after)
+    tokens, room = tokenizer.tokenize_with_offsets(doc.text), SINGLE - len(tokenizer.before) - len(tokenizer.after)
     rows = []
     for mention in doc.mentions:
         if span := tokens.span(mention.start, mention.end):
             first, last = span[0], min(span[1], span[0] + room)
             start = max(0, min((first + last - room) // 2, len(tokens) - room))
-            rows.append((tokens, Window(start, min(start + room, len(tokens)), first, last)))
+            rows.append((tokens, TokenWindow(start, min(start + room, len(tokens)), first, last)))
     return rows
 
 

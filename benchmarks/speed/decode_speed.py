@@ -27,7 +27,7 @@ import torch
 
 from benchmarks.accuracy.kb_open import build_open_kb
 from benchmarks.big_kb import Words, kb_of_words
-from benchmarks.decoding import BATCH, DTYPES, WIDTH, bart, best_precision, cut_trie, drawn_sources, real_sources
+from benchmarks.decoding import BATCH, DTYPES, WIDTH, bart, best_precision, cut_trie, draw_sources, real_sources
 from benchmarks.models import model_folder
 from benchmarks.speed import generative_speed
 from onym.decoding.adapters import adapter_of
@@ -80,7 +80,7 @@ def _quick() -> tuple[PackedTrie, Sources]:
     with tempfile.TemporaryDirectory() as folder:
         names = kb_of_words(Path(folder) / "kb", 5000).names.to_arrow().to_pylist()
     tokens: Ragged = Words().ids_of(names)
-    return cut_trie(tokens, Words.eos, Words.vocabulary, LENGTH), drawn_sources(Words.vocabulary, BATCH)
+    return cut_trie(tokens, Words.eos, Words.vocabulary, LENGTH), draw_sources(Words.vocabulary, BATCH)
 
 
 def _systems(
@@ -130,13 +130,13 @@ def _callback(trie: PackedTrie) -> Callable[[int, torch.Tensor], list[int]]:
         for token in (*sequence, trie.eos):
             node = node.setdefault(token, {})
 
-    def allowed(_: int, ids: torch.Tensor) -> list[int]:
+    def allow_tokens(_: int, ids: torch.Tensor) -> list[int]:
         node = root
         for token in ids.tolist()[1:]:
             node = node.get(token, {})
         return list(node) or [trie.eos]
 
-    return allowed
+    return allow_tokens
 
 
 def _sequences(trie: PackedTrie) -> list[list[int]]:

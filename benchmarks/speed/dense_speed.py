@@ -24,7 +24,7 @@ import polars as pl
 
 from benchmarks.big_kb import kb_of_names
 from benchmarks.models import model_folder
-from benchmarks.vectors import Known, Vectors, drawn_names, surfaces
+from benchmarks.vectors import Known, Vectors, draw_names, surfaces
 from onym.index import Index, build_index, open_index
 from onym.index.kinds import faiss
 from onym.kb import KnowledgeBase
@@ -44,10 +44,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    names = surfaces()[: options.names or 800] if options.quick else drawn_names(options.names or 100_000)
+    names = surfaces()[: options.names or 800] if options.quick else draw_names(options.names or 100_000)
     encoder = Encoder.open(model_folder("minilm"))
     reference, size = _reference(encoder.precision, names[: min(len(names) // 4, 2_048)])
-    vectors, own_s, reference_s = compared(encoder.encode, reference, names, parts=4 if options.quick else 20)
+    vectors, own_s, reference_s = compare_encoders(encoder.encode, reference, names, parts=4 if options.quick else 20)
     figures = {
         "names": len(names),
         "precision": encoder.precision,
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return figures | _search(names, vectors, encoder.precision, options)
 
 
-def compared(own: Encode, reference: Encode, names: Sequence[str], parts: int) -> tuple[Vectors, float, float]:
+def compare_encoders(own: Encode, reference: Encode, names: Sequence[str], parts: int) -> tuple[Vectors, float, float]:
     """Return the vectors of names and the seconds that both took for them; both have to mean the same."""
     seconds, found = [0.0, 0.0], []
     for rows in np.array_split(np.arange(len(names)), parts):

@@ -23,7 +23,7 @@ from torch.nn.functional import cosine_similarity
 from benchmarks.models import model_folder
 from benchmarks.report import fastest
 from benchmarks.results.predict import folder_of
-from benchmarks.results.span_rows import ALL, DICTIONARY, documents_of, judged, open_span_detector, spans_of, types_of
+from benchmarks.results.span_rows import ALL, DICTIONARY, documents_of, judge_spans, open_span_detector, spans_of, types_of
 from benchmarks.results.tasks import hpo_kb
 from onym.detect.base import Detector
 from onym.detect.dictionary import DictionaryDetector
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "fp32": open_span_detector(options.detector, types, convention, precision="fp32"),
         "int8": open_span_detector(options.detector, types, convention, precision="int8"),
     }
-    scores = {name: judged(docs, spans_of(each, docs))[ALL] for name, each in detectors.items()}
+    scores = {name: judge_spans(docs, spans_of(each, docs))[ALL] for name, each in detectors.items()}
     seconds = fastest({name: _reading(each, docs) for name, each in detectors.items()})
     return {
         "documents": len(docs),

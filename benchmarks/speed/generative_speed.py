@@ -33,7 +33,7 @@ from onym.decoding.search import Decoded, Ranking, SearchConfig, search_names
 from onym.decoding.session import TreeSession, open_model
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import ModelSettings
-from onym.models.template import Layout, template_named
+from onym.models.template import InputLayout, find_template
 from onym.models.tokens import Tokenizer
 from onym.trie.artefact import open_derived_trie
 from onym.trie.packed import PackedTrie
@@ -50,7 +50,7 @@ class Setup:
     model: Any
     kb: KnowledgeBase
     trie: PackedTrie
-    layout: Layout
+    layout: InputLayout
     sources: list[Tokens]
     prompts: list[Tokens]
     ranking: Ranking
@@ -70,7 +70,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
         "exact": lambda: onym(setup, search="exact", top_k=1),
         "callback": lambda: generate(setup, children, max_tokens),
     }
-    rates, last = _timed(systems, len(setup.sources), runs=1 if options.quick else RUNS)
+    rates, last = _time_systems(systems, len(setup.sources), runs=1 if options.quick else RUNS)
     figures: dict[str, object] = {f"{name}_mentions_per_s": round(rate, 2) for name, rate in rates.items()}
     about = {"mentions": len(setup.sources), "precision": best_precision()}
     return figures | misses(last["beam5"], last["exact"], setup.ranking) | about
@@ -139,13 +139,13 @@ def like_prompts(sources: Sequence[Tokens], prompts: Sequence[Tokens], size: int
 def callback(root: Node, prompt_length: int, eos: int) -> Callable[[int, torch.Tensor], list[int]]:
     """Return what GENRE and its kin give to transformers: nested dicts, walked from the root for every row."""
 
-    def allowed(_: int, ids: torch.Tensor) -> list[int]:
+    def allow_tokens(_: int, ids: torch.Tensor) -> list[int]:
         node = root
         for token in ids.tolist()[prompt_length:]:
             node = node.get(token, {})
         return list(node) or [eos]
 
-    return allowed
+    return allow_tokens
 
 
 def dict_trie(setup: Setup) -> tuple[Node, int]:
@@ -163,10 +163,10 @@ def dict_trie(setup: Setup) -> tuple[Node, int]:
 
 def _setup(options: argparse.Namespace) -> Setup:
     task = open_task(options.dataset, "test")
-    own = ModelSettings.read(options.model).changed(ranking=options.ranking)
-    tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
+    own = ModelSettings.read(options.model).update(ranking=options.ranking)
+    tokenizer, template = Tokenizer.open(options.model), find_template(own.template)
     model = open_model(options.model, best_precision(), device="cpu")
-    layout = Layout(template, tokenizer, own.window, adapter_of(model).max_positions)
+    layout = InputLayout(template, tokenizer, own.window, adapter_of(model).max_positions)
     mentions = ((doc, mention) for doc in task.dataset.documents("test") for mention in doc.mentions)
     pairs = list(islice(mentions, QUICK_MENTIONS if options.quick else MENTIONS))
     return Setup(
@@ -180,7 +180,7 @@ def _setup(options: argparse.Namespace) -> Setup:
     )
 
 
-def _timed(systems: dict[str, Callable[[], Any]], count: int, runs: int) -> tuple[dict[str, float], dict[str, Any]]:
+def _time_systems(systems: dict[str, Callable[[], Any]], count: int, runs: int) -> tuple[dict[str, float], dict[str, Any]]:
     """Run all systems in turn, and return the mentions per second of each and what it answered last."""
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     last: dict[str, Any] = {}

@@ -32,7 +32,7 @@ from benchmarks.big_kb import kb_of_names, kb_of_numbers
 from benchmarks.models import model_folder
 from benchmarks.report import own_bytes
 from benchmarks.results.tasks import open_kb
-from benchmarks.vectors import Drawn, Vectors, drawn_names, near, surfaces
+from benchmarks.vectors import Drawn, Vectors, draw_names, near, surfaces
 from onym.index import KINDS, Index, build_index, open_index
 from onym.index.build import open_derived_index
 from onym.index.kinds import AUTO, faiss, kind_for
@@ -75,11 +75,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     cache_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="index-size-") as folder:
-        figures = _drawn_table(Path(folder), options) if options.quick else _real_table(Path(folder), options)
+        figures = _measure_drawn(Path(folder), options) if options.quick else _real_table(Path(folder), options)
         return figures if options.only_table else figures | _many(Path(folder), options)
 
 
-def _drawn_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
+def _measure_drawn(base: Path, options: argparse.Namespace) -> dict[str, object]:
     kb, encoder = kb_of_numbers(base / "kb", 10_000), Drawn(64)
     vectors = open_derived_vectors(kb, encoder)
     rng = np.random.default_rng(SEED)
@@ -91,9 +91,9 @@ def _drawn_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
 def _real_table(base: Path, options: argparse.Namespace) -> dict[str, object]:
     from onym.models.torch_encoder import Encoder
 
-    kb = kb_of_names(base / "kb", pl.Series(drawn_names(options.names))) if options.names else open_kb()
+    kb = kb_of_names(base / "kb", pl.Series(draw_names(options.names))) if options.names else open_kb()
     encoder = Encoder.open(model_folder("minilm"))
-    figures = {} if options.only_table else _encoder_speed(encoder, drawn_names(min(SHARD, len(kb.names))))
+    figures = {} if options.only_table else _encoder_speed(encoder, draw_names(min(SHARD, len(kb.names))))
     wanted = encoder.encode(surfaces()[: options.queries])
     vectors = open_derived_vectors(kb, encoder)
     figures |= {"names": len(vectors), "queries": len(wanted), "precision": encoder.precision}
@@ -109,7 +109,7 @@ def _encoder_speed(encoder: VectorSource, names: list[str]) -> dict[str, object]
 def _table(base: Path, names: Names, options: argparse.Namespace) -> dict[str, object]:
     worst = exact_scores(names.vectors, names.wanted)[:, -1]
     if options.kept:
-        return {"rows": [_kept_row(names, worst, kind) for kind in options.only.split(",")]}
+        return {"rows": [_measure_kept(names, worst, kind) for kind in options.only.split(",")]}
     rows = [_row(base / f"index-{kind}", names, worst, kind) for kind in options.only.split(",")]
     default = kind_for(AUTO, options.names or OPEN_NAMES).name
     figures: dict[str, object] = {"rows": rows}
@@ -130,17 +130,17 @@ def _row(dest: Path, names: Names, worst: Vectors, kind: str) -> dict[str, objec
         "build_s": round(time.perf_counter() - start, 1),
         "open_s": round(median(_seconds_to_open(dest) for _ in range(5)), 4),
     }
-    figures |= _searched(open_index(dest), names, worst)
+    figures |= _measure_search(open_index(dest), names, worst)
     shutil.rmtree(dest)
     return figures
 
 
-def _kept_row(names: Names, worst: Vectors, kind: str) -> dict[str, object]:
+def _measure_kept(names: Names, worst: Vectors, kind: str) -> dict[str, object]:
     """Return the figures of the index that is kept with the knowledge base, which is built if there is none."""
-    return {"kind": kind} | _searched(open_derived_index(names.kb, names.encoder, kind), names, worst)
+    return {"kind": kind} | _measure_search(open_derived_index(names.kb, names.encoder, kind), names, worst)
 
 
-def _searched(index: Index, names: Names, worst: Vectors) -> dict[str, object]:
+def _measure_search(index: Index, names: Names, worst: Vectors) -> dict[str, object]:
     wanted = names.wanted
     index.search(wanted[:8], K)  # the pages that every search looks at are read now
     start = time.perf_counter()

@@ -22,7 +22,7 @@ from benchmarks.report import data_folder, own_bytes
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.models.template import GENBIOEL, Layout
+from onym.models.template import GENBIOEL, InputLayout
 from onym.models.tokens import Tokenizer
 from onym.train.samples.statements import KnowledgeSamples
 
@@ -47,21 +47,21 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     tokenizer = model_folder("bart-tokenizer")
     samples = options.samples or (5_000 if options.quick else 500_000)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        path = options.kb or _built(Path(folder), options.rows or (160_000 if options.quick else 16_000_000))
+        path = options.kb or _build_kb(Path(folder), options.rows or (160_000 if options.quick else 16_000_000))
         kb = KnowledgeBase.open(path)
-        figures = {"concepts": len(kb), "terms": len(kb.term_names)} | _streamed(path, tokenizer, samples)
+        figures = {"concepts": len(kb), "terms": len(kb.term_names)} | _stream_samples(path, tokenizer, samples)
     if not options.quick and (figures["samples_per_s_per_core"] < MIN_PER_S or figures["peak_gb"] > MAX_GB):
         sys.exit(f"under {MIN_PER_S:,} samples per second, or over {MAX_GB} GB: {json.dumps(figures)}")
     return {**figures}
 
 
-def _built(folder: Path, rows: int) -> Path:
+def _build_kb(folder: Path, rows: int) -> Path:
     write_release(folder / "META", data_folder(), rows)
     build_kb(Recipe.of({"sources": [{"path": "META"}]}), folder / "kb", root=folder)
     return folder / "kb"
 
 
-def _streamed(kb: Path, tokenizer: Path, samples: int) -> dict[str, float]:
+def _stream_samples(kb: Path, tokenizer: Path, samples: int) -> dict[str, float]:
     """Draw the samples in a process of its own; return what it measured."""
     command = [sys.executable, "-c", _STREAM, str(kb), str(tokenizer), str(samples)]
     env = {**os.environ, **_ONE_CORE}
@@ -72,7 +72,7 @@ def _streamed(kb: Path, tokenizer: Path, samples: int) -> dict[str, float]:
 
 def stream(kb: str, tokenizer: str, count: int) -> None:
     """Draw so many samples and print how fast it went and how much memory it took."""
-    layout = Layout(GENBIOEL, Tokenizer.open(tokenizer), WINDOW)
+    layout = InputLayout(GENBIOEL, Tokenizer.open(tokenizer), WINDOW)
     samples = KnowledgeSamples(KnowledgeBase.open(kb), layout, count, SEED)
     start, busy, tokens = time.perf_counter(), time.process_time(), 0
     for first in range(0, count, BATCH):

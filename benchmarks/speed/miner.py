@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def own(batch: Batch) -> Found:
     embeddings = batch.embeddings.clone().requires_grad_()
     pairs = hard_pairs(embeddings, batch.labels, margin=batch.margin)
-    return _found(pairs, MultiSimilarityLoss(ALPHA, BETA, BASE)(embeddings, pairs), embeddings)
+    return _mine_pairs(pairs, MultiSimilarityLoss(ALPHA, BETA, BASE)(embeddings, pairs), embeddings)
 
 
 def reference(batch: Batch) -> Found:
@@ -89,7 +89,7 @@ def reference(batch: Batch) -> Found:
     embeddings = batch.embeddings.clone().requires_grad_()
     triplets = TripletMarginMiner(margin=batch.margin, type_of_triplets="all")(embeddings, batch.labels)
     loss = Loss(alpha=ALPHA, beta=BETA, base=BASE)(embeddings, batch.labels, triplets)
-    return _found(pairs_of(triplets, len(embeddings)), loss, embeddings)
+    return _mine_pairs(pairs_of(triplets, len(embeddings)), loss, embeddings)
 
 
 def pairs_of(triplets: tuple[Tensor, Tensor, Tensor], rows: int) -> RowPairs:
@@ -101,7 +101,7 @@ def pairs_of(triplets: tuple[Tensor, Tensor, Tensor], rows: int) -> RowPairs:
     return pairs
 
 
-def _found(pairs: RowPairs, loss: Any, embeddings: Tensor) -> Found:
+def _mine_pairs(pairs: RowPairs, loss: Any, embeddings: Tensor) -> Found:
     loss.backward()
     if embeddings.grad is None:
         sys.exit("a loss without a gradient")
@@ -140,17 +140,17 @@ def _of_pairs(generator: torch.Generator) -> Batch:
 
 def _of_several_names(generator: torch.Generator) -> Batch:
     rows = _below(48, generator) + 4
-    return _labelled(rows, torch.randint(_below(rows // 2, generator) + 1, (rows,), generator=generator), generator)
+    return _draw_labelled_batch(rows, torch.randint(_below(rows // 2, generator) + 1, (rows,), generator=generator), generator)
 
 
 def _of_one_concept(generator: torch.Generator) -> Batch:
     rows = _below(32, generator) + 1
-    return _labelled(rows, torch.full((rows,), 7), generator)
+    return _draw_labelled_batch(rows, torch.full((rows,), 7), generator)
 
 
 def _of_a_name_each(generator: torch.Generator) -> Batch:
     rows = _below(32, generator) + 1
-    return _labelled(rows, torch.randperm(rows, generator=generator), generator)
+    return _draw_labelled_batch(rows, torch.randperm(rows, generator=generator), generator)
 
 
 def _of_equal_vectors(generator: torch.Generator) -> Batch:
@@ -170,7 +170,7 @@ def _of_equal_distances(generator: torch.Generator) -> Batch:
 
 def _of_few_names(generator: torch.Generator) -> Batch:
     rows = _below(3, generator) + 2
-    return _labelled(rows, torch.randint(2, (rows,), generator=generator), generator, width=2)
+    return _draw_labelled_batch(rows, torch.randint(2, (rows,), generator=generator), generator, width=2)
 
 
 _KINDS = (
@@ -184,7 +184,7 @@ _KINDS = (
 )
 
 
-def _labelled(rows: int, labels: Tensor, generator: torch.Generator, width: int = 8) -> Batch:
+def _draw_labelled_batch(rows: int, labels: Tensor, generator: torch.Generator, width: int = 8) -> Batch:
     return Batch(torch.randn(rows, width, generator=generator, dtype=torch.float64), labels)
 
 
@@ -195,14 +195,14 @@ def _below(bound: int, generator: torch.Generator) -> int:
 STEPS: dict[str, Step] = {"own": own, "reference": reference}
 
 
-def _timed_batch(pairs: int) -> Batch:
+def _draw_timed_batch(pairs: int) -> Batch:
     return pairs_batch(pairs, WIDTH, torch.Generator().manual_seed(SEED), torch.float32)
 
 
 def _speed_ratio(pairs: int) -> float:
-    batch, seconds = _timed_batch(pairs), {name: [0.0] * TURNS for name in STEPS}
+    batch, seconds = _draw_timed_batch(pairs), {name: [0.0] * TURNS for name in STEPS}
     for step in STEPS.values():
-        step(_timed_batch(_FEW))
+        step(_draw_timed_batch(_FEW))
     for turn in range(TURNS):
         for name, step in STEPS.items():
             start = time.process_time()  # of the one thread: what else the machine does is not counted
@@ -220,11 +220,11 @@ def _peak_bytes(step: str, pairs: int) -> int:
     return int(done.stdout)
 
 
-def gained_bytes(step: Step, pairs: int) -> int:
+def measure_growth(step: Step, pairs: int) -> int:
     """Return by how much the memory of this process grows at most while it does a step."""
     torch.set_num_threads(1)
-    batch = _timed_batch(pairs)
-    step(_timed_batch(_FEW))
+    batch = _draw_timed_batch(pairs)
+    step(_draw_timed_batch(_FEW))
     Path("/proc/self/clear_refs").write_text("5")  # the peak is from now on
     before = own_bytes("VmRSS")
     step(batch)

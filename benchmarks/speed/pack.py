@@ -31,7 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.robustness.harness import own_cache
-from tests.robustness.packs.hostile_packs import hostile_packs, refused, small_pack
+from tests.robustness.packs.hostile_packs import count_refused, hostile_packs, small_pack
 
 import onym
 from benchmarks.commands.starter import diseases_of
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         figures = {} if options.only_hostile else _packs(folder, options)
         good = small_pack(folder / "good")
         cases = hostile_packs(good)[:: _EACH if options.quick else 1]
-        count = refused(cases, good, folder / "hostile")
+        count = count_refused(cases, good, folder / "hostile")
     if count != len(cases):
         sys.exit(f"{len(cases) - count} of {len(cases)} hostile packs were not refused")
     return {**figures, "hostile_packs": len(cases), "refused": count}
@@ -76,25 +76,27 @@ def _packs(folder: Path, options: argparse.Namespace) -> dict[str, object]:
         return {"lite": _starter(folder)}
     found: dict[str, object] = {}
     if options.only != "full":
-        found["lite"] = _trained(lite_pipeline(), folder, "lite")
+        found["lite"] = _measure_trained(lite_pipeline(), folder, "lite")
     if options.only != "lite":
-        found["full"] = _trained(full_pipeline(), folder, "full")
+        found["full"] = _measure_trained(full_pipeline(), folder, "full")
     return found
 
 
-def _trained(pipeline: Path, folder: Path, name: str) -> dict[str, object]:
+def _measure_trained(pipeline: Path, folder: Path, name: str) -> dict[str, object]:
     corpora = {key: end_to_end_task(key, "dev", JOINED).documents for key in _CORPORA}
 
-    def narrowed(pipeline: Pipeline, key: str) -> Pipeline:
+    def narrow_to_types(pipeline: Pipeline, key: str) -> Pipeline:
         return pipeline.with_types(KINDS[key].groups)
 
-    return measured(pipeline, folder, name, corpora, narrowed=narrowed, compress=name == "full")
+    return measure_pack(pipeline, folder, name, corpora, narrowed=narrow_to_types, compress=name == "full")
 
 
 def _starter(folder: Path) -> dict[str, object]:
     documents = open_dataset("bc5cdr", data=data_folder()).documents("dev")
     docs: Sequence[Document] = diseases_of(documents)[:_QUICK]
-    return measured("starter", folder, "starter", {"bc5cdr": docs}, narrowed=lambda pipeline, _: pipeline, canonical=_by_mesh)
+    return measure_pack(
+        "starter", folder, "starter", {"bc5cdr": docs}, narrowed=lambda pipeline, _: pipeline, canonical=_by_mesh
+    )
 
 
 def _by_mesh(pipeline: Pipeline) -> Callable[[str], str]:
@@ -154,7 +156,7 @@ Canonical = Callable[[Pipeline], Callable[[str], str]]
 """Returns how the ids of a pipeline are compared with those of the corpora."""
 
 
-def measured(
+def measure_pack(
     pipeline: Path | str,
     folder: Path,
     name: str,

@@ -23,7 +23,7 @@ from benchmarks.results.tasks import open_kb
 from onym.train.configs import GenerativeTrainingConfig
 from onym.train.generative import GenerativeContext
 from onym.train.run import RECIPES
-from onym.train.stages import preset_named, presets
+from onym.train.stages import find_preset, presets
 
 LARGE = {
     "d_model": 1024, "encoder_layers": 12, "decoder_layers": 12, "encoder_attention_heads": 16, "decoder_attention_heads": 16,
@@ -69,7 +69,7 @@ def _model(folder: Path, shape: dict[str, int]) -> Path:
 
 def _step(name: str, model: Path, work: Path) -> int:
     """Take one step of a preset, and return how many steps the trainer counted."""
-    values = preset_named(name)
+    values = find_preset(name)
     values["start"]["model"] = str(model)
     data = values.setdefault("data", {})
     data["kb"] = str(open_kb().folder.parent)

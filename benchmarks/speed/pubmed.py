@@ -27,9 +27,9 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.batch import citations_of, cut, measured_run, real_files, update_files
+from benchmarks.batch import citations_of, cut, measure_run, real_files, update_files
 from benchmarks.commands.starter import strict_f1_of
-from benchmarks.results.e2e_predict import found_by
+from benchmarks.results.e2e_predict import predict_with
 from benchmarks.results.e2e_tasks import KINDS, end_to_end_task, judge_found
 from benchmarks.results.tasks import hpo_kb, open_kb
 from onym.batch.exporting import compact
@@ -85,7 +85,7 @@ def _dictionary(folder: Path, *, is_quick: bool) -> Path:
 
 def _row(name: str, pipeline: Path | str, sources: list[Path], out: Path) -> dict[str, object]:
     plan_batch(sources, pipeline, out)
-    ledger, used = measured_run(out, _WORKERS)
+    ledger, used = measure_run(out, _WORKERS)
     documents = ledger.counts()["documents"]
     size = sum(path.stat().st_size for path in (out / "shards").iterdir())
     current = compact(out, out.parent / f"{name}.parquet")
@@ -106,7 +106,7 @@ def _f1(name: str, bare: Path) -> float:
     if name == "starter":
         return strict_f1_of("starter", "bc5cdr")
     task = end_to_end_task("bc5cdr", "test")
-    return float(judge_found(task, found_by(load(bare), task))["strict_f1"])
+    return float(judge_found(task, predict_with(load(bare), task))["strict_f1"])
 
 
 def _wrong(base: Path, pipeline: Path, *, is_quick: bool) -> int:
@@ -114,7 +114,7 @@ def _wrong(base: Path, pipeline: Path, *, is_quick: bool) -> int:
     citations = citations_of(real_files()[1], _QUICK_CITATIONS if is_quick else _CITATIONS)
     expected = update_files(base / "updates", citations, _QUICK_FILES if is_quick else _FILES)
     plan_batch([base / "updates"], pipeline, base / "out-updates")
-    measured_run(base / "out-updates", _WORKERS)
+    measure_run(base / "out-updates", _WORKERS)
     compact(base / "out-updates", base / "current.parquet")
     rows = pl.read_parquet(base / "current.parquet", columns=["document", "source"]).unique()
     found = set(rows.iter_rows())

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     passages = list(_passages(path, limit))
     citations, with_abstract = len(passages), sum(count > 1 for count in passages)
     # By turns, and the best of each, so that a busy machine disturbs both alike.
-    turns = [(_timed(lambda: _plain(path, limit)), _timed(lambda: sum(_passages(path, limit)))) for _ in range(3)]
+    turns = [(_time_reading(lambda: _plain(path, limit)), _time_reading(lambda: sum(_passages(path, limit)))) for _ in range(3)]
     plain, ours = min(first for first, _ in turns), min(second for _, second in turns)
     return {
         "citations": citations,
@@ -52,7 +52,7 @@ def _plain(path: Path, limit: int | None) -> None:
                 break
 
 
-def _timed(act: Callable[[], object]) -> float:
+def _time_reading(act: Callable[[], object]) -> float:
     start = time.perf_counter()
     act()
     return time.perf_counter() - start

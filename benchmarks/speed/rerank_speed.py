@@ -49,10 +49,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     kb = KnowledgeBase.open(options.kb) if options.kb else medic_kb() if options.quick else open_kb_joined()
     with tempfile.TemporaryDirectory() as folder:
-        model = options.model or trained(kb, Path(folder) / "reranker", is_quick=options.quick)
+        model = options.model or train_on_ncbi(kb, Path(folder) / "reranker", is_quick=options.quick)
         linker = open_linker(linker_config("rerank", model=str(model)), kb)
         docs = list(islice(open_of_types("bc5cdr", ()).documents("dev"), options.documents or (40 if options.quick else 500)))
-        figures = timed(linker, docs)
+        figures = time_linking(linker, docs)
         hostile, refused = hostile_models(Path(folder) / "hostile")
         size = sum(path.stat().st_size for path in model.rglob("*") if path.is_file())
     return {
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def trained(kb: KnowledgeBase, dest: Path, *, is_quick: bool) -> Path:
+def train_on_ncbi(kb: KnowledgeBase, dest: Path, *, is_quick: bool) -> Path:
     """Train a reranker on NCBI's diseases, quickly on one type of their mentions."""
     types = ["DiseaseClass"] if is_quick else []
     data = {"datasets": ["ncbi-disease"], "kb": str(kb.folder.parent), "types": types}
@@ -93,7 +93,7 @@ class _Watched(RerankParts):
         return found
 
 
-def timed(linker: Any, docs: Sequence[Document]) -> dict[str, float]:
+def time_linking(linker: Any, docs: Sequence[Document]) -> dict[str, float]:
     """Return how many mentions are linked in a second, and the share of the time that the reranking takes."""
     proposing: list[float] = []
     watched = RerankLinker(linker.kb, linker.reranker, _Watched(linker.parts, proposing))

@@ -31,7 +31,7 @@ from onym.corpora.formats import docbin
 from onym.integrations.spacy import GROUP, OnymPipe
 from onym.pipeline import build_pipeline
 from onym.testing.documents import trip
-from onym.types import Document, LinkedDocument, styled
+from onym.types import Document, LinkedDocument, style_id
 
 UPPER_BOUNDS = {"offsets_lost": 0, "docbin_differences": 0}
 FULL_BOUNDS = {"overhead": 1.25}
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "mentions": sum(len(each.links) for each in linked),
         "overhead": round(seconds["spacy"] / seconds["bare"], 3),
         "tokens_share_pct": percent(round(1000 * seconds["tokens"]), round(1000 * seconds["spacy"])),
-        "offsets_lost": sum(map(lost_offsets, linked, docs)),
+        "offsets_lost": sum(map(count_lost_offsets, linked, docs)),
         "docbin_differences": corpus_differences(documents) + spacy_differences(docs),
     }
 
@@ -75,19 +75,19 @@ def _consume(stream: Iterable[object]) -> None:
     deque(stream, maxlen=0)
 
 
-def lost_offsets(linked: LinkedDocument, doc: Doc) -> int:
+def count_lost_offsets(linked: LinkedDocument, doc: Doc) -> int:
     """Return how many links of a document are not in its doc as they are."""
     spans = list(doc.spans[GROUP])
     if len(spans) != len(linked.links):
         return max(len(spans), len(linked.links))
     wanted = [
-        (each.mention.start, each.mention.end, [(styled(one.concept_id), one.score) for one in each.candidates])
+        (each.mention.start, each.mention.end, [(style_id(one.concept_id), one.score) for one in each.candidates])
         for each in linked.links
     ]
-    return sum(expected != _said(span) for expected, span in zip(wanted, spans, strict=True))
+    return sum(expected != _describe_span(span) for expected, span in zip(wanted, spans, strict=True))
 
 
-def _said(span: Any) -> tuple[int, int, list[tuple[str, float]]]:
+def _describe_span(span: Any) -> tuple[int, int, list[tuple[str, float]]]:
     found = span._.onym
     is_inside = span.start_char <= found.start and found.end <= span.end_char
     return (found.start if is_inside else -1), found.end, [(each.concept_id, each.score) for each in found.candidates]
@@ -103,9 +103,9 @@ def spacy_differences(docs: Sequence[Doc]) -> int:
     """Return how many docs say something else after spaCy has packed and unpacked them."""
     packed = DocBin(store_user_data=True, docs=docs).to_bytes()
     again = DocBin().from_bytes(packed).get_docs(spacy.blank("en").vocab)
-    return sum(_all_said(one) != _all_said(other) for one, other in zip(docs, again, strict=True))
+    return sum(_describe_spans(one) != _describe_spans(other) for one, other in zip(docs, again, strict=True))
 
 
-def _all_said(doc: Doc) -> list[Any]:
+def _describe_spans(doc: Doc) -> list[Any]:
     groups = (doc.ents, doc.spans[GROUP])
     return [[(each.label_, each.kb_id_, each._.onym, each._.kb_ents) for each in group] for group in groups]

@@ -36,7 +36,7 @@ from benchmarks.batch import citations_of, real_files, write_citations
 from benchmarks.models import model_folder
 from benchmarks.report import fastest
 from benchmarks.results.tasks import medic_kb, open_quick_task
-from onym.batch.inputs import found_groups
+from onym.batch.inputs import find_groups
 from onym.batch.plan import Shard, key_of
 from onym.batch.planning import SHARD_BYTES, SHARD_DOCUMENTS
 from onym.batch.shard import write_shard
@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     systems = _systems(starter, is_quick=options.quick)
     dense = systems["dense"].linker
     with tempfile.TemporaryDirectory() as folder:
-        docs = _detected(starter, documents_of(read_corpus(write_citations(Path(folder) / "all.xml", citations))))
-        rows = {name: _compared(system, docs, options.turns) for name, system in systems.items()}
+        docs = _detect_mentions(starter, documents_of(read_corpus(write_citations(Path(folder) / "all.xml", citations))))
+        rows = {name: _compare_caches(system, docs, options.turns) for name, system in systems.items()}
         figures: dict[str, object] = {
             "documents": len(docs),
             "mentions": sum(len(doc.mentions) for doc in docs),
@@ -109,7 +109,7 @@ def _systems(starter: Pipeline, *, is_quick: bool) -> dict[str, System]:
     }
 
 
-def _detected(pipeline: Pipeline, documents: Iterable[Document]) -> list[Document]:
+def _detect_mentions(pipeline: Pipeline, documents: Iterable[Document]) -> list[Document]:
     if pipeline.detector is None:
         sys.exit("the starter has no detector")
     return [found.document for found in pipeline.detector.detect(documents)]
@@ -119,14 +119,14 @@ def _surfaces(linker: SurfaceLinker, docs: Sequence[Document]) -> list[str]:
     return list(dict.fromkeys(query for doc in docs for query in linker.queries(doc)))
 
 
-def _compared(system: System, docs: Sequence[Document], turns: int) -> dict[str, float]:
+def _compare_caches(system: System, docs: Sequence[Document], turns: int) -> dict[str, float]:
     """Link documents with the cache and without, by turns."""
     list(system.linker.link(docs[:_WARM_UP]))  # what is prepared on first use
     links: dict[str, list[Link]] = {}
     counts: dict[str, Looked] = {}
 
     def act(name: str, *, is_cached: bool) -> None:
-        with _counted(system.parts, is_cached=is_cached) as counts[name]:
+        with _count_lookups(system.parts, is_cached=is_cached) as counts[name]:
             links[name] = [link for linked in system.linker.link(docs, top_k=_TOP_K) for link in linked.links]
 
     seconds = fastest({"with": lambda: act("with", is_cached=True), "without": lambda: act("without", is_cached=False)}, turns)
@@ -155,25 +155,25 @@ class Looked:
 
 
 @contextmanager
-def _counted(parts: Sequence[SurfaceLinker], *, is_cached: bool) -> Iterator[Looked]:
+def _count_lookups(parts: Sequence[SurfaceLinker], *, is_cached: bool) -> Iterator[Looked]:
     """Count what linkers look up and compute; without the cache they forget their answers after each batch."""
     looked = Looked()
 
-    def counted_answering(part: SurfaceLinker) -> Any:
+    def count_answering(part: SurfaceLinker) -> Any:
         own = part.answering
 
         def answering(*arguments: Any) -> Any:
             answers = own(*arguments)
 
-            def counted(queries: Sequence[str]) -> Any:
+            def count_answers(queries: Sequence[str]) -> Any:
                 looked.computed += len(queries)
                 return answers(queries)
 
-            return counted
+            return count_answers
 
         return answering
 
-    def counted_queries(part: SurfaceLinker) -> Any:
+    def count_queries(part: SurfaceLinker) -> Any:
         own = part.queries
 
         def queries(doc: Document) -> list[str]:
@@ -184,8 +184,8 @@ def _counted(parts: Sequence[SurfaceLinker], *, is_cached: bool) -> Iterator[Loo
 
     with ExitStack() as stack:
         for part in parts:
-            stack.enter_context(patch.object(part, "answering", counted_answering(part)))
-            stack.enter_context(patch.object(part, "queries", counted_queries(part)))
+            stack.enter_context(patch.object(part, "answering", count_answering(part)))
+            stack.enter_context(patch.object(part, "queries", count_queries(part)))
             if not is_cached:
                 stack.enter_context(patch.object(part, "cache_size", 0))
         yield looked
@@ -221,19 +221,19 @@ def _purity(dense: DenseLinker, starter: Pipeline, pieces: Sequence[Path]) -> di
     """Compare the bytes of shards that are linked in order, backwards, and in order with one cache for all of them."""
     pipeline, leaking = Pipeline(dense, starter.detector), Pipeline(dense.with_cache(), starter.detector)
     shards = [_shard(number, piece, pipeline) for number, piece in enumerate(pieces)]
-    in_order = [_written(shard, pipeline) for shard in shards]
-    backwards = [_written(shard, pipeline) for shard in reversed(shards)]
-    leaked = [_written(shard, leaking) for shard in shards]
+    in_order = [_write_predictions(shard, pipeline) for shard in shards]
+    backwards = [_write_predictions(shard, pipeline) for shard in reversed(shards)]
+    leaked = [_write_predictions(shard, leaking) for shard in shards]
     changed = sum(one != other for one, other in zip(in_order, leaked, strict=True))
     return {"shards": len(shards), "bytes_equal": int(in_order == backwards[::-1]), "shards_changed_if_kept": changed}
 
 
 def _shard(number: int, piece: Path, pipeline: Pipeline) -> Shard:
-    groups = tuple(found_groups([piece], "", SHARD_BYTES, SHARD_DOCUMENTS)[0])
+    groups = tuple(find_groups([piece], "", SHARD_BYTES, SHARD_DOCUMENTS)[0])
     return Shard(number=number, key=key_of(groups, pipeline.source(), text=True), groups=groups)
 
 
-def _written(shard: Shard, pipeline: Pipeline) -> bytes:
+def _write_predictions(shard: Shard, pipeline: Pipeline) -> bytes:
     file = io.BytesIO()
     write_shard(shard, pipeline, file)
     return file.getvalue()

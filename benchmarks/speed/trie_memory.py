@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         trie, _, _ = big_trie(Path(folder), is_quick=options.quick)
         rounds = 5 if options.quick else 50
-        one, four = (_gained_mb(Path(folder) / "big-trie", count, rounds) for count in (1, 4))
+        one, four = (_measure_growth_mb(Path(folder) / "big-trie", count, rounds) for count in (1, 4))
         return {
             "trie_mb": round(trie.nbytes / 1e6, 1),
             "one_process_mb": round(one, 1),
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         }
 
 
-def _gained_mb(trie: Path, count: int, rounds: int) -> float:
+def _measure_growth_mb(trie: Path, count: int, rounds: int) -> float:
     """Return what so many processes gain in memory, all together, by walking the trie."""
     with ExitStack() as stack:
         walkers = [stack.enter_context(_walker(trie, seed, rounds)) for seed in range(count)]

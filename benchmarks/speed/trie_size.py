@@ -12,7 +12,7 @@ from statistics import median
 
 from benchmarks.accuracy.kb_open import build_open_kb
 from benchmarks.big_kb import Words, kb_of_release, kb_of_words
-from benchmarks.decoding import BATCH, adapter_for, drawn_sources, step_seconds
+from benchmarks.decoding import BATCH, adapter_for, draw_sources, step_seconds
 from benchmarks.models import model_folder
 from onym.kb import KnowledgeBase
 from onym.models.template import GENBIOEL
@@ -71,7 +71,7 @@ def _step_ratio(trie: PackedTrie, kb: Path, *, is_quick: bool) -> float:
     few = [GENBIOEL.name_text(names[i]) for i in range(0, len(names), max(1, len(names) // FEW))]
     small = PackedTrie.build(tokens.ids_of(few), tokens.eos, tokens.vocabulary)
     adapter = adapter_for(tokens.vocabulary, is_quick=is_quick)
-    sources = drawn_sources(tokens.vocabulary, BATCH)
+    sources = draw_sources(tokens.vocabulary, BATCH)
     pairs = [(step_seconds(trie, adapter, sources), step_seconds(small, adapter, sources)) for _ in range(3)]
     return median(large / little for large, little in pairs)
 

@@ -98,10 +98,10 @@ class InternalError(OnymError):
     exit_status = 1
 
 
-def coded(error: BaseException, *, caught_in: str = "") -> OnymError:
+def to_onym_error(error: BaseException, *, caught_in: str = "") -> OnymError:
     """Return an error as one of ours. The message of a foreign one may hold text, so it is left out.
 
-    >>> coded(ValueError("patient Smith")).what
+    >>> to_onym_error(ValueError("patient Smith")).what
     'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
     """
     if isinstance(error, OnymError):
@@ -159,13 +159,13 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def shown_id(document_id: str) -> str:
+def format_id(document_id: str) -> str:
     """Return a document's id as messages, logs and problems show it.
 
     In a damaged file, text may stand where an id should. So an id of more than 64 characters, or with white space or other
     characters that ids do not have, is shown as the beginning of its SHA-256.
 
-    >>> shown_id("PMC12.1#2"), shown_id("the patient fell")
+    >>> format_id("PMC12.1#2"), format_id("the patient fell")
     ('PMC12.1#2', 'id~595d92a484770b07')
     """
     if _ID.fullmatch(document_id):

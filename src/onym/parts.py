@@ -46,11 +46,11 @@ class OpenContext:
         if self.verify == "full":
             ignore_notes()
 
-    def shared(self, key: tuple[str, ...], open_model: Callable[[], T]) -> T:
+    def open_once(self, key: tuple[str, ...], open_model: Callable[[], T]) -> T:
         """Return the model of that key, opened on first use.
 
         >>> context = OpenContext()
-        >>> context.shared(("minilm",), list) is context.shared(("minilm",), list)
+        >>> context.open_once(("minilm",), list) is context.open_once(("minilm",), list)
         True
         """
         if key not in self._models:
@@ -88,7 +88,7 @@ class ModelReference(Strict):
     def pin(self, base: Path, context: OpenContext) -> Self:
         """Return the reference with its digest, as a pipeline in the folder `base` writes it."""
         found = self.folder(context)
-        return self.model_copy(update={"path": written_path(found, base), "digest": folder_digest(found, self.FILES)})
+        return self.model_copy(update={"path": relative_path(found, base), "digest": folder_digest(found, self.FILES)})
 
     def resolve(self, base: Path) -> Self:
         """Return the reference with its path from here; a model that has changed since the pipeline was built is rejected.
@@ -141,19 +141,19 @@ class PartConfig(Strict):
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
         """Return the configuration with every reference changed, also those of the parts of a part."""
 
-        def changed(part: PartConfig) -> PartConfig:
+        def change_references(part: PartConfig) -> PartConfig:
             values = {name: getattr(part, name) for name in type(part).model_fields}
             return part.model_copy(
                 update={name: change(value) for name, value in values.items() if isinstance(value, ModelReference)}
             )
 
-        return self.with_parts(changed)
+        return self.with_parts(change_references)
 
 
-def written_path(path: Path, base: Path) -> str:
+def relative_path(path: Path, base: Path) -> str:
     """Return a path as a pipeline writes it: relative to its folder where it lies inside, else absolute.
 
-    >>> written_path(Path("/p/kb"), Path("/p")), written_path(Path("/kb"), Path("/p"))
+    >>> relative_path(Path("/p/kb"), Path("/p")), relative_path(Path("/kb"), Path("/p"))
     ('kb', '/kb')
     """
     path, base = path.resolve(), base.resolve()

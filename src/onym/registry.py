@@ -61,7 +61,7 @@ class Registry:
         self.kind, self.package, self.group, self._has = kind, package, group, has
 
     @cached_property
-    def _built_in(self) -> dict[str, Part]:
+    def _own_parts(self) -> dict[str, Part]:
         return {name: Part(self.kind, name, load=partial(import_module, f"{self.package}.{name}")) for name in self._modules()}
 
     def _modules(self) -> list[str]:
@@ -82,21 +82,21 @@ class Registry:
     @property
     def names(self) -> tuple[str, ...]:
         """The short names, built-in parts first."""
-        return tuple(dict.fromkeys([*self._built_in, *(part.name for part in self._plug_ins)]))
+        return tuple(dict.fromkeys([*self._own_parts, *(part.name for part in self._plug_ins)]))
 
     def __contains__(self, name: str) -> bool:
-        return name in self._built_in or name in self.names
+        return name in self._own_parts or name in self.names
 
     @property
     def names_in_order(self) -> tuple[str, ...]:
         """The short names in the order in which files are tried: plug-ins come before the most general built-in part."""
-        own, names = list(self._built_in), self.names
+        own, names = list(self._own_parts), self.names
         return (*own[:-1], *names[len(own) :], *own[-1:])
 
     def part(self, name: str) -> Part:
         """Return the part of that name. A plug-in cannot take the name of a built-in part."""
-        if name in self._built_in:
-            return self._built_in[name]
+        if name in self._own_parts:
+            return self._own_parts[name]
         found = [part for part in self._plug_ins if part.name == name]
         if not found:
             fix = f"known are {', '.join(self.names)}"
@@ -114,22 +114,22 @@ class Registry:
         try:
             found = part.load()
         except Exception as e:  # whatever a stranger's module raises
-            raise self._broken(part, f"raises {type(e).__name__} when it is imported") from e
+            raise self._make_error(part, f"raises {type(e).__name__} when it is imported") from e
         if missing := [each for each in self._has if not hasattr(found, each)]:
-            raise self._broken(part, f"has no {missing[0]}")
+            raise self._make_error(part, f"has no {missing[0]}")
         return found
 
-    def _broken(self, part: Part, why: str) -> ConfigError:
+    def _make_error(self, part: Part, why: str) -> ConfigError:
         what = f"the {self.kind} {part.name!r} of {part.package} {part.version} {why}"
         return ConfigError("part-broken", what, fix=f"upgrade or uninstall {part.package}")
 
     def parts(self) -> list[tuple[Part, str]]:
         """Return every part, and why a plug-in cannot be used; the reason is empty for one that can."""
-        own = [(part, "") for part in self._built_in.values()]
+        own = [(part, "") for part in self._own_parts.values()]
         return own + [(part, self._refusal(part)) for part in self._plug_ins]
 
     def _refusal(self, part: Part) -> str:
-        if part.name in self._built_in:
+        if part.name in self._own_parts:
             return f"the name is that of a built-in {self.kind}"
         return "" if sum(part.name == other.name for other in self._plug_ins) == 1 else "several packages offer this name"
 

@@ -16,7 +16,7 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from onym.errors import InputError, shown_id
+from onym.errors import InputError, format_id
 from onym.fields import PROBABILITY, column, frame_of, plain_fields
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def mark_text(text: str, marks: Iterable[Mark]) -> str:
     >>> mark_text("fever", [Mark(0, 5, "MESH:D005334 Fever", None)])[63:]
     '<mark style="background:none;outline:1px dashed #9ca3af" title="MESH:D005334 Fever">fever</mark></div>'
     """
-    parts = [_marked(text[start:end], over) for start, end, over in _stretches(marks, len(text))]
+    parts = [_mark_text(text[start:end], over) for start, end, over in _stretches(marks, len(text))]
     return f'<div class="onym" style="white-space:pre-wrap;line-height:1.7">{"".join(parts)}</div>'
 
 
@@ -58,7 +58,7 @@ def _stretches(marks: Iterable[Mark], length: int) -> Iterator[tuple[int, int, l
         yield start, end, over
 
 
-def _marked(text: str, marks: Sequence[Mark]) -> str:
+def _mark_text(text: str, marks: Sequence[Mark]) -> str:
     if not marks:
         return escape(text)
     title = escape("\n\n".join(mark.title for mark in marks))
@@ -121,10 +121,10 @@ FhirVersion = Literal["R4B", "R5"]
 
 
 @lru_cache(maxsize=65_536)
-def styled(concept_id: str, style: IdStyle = "obo") -> str:
+def style_id(concept_id: str, style: IdStyle = "obo") -> str:
     """Return a concept's id as it is stored (`curie`), with the prefix in upper case (`obo`), or without a prefix (`raw`).
 
-    >>> styled("hp:0001250"), styled("mesh:D009203"), styled("mesh:D003924", "raw")
+    >>> style_id("hp:0001250"), style_id("mesh:D009203"), style_id("mesh:D003924", "raw")
     ('HP:0001250', 'MESH:D009203', 'D003924')
     """
     prefix, _, local = concept_id.partition(":")
@@ -189,7 +189,7 @@ class Concept:
     @property
     def obo_id(self) -> str:
         """The id with its prefix in upper case, as tables and commands show it."""
-        return styled(self.id)
+        return style_id(self.id)
 
     @property
     def preferred_name(self) -> str:
@@ -215,7 +215,7 @@ def concept_to_dict(concept: Concept) -> dict[str, Any]:
         "groups": list(concept.groups),
         "types": list(concept.types),
         "definitions": list(concept.definitions),
-        "xrefs": [styled(xref) for xref in concept.xrefs],
+        "xrefs": [style_id(xref) for xref in concept.xrefs],
     }
 
 
@@ -307,14 +307,14 @@ class Document:
         for mention in self.mentions:
             if self.text[mention.start : mention.end] != mention.surface:
                 what = "a mention's surface is not the text at its offsets"
-                raise InputError("type-offsets", what, where=f"document {shown_id(self.id)}, {mention.start} to {mention.end}")
+                raise InputError("type-offsets", what, where=f"document {format_id(self.id)}, {mention.start} to {mention.end}")
         for passage in self.passages:
             if not 0 <= passage.start <= passage.end <= len(self.text):
-                where = f"document {shown_id(self.id)}, {passage.start} to {passage.end}"
+                where = f"document {format_id(self.id)}, {passage.start} to {passage.end}"
                 raise InputError("type-offsets", "a passage lies outside the text", where=where)
 
     def __repr__(self) -> str:
-        return f"<Document {shown_id(self.id)}: {len(self.text)} code points, {len(self.mentions)} mentions>"
+        return f"<Document {format_id(self.id)}: {len(self.text)} code points, {len(self.mentions)} mentions>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +337,7 @@ class Candidate:
         >>> Candidate("mondo:0005148", "type 2 diabetes mellitus", 1.0).obo_id
         'MONDO:0005148'
         """
-        return styled(self.concept_id)
+        return style_id(self.concept_id)
 
 
 NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
@@ -430,17 +430,17 @@ class Link(LinkEvidence):
             return
         best, by = self.candidates[0], f"by {self.stage}" if self.stage else ""
         certainty = f"score {best.score:.2f}" if self.confidence is None else f"confidence {self.confidence:.2f}"
-        parts = (_named(best), self.mention.type or best.type, certainty, by, *(self.assertion or ()))
+        parts = (_label(best), self.mention.type or best.type, certainty, by, *(self.assertion or ()))
         yield f"not linked: {self.nil_reason}; best candidate: " * bool(self.nil_reason) + ", ".join(filter(None, parts))
         if not best.name:  # annotations are ids alone, and the second is no runner-up
             return
         yield f"matched name: {best.name}, score {best.score:.2f}"
         if self.tied:
             yield f"concepts with the same score: {self.tied} more"
-        yield from (f"runner-up: {_named(each)}, score {each.score:.2f}" for each in self.candidates[1:2])
+        yield from (f"runner-up: {_label(each)}, score {each.score:.2f}" for each in self.candidates[1:2])
 
 
-def _named(candidate: Candidate) -> str:
+def _label(candidate: Candidate) -> str:
     return f"{candidate.obo_id} {candidate.preferred_name or candidate.name}"
 
 
@@ -472,7 +472,7 @@ def kinds_of(columns: Sequence[str] = COLUMNS) -> dict[str, type]:
 class Problem:
     """Something wrong with a document: a permanent code, what, and where. It never holds the document's text.
 
-    `document_id` is the id as `onym.errors.shown_id` shows it: where text stands in the place of an id, a digest. `source` and
+    `document_id` is the id as `onym.errors.format_id` shows it: where text stands in the place of an id, a digest. `source` and
     `ordinal` are those of the document. An ordinal of 0 means the whole file.
     """
 
@@ -484,7 +484,7 @@ class Problem:
     ordinal: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "document_id", shown_id(self.document_id))
+        object.__setattr__(self, "document_id", format_id(self.document_id))
 
 
 _SHOWN = 5  # links that are shown in a line
@@ -552,10 +552,10 @@ class LinkedDocument:
     def __repr__(self) -> str:
         """Return ids and offsets: a document's text stays out of logs."""
         if self.problems:
-            return f"<LinkedDocument {shown_id(self.document.id)}: {self.problems[0].code}>"
+            return f"<LinkedDocument {format_id(self.document.id)}: {self.problems[0].code}>"
         shown = [f"{link.mention.start}-{link.mention.end} {link.obo_id or 'NIL'}" for link in self.links[:_SHOWN]]
         more = ", ..." if len(self.links) > _SHOWN else ""
-        return f"<LinkedDocument {shown_id(self.document.id)}: {len(self.links)} links: {', '.join(shown)}{more}>"
+        return f"<LinkedDocument {format_id(self.document.id)}: {len(self.links)} links: {', '.join(shown)}{more}>"
 
 
 def _row(document_id: str, link: Link, id_style: IdStyle) -> Row:
@@ -566,7 +566,7 @@ def _row(document_id: str, link: Link, id_style: IdStyle) -> Row:
         "end": mention.end,
         "text": mention.surface,
         "type": link.type or None,
-        "concept_id": styled(best.concept_id, id_style) if best else None,
+        "concept_id": style_id(best.concept_id, id_style) if best else None,
         "preferred_name": best.preferred_name or None if best else None,
         "matched_name": best.name if best else None,
         "score": best.score if best else None,

@@ -90,11 +90,11 @@ class Source:
         return [found for module in self.files for found in self._imports_of(module) if found.owner != module]
 
     def _imports_of(self, module: str) -> Iterator[Import]:
-        for line, target, name in self._written(module):
+        for line, target, name in self._iter_statements(module):
             inner = f"{target}.{name}"
             yield Import(module, line, *((inner, "") if inner in self.files else (target, name)), self._owner(target, name))
 
-    def _written(self, module: str) -> Iterator[tuple[int, str, str]]:
+    def _iter_statements(self, module: str) -> Iterator[tuple[int, str, str]]:
         """Yield line, module and name of each import statement, and of each use of `import onym`."""
         roots = set()
         for node in ast.walk(self.trees[module]):
@@ -183,7 +183,7 @@ class Source:
 
     def _is_plug_in(self, module: str) -> bool:
         path = Path(self.path(module))
-        if path.name in ("__init__.py", "__main__.py") or module in self._entry_points | self._catalogued:
+        if path.name in ("__init__.py", "__main__.py") or module in self._entry_points | self._owners_of_catalogues:
             return True
         if path.parts[0] == COMMANDS:
             return any(getattr(node, "name", "") == COMMAND for node in self.trees[module].body)
@@ -196,7 +196,7 @@ class Source:
         return (*PLUG_INS, *(_REGISTRY.findall(registry.read_text("utf-8")) if registry.exists() else ()))
 
     @cached_property
-    def _catalogued(self) -> set[str]:
+    def _owners_of_catalogues(self) -> set[str]:
         return {each.owner for each in self.imports if each.module in CATALOGUES and not each.name}
 
     @cached_property

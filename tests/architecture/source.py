@@ -71,7 +71,7 @@ def _docstring_length(node: Function) -> int:
     return _length(node.body[0]) if ast.get_docstring(node, clean=False) is not None else 0
 
 
-def untyped_public(source: Source) -> list[str]:
+def find_untyped_public(source: Source) -> list[str]:
     """Return the public functions and methods without an annotation of a parameter or of what they return."""
     return [
         f"{source.path(module)}:{function.lineno}: {function.name}"
@@ -112,7 +112,7 @@ def count_help_lines(command: str) -> int:
     return len(done.stdout.splitlines())
 
 
-def documented(page: Path, names: Iterable[str]) -> list[str]:
+def find_documented(page: Path, names: Iterable[str]) -> list[str]:
     """Return the names that have a heading or a table row of their own on a page.
 
     A heading may name several: `## KnowledgeBase, build_kb`. A row names one in code, with or without `onym.` before it.

@@ -142,12 +142,12 @@ def _of_file(root: Path, path: Path) -> Iterator[Finding]:
 def _names(file: str, names: Iterable[tuple[int, str]], kind: str) -> Iterator[Finding]:
     in_product = file.startswith("src/")
     for line, name in names:
-        yield from (Finding(file, line, kind, name, word) for word in denied_words(name, dataset_words=in_product))
+        yield from (Finding(file, line, kind, name, word) for word in find_denied_words(name, dataset_words=in_product))
 
 
 def _prose(file: str, blocks: Iterable[tuple[int, str]]) -> Iterator[Finding]:
     for first, text in blocks:
-        for offset, phrase in denied_phrases(text):
+        for offset, phrase in find_denied_phrases(text):
             yield Finding(file, first + text.count("\n", 0, offset), "phrase", phrase, phrase.lower())
 
 
@@ -185,10 +185,10 @@ def iter_names(tree: ast.AST) -> Iterator[Found]:
     """Yield the line and the name of each binding; names that belong to other libraries are only read, never bound."""
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
-        yield from ((line, name) for name in _bound(node))
+        yield from ((line, name) for name in _iter_bound_names(node))
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _iter_bound_names(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -259,12 +259,12 @@ def iter_examples(page: str) -> Iterator[tuple[int, ast.AST]]:
             yield page.count("\n", 0, match.start()) + 1, ast.parse("\n".join(typed or lines))
 
 
-def denied_words(name: str, *, dataset_words: bool = False) -> Iterator[str]:
+def find_denied_words(name: str, *, dataset_words: bool = False) -> Iterator[str]:
     """Yield the denied words of an identifier, an option, a key or a file name.
 
-    >>> list(denied_words("first_place")), list(denied_words("placeholder")), list(denied_words("WrittenOut"))
+    >>> list(find_denied_words("first_place")), list(find_denied_words("placeholder")), list(find_denied_words("WrittenOut"))
     (['place'], [], ['written_out'])
-    >>> list(denied_words("held_out")), list(denied_words("held_back"))
+    >>> list(find_denied_words("held_out")), list(find_denied_words("held_back"))
     ([], ['held'])
     """
     if name in FOREIGN:
@@ -285,10 +285,10 @@ def split(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
 
 
-def denied_phrases(text: str) -> Iterator[tuple[int, str]]:
+def find_denied_phrases(text: str) -> Iterator[tuple[int, str]]:
     """Yield where in a text a denied phrase begins, with the phrase.
 
-    >>> list(denied_phrases("ranked by  likeness"))
+    >>> list(find_denied_phrases("ranked by  likeness"))
     [(11, 'likeness')]
     """
     for match in _phrases().finditer(text):

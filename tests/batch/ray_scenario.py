@@ -18,7 +18,7 @@ from onym.batch.on_ray import RayEngine, link_shard
 from onym.batch.run import run_batch
 
 
-def poisoned(out: str, pipeline: str | None, number: int) -> dict[str, Any]:
+def fail_poisoned(out: str, pipeline: str | None, number: int) -> dict[str, Any]:
     if number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return link_shard(out, pipeline, number)
@@ -63,7 +63,7 @@ def main(folder: Path) -> None:
     cluster.wait_for_nodes()
     ray.init(cluster.address, log_to_driver=False)
     run_batch(folder / "whole", engine="ray")
-    run_batch(folder / "poisoned", engine=RayEngine(link=poisoned))
+    run_batch(folder / "poisoned", engine=RayEngine(link=fail_poisoned))
     run_batch(folder / "shrunk", engine=ShrinkingEngine(folder / "shrunk", cluster, second))
     ray.shutdown()
     cluster.shutdown()

@@ -20,7 +20,7 @@ from onym.batch.rows import RECEIPT, flat_columns, update_digest
 from onym.batch.run import run_batch
 from onym.batch.shard import ShardRunner
 from onym.pipeline.folder import build_pipeline
-from onym.types import styled
+from onym.types import style_id
 
 TEXTS = ("High fever, no heart attack.", "Nothing here.", "A cough and fever.", "Fever (F) again: F.", "heart attack")
 
@@ -32,7 +32,7 @@ class InlineEngine:
         runner = ShardRunner(queue.storage.url, queue.pipeline)
         while queue.waiting:
             shard = queue.waiting.popleft()
-            queue.replied(shard, runner.run(shard.number))
+            queue.note_reply(shard, runner.run(shard.number))
 
 
 def pipeline_at(kb: Path, folder: Path) -> Path:
@@ -67,12 +67,12 @@ def pubmed_at(
     return folder / name
 
 
-def planned(kb: Path, folder: Path, *, shard_bytes: int = 300, **settings: Any) -> BatchPlan:
+def plan_run(kb: Path, folder: Path, *, shard_bytes: int = 300, **settings: Any) -> BatchPlan:
     return plan_batch([corpus_at(folder)], pipeline_at(kb, folder), folder / "out", shard_bytes=shard_bytes, **settings)
 
 
-def finished(kb: Path, folder: Path) -> Ledger:
-    planned(kb, folder)
+def finish_run(kb: Path, folder: Path) -> Ledger:
+    plan_run(kb, folder)
     return run_batch(folder / "out", engine=InlineEngine())
 
 
@@ -80,7 +80,7 @@ def rewrite_as_version_1(path: Path) -> None:
     """Turn the file of a shard into what an earlier Onym wrote: no candidates, and ids such as MESH:D005334."""
     receipt = json.loads(pq.read_metadata(path).metadata[RECEIPT])
     table = pq.read_table(path)
-    shown = pa.array([each and styled(each) for each in table["concept_id"].to_pylist()], pa.string())
+    shown = pa.array([each and style_id(each) for each in table["concept_id"].to_pylist()], pa.string())
     table = table.set_column(table.schema.get_field_index("concept_id"), "concept_id", shown)
     table = table.select([name for name in flat_columns() if name in table.column_names])
     digest = hashlib.sha256()

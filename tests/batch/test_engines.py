@@ -17,38 +17,38 @@ from onym.batch.ledger import status
 from onym.batch.run import run_batch
 from onym.errors import ConfigError, InternalError
 from onym.store.storage import open_storage
-from tests.batch.runs import InlineEngine, bytes_of, planned
+from tests.batch.runs import InlineEngine, bytes_of, plan_run
 
 
 def test_three_failures_are_enough_and_one_that_cannot_be_mended(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     queue = ShardQueue.of(plan.shards[:2], open_storage(tmp_path / "out"))
     first, second = queue.waiting.popleft(), queue.waiting.popleft()
     for _ in range(ATTEMPTS - 1):
-        queue.failed(first, Failure("internal-error", "a bug"))
+        queue.note_failure(first, Failure("internal-error", "a bug"))
         assert queue.waiting.popleft() == first
-    queue.failed(first, Failure("internal-error", "a bug"))
-    queue.failed(second, Failure("batch-input-changed", "changed"))
+    queue.note_failure(first, Failure("internal-error", "a bug"))
+    queue.note_failure(second, Failure("batch-input-changed", "changed"))
     assert not queue.waiting
     assert {number: each.code for number, each in status(tmp_path / "out").quarantined.items()} == {
         0: "internal-error",
         1: "batch-input-changed",
     }
-    queue.succeeded(first)
+    queue.note_success(first)
     assert set(status(tmp_path / "out").quarantined) == {1}
 
 
 def test_a_report_counts_shards_that_are_done_and_those_under_way(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     first, second, third = plan.shards[1:4]
     queue = ShardQueue.of((first, second, third), open_storage(tmp_path / "out"))
     seen: list[Advance] = []
     queue.on_change = seen.append
     size = first.bytes + second.bytes + third.bytes
-    queue.succeeded(first, 4)
+    queue.note_success(first, 4)
     queue.advanced(second, 2, 0.5)
     assert seen[-1] == Advance(6, (first.bytes + second.bytes / 2) / size, 1, 3)
-    queue.failed(second, Failure("internal-error", "a bug"))
+    queue.note_failure(second, Failure("internal-error", "a bug"))
     queue.advanced(third, 1, 0.5)
     assert seen[-1] == Advance(5, (first.bytes + third.bytes / 2) / size, 1, 3)
 
@@ -86,7 +86,7 @@ run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, "-c", sys.argv[2]]
 
 
 def test_two_workers_write_what_one_process_does(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     assert run_batch(out, workers=2).is_done
     by_workers = bytes_of(out)
@@ -99,7 +99,7 @@ def test_two_workers_write_what_one_process_does(tiny_kb: Path, tmp_path: Path) 
 @pytest.mark.slow
 @pytest.mark.ci
 def test_a_shard_that_kills_its_worker_is_quarantined_and_the_rest_done(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     ledger = run_batch(tmp_path / "out", engine=LocalEngine(1, [sys.executable, "-c", _POISON]))
     assert {number: each.code for number, each in ledger.quarantined.items()} == {1: DIED}
     assert len(ledger.receipts) == len(plan.shards) - 1
@@ -110,7 +110,7 @@ def test_a_shard_that_kills_its_worker_is_quarantined_and_the_rest_done(tiny_kb:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_end_with_their_driver(tiny_kb: Path, tmp_path: Path, number: signal.Signals) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     driver = subprocess.Popen([sys.executable, "-c", _DRIVER, str(tmp_path / "out"), _SLOW])
     workers = _until(lambda: [pid for pid in _children(driver.pid) if _is_asleep_in(tmp_path / "out")])
     assert workers
@@ -123,7 +123,7 @@ def test_workers_end_with_their_driver(tiny_kb: Path, tmp_path: Path, number: si
 
 
 def test_what_concerns_all_shards_is_raised(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     (tmp_path / "out" / "shards").write_text("a file where the folder should be")
     with pytest.raises(ConfigError) as caught:
         run_batch(tmp_path / "out", workers=1)
@@ -131,7 +131,7 @@ def test_what_concerns_all_shards_is_raised(tiny_kb: Path, tmp_path: Path) -> No
 
 
 def test_workers_that_never_start(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     with pytest.raises(InternalError) as caught:
         run_batch(tmp_path / "out", engine=LocalEngine(2, [sys.executable, "-c", "raise SystemExit(3)"]))
     assert caught.value.code == DIED == "batch-worker-died"

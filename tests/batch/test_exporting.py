@@ -10,7 +10,7 @@ from unittest.mock import patch
 import polars as pl
 import pytest
 
-from onym.batch.exporting import _linked, _rows, compact, export
+from onym.batch.exporting import _read_linked, _rows, compact, export
 from onym.batch.ledger import status, verify
 from onym.batch.planning import plan_batch
 from onym.batch.rows import flat_columns
@@ -27,12 +27,12 @@ from onym.outputs.table import read_flat
 from onym.packs.locate import load
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
-from tests.batch.runs import InlineEngine, corpus_at, finished, pipeline_at, planned, rewrite_as_version_1
+from tests.batch.runs import InlineEngine, corpus_at, finish_run, pipeline_at, plan_run, rewrite_as_version_1
 
 
 @pytest.mark.parametrize("name", ["links.parquet", "links.csv", "links.jsonl"])
 def test_a_table_of_all_mentions(tiny_kb: Path, tmp_path: Path, name: str) -> None:
-    counts = finished(tiny_kb, tmp_path).counts()
+    counts = finish_run(tiny_kb, tmp_path).counts()
     assert export(tmp_path / "out", tmp_path / name) == counts["mentions"]
     table = read_flat(tmp_path / name)
     assert table.height == counts["mentions"]
@@ -62,22 +62,22 @@ def test_predictions_are_those_of_one_process(tmp_path: Path, threshold: float |
 
 @pytest.mark.parametrize("old", [1, 99])  # of a run that an earlier Onym began, or finished
 def test_the_output_of_an_earlier_onym_is_read(tiny_kb: Path, tmp_path: Path, old: int) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
 
-    def exported(name: str) -> list[bytes]:
+    def export_all(name: str) -> list[bytes]:
         export(out, tmp_path / f"{name}.csv")
         export(out, tmp_path / f"{name}.parquet")
         export(out, tmp_path / f"{name}.pubtator", "pubtator")
         return [(tmp_path / f"{name}{ending}").read_bytes() for ending in (".csv", ".parquet", ".pubtator")]
 
-    new = exported("new")
+    new = export_all("new")
     compact(out, tmp_path / "new.current.parquet")
     for path in sorted((out / "shards").iterdir())[:old]:
         rewrite_as_version_1(path)
     assert status(out).is_done
     assert verify(out) == []
-    assert exported("old") == new
+    assert export_all("old") == new
     compact(out, tmp_path / "old.current.parquet")
     current = pl.read_parquet(tmp_path / "old.current.parquet")
     assert current.columns == list(flat_columns())
@@ -91,7 +91,7 @@ def test_the_output_of_an_earlier_onym_is_read(tiny_kb: Path, tmp_path: Path, ol
 
 
 def test_documents_with_their_links(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     assert export(tmp_path / "out", tmp_path / "linked.jsonl", "jsonl") == 25
     pipeline = load(tmp_path / "pipeline")
     wanted = {
@@ -108,13 +108,13 @@ def test_documents_with_their_links(tiny_kb: Path, tmp_path: Path) -> None:
 
 
 def test_pubtator(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     assert export(tmp_path / "out", tmp_path / "linked.pubtator", "pubtator") == 25
     assert "j0\t5\t10\tfever" in (tmp_path / "linked.pubtator").read_text()
 
 
 def test_fhir_has_all_documents_with_their_marks(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path, assertion=True)
+    plan_run(tiny_kb, tmp_path, assertion=True)
     run_batch(tmp_path / "out", engine=InlineEngine())
     assert export(tmp_path / "out", tmp_path / "linked.fhir.ndjson") == 25
     lines = (tmp_path / "linked.fhir.ndjson").read_bytes().splitlines()
@@ -124,7 +124,7 @@ def test_fhir_has_all_documents_with_their_marks(tiny_kb: Path, tmp_path: Path) 
 
 
 def test_note_nlp_has_no_text_where_the_run_has_none(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path, text=False)
+    plan_run(tiny_kb, tmp_path, text=False)
     counts = run_batch(tmp_path / "out", engine=InlineEngine()).counts()
     options = ExportOptions.of(nlp_date="2026-01-31", note_keys=tmp_path / "keys.csv")
     assert export(tmp_path / "out", tmp_path / "note_nlp.csv", options=options) == 25
@@ -137,27 +137,27 @@ def test_note_nlp_has_no_text_where_the_run_has_none(tiny_kb: Path, tmp_path: Pa
 
 
 def test_a_document_that_failed_is_in_no_export(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     finished_run = run_batch(tmp_path / "out", engine=InlineEngine())
     shard = finished_run.plan.shards[0]
     storage = open_storage(tmp_path / "out")
-    everything = list(_linked(shard, storage))
+    everything = list(_read_linked(shard, storage))
     first = everything[0].document
     rows = [row for row in _rows(shard, storage) if (row["source"], row["ordinal"]) != (first.source, first.ordinal)]
     with patch("onym.batch.exporting._rows", return_value=iter(rows)):
-        kept = list(_linked(shard, storage, complete=True))
+        kept = list(_read_linked(shard, storage, complete=True))
     assert [each.document for each in kept] == [each.document for each in everything[1:]]
 
 
 def test_what_is_not_done_or_has_changed_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     with pytest.raises(InputError) as caught:
         export(tmp_path / "out", tmp_path / "a.csv")
     assert caught.value.code == "batch-not-done"
 
 
 def test_a_changed_input_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     (tmp_path / "notes" / "1.txt").write_text("Other text.")
     with pytest.raises(OnymError):
         export(tmp_path / "out", tmp_path / "a.jsonl", "jsonl")

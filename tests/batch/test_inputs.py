@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.batch.inputs import GroupReading, found_groups, open_group, require_unchanged
+from onym.batch.inputs import GroupReading, find_groups, open_group, require_unchanged
 from onym.corpora.base import Item
 from onym.corpora.reading import Reading
 from onym.errors import InputError
@@ -18,7 +18,7 @@ from tests.batch.runs import pubmed_at
 def test_a_range_of_a_file_is_read_as_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f'{{"id": "{number}", "text": "fever"}}\n' for number in range(10)))
-    groups, aside = found_groups([path], "", 100, 5_000)
+    groups, aside = find_groups([path], "", 100, 5_000)
     assert aside == []
     assert len(groups) == 3
     data = b"".join(open_group(group).files[0].head(1000) for group in groups)
@@ -30,7 +30,7 @@ def test_a_range_of_a_file_is_read_as_a_file(tmp_path: Path) -> None:
 def test_what_has_changed_or_gone_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("fever")
-    (group,), _ = found_groups([path], "", 100, 5_000)
+    (group,), _ = find_groups([path], "", 100, 5_000)
     path.write_text("cough")
     with pytest.raises(InputError) as caught:
         require_unchanged(group, open_group(group).files)
@@ -45,17 +45,17 @@ def test_what_has_changed_or_gone_is_refused(tmp_path: Path) -> None:
 
 def test_a_packed_file_is_not_cut_by_bytes(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"id": "1", "text": "fever"}\n' * 1000))
-    groups, _ = found_groups([tmp_path / "a.jsonl.gz"], "", 10, 5_000)
+    groups, _ = find_groups([tmp_path / "a.jsonl.gz"], "", 10, 5_000)
     assert [group.files[0].start for group in groups] == [None]
 
 
 def ranges(path: Path, documents: int) -> list[tuple[int | None, int | None]]:
-    groups, _ = found_groups([path], "", 8, documents)
+    groups, _ = find_groups([path], "", 8, documents)
     return [(group.files[0].first, group.files[0].documents) for group in groups]
 
 
 def read_ranges(path: Path, documents: int) -> list[Item]:
-    groups, _ = found_groups([path], "", 8, documents)
+    groups, _ = find_groups([path], "", 8, documents)
     assert len(groups) > 1
     return [item for group in groups for item in GroupReading(group)]
 
@@ -93,20 +93,20 @@ def test_a_file_that_is_cut_short_fails_once(tmp_path: Path) -> None:
 
 def test_ranges_have_their_share_of_the_bytes(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 10)
-    groups, _ = found_groups([path], "", 8, 3)
+    groups, _ = find_groups([path], "", 8, 3)
     assert sum(group.bytes for group in groups) == path.stat().st_size
 
 
 def test_a_small_part_of_all_input_is_not_divided(tmp_path: Path) -> None:
     for number in range(20):
         pubmed_at(tmp_path, 10, name=f"{number}.xml.gz")
-    groups, _ = found_groups([tmp_path], "", 8, 3)
+    groups, _ = find_groups([tmp_path], "", 8, 3)
     assert {group.files[0].first for group in groups} == {None}
 
 
 def test_a_range_of_a_file_that_has_changed_is_refused(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 10)
-    groups, _ = found_groups([path], "", 8, 3)
+    groups, _ = find_groups([path], "", 8, 3)
     pubmed_at(tmp_path, 11)
     for group in groups:
         with pytest.raises(InputError, match="batch-input-changed"):
@@ -115,7 +115,7 @@ def test_a_range_of_a_file_that_has_changed_is_refused(tmp_path: Path) -> None:
 
 def test_the_digest_of_a_range_is_that_of_the_bytes_that_were_read(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 10)
-    groups, _ = found_groups([path], "", 8, 3)
+    groups, _ = find_groups([path], "", 8, 3)
     reading = iter(GroupReading(groups[0]))
     next(reading)
     path.unlink()  # the file that is open stays as it is

@@ -14,23 +14,23 @@ from onym.batch.ledger import Quarantined, quarantine, release, status, verify, 
 from onym.batch.rows import Receipt, read_receipt
 from onym.batch.run import run_batch
 from onym.store.storage import Storage, open_storage
-from tests.batch.runs import InlineEngine, finished, planned
+from tests.batch.runs import InlineEngine, finish_run, plan_run
 
 
 def test_nothing_is_done_before_a_run(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     ledger = status(tmp_path / "out")
     assert (ledger.receipts, ledger.is_done, ledger.open_shards) == ({}, False, list(plan.shards))
 
 
 def test_a_moved_output_is_still_done(tiny_kb: Path, tmp_path: Path) -> None:
-    counts = finished(tiny_kb, tmp_path).counts()
+    counts = finish_run(tiny_kb, tmp_path).counts()
     (tmp_path / "out").rename(tmp_path / "moved")
     assert status(tmp_path / "moved").counts() == counts
 
 
 def test_shards_that_were_quarantined_come_last(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     storage = open_storage(tmp_path / "out")
     quarantine(storage, Quarantined(0, "internal-error", "a bug"))
     (tmp_path / "out" / "quarantine" / "note.txt").write_text("{")
@@ -42,14 +42,14 @@ def test_shards_that_were_quarantined_come_last(tiny_kb: Path, tmp_path: Path) -
 
 
 def test_shards_appear_one_after_the_other(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, out = planned(tiny_kb, tmp_path), tmp_path / "out"
+    plan, out = plan_run(tiny_kb, tmp_path), tmp_path / "out"
     read: list[str] = []
 
-    def noted(storage: Storage, name: str) -> Receipt | None:
+    def note_receipt(storage: Storage, name: str) -> Receipt | None:
         read.append(name)
         return read_receipt(storage, name)
 
-    monkeypatch.setattr(ledgers, "read_receipt", noted)
+    monkeypatch.setattr(ledgers, "read_receipt", note_receipt)
 
     def link_one(_seconds: float) -> None:
         count = len(plan.shards)
@@ -64,7 +64,7 @@ def test_shards_appear_one_after_the_other(tiny_kb: Path, tmp_path: Path, monkey
 
 
 def test_what_is_quarantined_is_not_waited_for(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     storage = open_storage(tmp_path / "out")
 
     def give_up(_seconds: float) -> None:
@@ -77,17 +77,17 @@ def test_what_is_quarantined_is_not_waited_for(tiny_kb: Path, tmp_path: Path) ->
 
 
 def test_a_whole_output(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     assert verify(tmp_path / "out") == []
 
 
 def test_nothing_yet(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     assert [fault.what for fault in verify(tmp_path / "out")] == ["not linked yet"] * len(plan.shards)
 
 
 def test_changed_rows_under_the_old_receipt(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     path = tmp_path / "out" / "shards" / "000000.parquet"
     footer = pq.read_metadata(path).metadata
     table = pq.read_table(path)
@@ -100,7 +100,7 @@ def test_changed_rows_under_the_old_receipt(tiny_kb: Path, tmp_path: Path) -> No
 
 
 def test_a_byte_that_a_disk_changed_a_torn_file_and_a_stranger(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     shards = tmp_path / "out" / "shards"
     data = bytearray((shards / "000000.parquet").read_bytes())
     data[60] ^= 1

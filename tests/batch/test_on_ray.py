@@ -18,7 +18,7 @@ from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
 from onym.errors import ConfigError, InternalError, OnymError
 from onym.store.storage import open_storage
-from tests.batch.runs import InlineEngine, bytes_of, corpus_at, pipeline_at, planned
+from tests.batch.runs import InlineEngine, bytes_of, corpus_at, pipeline_at, plan_run
 from tests.robustness.own_network import own_network
 
 
@@ -40,7 +40,7 @@ def test_a_cluster_that_loses_processes_and_a_node(tiny_kb: Path, tmp_path: Path
 
 @pytest.mark.slow
 def test_a_cluster_of_its_own_from_the_command_line(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     _in_own_network("-m", "onym", "batch", "run", out.name, "--engine", "ray", "--workers", "1", at=tmp_path)
     by_ray = bytes_of(out)
@@ -101,7 +101,7 @@ class _MadeUpRay:
 
 @pytest.fixture
 def queue(tiny_kb: Path, tmp_path: Path) -> ShardQueue:
-    return ShardQueue.of(planned(tiny_kb, tmp_path).shards, open_storage(tmp_path / "out"))
+    return ShardQueue.of(plan_run(tiny_kb, tmp_path).shards, open_storage(tmp_path / "out"))
 
 
 def _run(queue: ShardQueue, ray: _MadeUpRay, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,11 @@ import pytest
 from onym.batch.plan import read_plan
 from onym.errors import InputError, IntegrityError
 from onym.store.storage import open_storage
-from tests.batch.runs import planned
+from tests.batch.runs import plan_run
 
 
 def test_it_comes_back(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     assert read_plan(open_storage(tmp_path / "out")) == plan
 
 
@@ -41,5 +41,5 @@ def test_a_plan_that_is_none_or_newer(tmp_path: Path, text: str, code: str) -> N
 
 
 def test_no_text_of_documents_is_in_it(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     assert "heart attack" not in json.dumps(json.loads((tmp_path / "out" / "plan.json").read_text()))

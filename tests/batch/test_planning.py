@@ -12,11 +12,11 @@ from onym._version import __version__
 from onym.batch.planning import plan_batch
 from onym.errors import ConfigError, InputError
 from onym.pipeline.folder import build_pipeline
-from tests.batch.runs import corpus_at, pipeline_at, planned, pubmed_at
+from tests.batch.runs import corpus_at, pipeline_at, plan_run, pubmed_at
 
 
 def test_small_files_are_put_together_and_large_ones_cut(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     names = [[part.name for group in shard.groups for part in group.files] for shard in plan.shards]
     assert names[0] == [f"{number}.txt" for number in range(5)]
     assert len(names) > 3
@@ -28,7 +28,7 @@ def test_small_files_are_put_together_and_large_ones_cut(tiny_kb: Path, tmp_path
 
 
 def test_the_same_plan_is_left_and_another_refused(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     sources, out = [tmp_path / "notes"], tmp_path / "out"
     assert plan_batch(sources, tmp_path / "pipeline", out, shard_bytes=300) == plan
     with pytest.raises(ConfigError) as caught:
@@ -37,7 +37,7 @@ def test_the_same_plan_is_left_and_another_refused(tiny_kb: Path, tmp_path: Path
 
 
 def test_a_private_plan_is_not_taken_for_one_that_is_not(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     with pytest.raises(ConfigError, match="not private"):
         plan_batch([tmp_path / "notes"], tmp_path / "pipeline", tmp_path / "out", shard_bytes=300, private=True)
 
@@ -45,7 +45,7 @@ def test_a_private_plan_is_not_taken_for_one_that_is_not(tiny_kb: Path, tmp_path
 def test_keys_do_not_depend_on_where_things_lie(tiny_kb: Path, tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
-    here, there = (planned(tiny_kb, tmp_path / name) for name in ("here", "there"))
+    here, there = (plan_run(tiny_kb, tmp_path / name) for name in ("here", "there"))
     assert here.settings.pipeline != there.settings.pipeline
     assert [shard.key for shard in here.shards] == [shard.key for shard in there.shards]
 
@@ -87,7 +87,7 @@ def test_all_files_are_accounted_for(tiny_kb: Path, tmp_path: Path) -> None:
     (notes / "b.bin").write_bytes(b"\x00\x01\x02")
     plan = plan_batch([notes], pipeline_at(tiny_kb, tmp_path), tmp_path / "out")
     assert [(file.name, file.code) for file in plan.aside] == [("README.md", ""), ("b.bin", "format-unknown")]
-    assert [file.name for file in plan.failed] == ["b.bin"]
+    assert [file.name for file in plan.unreadable_files] == ["b.bin"]
 
 
 def test_nothing_to_link_is_refused(tiny_kb: Path, tmp_path: Path) -> None:

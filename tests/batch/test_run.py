@@ -17,11 +17,11 @@ from onym.batch.run import run_batch
 from onym.errors import ConfigError
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
-from tests.batch.runs import TEXTS, InlineEngine, bytes_of, finished, pipeline_at, planned, pubmed_at
+from tests.batch.runs import TEXTS, InlineEngine, bytes_of, finish_run, pipeline_at, plan_run, pubmed_at
 
 
 def test_each_document_is_linked_once(tiny_kb: Path, tmp_path: Path) -> None:
-    ledger = finished(tiny_kb, tmp_path)
+    ledger = finish_run(tiny_kb, tmp_path)
     counts = ledger.counts()
     assert ledger.is_done
     assert (counts["documents"], counts["quarantined"], counts["problems"]) == (25, 0, {})
@@ -39,7 +39,7 @@ def test_each_document_is_linked_once(tiny_kb: Path, tmp_path: Path) -> None:
 
 
 def test_it_goes_on_where_it_was_and_writes_the_same_bytes(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     before = bytes_of(out)
     (out / "shards" / "000001.parquet").unlink()
@@ -55,7 +55,7 @@ def test_it_goes_on_where_it_was_and_writes_the_same_bytes(tiny_kb: Path, tmp_pa
 
 
 def test_what_a_run_left_that_was_killed_at_its_end_is_removed(tiny_kb: Path, tmp_path: Path) -> None:
-    finished(tiny_kb, tmp_path)
+    finish_run(tiny_kb, tmp_path)
     left = tmp_path / "out" / "shards" / ".000001.parquet.0123456789abcdef.onym-new"
     left.touch()
     assert run_batch(tmp_path / "out", engine=InlineEngine()).is_done
@@ -63,7 +63,7 @@ def test_what_a_run_left_that_was_killed_at_its_end_is_removed(tiny_kb: Path, tm
 
 
 def test_parts_are_disjoint_and_all(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     first = run_batch(out, engine=InlineEngine(), part="1/2")
     assert set(first.receipts) == {shard.number for shard in plan.shards if shard.number % 2 == 0}
@@ -72,13 +72,13 @@ def test_parts_are_disjoint_and_all(tiny_kb: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", ["0/2", "3/2", "a/b", "1/0", "1"])
 def test_a_part_that_is_none(tiny_kb: Path, tmp_path: Path, part: str) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     with pytest.raises(ConfigError):
         run_batch(tmp_path / "out", engine=InlineEngine(), part=part)
 
 
 def test_an_input_that_changed_is_quarantined_and_the_rest_done(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     changed = tmp_path / "notes" / "3.txt"
     before = changed.read_text()
     changed.write_text("Another text.")
@@ -92,7 +92,7 @@ def test_an_input_that_changed_is_quarantined_and_the_rest_done(tiny_kb: Path, t
 
 
 def test_a_pipeline_that_changed_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     build_pipeline(tiny_kb, tmp_path / "pipeline", threshold=0.5, force=True)
     with pytest.raises(ConfigError) as caught:
         run_batch(tmp_path / "out", engine=InlineEngine())
@@ -101,13 +101,13 @@ def test_a_pipeline_that_changed_is_refused(tiny_kb: Path, tmp_path: Path) -> No
 
 
 def test_the_pipeline_may_lie_elsewhere(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     (tmp_path / "pipeline").rename(tmp_path / "moved")
     assert run_batch(tmp_path / "out", engine=InlineEngine(), pipeline=tmp_path / "moved").is_done
 
 
 def test_private_and_without_text(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path, private=True, text=False)
+    plan_run(tiny_kb, tmp_path, private=True, text=False)
     run_batch(tmp_path / "out", engine=InlineEngine())
     out = tmp_path / "out"
     assert {path.stat().st_mode & 0o777 for path in (out, *out.rglob("*")) if path.is_dir()} == {0o700}
@@ -116,7 +116,7 @@ def test_private_and_without_text(tiny_kb: Path, tmp_path: Path) -> None:
 
 
 def test_no_such_engine(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     with pytest.raises(ConfigError):
         run_batch(tmp_path / "out", engine="spark")
 
@@ -140,7 +140,7 @@ def test_a_divided_file_has_the_rows_of_a_whole_one(tiny_kb: Path, tmp_path: Pat
 
 
 def test_a_plan_without_ranges_of_documents_is_resumed(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     path = tmp_path / "out" / "plan.json"
     values = json.loads(path.read_text())
     for part in (part for shard in values["shards"] for group in shard["groups"] for part in group["files"]):
@@ -152,7 +152,7 @@ def test_a_plan_without_ranges_of_documents_is_resumed(tiny_kb: Path, tmp_path: 
 
 
 def test_progress_counts_documents(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     seen: list[Advance] = []
     run_batch(tmp_path / "out", engine=InlineEngine(), progress=seen.append)
     assert seen[-1] == Advance(25, 1.0, len(plan.shards), len(plan.shards))

@@ -23,37 +23,37 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.packs.locate import load
 from onym.pipeline.pipeline import Pipeline
-from tests.batch.runs import pipeline_at, planned
+from tests.batch.runs import pipeline_at, plan_run
 from tests.linkers.test_surfaces import Drifting
 
 
-def written(plan: BatchPlan, pipeline: Pipeline, number: int) -> bytes:
+def write_bytes(plan: BatchPlan, pipeline: Pipeline, number: int) -> bytes:
     file = io.BytesIO()
     write_shard(plan.shards[number], pipeline, file)
     return file.getvalue()
 
 
 def test_the_same_bytes_whatever_ran_before(tiny_kb: Path, tmp_path: Path) -> None:
-    plan = planned(tiny_kb, tmp_path)
-    alone = [written(plan, load(tmp_path / "pipeline"), number) for number in range(len(plan.shards))]
+    plan = plan_run(tiny_kb, tmp_path)
+    alone = [write_bytes(plan, load(tmp_path / "pipeline"), number) for number in range(len(plan.shards))]
     pipeline = load(tmp_path / "pipeline")
-    backwards = [written(plan, pipeline, number) for number in reversed(range(len(plan.shards)))]
+    backwards = [write_bytes(plan, pipeline, number) for number in reversed(range(len(plan.shards)))]
     assert backwards[::-1] == alone
 
 
 def test_answers_of_one_shard_are_not_kept_for_the_next(tiny_kb: Path, tmp_path: Path) -> None:
     """The scores of this linker show what was computed together: with answers of an earlier shard they would be others."""
-    plan, kb = planned(tiny_kb, tmp_path), KnowledgeBase.open(tiny_kb)
+    plan, kb = plan_run(tiny_kb, tmp_path), KnowledgeBase.open(tiny_kb)
 
-    def all_written(linker: Linker, numbers: Sequence[int]) -> dict[int, bytes]:
+    def write_all(linker: Linker, numbers: Sequence[int]) -> dict[int, bytes]:
         pipeline = Pipeline(linker, DictionaryDetector(kb))
-        return {number: written(plan, pipeline, number) for number in numbers}
+        return {number: write_bytes(plan, pipeline, number) for number in numbers}
 
     numbers = range(len(plan.shards))
-    alone = {number: all_written(Drifting(kb), [number])[number] for number in numbers}
-    assert all_written(Drifting(kb), numbers) == alone
-    assert all_written(Drifting(kb), numbers[::-1]) == alone
-    assert all_written(Drifting(kb).with_cache(), numbers) != alone  # one cache for all shards would be seen here
+    alone = {number: write_all(Drifting(kb), [number])[number] for number in numbers}
+    assert write_all(Drifting(kb), numbers) == alone
+    assert write_all(Drifting(kb), numbers[::-1]) == alone
+    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # one cache for all shards would be seen here
 
 
 class _FailingDisk(io.RawIOBase):
@@ -67,7 +67,7 @@ class _FailingDisk(io.RawIOBase):
 def test_a_disk_that_fails_costs_the_shard_and_not_its_documents(
     tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = planned(tiny_kb, tmp_path)
+    plan = plan_run(tiny_kb, tmp_path)
     pipeline = load(tmp_path / "pipeline")
 
     def failing(group: InputGroup) -> Group:
@@ -79,10 +79,10 @@ def test_a_disk_that_fails_costs_the_shard_and_not_its_documents(
 
     monkeypatch.setattr(inputs, "open_group", failing)
     with pytest.raises(InputError) as caught:
-        written(plan, pipeline, 0)
+        write_bytes(plan, pipeline, 0)
     assert caught.value.code == "input-unreadable"
     monkeypatch.undo()
-    assert written(plan, pipeline, 0)
+    assert write_bytes(plan, pipeline, 0)
 
 
 def test_a_bad_document_and_a_bad_file_are_counted(tiny_kb: Path, tmp_path: Path) -> None:

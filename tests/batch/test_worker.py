@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from onym.batch.worker import _reporter
-from tests.batch.runs import planned
+from tests.batch.runs import plan_run
 
 
-def said(out: Path, *lines: object) -> tuple[list[dict[str, object]], int]:
+def run_worker(out: Path, *lines: object) -> tuple[list[dict[str, object]], int]:
     words = "".join(f"{json.dumps(line)}\n" for line in ({"out": str(out)}, *lines))
     process = subprocess.Popen(
         [sys.executable, "-m", "onym.batch.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -34,9 +34,9 @@ def said(out: Path, *lines: object) -> tuple[list[dict[str, object]], int]:
 
 
 def test_shards_are_linked_and_the_end_is_heard(tiny_kb: Path, tmp_path: Path) -> None:
-    planned(tiny_kb, tmp_path)
+    plan_run(tiny_kb, tmp_path)
     (tmp_path / "notes" / "1.txt").write_text("changed")
-    replies, status = said(tmp_path / "out", {"shard": 1}, {"shard": 0})
+    replies, status = run_worker(tmp_path / "out", {"shard": 1}, {"shard": 0})
     assert replies[:2] == [{"ready": True}, {"done": 1, "documents": 7}]
     assert (replies[2]["failed"], replies[2]["code"]) == (0, "batch-input-changed")
     assert status == 0
@@ -55,6 +55,6 @@ def test_how_far_a_shard_is_is_said_at_most_once_a_second(monkeypatch: pytest.Mo
 
 
 def test_an_error_that_concerns_all_is_reported(tmp_path: Path) -> None:
-    ((error,), status) = said(tmp_path / "none")
+    ((error,), status) = run_worker(tmp_path / "none")
     assert error["kind"] == "InputError"
     assert status in (0, 3)  # it ends by itself, or since its standard input ends

@@ -24,7 +24,7 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def made_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def small_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a data folder with the files of two benchmarks; what is built of them is kept beside it."""
     folder = write_biosyn(write_ncbi(write_askapatient(tmp_path / "data")), packed=False)
     write(folder / "biosyn_format" / "ncbi-disease" / "dev_dictionary.txt", DEV_DICTIONARY)

@@ -25,9 +25,9 @@ KEY = "ncbi_disease_biosyn/aligned/tiny-bert-flat-own"
 
 
 @pytest.fixture
-def store(tmp_path: Path, made_data: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(tmp_path: Path, small_data: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Return a store; among the runs is an encoder, and the page is one of its own."""
-    assert made_data.is_dir()
+    assert small_data.is_dir()
     save_encoder(runs / "aligned-tiny")
     write(runs / "aligned-tiny" / "training.json", json.dumps({"first_start": "tiny-bert", "hours_in_all": 0.5}))
     write(tmp_path / recipe_of("dense", "aligned-tiny"), "")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from benchmarks.results import detector_results, span_rows
 from benchmarks.results.page import PAGE
-from benchmarks.results.span_rows import add_row, documents_of, judged, main, rows_in, spans_in
+from benchmarks.results.span_rows import add_row, documents_of, judge_spans, main, rows_in, spans_in
 
 from onym.kb import KnowledgeBase
 from onym.testing.models import save_collective
@@ -21,8 +21,8 @@ pytest.importorskip("torch")
 
 
 @pytest.fixture
-def folder(tmp_path: Path, made_data: Path, runs: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    assert made_data.is_dir()
+def folder(tmp_path: Path, small_data: Path, runs: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    assert small_data.is_dir()
     monkeypatch.setattr(span_rows, "open_kb_joined", lambda: KnowledgeBase.open(tiny_kb))
     monkeypatch.setattr(span_rows, "select_concepts", lambda kb, *_: None)
     save_collective(runs / "tiny-spans", threshold=0.3)
@@ -57,7 +57,7 @@ def test_a_trained_detector(folder: Path) -> None:
 def test_f1_by_type_by_hand() -> None:
     gold = Document("1", "flu and TP53", (Mention(0, 3, "flu", (), "Disease"), Mention(8, 12, "TP53", (), "Gene")))
     found: span_rows.Spans = {"1": [(0, 3, "Disease", 1.0), (4, 7, "Disease", 1.0), (8, 12, "Disease", 1.0)]}
-    assert judged([gold], found) == {"all": 40.0, "Disease": 50.0, "Gene": 0.0}
+    assert judge_spans([gold], found) == {"all": 40.0, "Disease": 50.0, "Gene": 0.0}
 
 
 def test_types_of_diseases_are_one(folder: Path) -> None:

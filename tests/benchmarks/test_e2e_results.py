@@ -28,9 +28,9 @@ KEY = "ncbi_disease/dictionary+exact"
 
 
 @pytest.fixture
-def store(tmp_path: Path, made_data: Path, runs: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+def store(tmp_path: Path, small_data: Path, runs: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Return a store; the knowledge base is a tiny one, among the runs is a detector, and the page is one of its own."""
-    assert made_data.is_dir()
+    assert small_data.is_dir()
     monkeypatch.setattr(e2e_tasks, "open_kb", lambda: KnowledgeBase.open(tiny_kb))
     monkeypatch.setattr(e2e_tasks, "TRAINED_ON", ())
     save_collective(runs / "tiny-spans", threshold=0.3)
@@ -70,7 +70,7 @@ def test_documents_that_models_were_trained_on_are_left_out_of_a_second_figure(t
     task = e2e_tasks.EndToEndTask(docs, KnowledgeBase.open(tiny_kb), None, {}, frozenset({"1"}))
     figures = judge_found(task, found)
     assert (figures["strict_f1"], figures["reduced_f1"], figures["shared"]) == (66.7, 0.0, 1)
-    assert "reduced_f1" not in judge_found(task.without_shared(), found)
+    assert "reduced_f1" not in judge_found(task.drop_documents(), found)
 
 
 def test_a_figure_that_is_not_so(store: Store) -> None:
@@ -111,8 +111,8 @@ def test_a_threshold_is_selected_on_dev(store: Store) -> None:
     run(options(write=True, rerun=test.row), store)
 
 
-def test_confidences_are_fitted_on_dev(store: Store, made_data: Path) -> None:
-    write_graded(made_data)
+def test_confidences_are_fitted_on_dev(store: Store, small_data: Path) -> None:
+    write_graded(small_data)
     key = "ncbi_disease/dictionary+tfidf"
     with pytest.raises(SystemExit, match="no row ncbi_disease/dictionary[+]tfidf-on-dev, ncbi_disease/dictionary[+]tfidf"):
         e2e_confidence.main([key], store)

@@ -23,8 +23,8 @@ KEY = "askapatient_fold0_labels/finetuned/tiny-bart-beam5-mean"
 
 
 @pytest.fixture
-def store(tmp_path: Path, made_data: Path, runs: Path) -> Store:
-    assert made_data.is_dir()
+def store(tmp_path: Path, small_data: Path, runs: Path) -> Store:
+    assert small_data.is_dir()
     assert runs.is_dir()
     return Store(tmp_path / "store")
 
@@ -47,7 +47,7 @@ def results(store: Store, **more: Any) -> dict[str, Any]:
     return generative_results.run(argparse.Namespace(**({"quick": False, "write": False, "rerun": ""} | more)), store)
 
 
-def changed(store: Store, **more: Any) -> Row:
+def change_row(store: Store, **more: Any) -> Row:
     row = replace(store.row(KEY), **more)
     store.write([row])
     return row
@@ -101,7 +101,7 @@ def test_a_stage_before_that_came_later_is_found(store: Store) -> None:
 def test_a_figure_that_is_not_that_of_the_predictions_is_found(store: Store, *, quick: bool) -> None:
     predict(store)
     said = store.row(KEY).figures
-    changed(store, figures=said | {"any_id_r5": 12.3})
+    change_row(store, figures=said | {"any_id_r5": 12.3})
     with pytest.raises(SystemExit, match=f"{KEY}: any_id_r5 is {said['any_id_r5']}, not 12.3"):
         results(store, quick=quick)
     with pytest.raises(SystemExit, match="any_id_r5"):
@@ -113,7 +113,7 @@ def test_a_slice_that_is_not_that_of_the_predictions_is_found(store: Store) -> N
     predict(store)
     said = store.row(KEY).slices
     assert said["overall"] == [store.row(KEY).figures["in_kb"], store.row(KEY).figures["any_id_r1"]]
-    changed(store, slices=said | {"overall": [7, 12.3]})
+    change_row(store, slices=said | {"overall": [7, 12.3]})
     with pytest.raises(SystemExit, match=f"{KEY}: slice overall is .*, not .7, 12.3."):
         results(store)
 
@@ -155,7 +155,7 @@ def test_a_page_that_was_changed_is_found(store: Store, page: Path) -> None:
 
 def test_quick_takes_rows_on_the_open_knowledge_base_as_they_are(store: Store) -> None:
     predict(store)
-    changed(store, dataset="bc5cdr", figures=store.row(KEY).figures | {"mapped": 1, "mapped_any_id_r1": 7.0})
+    change_row(store, dataset="bc5cdr", figures=store.row(KEY).figures | {"mapped": 1, "mapped_any_id_r1": 7.0})
     results(store, quick=True, write=True)
     assert results(store, quick=True)["runs"][0]["dataset"] == "bc5cdr"
     assert "(7.0 mapped)" in tables(store.rows(), KEYS, ())
@@ -171,10 +171,10 @@ def test_the_model_gives_the_same_answers_again(store: Store, search: str) -> No
 def test_another_model_is_found(store: Store) -> None:
     predict(store)
     results(store, write=True)
-    row = changed(store, model_folder="other")
+    row = change_row(store, model_folder="other")
     with pytest.raises(SystemExit, match=f"the weights are .*, not {row.weights}"):
         results(store, rerun=KEY)
-    changed(store, model_folder="nowhere")
+    change_row(store, model_folder="nowhere")
     with pytest.raises(SystemExit, match="there is no model"):
         results(store, rerun=KEY)
     with pytest.raises(SystemExit, match="no such row"):

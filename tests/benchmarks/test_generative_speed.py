@@ -16,12 +16,12 @@ from onym.linkers.generative import ModelSettings
 
 
 @pytest.fixture
-def options(made_data: Path, runs: Path) -> argparse.Namespace:
-    assert made_data.is_dir()
+def options(small_data: Path, runs: Path) -> argparse.Namespace:
+    assert small_data.is_dir()
     return argparse.Namespace(model=runs / "tiny", ranking=None, quick=True, dataset="ncbi_disease")
 
 
-def decoded(*names: tuple[int, float], is_proved: bool = True) -> Decoded:
+def make_decoded(*names: tuple[int, float], is_proved: bool = True) -> Decoded:
     return Decoded(tuple(Hypothesis(leaf, log_prob, 1) for leaf, log_prob in names), is_proved, 1)
 
 
@@ -63,10 +63,15 @@ def test_a_callback_walks_from_the_prompt_on() -> None:
 
 
 def test_a_miss_is_another_and_less_likely_name() -> None:
-    exact = [decoded((1, -1.0)), decoded((1, -1.0)), decoded((1, -1.0)), decoded((1, -1.0), is_proved=False)]
-    beam = [decoded((1, -1.0)), decoded((2, -2.0)), decoded((2, -0.9)), decoded((2, -2.0))]
+    exact = [
+        make_decoded((1, -1.0)),
+        make_decoded((1, -1.0)),
+        make_decoded((1, -1.0)),
+        make_decoded((1, -1.0), is_proved=False),
+    ]
+    beam = [make_decoded((1, -1.0)), make_decoded((2, -2.0)), make_decoded((2, -0.9)), make_decoded((2, -2.0))]
     assert misses(beam, exact, "sum") == {"exact_proved_pct": 75.0, "beam5_miss_pct": 33.3}
-    assert misses([decoded()], exact[:1], "sum")["beam5_miss_pct"] == 100.0
+    assert misses([make_decoded()], exact[:1], "sum")["beam5_miss_pct"] == 100.0
 
 
 def test_a_model_is_prompted_as_it_wants(options: argparse.Namespace) -> None:

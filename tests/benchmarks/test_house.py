@@ -9,14 +9,14 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.commands.house import UPPER_BOUNDS, missed_targets, read_ci
+from benchmarks.commands.house import UPPER_BOUNDS, find_missed_targets, read_ci
 from benchmarks.house.work import count_digests, count_opens
 
 from onym.kb import KnowledgeBase
 from tests.architecture.imports import Source
 from tests.architecture.probes import Edit, Probe, ProbeError
-from tests.architecture.source import count_help_lines, documented, size_figures, untyped_public
-from tests.architecture.words import denied_phrases, denied_words, find_denied, iter_names
+from tests.architecture.source import count_help_lines, find_documented, find_untyped_public, size_figures
+from tests.architecture.words import find_denied, find_denied_phrases, find_denied_words, iter_names
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -41,21 +41,21 @@ def write(root: Path, files: dict[str, str]) -> Path:
     ],
 )
 def test_words_are_whole(name: str, words: list[str]) -> None:
-    assert list(denied_words(name)) == words
+    assert list(find_denied_words(name)) == words
 
 
 def test_a_dataset_is_no_benchmark_in_the_product() -> None:
-    assert list(denied_words("benchmark_name", dataset_words=True)) == ["benchmark"]
+    assert list(find_denied_words("benchmark_name", dataset_words=True)) == ["benchmark"]
 
 
 @pytest.mark.parametrize("text", ["by equal\n   names", "a run that was stopped goes on", "A model as it comes.", "if sure"])
 def test_coinages_are_found(text: str) -> None:
-    assert list(denied_phrases(text))
+    assert list(find_denied_phrases(text))
 
 
 @pytest.mark.parametrize("text", ["make sure", "the error goes on", "a written outline", "unlikeness", "in each other's place"])
 def test_innocent_english_is_not(text: str) -> None:
-    assert not list(denied_phrases(text))
+    assert not list(find_denied_phrases(text))
 
 
 def test_only_what_is_bound_counts() -> None:
@@ -73,7 +73,7 @@ def told(asked, *, most=1, **given):
             pass
     option = "--longest/--short"
 """
-    found = {word for _, name in iter_names(ast.parse(source)) for word in denied_words(name)}
+    found = {word for _, name in iter_names(ast.parse(source)) for word in find_denied_words(name)}
     bound = {"held", "told", "asked", "most", "given", "beside", "place", "likeness", "rivals", "chosen", "opened", "trust"}
     assert found == bound | {"longest"}
 
@@ -175,7 +175,7 @@ def test_size_and_annotations(tmp_path: Path) -> None:
     assert size_figures(found) == {
         "files": 2, "lines": 8, "under_60_lines_pct": 100.0, "import_lines_pct": 12.5, "function_p90": 2,
     }  # fmt: skip
-    assert untyped_public(found) == ["a.py:8: g"]
+    assert find_untyped_public(found) == ["a.py:8: g"]
 
 
 def test_edits_of_probes(tmp_path: Path) -> None:
@@ -195,14 +195,14 @@ def test_an_edit_that_does_not_fit(tmp_path: Path, edit: Edit) -> None:
 
 
 def test_missed_targets() -> None:
-    missed = missed_targets({"files": 341, "lines": 1, "import_cycles": None})
+    missed = find_missed_targets({"files": 341, "lines": 1, "import_cycles": None})
     assert missed[:2] == ["missed: files is 341, target 340", "missed: import_cycles is null, target 0"]
 
 
 def test_names_of_the_page(tmp_path: Path) -> None:
     page = tmp_path / "python.md"
     page.write_text("## Document, Link\n\n| name | gives |\n|---|---|\n| `onym.load` | a Pipeline |\n")
-    assert documented(page, ["Document", "Link", "Linker", "Pipeline", "load"]) == ["Document", "Link", "load"]
+    assert find_documented(page, ["Document", "Link", "Linker", "Pipeline", "load"]) == ["Document", "Link", "load"]
 
 
 def test_help_is_counted_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:

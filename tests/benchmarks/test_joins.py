@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-from benchmarks.accuracy.joins import by_rule, fused_in_one_source, held_out_joins, precision
+from benchmarks.accuracy.joins import by_rule, count_fused_in_one_source, judge_held_out_joins, precision
 
 from onym.kb.gather import gather
 from onym.kb.recipe import Recipe
@@ -19,7 +19,7 @@ def test_a_join_is_right_if_the_hidden_cross_reference_says_so(tmp_path: Path) -
     for name, table in (("mesh.tsv", MESH), ("mondo.tsv", MONDO)):
         (tmp_path / name).write_text(table)
     recipe = Recipe.of({"sources": [{"path": "mesh.tsv"}, {"path": "mondo.tsv"}], "joins": {"by_name": {"mondo": "both"}}})
-    judged = held_out_joins(gather(recipe, tmp_path, silent), recipe, folds=1)
+    judged = judge_held_out_joins(gather(recipe, tmp_path, silent), recipe, folds=1)
     found = {concept: is_right for concept, _, _, is_right in judged.iter_rows()}
     assert found == {"mondo:1": True, "mondo:2": False, "mondo:3": False}
     assert precision(judged) == round(1 / 3, 4)
@@ -28,7 +28,7 @@ def test_a_join_is_right_if_the_hidden_cross_reference_says_so(tmp_path: Path) -
 def test_two_ids_of_one_vocabulary_in_a_concept_are_counted() -> None:
     schema = {"concept": pl.String, "final": pl.String, "rule": pl.UInt8}
     joins = pl.DataFrame([("mondo:1", "mesh:1", 0), ("chebi:1", "mesh:1", 3)], schema=schema, orient="row")
-    assert fused_in_one_source(joins) == 0
+    assert count_fused_in_one_source(joins) == 0
     assert by_rule(joins) == {"chebi name": 1, "mondo one-to-one": 1}
     more = pl.DataFrame([("mondo:2", "mesh:1", 0), ("mesh:9", "mesh:2", 0)], schema=schema, orient="row")
-    assert fused_in_one_source(pl.concat([joins, more])) == 2
+    assert count_fused_in_one_source(pl.concat([joins, more])) == 2

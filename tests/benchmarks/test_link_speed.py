@@ -13,7 +13,7 @@ import pytest
 from benchmarks.commands import link_speed, unchanged
 from benchmarks.commands.link_speed import compare, run
 from benchmarks.link import earlier
-from benchmarks.link.answers import changed_documents
+from benchmarks.link.answers import count_changed_documents
 from benchmarks.link.earlier import NotReachableError, command_of, python_of
 from benchmarks.link.pipelines import files_of
 from benchmarks.link.turns import take_turns
@@ -89,13 +89,13 @@ def test_this_version_is_run(kb: KnowledgeBase) -> None:
 def test_versions_are_compared(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([1.0, 3.0, 4.0, 2.0, 2.0, 4.0])  # now, then; then, now; now, then
 
-    def linked(python: list[str], folder: Path, name: str) -> dict[str, Any]:
+    def fake_link(python: list[str], folder: Path, name: str) -> dict[str, Any]:
         ids = ["a", "b", "c", "x" if name == "then" else "d"]
         lines = [json.dumps({"id": each, "links": [], "problems": []}) for each in ids]
         (folder / f"{name}.jsonl").write_text("\n".join(lines))
         return {"cpu_s": next(seconds), "wall_s": 6.0, "onym": name, "mentions": 8}
 
-    monkeypatch.setattr(link_speed, "_linked", linked)
+    monkeypatch.setattr(link_speed, "_run_link", fake_link)
     monkeypatch.setattr(link_speed, "_build", lambda *_: None)
     figures = compare(kb, DOCS, ["earlier"], rounds=3)
     assert (figures["documents_per_s"], figures["documents_per_s_before"]) == (1.5, 0.8)
@@ -124,7 +124,7 @@ def test_a_change_of_any_field_is_counted(tmp_path: Path, capsys: pytest.Capture
     same = json.dumps({"id": "1", "links": [link], "problems": []})
     now.write_text(f"{same}\n{same}\n")
     then.write_text(f"{same}\n" + json.dumps({"id": "1", "links": [link | {field: "other"}], "problems": []}) + "\n")
-    assert (changed_documents(now, now), changed_documents(now, then)) == (0, 1)
+    assert (count_changed_documents(now, now), count_changed_documents(now, then)) == (0, 1)
     assert capsys.readouterr().err.endswith(f": {field}\n")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchmarks.mesh_parts import RECIPE, _unpacked, differing
+from benchmarks.mesh_parts import RECIPE, _unpack_models, differing
 
 from onym.packs.locate import pack_folder
 from onym.packs.recipe import read_recipe
@@ -14,10 +14,10 @@ from tests.packs.made import write_pack
 
 
 def test_parts_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:
-    parts = _unpacked(write_pack(tmp_path / "a", tiny_kb), tmp_path / "parts")
+    parts = _unpack_models(write_pack(tmp_path / "a", tiny_kb), tmp_path / "parts")
     assert sorted(path.name for path in parts.iterdir()) == ["pipeline.json", "reranker"]
     assert json.loads((parts / "pipeline.json").read_bytes())["linker"]["model"]["path"] == "reranker"
-    again = _unpacked(write_pack(tmp_path / "b", tiny_kb), tmp_path / "again")
+    again = _unpack_models(write_pack(tmp_path / "b", tiny_kb), tmp_path / "again")
     assert differing(parts, again) == []
     (again / "README.md").write_text("what a person wrote")
     assert differing(parts, again) == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from benchmarks.results.papers import rows
 from benchmarks.results.papers.parts import COLUMNS, Regression
-from benchmarks.results.papers.predict import distinct, named_answers
+from benchmarks.results.papers.predict import answer_with_names, distinct
 from benchmarks.results.store import Judged
 
 from onym.kb import KnowledgeBase
@@ -51,7 +51,7 @@ def test_all_concepts_of_a_name_are_its_answer(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     shared = kb.find("mi")
     one, other = kb.name_concepts[shared].tolist()
-    answers = named_answers(kb, [(other, shared, 0.9), (one, shared, 0.1)])
+    answers = answer_with_names(kb, [(other, shared, 0.9), (one, shared, 0.1)])
     assert answers == (((kb.concept_ids[other],), 0.9, 0), ((kb.concept_ids[one],), 0.9, 0))
 
 
@@ -65,7 +65,7 @@ def test_rows_are_kept_and_folds_are_averaged(tmp_path: Path, monkeypatch: pytes
     figures = {"any_id_r1": 90.0, "strict_r1": 89.0, "any_id_r5": 95.0, "low": 88.0, "high": 92.0, "mentions": 9, "in_kb": 8}
     for key, first in (("ncbi_disease", 91.0), ("askapatient_fold0", 90.0), ("askapatient_fold1", 92.0)):
         rows.keep_row(key, "test", Judged(figures | {"any_id_r1": first}, (), {}), {})
-    kept = rows.kept_rows()
+    kept = rows.read_rows()
     assert rows.figures_of(kept, "dev") == {}
     found = rows.figures_of(kept, "test")
     assert (found["ncbi_disease"]["any_id_r1"], found["askapatient"]["any_id_r1"], found["askapatient"]["folds"]) == (91, 91, 2)

@@ -49,7 +49,7 @@ def row(key: str = "b/finetuned/exact-sum", **more: Any) -> Row:
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> PreparedDataset:
+def dataset(tmp_path: Path) -> PreparedDataset:
     """Return the made-up fold of AskAPatient: one test mention that means a headache."""
     return prepare("askapatient-fold0", write_askapatient(tmp_path), tmp_path / "prepared")
 
@@ -58,7 +58,7 @@ def task_of(prepared: PreparedDataset, **more: Any) -> Task:
     return Task(prepared, "test", KnowledgeBase.open(prepared.folder / "kb"), **more)
 
 
-def answered(prepared: PreparedDataset, *answers: Answer) -> Predictions:
+def make_predictions(prepared: PreparedDataset, *answers: Answer) -> Predictions:
     (doc,) = prepared.documents("test")
     return Predictions.of((Prediction(doc.id, mention.start, mention.end, answers) for mention in doc.mentions), {})
 
@@ -79,28 +79,28 @@ def test_rounding_changes_no_ranking(scores: list[float]) -> None:
     assert ranking_of((ids, score) for ids, score, _ in short) == ranking_of((ids, score) for ids, score, _ in ordered)
 
 
-def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, prepared: PreparedDataset) -> None:
-    predictions = answered(prepared, ((HEADACHE,), -0.123456, 0))
+def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, dataset: PreparedDataset) -> None:
+    predictions = make_predictions(dataset, ((HEADACHE,), -0.123456, 0))
     write_packed(tmp_path / "a.jsonl.gz", predictions)
     write_packed(tmp_path / "b.jsonl.gz", predictions)
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
     assert list(read_predictions(tmp_path / "a.jsonl.gz").answers.values()) == [(((HEADACHE,), -0.12346, 0),)]
 
 
-def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, prepared: PreparedDataset) -> None:
+def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, dataset: PreparedDataset) -> None:
     store = Store(tmp_path / "store")
     assert store.rows() == []
-    store.add(row("b/z"), answered(prepared))
-    store.add(row("b/a"), answered(prepared, ((FEVER,), -1.0, 0)))
-    store.add(row("b/z", hours=2.0), answered(prepared))
+    store.add(row("b/z"), make_predictions(dataset))
+    store.add(row("b/a"), make_predictions(dataset, ((FEVER,), -1.0, 0)))
+    store.add(row("b/z", hours=2.0), make_predictions(dataset))
     assert store.rows() == [row("b/a"), row("b/z", hours=2.0)]
     assert list(store.predictions(store.row("b/a")).answers.values()) == [(((FEVER,), -1.0, 0),)]
 
 
-def test_rows_that_are_added_at_once_are_all_kept(tmp_path: Path, prepared: PreparedDataset) -> None:
+def test_rows_that_are_added_at_once_are_all_kept(tmp_path: Path, dataset: PreparedDataset) -> None:
     keys = [f"b/{number}" for number in range(24)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda key: Store(tmp_path / "store").add(row(key), answered(prepared)), keys))
+        list(pool.map(lambda key: Store(tmp_path / "store").add(row(key), make_predictions(dataset)), keys))
     assert [each.row for each in Store(tmp_path / "store").rows()] == sorted(keys)
 
 
@@ -116,8 +116,8 @@ def test_a_key_that_is_no_file_name_is_refused(key: str) -> None:
         file_of(key)
 
 
-def test_figures_are_percentages_of_what_is_within_reach(prepared: PreparedDataset) -> None:
-    judged = judge(task_of(prepared), answered(prepared, ((FEVER,), -1.0, 0), ((HEADACHE,), -2.0, 1)))
+def test_figures_are_percentages_of_what_is_within_reach(dataset: PreparedDataset) -> None:
+    judged = judge(task_of(dataset), make_predictions(dataset, ((FEVER,), -1.0, 0), ((HEADACHE,), -2.0, 1)))
     assert judged.hits == (False,)
     assert judged.figures == {
         "any_id_r1": 0.0, "strict_r1": 0.0, "any_id_r5": 100.0, "strict_r5": 100.0, "r5": 100.0, "low": 0.0, "high": 0.0,
@@ -125,10 +125,10 @@ def test_figures_are_percentages_of_what_is_within_reach(prepared: PreparedDatas
     }  # fmt: skip
 
 
-def test_retired_ids_are_counted_apart(prepared: PreparedDataset) -> None:
-    predictions = answered(prepared, ((FEVER,), -1.0, 0))
-    plain = judge(task_of(prepared), predictions).figures
-    mapped = judge(task_of(prepared, replaced={HEADACHE: FEVER}), predictions).figures
+def test_retired_ids_are_counted_apart(dataset: PreparedDataset) -> None:
+    predictions = make_predictions(dataset, ((FEVER,), -1.0, 0))
+    plain = judge(task_of(dataset), predictions).figures
+    mapped = judge(task_of(dataset, replaced={HEADACHE: FEVER}), predictions).figures
     assert mapped == plain | {"mapped_any_id_r1": 100.0, "mapped": 1}
 
 

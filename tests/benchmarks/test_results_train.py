@@ -15,7 +15,7 @@ NAMES = sorted(path.stem for path in RECIPES.glob("*/*.toml"))
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _forbid_downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(results_train, "model_folder", lambda name: tmp_path / "models" / name)
     for name in KBS:

@@ -16,30 +16,30 @@ def names(key: str, split: str) -> list[str]:
     return [kb.names[row] for row in range(len(kb.names))]
 
 
-@pytest.mark.usefixtures("made_data")
+@pytest.mark.usefixtures("small_data")
 def test_dev_is_linked_to_the_dictionary_without_its_mentions() -> None:
     assert names("ncbi_disease", "dev") == ["fever", "pain"]
     assert len(medic_kb().names) == 1
     assert names("ncbi_disease", "test") == ["cough pain", "fever", "hypertension", "omim"]
 
 
-@pytest.mark.usefixtures("made_data")
+@pytest.mark.usefixtures("small_data")
 def test_labels_alone_have_no_phrase_of_train() -> None:
     assert names("askapatient_fold0_labels", "test") == ["fever", "headache"]
     assert len(names("askapatient_fold0", "test")) == 4
 
 
-def test_what_was_built_is_kept(made_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert made_data
+def test_what_was_built_is_kept(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert small_data
     first = open_task("askapatient_fold0_labels", "test").kb.digest
     monkeypatch.setattr(tasks, "build_kb", None)
     assert open_task("askapatient_fold0_labels", "dev").kb.digest == first
 
 
-def test_a_retired_id_has_one_successor_or_none(made_data: Path) -> None:
+def test_a_retired_id_has_one_successor_or_none(small_data: Path) -> None:
     table = "retired\tstrings\tcurrent\nC1\ta\tD1\nC2\tb\t\nC3\tc\tD3|D4\n"
-    (made_data / "bc5cdr").mkdir()
-    (made_data / "bc5cdr" / "retired_mesh_ids_candidates.tsv").write_text(table)
+    (small_data / "bc5cdr").mkdir()
+    (small_data / "bc5cdr" / "retired_mesh_ids_candidates.tsv").write_text(table)
     assert successors() == {"mesh:C1": "mesh:D1"}
 
 
@@ -48,7 +48,7 @@ def test_only_the_open_knowledge_base_is_slow() -> None:
     assert [key for key, kind in KINDS.items() if not kind.is_quick] == slow
 
 
-@pytest.mark.usefixtures("made_data")
+@pytest.mark.usefixtures("small_data")
 def test_mentions_of_another_type_are_not_requested() -> None:
     part = OfType.open(open_task("ncbi_disease", "test").dataset.folder)
     mentions = [mention for doc in PreparedDataset.open(part.folder).documents("test") for mention in doc.mentions]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.accuracy.ties_decided import decided_by_ids, rules_of, undecided
+from benchmarks.accuracy.ties_decided import decide_by_ids, forget_order, rules_of
 
 from onym.evaluate.cases import gold_cases
 from onym.kb import KnowledgeBase
@@ -11,14 +11,14 @@ from onym.linkers.base import source_of
 from onym.linkers.exact import ExactLinker
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.types import Document, Mention
-from tests.kb.test_order import HP, MESH, MONDO, made
+from tests.kb.test_order import HP, MESH, MONDO, make_kb
 
 TEXT = "cancer growth tumour lump"
 
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return made(tmp_path_factory.mktemp("ties"), MESH, MONDO, HP)
+    return make_kb(tmp_path_factory.mktemp("ties"), MESH, MONDO, HP)
 
 
 def document(*gold: str) -> Document:
@@ -43,7 +43,7 @@ def test_a_rule_is_counted_where_it_decided_and_is_right_where_the_first_answer_
 def test_kept_predictions_are_ordered_by_ids(kb: KnowledgeBase) -> None:
     kept = {"hp:1": 1.0, "mesh:C1": 1.0, "x:1": 1.0, "mesh:D1": 1.0, "mesh:D2": 2.0}
     answers = tuple(((each,), score, 0) for each, score in kept.items())
-    decided = decided_by_ids(Predictions.of([Prediction("1", 0, 6, answers)], {"top_k": 10}), kb)
+    decided = decide_by_ids(Predictions.of([Prediction("1", 0, 6, answers)], {"top_k": 10}), kb)
     (one,) = decided
     assert [ids[0] for ids, _, _ in one.answers] == ["mesh:D2", "mesh:D1", "mesh:C1", "hp:1", "x:1"]
     assert decided.is_decided
@@ -53,5 +53,5 @@ def test_kept_predictions_are_ordered_by_ids(kb: KnowledgeBase) -> None:
 def test_what_is_undecided_says_nothing_of_its_order(kb: KnowledgeBase) -> None:
     made_now = Predictions.of([], source_of(ExactLinker(kb), 10))
     assert made_now.is_decided
-    assert not undecided(made_now).is_decided
-    assert undecided(made_now).source == {key: value for key, value in made_now.source.items() if key != "order"}
+    assert not forget_order(made_now).is_decided
+    assert forget_order(made_now).source == {key: value for key, value in made_now.source.items() if key != "order"}

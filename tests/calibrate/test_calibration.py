@@ -11,7 +11,7 @@ from onym.calibrate.estimators import expected_calibration_error
 from onym.errors import InputError
 
 
-def drawn(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers, list[int | None], list[str]]:
+def draw_answers(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers, list[int | None], list[str]]:
     """Draw answers that are right as their score, or as their margin, says."""
     generator = np.random.default_rng(seed)
     best, second = generator.random(count), generator.random(count)
@@ -24,9 +24,9 @@ def drawn(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers, list[i
 
 @pytest.mark.parametrize(("is_by_margin", "way"), [(False, ByScore), (True, ByEvidence)])
 def test_the_better_way_is_kept_and_its_probabilities_are_true(is_by_margin: bool, way: type[ByScore | ByEvidence]) -> None:
-    answers, ranks, documents = drawn(3_000, 0, is_by_margin=is_by_margin)
+    answers, ranks, documents = draw_answers(3_000, 0, is_by_margin=is_by_margin)
     fitted = Calibration.fit(answers, ranks, documents, [""] * 3_000)
-    others, others_ranks, _ = drawn(3_000, 1, is_by_margin=is_by_margin)
+    others, others_ranks, _ = draw_answers(3_000, 1, is_by_margin=is_by_margin)
     right = np.array([rank == 1 for rank in others_ranks])
     assert isinstance(fitted.way, way)
     assert expected_calibration_error(fitted.confidences(others), right) < 0.05
@@ -50,7 +50,7 @@ def test_one_probability_covers_span_and_concept() -> None:
 
 @pytest.mark.parametrize("is_by_margin", [False, True])
 def test_it_can_be_written_and_read(is_by_margin: bool) -> None:
-    answers, ranks, documents = drawn(200, 0, is_by_margin=is_by_margin)
+    answers, ranks, documents = draw_answers(200, 0, is_by_margin=is_by_margin)
     fitted, adapter = Calibration.fit(answers, ranks, documents, ["Disease"] * 200), TypeAdapter(Calibration)
     assert adapter.validate_json(adapter.dump_json(fitted)) == fitted
     values = adapter.dump_python(fitted)
@@ -59,13 +59,13 @@ def test_it_can_be_written_and_read(is_by_margin: bool) -> None:
 
 
 def test_answers_that_are_all_right_have_no_area() -> None:
-    answers, _, documents = drawn(100, 0, is_by_margin=False)
+    answers, _, documents = draw_answers(100, 0, is_by_margin=False)
     fitted = Calibration.fit(answers, [1] * 100, documents, [""] * 100)
     assert (fitted.quality.auroc, fitted.quality.accuracy) == (None, 1.0)
 
 
 @pytest.mark.parametrize(("count", "documents"), [(49, 10), (100, 4)])
 def test_too_few_answers_are_refused(count: int, documents: int) -> None:
-    answers, ranks, _ = drawn(count, 0, is_by_margin=False)
+    answers, ranks, _ = draw_answers(count, 0, is_by_margin=False)
     with pytest.raises(InputError, match="calibration-invalid"):
         Calibration.fit(answers, ranks, [str(row % documents) for row in range(count)], [""] * count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.calibrate.calibration import Answers, Evidence, ScoredAnswer
+from onym.calibrate.calibration import AnswerFeatures, Answers, ScoredAnswer
 from onym.errors import InputError
 from onym.types import Candidate, Link, Mention
 
@@ -19,12 +19,12 @@ def test_a_link_is_an_answer() -> None:
 def test_scores_that_are_not_finite_count_as_very_low_or_high() -> None:
     answers = Answers.of([ScoredAnswer(float("nan"), float("-inf"), 2, 0, 5)])
     assert np.isfinite(answers.columns).all()
-    assert np.isfinite(Evidence((), ()).of(answers)).all()
+    assert np.isfinite(AnswerFeatures((), ()).of(answers)).all()
 
 
 def test_equal_scores_are_not_bent() -> None:
     answers = Answers.of([ScoredAnswer(1.0, 1.0, 1, 0, 5)] * 10)
-    fitted = Evidence.fit(answers)
+    fitted = AnswerFeatures.fit(answers)
     assert (fitted.scores, fitted.margins) == ((), ())
     assert fitted.of(answers).shape == (10, 6)
 
@@ -33,13 +33,13 @@ def test_the_score_of_a_detector_is_evidence_where_it_differs() -> None:
     link = Link(Mention(0, 5, "fever"), (Candidate("a:1", "fever", 0.9),), detection_score=0.25)
     assert ScoredAnswer.of_link(link).detection == 0.25
     same, differing = ([ScoredAnswer(0.9, 0.4, 2, 0, 5, score) for score in scores] for scores in ((1.0, 1.0), (0.2, 0.0)))
-    assert Evidence.fit(Answers.of(same)).detections is None
-    fitted, answers = Evidence.fit(Answers.of(differing)), Answers.of(differing)
+    assert AnswerFeatures.fit(Answers.of(same)).detections is None
+    fitted, answers = AnswerFeatures.fit(Answers.of(differing)), Answers.of(differing)
     assert fitted.detections is not None
     assert np.isfinite(fitted.of(answers)).all()
-    assert fitted.of(answers).shape[1] == Evidence.fit(Answers.of(same)).of(answers).shape[1] + 1 + len(fitted.detections)
+    assert fitted.of(answers).shape[1] == AnswerFeatures.fit(Answers.of(same)).of(answers).shape[1] + 1 + len(fitted.detections)
 
 
 def test_what_a_file_says_is_checked() -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
-        Evidence(tuple(map(float, range(11))), ())
+        AnswerFeatures(tuple(map(float, range(11))), ())

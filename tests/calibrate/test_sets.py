@@ -9,7 +9,7 @@ from onym.calibrate.thresholds import COVERAGES, ConformalSets, TypeSets, requir
 from onym.errors import InputError
 
 
-def drawn(count: int, seed: int, power: float) -> tuple[list[float], list[int | None]]:
+def draw_confidences(count: int, seed: int, power: float) -> tuple[list[float], list[int | None]]:
     """Draw confidences, and ranks of the right candidate that they tell the truth about."""
     generator = np.random.default_rng(seed)
     confidences = generator.beta(4, 1, size=count) ** power
@@ -19,10 +19,13 @@ def drawn(count: int, seed: int, power: float) -> tuple[list[float], list[int | 
 
 
 def test_sets_hold_the_right_candidate_as_often_as_is_wished() -> None:
-    (easy, hard), count = (drawn(3_000, 0, 1), drawn(3_000, 1, 3)), 3_000
+    (easy, hard), count = (draw_confidences(3_000, 0, 1), draw_confidences(3_000, 1, 3)), 3_000
     types = ["Disease"] * count + ["Chemical"] * count
     sets = ConformalSets.fit(np.array(easy[0] + hard[0]), easy[1] + hard[1], types)
-    for name, (confidences, ranks), coverage in (("Disease", drawn(3_000, 2, 1), 0.9), ("Chemical", drawn(3_000, 3, 3), 0.85)):
+    for name, (confidences, ranks), coverage in (
+        ("Disease", draw_confidences(3_000, 2, 1), 0.9),
+        ("Chemical", draw_confidences(3_000, 3, 3), 0.85),
+    ):
         sizes = [sets.size(coverage, confidence=p, candidates=3, of_type=name) for p in confidences]
         covered = np.mean([rank is not None and rank <= size for rank, size in zip(ranks, sizes, strict=True)])
         assert coverage - 0.02 < covered < coverage + 0.04

@@ -66,7 +66,7 @@ def test_stats(folder: Path) -> None:
 
 
 @pytest.fixture
-def mixed(tmp_path: Path) -> Path:
+def mixture(tmp_path: Path) -> Path:
     """A folder of which five files are read, two are ignored, and three fail."""
     corpus = tmp_path / "mixed"
     corpus.mkdir()
@@ -88,8 +88,8 @@ TOTALS = {"files": 10, "files_read": 5, "files_ignored": 2, "files_failed": 3}
 
 
 @pytest.mark.parametrize("words", [("check",), ("stats",), ("convert", "out.jsonl", "--to", "jsonl")])
-def test_each_file_is_accounted_for(mixed: Path, words: tuple[str, ...]) -> None:
-    done = onym("corpus", words[0], "mixed", *words[1:], "--json", cwd=mixed, status=5)
+def test_each_file_is_accounted_for(mixture: Path, words: tuple[str, ...]) -> None:
+    done = onym("corpus", words[0], "mixed", *words[1:], "--json", cwd=mixture, status=5)
     answer = json.loads(done.stdout)
     assert {key: answer[key] for key in TOTALS} == TOTALS
     assert {file["name"]: file["code"] for file in answer["inputs"] if file["state"] == "failed"} == {
@@ -99,17 +99,17 @@ def test_each_file_is_accounted_for(mixed: Path, words: tuple[str, ...]) -> None
     assert answer.get("documents", 5) == 5
 
 
-def test_files_are_reported_to_people_too(mixed: Path) -> None:
-    done = onym("corpus", "stats", "mixed", cwd=mixed, status=5)
+def test_files_are_reported_to_people_too(mixture: Path) -> None:
+    done = onym("corpus", "stats", "mixed", cwd=mixture, status=5)
     assert done.stdout.startswith("files\t10\nignored\t2\nfailed\t3\ndocuments\t5\n")
     assert "failed: 6.bin: format-unknown: " in done.stderr
     assert "ignored: README.md: " in done.stderr
-    assert "ignored\tempty.xml\tthe file is empty" in onym("corpus", "check", "mixed", cwd=mixed, status=5).stdout
+    assert "ignored\tempty.xml\tthe file is empty" in onym("corpus", "check", "mixed", cwd=mixture, status=5).stdout
 
 
-def test_links_are_followed_on_request(mixed: Path) -> None:
+def test_links_are_followed_on_request(mixture: Path) -> None:
     for words in (("check",), ("stats",), ("convert", "out.jsonl", "--to", "jsonl")):
-        done = onym("corpus", words[0], "mixed", *words[1:], "--follow-links", "--json", cwd=mixed, status=5)
+        done = onym("corpus", words[0], "mixed", *words[1:], "--follow-links", "--json", cwd=mixture, status=5)
         assert (json.loads(done.stdout)["files_read"], json.loads(done.stdout)["files_failed"]) == (6, 2)
 
 

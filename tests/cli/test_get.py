@@ -10,7 +10,7 @@ import pytest
 
 from onym.packs import install_pack
 from onym.packs import recipe as recipes
-from onym.packs.locate import installed_folder, recipe_names
+from onym.packs.locate import find_install_folder, recipe_names
 from tests.cli.command import onym
 from tests.packs.made import write_pack
 from tests.packs.small import OBO, PATH, small_recipe, small_server
@@ -18,7 +18,7 @@ from tests.robustness.cli.catalogue import FileServer
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileServer:
+def file_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileServer:
     """Let there be a small recipe, and a server that has its file."""
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(recipes, "read_recipe", lambda _name: small_recipe())
@@ -48,10 +48,10 @@ def test_a_mistyped_name_gets_a_suggestion(tmp_path: Path) -> None:
     assert "did you mean starter?" in done.stderr
 
 
-def test_a_pipeline_is_installed_from_a_mirror(tmp_path: Path, served: FileServer) -> None:
-    with served.running():
-        done = onym("get", "fevers", "--mirror", served.url, cwd=tmp_path)
-    assert f"installed\t{installed_folder('fevers')}" in done.stdout
+def test_a_pipeline_is_installed_from_a_mirror(tmp_path: Path, file_server: FileServer) -> None:
+    with file_server.running():
+        done = onym("get", "fevers", "--mirror", file_server.url, cwd=tmp_path)
+    assert f"installed\t{find_install_folder('fevers')}" in done.stdout
     assert "sha256" in done.stdout
     assert "Licence: CC0" in done.stderr
     again = json.loads(onym("get", "fevers", "--json", cwd=tmp_path).stdout)
@@ -61,10 +61,10 @@ def test_a_pipeline_is_installed_from_a_mirror(tmp_path: Path, served: FileServe
     assert linked["links"][0]["concept_id"] == "HP:0001945"
 
 
-def test_a_pipeline_is_installed_from_a_folder(tmp_path: Path, served: FileServer) -> None:
-    folder = (served.folder / PATH.lstrip("/")).parent
+def test_a_pipeline_is_installed_from_a_folder(tmp_path: Path, file_server: FileServer) -> None:
+    folder = (file_server.folder / PATH.lstrip("/")).parent
     assert "installed\t" in onym("get", "fevers", "--from", str(folder), cwd=tmp_path).stdout
-    assert served.answers == []
+    assert file_server.answers == []
     assert "installed\t" in onym("get", "fevers", "--from", str(folder), "--force", cwd=tmp_path).stdout
 
 

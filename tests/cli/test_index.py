@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from onym.cli.console import bar_on, shown_on
+from onym.cli.console import bar_on, progress_callback
 from onym.testing.models import save_encoder
 from tests.cli.command import onym
 
@@ -67,6 +67,6 @@ def test_the_help_has_an_example(folder: Path, command: str) -> None:
 
 def test_a_bar_shows_what_is_being_done() -> None:
     with bar_on(Console(file=io.StringIO(), force_terminal=True), "encoding names", 4) as bar:
-        shown_on(bar)("building the index", 3)
+        progress_callback(bar)("building the index", 3)
         (task,) = bar.tasks
     assert (task.description, task.completed, task.total) == ("building the index", 3, 4)

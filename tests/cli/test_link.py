@@ -20,10 +20,10 @@ from onym.rerank.memory import queries
 from onym.testing.models import add_defaults, save_model, save_tokenizer
 from onym.types import Document
 from tests.cli.command import onym
-from tests.cli.test_corpus import BAD, GOOD, TOTALS, mixed
+from tests.cli.test_corpus import BAD, GOOD, TOTALS, mixture
 from tests.store.artefact.rotten import rot
 
-__all__ = ["mixed"]
+__all__ = ["mixture"]
 
 
 @pytest.fixture
@@ -92,16 +92,16 @@ def test_concepts_from_a_file(folder: Path) -> None:
     assert json.loads(second)["answers"] == []
 
 
-def test_each_file_is_accounted_for(mixed: Path, tiny_kb: Path) -> None:
+def test_each_file_is_accounted_for(mixture: Path, tiny_kb: Path) -> None:
     words = ("link", "mixed", "--kb", str(tiny_kb), "-o", "p.jsonl")
-    answer = json.loads(onym(*words, "--json", cwd=mixed, status=5).stdout)
+    answer = json.loads(onym(*words, "--json", cwd=mixture, status=5).stdout)
     assert {key: answer[key] for key in TOTALS} == TOTALS
     assert (answer["documents"], answer["mentions"]) == (5, 1)
-    done = onym(*words, "--force", cwd=mixed, status=5)
+    done = onym(*words, "--force", cwd=mixture, status=5)
     assert done.stdout.startswith("files\t10\nignored\t2\nfailed\t3\ndocuments\t5\n")
     assert "failed: 7.txt: input-missing: " in done.stderr
-    assert "ecret" not in (mixed / "p.jsonl").read_text() + done.stderr
-    followed = json.loads(onym(*words, "--force", "--follow-links", "--json", cwd=mixed, status=5).stdout)
+    assert "ecret" not in (mixture / "p.jsonl").read_text() + done.stderr
+    followed = json.loads(onym(*words, "--force", "--follow-links", "--json", cwd=mixture, status=5).stdout)
     assert (followed["documents"], followed["files_failed"]) == (6, 2)
 
 

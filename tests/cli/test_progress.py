@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from onym.cli.console import Lines, bar_on
-from onym.cli.inputs import counted
+from onym.cli.inputs import count_items
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 
@@ -43,7 +43,7 @@ def test_the_time_left_by_the_bytes_of_files(monkeypatch: pytest.MonkeyPatch, ca
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     files = [InputFile.from_bytes(f"{number:03}.txt", b"High fever") for number in range(400)]
-    for _ in counted(Reading([Source.of_files("notes", files)]), Lines("linking")):
+    for _ in count_items(Reading([Source.of_files("notes", files)]), Lines("linking")):
         clock[0] += 1.0
     assert capsys.readouterr().err.splitlines() == [
         "linking: 100, 1.0/s, 0:05:00 left",

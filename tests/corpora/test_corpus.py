@@ -54,7 +54,7 @@ def test_problems_are_collected_and_half_a_surrogate_is_one(tmp_path: Path) -> N
     worse = Document("3", "x", (Mention(0, 1, "x", notes=(("\udfff", ""),)),))
     written = write_corpus([Problem("0", "corpus-duplicate", "w"), bad, DOC, worse], tmp_path / "a.jsonl", "jsonl")
     assert [problem.code for problem in written.problems] == ["corpus-duplicate", "corpus-encoding", "corpus-encoding"]
-    assert [problem.code for problem in written.left_out] == ["corpus-encoding", "corpus-encoding"]
+    assert [problem.code for problem in written.skipping_problems] == ["corpus-encoding", "corpus-encoding"]
     assert list(read_corpus(tmp_path / "a.jsonl")) == [DOC]
 
 
@@ -153,5 +153,5 @@ def test_other_formats_have_the_answers_alone(form: str, tmp_path: Path) -> None
 def test_half_a_surrogate_in_a_linked_document_is_a_problem(tmp_path: Path) -> None:
     bad = LinkedDocument(Document("3", "x\ud800"))
     written = write_linked_corpus([bad, *LINKED], tmp_path / "a.jsonl", "jsonl")
-    assert [(problem.document_id, problem.code) for problem in written.left_out] == [("3", "corpus-encoding")]
+    assert [(problem.document_id, problem.code) for problem in written.skipping_problems] == [("3", "corpus-encoding")]
     assert [doc.id for doc in documents_of(read_corpus(tmp_path / "a.jsonl"))] == ["1", "2"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.corpora.ids import ids_text, keeps_ids, noted_ids, parsed_ids, written_ids
+from onym.corpora.ids import format_ids, ids_text, keeps_ids, parse_ids, parse_ids_with_note
 from onym.types import Mention
 
 
@@ -46,25 +46,25 @@ from onym.types import Mention
     ],
 )
 def test_forms_of_real_corpora(text: str, kind: str, expected: tuple[str, ...]) -> None:
-    assert parsed_ids(text, kind) == expected
+    assert parse_ids(text, kind) == expected
 
 
 def test_a_format_has_its_own_prefix() -> None:
-    assert parsed_ids("108367008", "", "snomedct") == ("snomedct:108367008",)
-    assert parsed_ids("D003924", "", "snomedct") == ("mesh:D003924",)
+    assert parse_ids("108367008", "", "snomedct") == ("snomedct:108367008",)
+    assert parse_ids("D003924", "", "snomedct") == ("mesh:D003924",)
 
 
 def test_only_what_cannot_be_rebuilt_is_noted() -> None:
-    assert noted_ids("D003924|D009765", "Disease") == (("mesh:D003924", "mesh:D009765"), ())
-    assert noted_ids("D003924,D009765", "Disease")[1] == (("ids", "D003924,D009765"),)
-    assert noted_ids("12345(Tax:10090)", "Gene")[1] == (("ids", "12345(Tax:10090)"),)
+    assert parse_ids_with_note("D003924|D009765", "Disease") == (("mesh:D003924", "mesh:D009765"), ())
+    assert parse_ids_with_note("D003924,D009765", "Disease")[1] == (("ids", "D003924,D009765"),)
+    assert parse_ids_with_note("12345(Tax:10090)", "Gene")[1] == (("ids", "12345(Tax:10090)"),)
 
 
 def test_a_note_that_no_longer_fits_is_not_written() -> None:
     mention = Mention(0, 1, "x", ("mesh:D003924",), "Disease", notes=(("ids", "MESH:D003924"),))
-    assert written_ids(mention) == "MESH:D003924"
+    assert format_ids(mention) == "MESH:D003924"
     linked = Mention(0, 1, "x", ("mesh:D009765",), "Disease", notes=(("ids", "MESH:D003924"),))
-    assert written_ids(linked) == "D009765"
+    assert format_ids(linked) == "D009765"
 
 
 @pytest.mark.parametrize(("style", "expected"), [("curie", "mesh:D1|hp:2"), ("obo", "MESH:D1|HP:2"), ("raw", "D1|2")])
@@ -84,7 +84,7 @@ _local = st.text("ABCD0123456789_.|", min_size=1, max_size=8)
 @given(st.lists(st.tuples(st.sampled_from(["mesh", "hp", "ncbigene", "umls", "zz"]), _local), max_size=3), st.text(max_size=8))
 def test_what_is_kept_comes_back(pairs: list[tuple[str, str]], kind: str) -> None:
     mention = Mention(0, 1, "x", tuple(f"{prefix}:{local}" for prefix, local in pairs), kind)
-    again = parsed_ids(written_ids(mention), kind)
+    again = parse_ids(format_ids(mention), kind)
     assert keeps_ids(mention) == (again == mention.concept_ids)
     if not any("|" in local for _, local in pairs) and kind.isdecimal():
         assert again == mention.concept_ids
@@ -92,6 +92,6 @@ def test_what_is_kept_comes_back(pairs: list[tuple[str, str]], kind: str) -> Non
 
 @given(st.text(max_size=30), st.sampled_from(["", "Gene", "Disease", "SNP", "Species"]))
 def test_any_text_is_read_and_can_be_written_again(text: str, kind: str) -> None:
-    concept_ids, notes = noted_ids(text, kind)
+    concept_ids, notes = parse_ids_with_note(text, kind)
     assert all(":" in concept_id for concept_id in concept_ids)
-    assert written_ids(Mention(0, 1, "x", concept_ids, kind, notes=notes)) == text
+    assert format_ids(Mention(0, 1, "x", concept_ids, kind, notes=notes)) == text

@@ -12,7 +12,7 @@ import pytest
 
 from onym.corpora.problems import isolate, problem_of, require_complete
 from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError
-from onym.models.template import template_named
+from onym.models.template import find_template
 from onym.store.arrays import map_file
 from onym.store.files.stream import open_regular
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
@@ -28,7 +28,7 @@ def documents(count: int) -> list[Document]:
     return [Document(str(number), SECRET) for number in range(count)]
 
 
-def failed(_doc: Document, problem: Problem) -> str:
+def describe_failure(_doc: Document, problem: Problem) -> str:
     return f"{problem.document_id}: {problem.code}"
 
 
@@ -45,7 +45,7 @@ def acting(errors: dict[str, Exception], calls: list[list[str]]) -> object:
 
 def run(errors: dict[str, Exception], *, count: int = 5, batch: int = 2) -> tuple[list[str], list[list[str]]]:
     calls: list[list[str]] = []
-    return list(isolate(documents(count), acting(errors, calls), failed, batch=batch)), calls  # type: ignore[arg-type]
+    return list(isolate(documents(count), acting(errors, calls), describe_failure, batch=batch)), calls  # type: ignore[arg-type]
 
 
 def test_without_errors_documents_are_worked_on_in_batches() -> None:
@@ -61,7 +61,7 @@ def test_only_as_many_documents_are_taken_as_a_batch_has() -> None:
             taken.append(doc.id)
             yield doc
 
-    assert next(isolate(stream(), acting({}, []), failed, batch=2)) == "0"  # type: ignore[arg-type]
+    assert next(isolate(stream(), acting({}, []), describe_failure, batch=2)) == "0"  # type: ignore[arg-type]
     assert taken == ["0", "1"]
 
 
@@ -99,7 +99,7 @@ def test_an_error_for_all_documents_that_only_shows_when_a_batch_is_done_again_e
         raise IntegrityError("kb-corrupt", "x") if len(batch) == 1 else ValueError
 
     with pytest.raises(IntegrityError, match="kb-corrupt"):
-        list(isolate(documents(2), act, failed, batch=2))
+        list(isolate(documents(2), act, describe_failure, batch=2))
 
 
 def test_an_error_of_the_documents_source_is_the_callers() -> None:
@@ -108,7 +108,7 @@ def test_an_error_of_the_documents_source_is_the_callers() -> None:
         raise InputError("input-missing", "the file is gone")
 
     with pytest.raises(InputError, match="input-missing"):
-        list(isolate(stream(), acting({}, []), failed, batch=8))  # type: ignore[arg-type]
+        list(isolate(stream(), acting({}, []), describe_failure, batch=8))  # type: ignore[arg-type]
 
 
 def test_an_error_of_onym_is_reported_with_code_and_location() -> None:
@@ -118,7 +118,7 @@ def test_an_error_of_onym_is_reported_with_code_and_location() -> None:
 
 def test_a_foreign_exception_is_reported_by_type_and_line_of_onym() -> None:
     try:
-        template_named([])  # type: ignore[arg-type]
+        find_template([])  # type: ignore[arg-type]
     except Exception as e:
         problem = problem_of(e, "7")
     assert (problem.code, problem.document_id) == ("internal-error", "7")

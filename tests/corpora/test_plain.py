@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 
 from onym.corpora.base import MalformedError
-from onym.corpora.plain import from_plain, linked_from_plain, linked_to_plain, to_plain, with_answers
+from onym.corpora.plain import from_plain, from_plain_linked, to_plain, to_plain_linked, with_answers
 from onym.errors import InputError
-from onym.testing.documents import after_round_trip, documents, linked_documents
+from onym.testing.documents import after_round_trip, documents, draw_linked_documents
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 
@@ -51,21 +51,21 @@ DOC = Document("1", "high fever", (FEVER,))
 CANDIDATE = Candidate("mesh:D005334", "fever", 0.5)
 
 
-@given(linked_documents())
+@given(draw_linked_documents())
 def test_links_with_all_their_evidence_come_back(linked: LinkedDocument) -> None:
-    plain = json.loads(json.dumps(linked_to_plain(linked)))
+    plain = json.loads(json.dumps(to_plain_linked(linked)))
     assert plain["schema"] == "linked-document/2"
-    assert linked_from_plain(plain, "x") == after_round_trip(linked)
+    assert from_plain_linked(plain, "x") == after_round_trip(linked)
 
 
-@given(linked_documents())
+@given(draw_linked_documents())
 def test_a_linked_document_is_read_as_a_plain_one(linked: LinkedDocument) -> None:
-    assert list(from_plain(json.loads(json.dumps(linked_to_plain(linked))), "x")) == [with_answers(linked)]
+    assert list(from_plain(json.loads(json.dumps(to_plain_linked(linked))), "x")) == [with_answers(linked)]
 
 
 def test_what_is_known_of_a_link_is_written_and_nothing_else() -> None:
     full = Link(FEVER, (CANDIDATE,), detection_score=0.0, stage="dense", confidence=0.0, nil_reason="below-threshold")
-    assert linked_to_plain(LinkedDocument(DOC, (full,))) == {
+    assert to_plain_linked(LinkedDocument(DOC, (full,))) == {
         "id": "1",
         "text": "high fever",
         "mentions": [{"start": 5, "end": 10, "surface": "fever"}],
@@ -80,11 +80,11 @@ def test_what_is_known_of_a_link_is_written_and_nothing_else() -> None:
             }
         ],
     }
-    bare = linked_to_plain(LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,)),)))
+    bare = to_plain_linked(LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,)),)))
     assert list(bare["links"][0]) == ["candidates"]
     assert bare["mentions"][0]["concept_ids"] == ["mesh:D005334"]
     lost = LinkedDocument(DOC, problems=(Problem("1", "limit-record", "too long"), Problem("1", "a-b", "c", "d")))
-    assert linked_to_plain(lost) == {
+    assert to_plain_linked(lost) == {
         "id": "1",
         "text": "high fever",
         "schema": "linked-document/2",
@@ -124,38 +124,38 @@ def test_answers_replace_what_was_annotated() -> None:
 )
 def test_links_of_a_wrong_shape_are_malformed(links: Any) -> None:
     with pytest.raises(MalformedError):
-        linked_from_plain(to_plain(DOC) | {"links": links}, "x")
+        from_plain_linked(to_plain(DOC) | {"links": links}, "x")
 
 
 @pytest.mark.parametrize("assertion", [None, (), ("negated", "historical")])
 def test_marks_are_kept_and_none_is_not_the_same_as_not_looked_for(assertion: Any) -> None:
     linked = LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,), assertion=assertion),))
-    plain = linked_to_plain(linked)
+    plain = to_plain_linked(linked)
     assert ("assertion" in plain["links"][0]) == (assertion is not None)
-    assert linked_from_plain(plain, "x").links[0].assertion == assertion
+    assert from_plain_linked(plain, "x").links[0].assertion == assertion
 
 
 @pytest.mark.parametrize("tied", [0, 1, 7])
 def test_ties_are_kept_also_those_beyond_the_candidates(tied: int) -> None:
     linked = LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,), tied=tied),))
-    plain = linked_to_plain(linked)
+    plain = to_plain_linked(linked)
     assert plain["links"][0].get("tied", 0) == tied
-    assert linked_from_plain(plain, "x").links[0].tied == tied
+    assert from_plain_linked(plain, "x").links[0].tied == tied
 
 
 def test_where_ties_are_not_said_they_are_counted() -> None:
     both = [{"concept_id": each, "name": "x", "score": 1.0} for each in ("a:1", "a:2")]
-    assert linked_from_plain(to_plain(DOC) | {"links": [{"candidates": both}]}, "x").links[0].tied == 1
+    assert from_plain_linked(to_plain(DOC) | {"links": [{"candidates": both}]}, "x").links[0].tied == 1
 
 
 def test_mentions_that_are_not_there_and_problems_of_a_wrong_shape_are_malformed() -> None:
     wrong = to_plain(DOC) | {"mentions": [{"start": 5, "end": 10, "surface": "cough"}], "links": [{"candidates": []}]}
     with pytest.raises(MalformedError):
-        linked_from_plain(wrong, "x")
+        from_plain_linked(wrong, "x")
     with pytest.raises(MalformedError):
-        linked_from_plain(to_plain(DOC) | {"problems": [{"code": 5}]}, "x")
+        from_plain_linked(to_plain(DOC) | {"problems": [{"code": 5}]}, "x")
 
 
 def test_a_confidence_that_is_no_probability_is_refused() -> None:
     with pytest.raises((MalformedError, InputError)):
-        linked_from_plain(to_plain(DOC) | {"links": [{"candidates": [], "confidence": 1.5}]}, "x")
+        from_plain_linked(to_plain(DOC) | {"links": [{"candidates": [], "confidence": 1.5}]}, "x")

@@ -20,14 +20,14 @@ def source(files: dict[str, bytes]) -> Source:
     return Source.of_files("corpus", [InputFile.from_bytes(name, data) for name, data in files.items()])
 
 
-def decided(plan: Plan) -> dict[str, str]:
+def formats_by_file(plan: Plan) -> dict[str, str]:
     return {file.name: file.format or file.code or file.state for file in plan.files}
 
 
 def test_one_file_that_looks_otherwise_costs_no_other(tmp_path: Path) -> None:
     notes = {f"{number:02}.txt": b"A note about fever." for number in range(50)}
     plan = plan_of(source(notes | {"07.txt": PUBTATOR, "09.txt": JSONL}))
-    assert decided(plan) == dict.fromkeys(notes, "text") | {"07.txt": "pubtator", "09.txt": "jsonl"}
+    assert formats_by_file(plan) == dict.fromkeys(notes, "text") | {"07.txt": "pubtator", "09.txt": "jsonl"}
     assert [group.name for group in plan.groups] == sorted(notes)
 
 
@@ -37,7 +37,7 @@ def test_formats_are_mixed() -> None:
         "e.concept": b"1||0|5||D||fever||D1\n", "s.source": b'["START x END"]\n', "s.target": b"", "slabel.txt": b"D1\n",
     }  # fmt: skip
     plan = plan_of(source(files))
-    assert decided(plan) == {
+    assert formats_by_file(plan) == {
         "a.ann": "brat", "a.txt": "brat", "b.jsonl": "jsonl", "b.txt": "text", "c.tsv": "pubtator", "d.xml": "bioc_xml",
         "e.concept": "biosyn", "s.source": "genbioel", "s.target": "genbioel", "slabel.txt": "genbioel",
     }  # fmt: skip
@@ -70,19 +70,19 @@ def test_formats_are_mixed() -> None:
     ],
 )
 def test_one_file(name: str, data: bytes, expected: str) -> None:
-    assert decided(plan_of(source({name: data}))) == {name: expected}
+    assert formats_by_file(plan_of(source({name: data}))) == {name: expected}
 
 
 def test_a_file_that_is_named_itself_is_not_ignored() -> None:
     file = InputFile.from_bytes("README.txt", b"This is a corpus.")
-    assert decided(plan_of(Source("README.txt", (file,)))) == {"README.txt": "text"}
+    assert formats_by_file(plan_of(Source("README.txt", (file,)))) == {"README.txt": "text"}
 
 
 def test_a_named_format_is_that_of_all_files() -> None:
     files = {"a.txt": PUBTATOR, "b.json": JSONL, "c.bin": b"x", "README.md": b"y"}
     plan = plan_of(source(files), "text")
-    assert decided(plan) == {"a.txt": "text", "b.json": "text", "c.bin": "text", "README.md": "ignored"}
-    assert decided(plan_of(source({"a.txt": b"x", "a.ann": b"", "b.txt": b"x"}), "brat")) == dict.fromkeys(
+    assert formats_by_file(plan) == {"a.txt": "text", "b.json": "text", "c.bin": "text", "README.md": "ignored"}
+    assert formats_by_file(plan_of(source({"a.txt": b"x", "a.ann": b"", "b.txt": b"x"}), "brat")) == dict.fromkeys(
         ("a.ann", "a.txt", "b.txt"), "brat"
     )
     with pytest.raises(ConfigError, match="part-unknown"):
@@ -94,7 +94,7 @@ def test_what_a_folder_skipped_is_in_the_plan(tmp_path: Path) -> None:
     (tmp_path / "b.txt").symlink_to("/etc/hostname")
     (tmp_path / "c").symlink_to(".")
     plan = plan_of(Source.open(tmp_path))
-    assert decided(plan) == {"a.txt": "text", "b.txt": "input-link", "c": "ignored"}
+    assert formats_by_file(plan) == {"a.txt": "text", "b.txt": "input-link", "c": "ignored"}
     assert state_counts(plan.files) == {"read": 1, "ignored": 1, "failed": 1}
     assert plan.files[1] == PlannedFile("b.txt", "failed", code="input-link", why="a link that leads out of the folder")
     assert [error.code for error in plan.errors] == ["input-link"]

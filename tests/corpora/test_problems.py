@@ -85,7 +85,7 @@ def many(bad: int, good: int) -> list[Item]:
     ],
 )
 def test_a_run_that_is_mostly_bad_ends(tmp_path: Path, bound: str, items: list[Item], is_many: bool) -> None:
-    log = ProblemLog(tmp_path / "p", MaxProblems.parsed(bound))
+    log = ProblemLog(tmp_path / "p", MaxProblems.parse(bound))
     if not is_many:
         with log:
             assert list(log.watch(items)) == items
@@ -96,7 +96,7 @@ def test_a_run_that_is_mostly_bad_ends(tmp_path: Path, bound: str, items: list[I
 
 
 def test_problems_that_cost_nothing_do_not_count(tmp_path: Path) -> None:
-    with ProblemLog(tmp_path / "p", MaxProblems.parsed("0")) as log:
+    with ProblemLog(tmp_path / "p", MaxProblems.parse("0")) as log:
         list(log.watch([Problem("1", "corpus-bytes", "offsets count bytes", source="a", ordinal=1)]))
     assert len(lines(tmp_path / "p")) == 1
 
@@ -104,4 +104,4 @@ def test_problems_that_cost_nothing_do_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["x", "-1", "5 %%", "1.5", "%"])
 def test_other_bounds_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
-        MaxProblems.parsed(text)
+        MaxProblems.parse(text)

@@ -11,7 +11,7 @@ import pytest
 from onym.corpora import reading as module
 from onym.corpora.base import Item, documents_of
 from onym.corpora.formats import get
-from onym.corpora.reading import Reading, is_loss, is_of_file, numbered
+from onym.corpora.reading import Reading, is_loss, is_of_file, number_items
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Problem
@@ -103,7 +103,13 @@ def test_numbers_count_lost_documents_too() -> None:
         Problem("1", "corpus-offsets", "w"), Document("1", "x"), Problem("", "corpus-malformed", "w"),
         Problem("3", "corpus-bytes", "w"), Document("3", "x"),
     ]  # fmt: skip
-    assert [(item.source, item.ordinal) for item in numbered(items, "f")] == [("f", 1), ("f", 1), ("f", 2), ("f", 3), ("f", 3)]
+    assert [(item.source, item.ordinal) for item in number_items(items, "f")] == [
+        ("f", 1),
+        ("f", 1),
+        ("f", 2),
+        ("f", 3),
+        ("f", 3),
+    ]
 
 
 def test_losses() -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from onym.datasets import get
-from onym.datasets.base import DropCounts, Inputs
+from onym.datasets.base import DatasetFiles, DropCounts
 from onym.types import Document
 
 FEVER, COUGH, PAIN = "D005334", "D003371", "D010146"
@@ -146,10 +146,10 @@ def read(name: str, folder: Path) -> tuple[dict[str, list[Document]], DropCounts
     """Read a dataset's documents by split, without writing anything."""
     dataset, drops = get(name), DropCounts()
     documents: dict[str, list[Document]] = {}
-    for split, doc in dataset.read(Inputs.found(folder, dataset.files), drops):
+    for split, doc in dataset.read(DatasetFiles.find(folder, dataset.files), drops):
         documents.setdefault(split, []).append(doc)
     return documents, drops
 
 
-def dropped(drops: DropCounts, split: str) -> dict[str, int]:
+def count_drops(drops: DropCounts, split: str) -> dict[str, int]:
     return dict(Counter(drops.dropped[split]))

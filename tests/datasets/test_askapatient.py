@@ -7,14 +7,14 @@ from pathlib import Path
 from onym.datasets import prepare
 from onym.datasets.base import NO_ID
 from onym.kb import KnowledgeBase
-from tests.datasets.made import dropped, read, write_askapatient
+from tests.datasets.made import count_drops, read, write_askapatient
 
 
 def test_phrases_are_documents(tmp_path: Path) -> None:
     documents, drops = read("askapatient-fold3", write_askapatient(tmp_path, 3))
     assert [doc.text for doc in documents["train"]] == ['burning "hot"', "Fever", "caf\xe9 head"]
     assert documents["test"][0].mentions[0].concept_ids == ("snomedct:25064002",)
-    assert dropped(drops, "test") == {NO_ID: 1}
+    assert count_drops(drops, "test") == {NO_ID: 1}
     assert drops.problems["train"] == {"corpus-malformed": 1}
 
 

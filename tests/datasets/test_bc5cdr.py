@@ -9,7 +9,7 @@ import pytest
 from onym.datasets.base import NO_ID
 from onym.datasets.catalogue import COMPOSITE, cut
 from onym.types import Mention
-from tests.datasets.made import block, dropped, pubtator, read, write
+from tests.datasets.made import block, count_drops, pubtator, read, write
 
 
 def composite(surface: str, ids: str, fragments: str | None) -> Mention:
@@ -58,4 +58,4 @@ def test_each_reason_is_counted(tmp_path: Path) -> None:
     for split in ("train", "dev", "test"):
         surfaces = [mention.surface for mention in documents[split][0].mentions]
         assert surfaces == ["renal", "liver failure", "aches"]
-        assert dropped(drops, split) == {NO_ID: 2, COMPOSITE: 1}
+        assert count_drops(drops, split) == {NO_ID: 2, COMPOSITE: 1}

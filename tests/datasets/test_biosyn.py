@@ -12,7 +12,7 @@ from onym.datasets.base import NO_ID
 from onym.datasets.biosyn import parts_of
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
-from tests.datasets.made import dropped, read, write, write_biosyn
+from tests.datasets.made import count_drops, read, write, write_biosyn
 
 
 def test_composites_are_cut_into_parts_that_share_a_note(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_composites_are_cut_into_parts_that_share_a_note(tmp_path: Path) -> None
         ("pains", "2"),
     ]
     assert {mention.concept_ids for mention in doc.mentions[1:]} == {("mesh:D005334", "mesh:D010146")}
-    assert dropped(drops, "test") == {NO_ID: 1}
+    assert count_drops(drops, "test") == {NO_ID: 1}
     assert dict(documents["test"][0].mentions[0].notes)["ids"] == " D005334"
 
 

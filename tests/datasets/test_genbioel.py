@@ -6,7 +6,7 @@ from pathlib import Path
 
 from onym.datasets import prepare
 from onym.datasets.biosyn import COMPOSITE_IN_TRAIN
-from tests.datasets.made import dropped, read, write_biosyn, write_ncbi
+from tests.datasets.made import count_drops, read, write_biosyn, write_ncbi
 
 
 def both(folder: Path) -> Path:
@@ -21,7 +21,7 @@ def test_mentions_are_put_back_in_their_abstracts(tmp_path: Path) -> None:
     assert [doc.mentions[0].surface for doc in documents["train"]] == ["fever", "hypertension", "fever"]
     assert all(len(doc.mentions) == 1 for docs in documents.values() for doc in docs)
     assert second.notes == (("document", "1"),)
-    assert dropped(drops, "train") == {COMPOSITE_IN_TRAIN: 2}
+    assert count_drops(drops, "train") == {COMPOSITE_IN_TRAIN: 2}
 
 
 def test_of_a_composite_the_first_part_is_requested_with_all_ids(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_of_a_composite_the_first_part_is_requested_with_all_ids(tmp_path: Path)
     composite = documents["dev"][1]
     assert (composite.text, composite.mentions[0].concept_ids) == ("a fever", ("mesh:D005334", "mesh:D010146"))
     assert documents["test"][0].mentions[0].surface == "fever"
-    assert dropped(drops, "dev") == {}
+    assert count_drops(drops, "dev") == {}
 
 
 def test_lower_case_that_is_longer_moves_the_mention(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from onym.datasets import prepare
 from onym.datasets.base import NO_ID
-from tests.datasets.made import dropped, read, write_gsc
+from tests.datasets.made import count_drops, read, write_gsc
 
 
 def test_dev_and_test_are_read_and_nothing_else(tmp_path: Path) -> None:
     documents, drops = read("hpo-gsc", write_gsc(tmp_path))
     found = {split: [mention.concept_ids for doc in docs for mention in doc.mentions] for split, docs in documents.items()}
     assert found == {"dev": [("hp:0001945",)], "test": [("hp:0001945",)]}
-    assert dropped(drops, "dev") == {NO_ID: 1}
+    assert count_drops(drops, "dev") == {NO_ID: 1}
 
 
 def test_without_train_there_is_no_overlap(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.datasets.base import Inputs, RequiredFile, members
+from onym.datasets.base import DatasetFiles, RequiredFile, members
 from onym.errors import InputError
 from onym.store.files.source import InputFile, Source
 from tests.datasets.made import write, write_biosyn
@@ -35,7 +35,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 def test_everything_that_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="dataset-files") as caught:
-        Inputs.found(tmp_path, (REQUIRED, RequiredFile("d.txt")))
+        DatasetFiles.find(tmp_path, (REQUIRED, RequiredFile("d.txt")))
     assert "a/b/c.txt, d.txt" in caught.value.what
 
 
@@ -43,14 +43,14 @@ def test_entries_have_no_folders_in_their_names(tmp_path: Path) -> None:
     entries = []
     for folder in ("one", "two/a/b"):
         write(tmp_path / folder / "c.txt", "x")
-        entries.append(Inputs.found(tmp_path / folder.split("/")[0], (REQUIRED,)).entries())
+        entries.append(DatasetFiles.find(tmp_path / folder.split("/")[0], (REQUIRED,)).entries())
     assert entries[0] == entries[1]
     assert (entries[0][0].name, entries[0][0].bytes) == ("c.txt", 1)
 
 
 def test_of_a_folder_the_entries_are_the_files_that_were_read(tmp_path: Path) -> None:
     write_biosyn(tmp_path, packed=False)
-    inputs = Inputs.found(tmp_path, (RequiredFile("biosyn_format/ncbi-disease", is_archive=True),))
+    inputs = DatasetFiles.find(tmp_path, (RequiredFile("biosyn_format/ncbi-disease", is_archive=True),))
     source = inputs.source("biosyn_format/ncbi-disease")
     with members(source, "processed_dev", "*.concept").files[0].open() as stream:
         stream.read()

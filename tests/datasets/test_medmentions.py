@@ -9,7 +9,7 @@ import pytest
 from onym.datasets import prepare
 from onym.datasets.catalogue import NO_SPLIT
 from onym.errors import InputError
-from tests.datasets.made import dropped, read, write, write_medmentions
+from tests.datasets.made import count_drops, read, write, write_medmentions
 
 
 @pytest.mark.parametrize(("name", "part"), [("medmentions", "full"), ("medmentions-st21pv", "st21pv")])
@@ -21,7 +21,7 @@ def test_lists_part_the_documents(tmp_path: Path, name: str, part: str) -> None:
         "test": ["13"],
     }
     assert documents["dev"][0].mentions[0].concept_ids == ("umls:C0015967",)
-    assert dropped(drops, "train") == {NO_SPLIT: 1}
+    assert count_drops(drops, "train") == {NO_SPLIT: 1}
     assert drops.problems == {"dev": {"corpus-malformed": 1}}
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from onym.datasets.base import NO_ID
 from onym.datasets.catalogue import DUPLICATE
-from tests.datasets.made import block, dropped, pubtator, read, write, write_ncbi, write_species
+from tests.datasets.made import block, count_drops, pubtator, read, write, write_ncbi, write_species
 
 
 def test_ncbi_keeps_composites_and_leaves_out_what_stands_twice(tmp_path: Path) -> None:
@@ -18,14 +18,14 @@ def test_ncbi_keeps_composites_and_leaves_out_what_stands_twice(tmp_path: Path) 
     }
     assert documents["train"][1].mentions[0].concept_ids == ("mesh:D005334", "mesh:D003371")
     assert documents["test"][0].mentions[1].concept_ids == ("omim:608446",)
-    assert dropped(drops, "train") == {DUPLICATE: 1}
+    assert count_drops(drops, "train") == {DUPLICATE: 1}
     assert not drops.problems["train"]
 
 
 def test_mentions_without_an_id_go_and_each_type_stays(tmp_path: Path) -> None:
     documents, drops = read("s800", write_species(tmp_path))
     assert [mention.surface for mention in documents["train"][0].mentions] == ["mouse"]
-    assert dropped(drops, "train") == {NO_ID: 1}
+    assert count_drops(drops, "train") == {NO_ID: 1}
     assert len(documents["test"]) == 2
 
 

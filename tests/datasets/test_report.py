@@ -13,7 +13,7 @@ from onym.types import Document, Mention
 from tests.datasets.made import write_species
 
 
-def counted(kb: Path | None = None) -> Counts:
+def count_documents(kb: Path | None = None) -> Counts:
     counts = Counts(KbCoverage(KnowledgeBase.open(kb)) if kb else None)
     part = ((PART_OF, "1"),)
     mentions = (
@@ -29,7 +29,7 @@ def counted(kb: Path | None = None) -> Counts:
 def test_with_a_knowledge_base(tiny_kb: Path) -> None:
     drops = DropCounts()
     drops.drop("train", NO_ID, 4)
-    report = report_of(get("s800"), counted(tiny_kb), drops, is_own=False)
+    report = report_of(get("s800"), count_documents(tiny_kb), drops, is_own=False)
     assert report["splits"]["train"] == {
         "documents": 1, "mentions": 3, "queries": 2, "in_kb": 1, "dropped": {NO_ID: 4}, "problems": {},
     }  # fmt: skip

@@ -18,12 +18,12 @@ Path = tuple[int, ...]
 Table = Callable[[Path], Tensor]
 
 
-def drawn(path: Path) -> Tensor:
+def draw_logits(path: Path) -> Tensor:
     """Return logits that are drawn for a path."""
     return torch.randn(VOCABULARY, generator=torch.Generator().manual_seed(zlib.crc32(repr(path).encode()))) * 1.5
 
 
-def written(chances: dict[Path, dict[int, float]]) -> Table:
+def tabulate_logits(chances: dict[Path, dict[int, float]]) -> Table:
     """Return logits such that after a path the tokens have the chances that are written; the others share the rest."""
 
     def logits(path: Path) -> Tensor:
@@ -39,7 +39,7 @@ class PathSession:
 
     vocabulary = VOCABULARY
 
-    def __init__(self, sources: Sequence[Sequence[int]], table: Table = drawn) -> None:
+    def __init__(self, sources: Sequence[Sequence[int]], table: Table = draw_logits) -> None:
         self.passes: list[int] = []
         self.kept: list[int] = []
         self._table = table

@@ -11,14 +11,14 @@ import torch
 from onym.decoding.explorer import Explorer
 from onym.decoding.search import BeamSearch, Decoded, Ranking, Stopping
 from onym.trie.packed import PackedTrie
-from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written
+from tests.decoding.paths import EOS, PathSession, Table, draw_logits, score_all_names, some_trie, tabulate_logits, trie
 from tests.robustness.decoding import decode_parity
 
 both = pytest.mark.parametrize("stopping", ["transformers", "fairseq"])
 
 
 def search(
-    names: PackedTrie, width: int, *, mentions: int = 1, table: Table = drawn, chain: int = 0, **more: Any
+    names: PackedTrie, width: int, *, mentions: int = 1, table: Table = draw_logits, chain: int = 0, **more: Any
 ) -> tuple[list[Decoded], PathSession]:
     session = PathSession([[mention] for mention in range(mentions)], table)
     explorer = Explorer(session, names, [[]] * mentions, widest=2 * width, chain=chain)
@@ -32,7 +32,7 @@ def leaves(decoded: Decoded) -> list[int]:
 def test_finished_names_use_up_the_beam_of_fairseq_alone() -> None:
     """After two tokens `3` ends and `3 4` goes on; `5 6`, third, goes on where two may go on beside the end."""
     names = trie([3], [3, 4], [5, 6])
-    table = written(
+    table = tabulate_logits(
         {
             (0,): {3: 0.5, 5: 0.4},
             (0, 3): {EOS: 0.5, 4: 0.4},
@@ -52,7 +52,7 @@ def test_finished_names_use_up_the_beam_of_fairseq_alone() -> None:
 def test_fairseq_takes_who_comes_first() -> None:
     """When `4 5 6` and `4 5 7` end there is room for one beside `3`, which came before, though both are better than it."""
     names = trie([3], [4, 5, 6], [4, 5, 7])
-    table = written(
+    table = tabulate_logits(
         {
             (0,): {3: 0.5, 4: 0.45},
             (0, 3): {EOS: 0.2},
@@ -71,7 +71,7 @@ def test_fairseq_takes_who_comes_first() -> None:
 def test_an_end_counts_among_the_first_only() -> None:
     """With a width of one, the end of `3` is second after `3 4`, and does not count for either rule."""
     names = trie([3], [3, 4])
-    table = written({(0,): {3: 0.9}, (0, 3): {EOS: 0.4, 4: 0.5}, (0, 3, 4): {EOS: 0.01}})
+    table = tabulate_logits({(0,): {3: 0.9}, (0, 3): {EOS: 0.4, 4: 0.5}, (0, 3, 4): {EOS: 0.01}})
     for stopping in ("transformers", "fairseq"):
         (found,), _ = search(names, 1, table=table, stopping=stopping)
         assert leaves(found) == [names.find([3, 4])]
@@ -79,7 +79,7 @@ def test_an_end_counts_among_the_first_only() -> None:
 
 def test_a_longer_name_can_have_the_better_mean() -> None:
     names = trie([3], [3, 4, 5])
-    table = written({(0,): {3: 0.9}, (0, 3): {EOS: 0.45, 4: 0.4}, (0, 3, 4): {5: 0.99}, (0, 3, 4, 5): {EOS: 0.99}})
+    table = tabulate_logits({(0,): {3: 0.9}, (0, 3): {EOS: 0.45, 4: 0.4}, (0, 3, 4): {5: 0.99}, (0, 3, 4, 5): {EOS: 0.99}})
     (mean,), _ = search(names, 2, table=table, ranking="mean")
     (total,), _ = search(names, 2, table=table, ranking="sum")
     assert leaves(mean) == leaves(total)[::-1] == [names.find([3, 4, 5]), names.find([3])]
@@ -92,7 +92,7 @@ def test_a_beam_that_is_large_enough_finds_each_name(stopping: Stopping, ranking
     names = some_trie(seed)
     found, _ = search(names, names.node_count + 1, mentions=2, chain=seed % 3, ranking=ranking, stopping=stopping)
     for mention, decoded in enumerate(found):
-        wanted = score_all_names(names, drawn, (mention,))
+        wanted = score_all_names(names, draw_logits, (mention,))
         assert len(decoded.hypotheses) == len(wanted)
         assert not decoded.is_proved
         for each in decoded.hypotheses:
@@ -151,7 +151,7 @@ def test_a_model_that_says_nothing_writes_nothing(stopping: Stopping, value: flo
 def test_what_breaks_on_the_way_is_dropped(stopping: Stopping) -> None:
     names = trie([3, 4], [5])
     (found,), _ = search(
-        names, 2, table=lambda path: torch.full((9,), torch.nan) if 3 in path else drawn(path), stopping=stopping
+        names, 2, table=lambda path: torch.full((9,), torch.nan) if 3 in path else draw_logits(path), stopping=stopping
     )
     assert leaves(found) == [names.find([5])]
 
@@ -173,12 +173,12 @@ def test_the_seeds_above_have_both_rules() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 8])
 def test_the_benchmark_sees_what_is_wrong(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = decode_parity.Group.found
+    found = decode_parity.Group.find_names
     wrong = [
         lambda ranked: ranked[:-1],
         lambda ranked: [(leaf, score - 0.001) for leaf, score in ranked],
         lambda ranked: [(leaf + 1, score) for leaf, score in ranked],
     ]
     for change in wrong:
-        monkeypatch.setattr(decode_parity.Group, "found", lambda *args, c=change: [c(each) for each in found(*args)])
+        monkeypatch.setattr(decode_parity.Group, "find_names", lambda *args, c=change: [c(each) for each in found(*args)])
         assert decode_parity.compare(seed).counts["mismatches"] == decode_parity.Group.SIZE

@@ -22,7 +22,7 @@ from onym.testing.models import save_model, tiny_bart
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pickle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a model as older checkpoints are: one pickled table of tensors, tied ones in it several times."""
     folder = save_model(tmp_path_factory.mktemp("convert") / "old")
     (folder / "model.safetensors").unlink()
@@ -31,12 +31,12 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def old(tmp_path: Path, saved: Path) -> Path:
+def old(tmp_path: Path, pickle_folder: Path) -> Path:
     """Return an old model that may be spoilt."""
-    return shutil.copytree(saved, tmp_path / "old")
+    return shutil.copytree(pickle_folder, tmp_path / "old")
 
 
-def sharded(folder: Path) -> None:
+def shard_weights(folder: Path) -> None:
     (folder / "pytorch_model.bin").unlink()
     names: dict[str, str] = {}
     for number, (name, tensor) in enumerate(tiny_bart().state_dict().items()):
@@ -51,7 +51,7 @@ def ancient(folder: Path) -> None:
     torch.save(tiny_bart().state_dict(), folder / "pytorch_model.bin", _use_new_zipfile_serialization=False)
 
 
-@pytest.mark.parametrize("change", [lambda folder: None, sharded, ancient])
+@pytest.mark.parametrize("change", [lambda folder: None, shard_weights, ancient])
 def test_the_weights_are_the_same(tmp_path: Path, old: Path, change: Callable[[Path], None]) -> None:
     change(old)
     wanted = tiny_bart().state_dict()
@@ -66,7 +66,7 @@ def test_the_weights_are_the_same(tmp_path: Path, old: Path, change: Callable[[P
 def test_what_the_new_folder_holds(tmp_path: Path, old: Path) -> None:
     (old / "modeling.py").write_text("raise ValueError\n")
     (old / "merges.txt").write_text("#version: 0.2\n")
-    sharded(old)
+    shard_weights(old)
     convert_weights(old, tmp_path / "new")
     kept = ["config.json", "generation_config.json", "merges.txt", "model.safetensors", "tokenizer.json"]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == kept

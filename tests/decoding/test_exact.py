@@ -11,18 +11,18 @@ from onym.decoding.explorer import Explorer
 from onym.decoding.search import WIDTH, BeamSearch, Decoded, ExactSearch, Ranking
 from onym.decoding.session import TreeSession
 from onym.trie.packed import PackedTrie
-from tests.decoding.paths import EOS, PathSession, Table, drawn, score_all_names, some_trie, trie, written
+from tests.decoding.paths import EOS, PathSession, Table, draw_logits, score_all_names, some_trie, tabulate_logits, trie
 from tests.robustness.decoding import decode_exact
 
 rankings = pytest.mark.parametrize("ranking", ["mean", "sum"])
 
 
-def explorer(names: PackedTrie, mentions: int = 1, table: Table = drawn, **more: Any) -> Explorer:
+def explorer(names: PackedTrie, mentions: int = 1, table: Table = draw_logits, **more: Any) -> Explorer:
     return Explorer(PathSession([[mention] for mention in range(mentions)], table), names, [[]] * mentions, **more)
 
 
 def best_of(names: PackedTrie, mention: int, ranking: Ranking, count: int) -> list[float]:
-    scores = score_all_names(names, drawn, (mention,)).values()
+    scores = score_all_names(names, draw_logits, (mention,)).values()
     return sorted((total / (tokens if ranking == "mean" else 1) for total, tokens in scores), reverse=True)[:count]
 
 
@@ -43,7 +43,9 @@ def test_the_best_names(ranking: Ranking, top_k: int, seed: int) -> None:
 
 def test_what_a_beam_of_one_misses() -> None:
     names = trie([3, 5], [4, 6])
-    table = written({(0,): {3: 0.6, 4: 0.3}, (0, 3): {5: 0.1}, (0, 4): {6: 0.9}, (0, 3, 5): {EOS: 1.0}, (0, 4, 6): {EOS: 1.0}})
+    table = tabulate_logits(
+        {(0,): {3: 0.6, 4: 0.3}, (0, 3): {5: 0.1}, (0, 4): {6: 0.9}, (0, 3, 5): {EOS: 1.0}, (0, 4, 6): {EOS: 1.0}}
+    )
     (beam,) = BeamSearch(explorer(names, table=table), 1).run()
     (exact,) = ExactSearch(explorer(names, table=table), 1).run()
     assert beam.hypotheses[0].leaf == names.find([3, 5])
@@ -53,7 +55,7 @@ def test_what_a_beam_of_one_misses() -> None:
 def test_it_asks_no_more_than_it_must() -> None:
     """By sum, the best name is proved as soon as it is better than every open prefix: the others are never opened."""
     names = trie([3, 4], [5, 4, 4], [6, 4, 4], [7, 4, 4])
-    table = written({(0,): {3: 0.9}, (0, 3): {4: 0.9}, (0, 3, 4): {EOS: 0.9}})
+    table = tabulate_logits({(0,): {3: 0.9}, (0, 3): {4: 0.9}, (0, 3, 4): {EOS: 0.9}})
     (found,) = ExactSearch(explorer(names, table=table), 1, ranking="sum", at_once=1).run()
     assert found.is_proved
     assert found.expansions == 3
@@ -66,7 +68,7 @@ def test_a_small_budget_gives_names_without_a_proof(ranking: Ranking, seed: int,
     names = some_trie(seed + 10, max_names=60)
     found = ExactSearch(explorer(names, mentions=3), 2, ranking=ranking, budget=budget).run()
     beams = BeamSearch(explorer(names, mentions=3), WIDTH, ranking=ranking).run()
-    all_scores = [score_all_names(names, drawn, (mention,)) for mention in range(3)]
+    all_scores = [score_all_names(names, draw_logits, (mention,)) for mention in range(3)]
     for decoded, beam, known in zip(found, beams, all_scores, strict=True):
         assert decoded.is_proved == (decoded.expansions <= budget)
         assert len(decoded.hypotheses) == min(2, len(known))

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from onym.decoding.explorer import Explorer, Request
+from onym.decoding.explorer import Explorer, NodeRequest
 from onym.trie.packed import ROOT, PackedTrie
-from tests.decoding.paths import VOCABULARY, Path, PathSession, Table, drawn, some_trie, trie
+from tests.decoding.paths import VOCABULARY, Path, PathSession, Table, draw_logits, some_trie, trie
 
 NAMES = trie([3, 4], [3, 5], [6], [7, 3, 4, 5, 8])
 
 
-def explorer(names: PackedTrie, mentions: int = 1, table: Table = drawn, **more: Any) -> tuple[Explorer, PathSession]:
+def explorer(names: PackedTrie, mentions: int = 1, table: Table = draw_logits, **more: Any) -> tuple[Explorer, PathSession]:
     session = PathSession([[mention] for mention in range(mentions)], table)
     return Explorer(session, names, [[]] * mentions, **more), session
 
@@ -30,7 +30,7 @@ def path_of(names: PackedTrie, *tokens: int) -> int:
 def require_right(found: Explorer, mention: int, node: int, path: Path) -> None:
     known = found.known[mention][node]
     tokens = found.trie.tokens[known.children].astype(np.int64)
-    assert np.allclose(known.log_probs, drawn((mention, *path)).log_softmax(0).numpy()[tokens], atol=1e-5)
+    assert np.allclose(known.log_probs, draw_logits((mention, *path)).log_softmax(0).numpy()[tokens], atol=1e-5)
 
 
 def test_the_root_is_known_from_the_beginning() -> None:
@@ -45,14 +45,14 @@ def test_the_root_is_known_from_the_beginning() -> None:
 def test_the_prompt_counts() -> None:
     found = Explorer(PathSession([[1], [1]]), NAMES, [[5], []])
     tokens = NAMES.children(ROOT)[0].astype(np.int64)
-    assert np.allclose(found.known[0][ROOT].log_probs, drawn((1, 5)).log_softmax(0).numpy()[tokens], atol=1e-5)
-    assert np.allclose(found.known[1][ROOT].log_probs, drawn((1,)).log_softmax(0).numpy()[tokens], atol=1e-5)
+    assert np.allclose(found.known[0][ROOT].log_probs, draw_logits((1, 5)).log_softmax(0).numpy()[tokens], atol=1e-5)
+    assert np.allclose(found.known[1][ROOT].log_probs, draw_logits((1,)).log_softmax(0).numpy()[tokens], atol=1e-5)
 
 
 def test_nodes_are_queried_together() -> None:
     found, session = explorer(NAMES, mentions=2)
     three, six = path_of(NAMES, 3), path_of(NAMES, 6)
-    found.ask([Request(0, three, ROOT), Request(0, six, ROOT), Request(1, three, ROOT)])
+    found.ask([NodeRequest(0, three, ROOT), NodeRequest(0, six, ROOT), NodeRequest(1, three, ROOT)])
     assert session.passes == [3]
     assert found.expansions.tolist() == [3, 2]
     for mention, node, path in ((0, three, (3,)), (0, six, (6,)), (1, three, (3,))):
@@ -70,7 +70,7 @@ def test_nothing_to_ask() -> None:
 def test_paths_without_a_choice_are_read_ahead(chain: int) -> None:
     found, session = explorer(NAMES, mentions=2, chain=chain)
     path = (7, 3, 4, 5, 8)
-    found.ask([Request(mention, path_of(NAMES, 7), ROOT) for mention in range(2)])
+    found.ask([NodeRequest(mention, path_of(NAMES, 7), ROOT) for mention in range(2)])
     read = 1 + min(chain, 4)
     assert session.passes == [2 * read]
     for mention in range(2):
@@ -82,7 +82,7 @@ def test_paths_without_a_choice_are_read_ahead(chain: int) -> None:
 
 def test_reading_ahead_stops_at_a_choice_and_at_the_end() -> None:
     found, _ = explorer(NAMES, chain=8)
-    found.ask([Request(0, path_of(NAMES, 3), ROOT), Request(0, path_of(NAMES, 6), ROOT)])
+    found.ask([NodeRequest(0, path_of(NAMES, 3), ROOT), NodeRequest(0, path_of(NAMES, 6), ROOT)])
     assert set(found.known[0]) == {ROOT, path_of(NAMES, 3), path_of(NAMES, 6)}
 
 
@@ -100,7 +100,7 @@ def test_a_restriction_hides_children() -> None:
     found, _ = explorer(NAMES, restriction=NAMES.restriction(is_wanted))
     three = path_of(NAMES, 3)
     assert found.known[0][ROOT].children.tolist() == [three]
-    found.ask([Request(0, three, ROOT)])
+    found.ask([NodeRequest(0, three, ROOT)])
     assert found.known[0][three].children.tolist() == [path_of(NAMES, 3, 5)]
     require_right(found, 0, three, (3,))  # normalised over all tokens, not over those that are allowed
 
@@ -108,11 +108,11 @@ def test_a_restriction_hides_children() -> None:
 def test_the_kept_go_on_under_their_own_numbers() -> None:
     found, session = explorer(NAMES, mentions=4)
     three = path_of(NAMES, 3)
-    found.ask([Request(mention, three, ROOT) for mention in range(4)])
+    found.ask([NodeRequest(mention, three, ROOT) for mention in range(4)])
     found.keep([1, 3])
-    found.ask([Request(1, path_of(NAMES, 3, 4), three), Request(3, path_of(NAMES, 3, 5), three)])
+    found.ask([NodeRequest(1, path_of(NAMES, 3, 4), three), NodeRequest(3, path_of(NAMES, 3, 5), three)])
     found.keep([3])
-    found.ask([Request(3, path_of(NAMES, 6), ROOT)])
+    found.ask([NodeRequest(3, path_of(NAMES, 6), ROOT)])
     assert session.kept == [2, 1]
     require_right(found, 1, path_of(NAMES, 3, 4), (3, 4))
     require_right(found, 3, path_of(NAMES, 3, 5), (3, 5))
@@ -123,12 +123,12 @@ def test_the_kept_go_on_under_their_own_numbers() -> None:
 @pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
 @pytest.mark.parametrize("index", [3, 6, slice(None)])
 def test_what_a_model_cannot_say_is_impossible(value: float, index: Any) -> None:
-    def broken(path: Path) -> torch.Tensor:
-        logits = drawn(path)
+    def break_logits(path: Path) -> torch.Tensor:
+        logits = draw_logits(path)
         logits[index] = value
         return logits
 
-    found, _ = explorer(NAMES, table=broken)
+    found, _ = explorer(NAMES, table=break_logits)
     log_probs = found.known[0][ROOT].log_probs
     assert not np.isnan(log_probs).any()
     assert bool((log_probs <= 0).all())
@@ -142,7 +142,7 @@ def test_what_a_model_cannot_say_is_impossible(value: float, index: Any) -> None
 
 @pytest.mark.parametrize("scale", [1e30, 3e38])
 def test_huge_logits_do_not_overflow(scale: float) -> None:
-    found, _ = explorer(NAMES, table=lambda path: drawn(path).sign() * scale)
+    found, _ = explorer(NAMES, table=lambda path: draw_logits(path).sign() * scale)
     log_probs = found.known[0][ROOT].log_probs
     assert not np.isnan(log_probs).any()
     assert np.isfinite(log_probs[np.isfinite(log_probs)] * 1000).all()
@@ -161,7 +161,7 @@ def test_any_trie(seed: int) -> None:
         onward = [
             (int(child), (*path, int(token))) for token, child in zip(tokens, nodes, strict=True) if not names.is_leaf(child)
         ]
-        found.ask([Request(m, child, node) for m in range(2) for child, _ in onward if child not in found.known[m]])
+        found.ask([NodeRequest(m, child, node) for m in range(2) for child, _ in onward if child not in found.known[m]])
         waiting += onward
     assert found.expansions.tolist() == [sum(not names.is_leaf(node) for node in range(names.node_count))] * 2
     assert names.vocabulary == VOCABULARY

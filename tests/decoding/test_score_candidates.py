@@ -15,7 +15,7 @@ from onym.decoding.adapters import adapter_of
 from onym.decoding.score_candidates import Scored, score_candidates
 from onym.decoding.session import TreeSession
 from tests.decoding.families import logits, model
-from tests.decoding.paths import EOS, PathSession, drawn, log_prob
+from tests.decoding.paths import EOS, PathSession, draw_logits, log_prob
 
 CLOSE = 1e-3
 SOURCES = [[5, 9, 11, 2], [7, 2], [30, 31, 4, 8, 12, 9, 2]]
@@ -23,7 +23,7 @@ PROMPTS = [[6, 17], [], [21, 22, 23, 5]]
 NAMES = [[[4, 5, 6], [4, 5], [9]], [], [[4, 5, 6, 7, 8, 9], [4], [4]]]
 
 
-def forced(family: str, source: list[int], prompt: list[int], name: list[int]) -> float:
+def score_forced(family: str, source: list[int], prompt: list[int], name: list[int]) -> float:
     found, eos = model(family), model(family).config.eos_token_id
     return sum(
         float(torch.log_softmax(logits(found, source, [*prompt, *name[:row]]), dim=-1)[token])
@@ -41,7 +41,7 @@ def test_scores_are_those_of_the_models_own_forward_pass(family: str, rows: int,
     for source, prompt, names, scores in zip(SOURCES, PROMPTS, NAMES, found, strict=True):
         for name, scored in zip(names, scores, strict=True):
             assert scored.tokens == len(name) + 1
-            assert scored.log_prob == pytest.approx(forced(family, source, prompt, name), abs=CLOSE)
+            assert scored.log_prob == pytest.approx(score_forced(family, source, prompt, name), abs=CLOSE)
 
 
 TOKENS = st.lists(st.integers(3, 6), max_size=3)
@@ -61,7 +61,7 @@ def test_any_names_in_any_batches(names: list[list[list[int]]], rows: int) -> No
         patch.setattr(module, "_ROWS", rows)
         found = score_candidates(start, sources, prompts, names, eos=EOS)
     for source, prompt, candidates, scores in zip(sources, prompts, names, found, strict=True):
-        expected = [log_prob(drawn, (*source, *prompt), tuple(name)) for name in candidates]
+        expected = [log_prob(draw_logits, (*source, *prompt), tuple(name)) for name in candidates]
         assert [scored.log_prob for scored in scores] == pytest.approx(expected, abs=CLOSE)
     assert all(len(session.passes) <= 1 for session in sessions)
 

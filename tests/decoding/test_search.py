@@ -21,7 +21,7 @@ from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
 from onym.testing.models import tiny_bart
 from tests.decoding.families import model
-from tests.decoding.paths import PathSession, drawn, some_trie, trie
+from tests.decoding.paths import PathSession, draw_logits, some_trie, trie
 from tests.models.second_device import DEVICE, second_device
 from tests.robustness.decoding import decode_sound
 from tests.robustness.decoding.cases import trie_of
@@ -135,7 +135,7 @@ def test_the_exact_search_has_the_budget_it_is_passed() -> None:
     (little,) = search_names(PathSession, names, [[1]], [[]], SearchConfig("exact", budget=1))
     (much,) = search_names(PathSession, names, [[1]], [[]], SearchConfig("exact", budget=1000))
     assert (little.is_proved, much.is_proved) == (False, True)
-    assert drawn((1,)).shape == (9,)
+    assert draw_logits((1,)).shape == (9,)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -179,7 +179,7 @@ def test_a_model_on_another_device(search: Any, family: str) -> None:
     names = [[5, 6, 7], [5, 9], [8, 6, 7, 10], [11], [12, 13]]
     config = SearchConfig(search, width=3, top_k=3, batch=3, chain=2)
 
-    def found() -> list[list[tuple[int, float]]]:
+    def find_names() -> list[list[tuple[int, float]]]:
         adapter = adapter_of(made)
         start, trie = partial(TreeSession, adapter), trie_of(names, adapter.eos, adapter.vocabulary)
         decoded = search_names(start, trie, SOURCES, PROMPTS, config)
@@ -188,11 +188,11 @@ def test_a_model_on_another_device(search: Any, family: str) -> None:
         return [[(each.leaf, round(each.log_prob, 3)) for each in one.hypotheses] for one in decoded]
 
     made = copy.deepcopy(model(family))
-    wanted = found()
+    wanted = find_names()
     with second_device() as device:
         made.to(device)
         assert adapter_of(made).device == DEVICE
-        assert found() == wanted
+        assert find_names() == wanted
 
 
 @pytest.mark.slow

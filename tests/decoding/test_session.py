@@ -26,11 +26,11 @@ def test_prompts_of_any_length_are_read_in_one_pass(family: str, monkeypatch: py
     passes: list[int] = []
     embed = adapter.embed
 
-    def counted(tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    def count_embed(tokens: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         passes.append(len(tokens))
         return embed(tokens, positions)
 
-    monkeypatch.setattr(adapter, "embed", counted)
+    monkeypatch.setattr(adapter, "embed", count_embed)
     slots, found = TreeSession(adapter, SOURCES).begin(PROMPTS)
     assert passes == [9]
     assert len(slots) == len(found) == 3

@@ -14,18 +14,18 @@ import torch
 from onym.decoding.session import open_model
 from onym.errors import ConfigError, InputError, LimitError
 from onym.testing.models import add_defaults, save_model, tiny_bart
-from tests.models.spoil import configured, cut, rewritten, with_own_code
+from tests.models.spoil import change_config, cut, rewrite_weights, with_own_code
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_model(tmp_path_factory.mktemp("weights") / "model")
 
 
 @pytest.fixture
-def model(tmp_path: Path, saved: Path) -> Path:
+def model(tmp_path: Path, model_folder: Path) -> Path:
     """Return a model that may be spoilt."""
-    return shutil.copytree(saved, tmp_path / "model")
+    return shutil.copytree(model_folder, tmp_path / "model")
 
 
 def test_the_weights_are_those_of_the_file(model: Path) -> None:
@@ -41,7 +41,7 @@ def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     open_model(add_defaults(model), "fp32")
-    configured(decoder_layers=2)(model)  # of a second layer there are no weights
+    change_config(decoder_layers=2)(model)  # of a second layer there are no weights
     with pytest.raises(InputError):
         open_model(model)
     assert capfd.readouterr() == ("", "")
@@ -71,7 +71,7 @@ def in_bf16(found: dict[str, torch.Tensor]) -> None:
 
 @pytest.mark.parametrize("change", [drop_bias, without_head, all_tied_copies, in_bf16])
 def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
-    rewritten(model, change)
+    rewrite_weights(model, change)
     loaded, wanted = open_model(model, "fp32"), tiny_bart()
     tolerance = 0.02 if change is in_bf16 else 0.0
     assert torch.allclose(loaded.lm_head.weight, wanted.lm_head.weight, atol=tolerance)
@@ -91,13 +91,13 @@ def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str,
         lambda folder: (folder / "config.json").unlink(),
         lambda folder: (folder / "config.json").write_text('{"model_type"'),
         lambda folder: (folder / "config.json").write_text("[]"),
-        configured(d_model="wide"),
-        configured(d_model=32),
-        configured(activation_function="none"),
-        configured(decoder_start_token_id=None),
-        configured(pad_token_id=None),
-        configured(eos_token_id=[2, 3]),
-        configured(decoder_start_token_id=420),
+        change_config(d_model="wide"),
+        change_config(d_model=32),
+        change_config(activation_function="none"),
+        change_config(decoder_start_token_id=None),
+        change_config(pad_token_id=None),
+        change_config(eos_token_id=[2, 3]),
+        change_config(decoder_start_token_id=420),
     ],
 )
 def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
@@ -108,14 +108,14 @@ def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
 
 @pytest.mark.parametrize("sizes", [{"d_model": -1}, {"decoder_attention_heads": 0}, {"decoder_layers": 65}])
 def test_sizes_that_no_model_has(model: Path, sizes: dict[str, int]) -> None:
-    configured(**sizes)(model)
+    change_config(**sizes)(model)
     with pytest.raises(LimitError, match="limit-model"):
         open_model(model)
 
 
 @pytest.mark.parametrize("family", ["none", "gpt2", "bert", "encoder-decoder"])
 def test_a_family_that_is_not_known(model: Path, family: str) -> None:
-    configured(model_type=family)(model)
+    change_config(model_type=family)(model)
     with pytest.raises(ConfigError, match="model-family"):
         open_model(model)
 
@@ -124,7 +124,7 @@ def test_a_family_that_is_not_known(model: Path, family: str) -> None:
     "spoil",
     [
         lambda folder: (folder / "generation_config.json").write_text("[]"),
-        configured(quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True}),
+        change_config(quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True}),
     ],
 )
 def test_what_is_not_used_is_not_looked_at(model: Path, spoil: Callable[[Path], Any]) -> None:
@@ -132,7 +132,7 @@ def test_what_is_not_used_is_not_looked_at(model: Path, spoil: Callable[[Path], 
     assert torch.equal(open_model(model, "fp32").lm_head.weight, tiny_bart().lm_head.weight)
 
 
-@pytest.mark.parametrize("spoil", [configured(decoder_layers=2), configured(encoder_layers=2)])
+@pytest.mark.parametrize("spoil", [change_config(decoder_layers=2), change_config(encoder_layers=2)])
 def test_weights_that_are_not_there_are_not_made_up(model: Path, spoil: Callable[[Path], None]) -> None:
     spoil(model)
     with pytest.raises(InputError, match="weights are missing") as caught:

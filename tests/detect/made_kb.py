@@ -24,7 +24,7 @@ x:13\t1,2\t\tother
 """
 
 
-def made_kb(folder: Path, rows: str = ROWS, *, groups: bool = False) -> KnowledgeBase:
+def make_kb(folder: Path, rows: str = ROWS, *, groups: bool = False) -> KnowledgeBase:
     """Build a knowledge base of rows: id, name, synonyms, types."""
     (folder / "made.tsv").write_text(f"id\tname\tsynonyms\ttypes\n{rows}")
     build_kb(Recipe.of({"sources": [{"path": "made.tsv"}], "groups": groups}), folder / "made-kb", root=folder)

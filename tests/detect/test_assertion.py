@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.detect import assertion_marks, with_assertion
-from onym.testing.documents import linked_documents
-from onym.text.analysis import analysed
+from onym.testing.documents import draw_linked_documents
+from onym.text.analysis import analyse
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 
 
@@ -173,7 +173,7 @@ def test_the_case_of_letters_does_not_count(text: str) -> None:
     assert marks(text) == marks(text.replace("no ", "NO ").replace("but ", "BUT ").replace("history of", "History Of"))
 
 
-@given(linked_documents())
+@given(draw_linked_documents())
 def test_links_change_in_nothing_else(linked: LinkedDocument) -> None:
     marked = with_assertion(linked)
     assert marked.document == linked.document
@@ -183,7 +183,7 @@ def test_links_change_in_nothing_else(linked: LinkedDocument) -> None:
 
 
 def test_an_analysis_is_used_and_kept() -> None:
-    doc = analysed(document("No <fever>."))
+    doc = analyse(document("No <fever>."))
     (link,) = [Link(mention, (Candidate("mesh:D005334", "fever", 1.0),)) for mention in doc.mentions]
     linked = with_assertion(LinkedDocument(doc, (link,)))
     assert linked.document is doc

@@ -23,7 +23,7 @@ from onym.detect.classifier import (
     surface_features,
     write_classifier,
 )
-from onym.detect.dictionary import Config, DictionaryDetector
+from onym.detect.dictionary import DictionaryDetector, DictionaryDetectorConfig
 from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.types import Document
@@ -38,25 +38,25 @@ def weights(**by_feature: float) -> np.ndarray[Any, np.dtype[np.float32]]:
     return found
 
 
-def made(**by_feature: float) -> MentionClassifier:
+def make_classifier(**by_feature: float) -> MentionClassifier:
     return MentionClassifier(weights(**by_feature), ClassifierSettings(threshold=0.5, conventions={"one": 0.01}))
 
 
-def found_by(kb: Path, classifier: MentionClassifier | None, **options: Any) -> list[str]:
-    detector = DictionaryDetector(KnowledgeBase.open(kb), Config(**options), classifier=classifier)
+def find_with(kb: Path, classifier: MentionClassifier | None, **options: Any) -> list[str]:
+    detector = DictionaryDetector(KnowledgeBase.open(kb), DictionaryDetectorConfig(**options), classifier=classifier)
     (found,) = detector.detect([Document("1", TEXT)])
     return [mention.surface for mention in found.document.mentions]
 
 
 def test_what_is_unlikely_is_no_mention(tiny_kb: Path) -> None:
-    assert found_by(tiny_kb, None) == found_by(tiny_kb, made()) == ["Fever", "fever", "heart attack"]
-    assert found_by(tiny_kb, made(before_to=-3)) == ["Fever", "heart attack"]
-    assert found_by(tiny_kb, made(before_to=-3), threshold=0.01) == ["Fever", "fever", "heart attack"]
-    assert found_by(tiny_kb, made(before_to=-3), convention="one") == ["Fever", "fever", "heart attack"]
+    assert find_with(tiny_kb, None) == find_with(tiny_kb, make_classifier()) == ["Fever", "fever", "heart attack"]
+    assert find_with(tiny_kb, make_classifier(before_to=-3)) == ["Fever", "heart attack"]
+    assert find_with(tiny_kb, make_classifier(before_to=-3), threshold=0.01) == ["Fever", "fever", "heart attack"]
+    assert find_with(tiny_kb, make_classifier(before_to=-3), convention="one") == ["Fever", "fever", "heart attack"]
 
 
 def test_a_mention_has_its_probability_as_a_score(tiny_kb: Path) -> None:
-    detector = DictionaryDetector(KnowledgeBase.open(tiny_kb), classifier=made(before_to=-3, last_attack=2))
+    detector = DictionaryDetector(KnowledgeBase.open(tiny_kb), classifier=make_classifier(before_to=-3, last_attack=2))
     (found,) = detector.detect([Document("1", TEXT)])
     assert [round(score, 3) for score in found.scores] == [0.5, 0.881]
     assert detector.config["threshold"] == 0.5
@@ -71,10 +71,10 @@ def test_a_convention_has_weights_of_its_own() -> None:
 
 def test_what_it_did_not_learn_from_is_refused(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="did not learn from 'two'"):
-        found_by(tiny_kb, made(), convention="two")
+        find_with(tiny_kb, make_classifier(), convention="two")
     for options in ({"threshold": 0.3}, {"convention": "one"}):
         with pytest.raises(ConfigError, match="those of a classifier"):
-            found_by(tiny_kb, None, **options)
+            find_with(tiny_kb, None, **options)
 
 
 @given(st.text(max_size=60), st.data())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.detect import detector_config, open_detector
-from onym.detect.dictionary import Config
+from onym.detect.dictionary import DictionaryDetectorConfig
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types
@@ -22,7 +22,7 @@ def test_the_detector_says_its_own_name(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     detector = open_detector(detector_config("dictionary", nested=True), kb)
     assert detector.config | {"detector": "dictionary", "nested": True} == detector.config
-    assert open_detector("dictionary", kb).config == open_detector(Config(), kb).config
+    assert open_detector("dictionary", kb).config == open_detector(DictionaryDetectorConfig(), kb).config
 
 
 def test_only_some_concepts(tiny_kb: Path) -> None:
@@ -31,8 +31,10 @@ def test_only_some_concepts(tiny_kb: Path) -> None:
 
 
 def test_an_option_that_is_none_is_not_passed_and_an_unknown_one_is_refused() -> None:
-    assert detector_config("dictionary", min_length=None, dtype=None) == Config()
-    assert detector_config("dictionary", min_length=2, abbreviations=False) == Config(min_length=2, abbreviations=False)
+    assert detector_config("dictionary", min_length=None, dtype=None) == DictionaryDetectorConfig()
+    assert detector_config("dictionary", min_length=2, abbreviations=False) == DictionaryDetectorConfig(
+        min_length=2, abbreviations=False
+    )
     with pytest.raises(ConfigError, match="dtype is not an option of dictionary"):
         detector_config("dictionary", dtype="fp32")
     with pytest.raises(ConfigError, match="config-invalid"):

@@ -12,25 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.detect import dictionary
-from onym.detect.dictionary import _FEW_TEXTS, Config, DictionaryDetector
+from onym.detect.dictionary import _FEW_TEXTS, DictionaryDetector, DictionaryDetectorConfig
 from onym.kb import KnowledgeBase
 from onym.kb.name_table import NameTable
 from onym.kb.ranking import concepts_of_types
 from onym.linkers.exact import ExactLinker
-from onym.text.analysis import analysed
+from onym.text.analysis import analyse
 from onym.text.fingerprints import Numbered
 from onym.types import Document, Mention, Passage
-from tests.detect.made_kb import made_kb
+from tests.detect.made_kb import make_kb
 
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return made_kb(tmp_path_factory.mktemp("dictionary"))
+    return make_kb(tmp_path_factory.mktemp("dictionary"))
 
 
-def found(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
+def find_surfaces(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
     """Return the surfaces that are found, at their offsets."""
-    (detected,) = DictionaryDetector(kb, Config(**settings)).detect([Document("1", text)])
+    (detected,) = DictionaryDetector(kb, DictionaryDetectorConfig(**settings)).detect([Document("1", text)])
     assert len(detected.scores) == len(detected.document.mentions)
     return [text[mention.start : mention.end] for mention in detected.document.mentions]
 
@@ -54,34 +54,34 @@ def found(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
     ],
 )
 def test_names_are_found(kb: KnowledgeBase, text: str, surfaces: list[str]) -> None:
-    assert found(kb, text) == surfaces
+    assert find_surfaces(kb, text) == surfaces
 
 
 def test_the_other_number_of_names_on_request(kb: KnowledgeBase) -> None:
     text = "Hearts and heart attacks; sweethearts."
-    assert found(kb, text) == ["heart"]
-    assert found(kb, text, inflections=True) == ["Hearts", "heart attacks"]
+    assert find_surfaces(kb, text) == ["heart"]
+    assert find_surfaces(kb, text, inflections=True) == ["Hearts", "heart attacks"]
 
 
 def test_nested_names_on_request(kb: KnowledgeBase) -> None:
-    assert found(kb, "myocardial infarction, heart attack") == ["myocardial infarction", "heart attack"]
+    assert find_surfaces(kb, "myocardial infarction, heart attack") == ["myocardial infarction", "heart attack"]
     surfaces = ["myocardial infarction", "infarction", "heart", "heart attack"]
-    assert found(kb, "myocardial infarction, heart attack", nested=True) == surfaces
+    assert find_surfaces(kb, "myocardial infarction, heart attack", nested=True) == surfaces
 
 
 def test_defined_abbreviations(kb: KnowledgeBase) -> None:
     text = "Heart attack (HA) came. HA, HAs but no AHA HAX."
-    assert found(kb, text) == ["Heart attack", "HA", "HA", "HAs"]
-    assert found(kb, text, abbreviations=False) == ["Heart attack"]
+    assert find_surfaces(kb, text) == ["Heart attack", "HA", "HA", "HAs"]
+    assert find_surfaces(kb, text, abbreviations=False) == ["Heart attack"]
 
 
 def test_a_short_form_that_the_text_defines_otherwise_is_not_the_knowledge_bases(kb: KnowledgeBase) -> None:
-    assert found(kb, "We saw ALL twice.") == ["ALL"]
-    assert found(kb, "The anterolateral ligament (ALL) was cut; ALL healed.") == []
+    assert find_surfaces(kb, "We saw ALL twice.") == ["ALL"]
+    assert find_surfaces(kb, "The anterolateral ligament (ALL) was cut; ALL healed.") == []
 
 
 def test_short_names_that_the_text_defines_are_mentions(kb: KnowledgeBase) -> None:
-    assert found(kb, "Myocardial infarction (MI), then MI.") == ["Myocardial infarction", "MI", "MI"]
+    assert find_surfaces(kb, "Myocardial infarction (MI), then MI.") == ["Myocardial infarction", "MI", "MI"]
 
 
 def test_a_mention_lies_in_one_passage(kb: KnowledgeBase) -> None:
@@ -114,7 +114,9 @@ def test_only_some_concepts(kb: KnowledgeBase) -> None:
 
 
 def test_names_of_fewer_concepts_than_may_be_answers(kb: KnowledgeBase) -> None:
-    detector = DictionaryDetector(kb, Config(types="anatomy, disease"), only=concepts_of_types(kb, ["anatomy", "chemical"]))
+    detector = DictionaryDetector(
+        kb, DictionaryDetectorConfig(types="anatomy, disease"), only=concepts_of_types(kb, ["anatomy", "chemical"])
+    )
     (detected,) = detector.detect([Document("1", "heart attack, men, 5-HT")])
     assert [mention.surface for mention in detected.document.mentions] == ["heart"]
     assert detector.config["types"] == "anatomy, disease"
@@ -128,7 +130,7 @@ def test_mentions_that_are_there_are_not_looked_at(kb: KnowledgeBase) -> None:
 
 
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
-    config = DictionaryDetector(kb, Config(min_length=5)).config
+    config = DictionaryDetector(kb, DictionaryDetectorConfig(min_length=5)).config
     assert config == {
         "detector": "dictionary",
         "min_length": 5,
@@ -163,7 +165,7 @@ PIECES = st.sampled_from(
 @given(text=st.lists(PIECES | st.characters(), max_size=30).map("".join))
 def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, text: str) -> None:
     for nested in (False, True):
-        (detected,) = DictionaryDetector(kb, Config(nested=nested)).detect([Document("1", text)])
+        (detected,) = DictionaryDetector(kb, DictionaryDetectorConfig(nested=nested)).detect([Document("1", text)])
         for mention in detected.document.mentions:  # a document with other surfaces could not even be made
             assert text[mention.start : mention.end] == mention.surface
             before, after = text[: mention.start][-1:], text[mention.end :][:1]
@@ -173,9 +175,9 @@ def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, 
 
 @given(texts=st.lists(st.lists(PIECES | st.characters(), max_size=20).map("".join), min_size=1, max_size=4))
 def test_many_texts_at_once_have_the_names_of_one_after_the_other(kb: KnowledgeBase, texts: list[str]) -> None:
-    docs = [analysed(Document(str(number), text)) for number, text in enumerate(texts)]
+    docs = [analyse(Document(str(number), text)) for number, text in enumerate(texts)]
     for types in (None, "disease"):
-        detector = DictionaryDetector(kb, Config(types=types))
+        detector = DictionaryDetector(kb, DictionaryDetectorConfig(types=types))
         one_by_one = [list(spans) for spans in detector._names(docs)]
         detector._seen = _FEW_TEXTS
         at_once = [sorted(spans) for spans in detector._names(docs)]
@@ -199,7 +201,7 @@ def test_equal_fingerprints_of_other_names_change_nothing(kb: KnowledgeBase, mon
 def test_a_name_in_the_open_is_found_and_linked(kb: KnowledgeBase, name: int, before: str, after: str) -> None:
     """All that is accepted: what the detector finds is what exact match knows."""
     form = kb.term_forms[name % len(kb.term_forms)]
-    detector = DictionaryDetector(kb, Config(min_length=1, abbreviations=False))
+    detector = DictionaryDetector(kb, DictionaryDetectorConfig(min_length=1, abbreviations=False))
     if form in ("by", "1,2"):
         return
     (detected,) = detector.detect([Document("1", before + form + after)])
@@ -210,5 +212,5 @@ def test_a_name_in_the_open_is_found_and_linked(kb: KnowledgeBase, name: int, be
 
 def test_real_folders_need_nothing_next_to_the_knowledge_base(kb: KnowledgeBase) -> None:
     before = sorted(Path(kb.folder.parent).rglob("*"))
-    found(kb, "a heart attack")
+    find_surfaces(kb, "a heart attack")
     assert sorted(Path(kb.folder.parent).rglob("*")) == before

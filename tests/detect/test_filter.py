@@ -10,12 +10,12 @@ from onym.detect.base import RejectionReason
 from onym.detect.names import NameFilter
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types
-from tests.detect.made_kb import made_kb
+from tests.detect.made_kb import make_kb
 
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return made_kb(tmp_path_factory.mktemp("filter"))
+    return make_kb(tmp_path_factory.mktemp("filter"))
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_a_form_of_a_concept_that_is_not_requested_does_not_count(kb: KnowledgeB
 
 def test_a_word_with_which_many_names_end_says_too_little(tmp_path: Path) -> None:
     rows = "".join(f"x:{number}\tkind{number} disease\t\tdisease\n" for number in range(1, 101))
-    few = made_kb(
+    few = make_kb(
         tmp_path, rows.replace("kind7 disease", "kind7 fever") + "x:500\tDisease\t\tdisease\nx:501\tFever\t\tdisease\n"
     )
     assert NameFilter(few).general == frozenset()
     (tmp_path / "more").mkdir()
-    many = made_kb(tmp_path / "more", rows + "x:500\tDisease\t\tdisease\nx:501\tFever\t\tdisease\n")
+    many = make_kb(tmp_path / "more", rows + "x:500\tDisease\t\tdisease\nx:501\tFever\t\tdisease\n")
     names = NameFilter(many)
     assert names.general == {"disease"}
     assert names.reject(many.find("disease"), "Disease") == "too-general"
@@ -80,7 +80,7 @@ def test_a_word_with_which_many_names_end_says_too_little(tmp_path: Path) -> Non
 
 
 def test_characters_that_are_words_count_twice(tmp_path: Path) -> None:
-    made = made_kb(tmp_path, "x:1\t\u75be\u75c5\t\tdisease\nx:2\t\u03b2x\t\tdisease\n")
+    made = make_kb(tmp_path, "x:1\t\u75be\u75c5\t\tdisease\nx:2\t\u03b2x\t\tdisease\n")
     assert NameFilter(made).reject(made.find("\u75be\u75c5"), "\u75be\u75c5") is None
     assert NameFilter(made).reject(made.find("\u03b2x"), "\u03b2x") is not None
 
@@ -89,4 +89,4 @@ def test_general_words_are_those_that_are_counted(tmp_path: Path) -> None:
     words = ["disease", "release", "syndrome", "drome", "e", "se", "krankheit"]
     counted = {word: 20 * rank for rank, word in enumerate(words, 1)}
     rows = "".join(f"x:{word}{at}\tx{at} {word}\t\tdisease\n" for word, count in counted.items() for at in range(count))
-    assert NameFilter(made_kb(tmp_path, rows)).general == {"e", "se", "krankheit"}
+    assert NameFilter(make_kb(tmp_path, rows)).general == {"e", "se", "krankheit"}

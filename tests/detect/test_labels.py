@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from onym.detect import model as model_part
-from onym.detect.model import Config, detector_of
-from onym.detect.spans import wanted_types
+from onym.detect.model import ModelDetectorConfig, detector_of
+from onym.detect.spans import select_types
 from onym.errors import ConfigError
 from onym.kb.ranking import concepts_of_types
 from onym.models.collective import Collective, CollectiveSettings, Label
 from onym.parts import ModelReference, OpenContext
 from onym.testing.models import save_collective
 from onym.types import Document
-from tests.detect.made_kb import made_kb
+from tests.detect.made_kb import make_kb
 
 LABELS = (
     Label(type="Disease", corpus="one", threshold=0.0),
@@ -33,22 +33,22 @@ def folder(tmp_path: Path) -> Path:
 def test_what_a_model_does_not_know_is_refused() -> None:
     settings = CollectiveSettings(labels=LABELS)
     with pytest.raises(ConfigError, match="finds no 'Species'"):
-        wanted_types(settings, ["Species"])
+        select_types(settings, ["Species"])
     with pytest.raises(ConfigError, match="did not learn from 'three'"):
-        wanted_types(settings, convention="three")
+        select_types(settings, convention="three")
     with pytest.raises(ConfigError, match="no types"):
-        wanted_types(CollectiveSettings(), ["Gene"])
+        select_types(CollectiveSettings(), ["Gene"])
 
 
 def test_a_threshold_is_for_all_types() -> None:
-    assert {each.threshold for each in wanted_types(CollectiveSettings(labels=LABELS), threshold=0.7)} == {0.7}
-    assert wanted_types(CollectiveSettings(threshold=0.3))[0].threshold == 0.3
+    assert {each.threshold for each in select_types(CollectiveSettings(labels=LABELS), threshold=0.7)} == {0.7}
+    assert select_types(CollectiveSettings(threshold=0.3))[0].threshold == 0.3
 
 
 def test_mentions_have_the_wanted_types(folder: Path) -> None:
     model = Collective.open(folder)
     for types in ("Disease", "Gene", "Gene, Disease"):
-        detector = detector_of(model, Config(types=types, threshold=0.0))
+        detector = detector_of(model, ModelDetectorConfig(types=types, threshold=0.0))
         (found,) = detector.detect([DOC])
         assert {mention.type for mention in found.document.mentions} <= set(types.split(", "))
         assert [each["type"] for each in detector.config["types"]] == sorted(types.split(", "))
@@ -59,7 +59,7 @@ def test_a_probability_is_the_mean_of_the_conventions(folder: Path) -> None:
     model = Collective.open(folder)
 
     def scores(convention: str) -> dict[tuple[int, int], float]:
-        config = Config(types="Disease", convention=convention, threshold=0.0, nested=True)
+        config = ModelDetectorConfig(types="Disease", convention=convention, threshold=0.0, nested=True)
         (found,) = detector_of(model, config).detect([DOC])
         offsets = [(mention.start, mention.end) for mention in found.document.mentions]
         return dict(zip(offsets, found.scores, strict=True))
@@ -72,7 +72,7 @@ def test_a_probability_is_the_mean_of_the_conventions(folder: Path) -> None:
 
 def test_types_follow_from_the_concepts_that_are_linked_to(folder: Path, tmp_path: Path) -> None:
     rows = "mesh:D1\tfever\tpyrexia\tC23\nmesh:D2\tiron\t\tD01\n"
-    kb, config = made_kb(tmp_path, rows, groups=True), Config(model=ModelReference(path=str(folder)))
+    kb, config = make_kb(tmp_path, rows, groups=True), ModelDetectorConfig(model=ModelReference(path=str(folder)))
     unrestricted = model_part.open(config, kb, OpenContext())
     assert [each["type"] for each in unrestricted.config["types"]] == ["Disease", "Gene"]
     diseases = model_part.open(config, kb, OpenContext(), only=concepts_of_types(kb, ["Disease"]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.detect import detector_config, open_detector
-from onym.detect.model import Config, detector_of
+from onym.detect.model import ModelDetectorConfig, detector_of
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.parts import OpenContext
@@ -28,7 +28,7 @@ def test_a_model_is_the_detector_that_it_was_trained_to_be(tmp_path: Path, detec
     from onym.models.collective import Collective
     from onym.testing.models import save_collective
 
-    detector = detector_of(Collective.open(save_collective(tmp_path / "m", detect=detect)), Config(threshold=0.3))
+    detector = detector_of(Collective.open(save_collective(tmp_path / "m", detect=detect)), ModelDetectorConfig(threshold=0.3))
     assert (detector.config["detector"], detector.config["threshold"]) == (detect, 0.3)
     with pytest.raises(ConfigError, match="finds none"):
         detector_of(Collective.open(save_collective(tmp_path / "linker", detect="none")))

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.detect.base import Span, resolved
+from onym.detect.base import Span, resolve_overlaps
 
 SPANS = st.lists(
     st.builds(
@@ -46,24 +46,24 @@ def plain(spans: list[Span], *, nested: bool) -> list[Span]:
 def test_it_is_what_a_plain_account_gives(spans: list[Span], nested: bool, random: object) -> None:
     expected = plain(spans, nested=nested)
     random.shuffle(spans)  # type: ignore[attr-defined]
-    assert sorted(resolved(spans, nested=nested), key=lambda s: (s.start, s.end)) == expected
+    assert sorted(resolve_overlaps(spans, nested=nested), key=lambda s: (s.start, s.end)) == expected
 
 
 @given(SPANS)
 def test_nothing_overlaps(spans: list[Span]) -> None:
-    found = resolved(spans)
+    found = resolve_overlaps(spans)
     assert all(one.end <= other.start for one, other in pairwise(found))
     assert bool(found) == bool(spans)
 
 
 @given(SPANS)
 def test_nested_spans_do_not_cross(spans: list[Span]) -> None:
-    found = resolved(spans, nested=True)
+    found = resolve_overlaps(spans, nested=True)
     assert not any(crosses(one, other) for one in found for other in found)
     assert len({(span.start, span.end) for span in found}) == len(found)
 
 
 def test_the_better_score_wins_over_the_longer_span() -> None:
-    assert resolved([Span(0, 20, 0.4), Span(5, 8, 0.6)]) == [Span(5, 8, 0.6)]
-    assert resolved([Span(0, 20, 0.6), Span(5, 8, 0.6)]) == [Span(0, 20, 0.6)]
-    assert resolved([Span(3, 8, 0.6), Span(0, 5, 0.6)]) == [Span(0, 5, 0.6)]
+    assert resolve_overlaps([Span(0, 20, 0.4), Span(5, 8, 0.6)]) == [Span(5, 8, 0.6)]
+    assert resolve_overlaps([Span(0, 20, 0.6), Span(5, 8, 0.6)]) == [Span(0, 20, 0.6)]
+    assert resolve_overlaps([Span(3, 8, 0.6), Span(0, 5, 0.6)]) == [Span(0, 5, 0.6)]

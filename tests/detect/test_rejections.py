@@ -10,25 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.detect.base import FindsRejections, Rejection
-from onym.detect.dictionary import Config, DictionaryDetector
+from onym.detect.dictionary import DictionaryDetector, DictionaryDetectorConfig
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.ranking import concepts_of_types
 from onym.kb.recipe import Recipe
 from onym.types import Document, Passage
-from tests.detect.made_kb import made_kb
-from tests.detect.test_classifier import made
+from tests.detect.made_kb import make_kb
+from tests.detect.test_classifier import make_classifier
 
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return made_kb(tmp_path_factory.mktemp("rejections"))
+    return make_kb(tmp_path_factory.mktemp("rejections"))
 
 
-def rejected(kb: KnowledgeBase, text: str, **settings: Any) -> dict[str, str]:
+def find_rejections(kb: KnowledgeBase, text: str, **settings: Any) -> dict[str, str]:
     """Return the reason of each surface."""
     return {
-        each.surface: each.reason for each in DictionaryDetector(kb, Config(**settings)).find_rejections(Document("1", text))
+        each.surface: each.reason
+        for each in DictionaryDetector(kb, DictionaryDetectorConfig(**settings)).find_rejections(Document("1", text))
     }
 
 
@@ -44,13 +45,13 @@ def rejected(kb: KnowledgeBase, text: str, **settings: Any) -> dict[str, str]:
     ],
 )
 def test_each_reason(kb: KnowledgeBase, text: str, reasons: dict[str, str]) -> None:
-    assert rejected(kb, text) == reasons
+    assert find_rejections(kb, text) == reasons
 
 
 def test_an_option_decides_what_is_rejected(kb: KnowledgeBase) -> None:
-    assert rejected(kb, "MI by", min_length=1) == {"by": "function-word"}
-    assert rejected(kb, "a heart attack", nested=True) == {}
-    assert rejected(kb, "Heart attacks", inflections=True) == {"Heart": "overlapped"}
+    assert find_rejections(kb, "MI by", min_length=1) == {"by": "function-word"}
+    assert find_rejections(kb, "a heart attack", nested=True) == {}
+    assert find_rejections(kb, "Heart attacks", inflections=True) == {"Heart": "overlapped"}
 
 
 def test_the_detail_says_the_numbers_and_names(kb: KnowledgeBase) -> None:
@@ -64,7 +65,7 @@ def test_the_detail_says_the_numbers_and_names(kb: KnowledgeBase) -> None:
 
 
 def test_the_classifier_gives_its_probability(kb: KnowledgeBase) -> None:
-    detector = DictionaryDetector(kb, classifier=made(before_to=-3))
+    detector = DictionaryDetector(kb, classifier=make_classifier(before_to=-3))
     (found,) = detector.find_rejections(Document("1", "heart, to heart"))
     detail = "the classifier's probability is 0.05, below the threshold of 0.50"
     assert found == Rejection(10, 15, "heart", "below-threshold", detail)
@@ -86,7 +87,7 @@ def test_names_that_other_sources_lend(tmp_path: Path) -> None:
     (found,) = DictionaryDetector(joined).find_rejections(Document("1", "ketamine, ketaject"))
     assert (found.surface, found.reason) == ("ketaject", "other-source")
     assert "only from chebi" in found.detail
-    assert rejected(joined, "ketamine, ketaject", lent_names=True) == {}
+    assert find_rejections(joined, "ketamine, ketaject", lent_names=True) == {}
 
 
 def test_a_passage_ends_a_name(kb: KnowledgeBase) -> None:
@@ -107,7 +108,7 @@ PIECES = st.sampled_from(
 def test_each_name_is_a_mention_or_rejected(kb: KnowledgeBase, text: str, nested: bool, is_filtered: bool) -> None:
     only = concepts_of_types(kb, ["disease"]) if is_filtered else None
     doc = Document("1", text)
-    detector = DictionaryDetector(kb, Config(nested=nested), only=only)
+    detector = DictionaryDetector(kb, DictionaryDetectorConfig(nested=nested), only=only)
     (detected,) = detector.detect([doc])
     mentions = {(each.start, each.end) for each in detected.document.mentions}
     rejections = detector.find_rejections(doc)
@@ -115,7 +116,7 @@ def test_each_name_is_a_mention_or_rejected(kb: KnowledgeBase, text: str, nested
     assert spans == sorted(set(spans))
     assert mentions.isdisjoint(spans)
     assert all(text[each.start : each.end] == each.surface and each.detail for each in rejections)
-    everything = DictionaryDetector(kb, Config(nested=True))
+    everything = DictionaryDetector(kb, DictionaryDetectorConfig(nested=True))
     (names,) = everything._names([doc])
     starts = {start for start, _ in (*mentions, *spans)}
     assert {start for start, _, _ in names} <= starts

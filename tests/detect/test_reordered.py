@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.dictionary import Config, DictionaryDetector
+from onym.detect.dictionary import DictionaryDetector, DictionaryDetectorConfig
 from onym.detect.names import ReorderedNames
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import Config as ExactConfig
 from onym.linkers.exact import ExactLinker
+from onym.linkers.exact import ExactLinkerConfig as ExactConfig
 from onym.pipeline.pipeline import Pipeline
 
 
@@ -36,7 +36,7 @@ def test_what_is_one_phrase(kb: KnowledgeBase, text: str, found: list[str]) -> N
 
 def test_from_text_to_concept(kb: KnowledgeBase) -> None:
     text = "Two Attacks of the Heart. An attack. Heart failure; no heart attack."
-    detector = DictionaryDetector(kb, Config(reordered=True))
+    detector = DictionaryDetector(kb, DictionaryDetectorConfig(reordered=True))
     with Pipeline(ExactLinker(kb, ExactConfig(reordered=True)), detector) as pipeline:
         links = pipeline.link(text).links
     assert [(link.mention.surface, link.concept_id) for link in links] == [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.base import resolved
-from onym.detect.spans import SpanDetector, scored_spans, wanted_types
+from onym.detect.base import resolve_overlaps
+from onym.detect.spans import SpanDetector, score_spans, select_types
 from onym.models.collective import Collective
 from onym.testing.models import save_collective
 from onym.types import Document
@@ -22,10 +22,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
 
 def test_spans_above_the_threshold_that_do_not_overlap(model: Collective) -> None:
     (read,) = model.reader.read([Document("1", TEXT)])
-    all_spans = scored_spans(model, TEXT, read, wanted_types(model.settings, threshold=0.0))
+    all_spans = score_spans(model, TEXT, read, select_types(model.settings, threshold=0.0))
     middle = sorted(span.score for span in all_spans)[len(all_spans) // 2]
     (found,) = SpanDetector(model, threshold=middle).detect([Document("1", TEXT)])
-    wanted = resolved(span for span in all_spans if span.score >= middle)
+    wanted = resolve_overlaps(span for span in all_spans if span.score >= middle)
     mentions = found.document.mentions
     assert [(mention.start, mention.end) for mention in mentions] == [(span.start, span.end) for span in wanted]
     assert all(mention.surface == TEXT[mention.start : mention.end] == mention.surface.strip() for mention in mentions)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from onym.detect.spans import TagDetector, tagged_spans
+from onym.detect.spans import TagDetector, tag_spans
 from onym.models.collective import Collective
 from onym.testing.models import save_collective
 from onym.types import Document
@@ -21,22 +21,22 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Collective:
     return Collective.open(save_collective(tmp_path_factory.mktemp("tags") / "m", detect="tags", links=False), "fp32")
 
 
-def found_by(model: Collective, monkeypatch: pytest.MonkeyPatch, chances: list[list[float]], threshold: float) -> list[Any]:
+def find_with(model: Collective, monkeypatch: pytest.MonkeyPatch, chances: list[list[float]], threshold: float) -> list[Any]:
     monkeypatch.setattr(model.heads, "tag_scores", lambda _: torch.tensor(chances).log())
     (read,) = model.reader.read([Document("1", TEXT)])
-    return [(TEXT[span.start : span.end], round(span.score, 2)) for span in tagged_spans(model, TEXT, read, threshold)]
+    return [(TEXT[span.start : span.end], round(span.score, 2)) for span in tag_spans(model, TEXT, read, threshold)]
 
 
 def test_runs_of_words(model: Collective, monkeypatch: pytest.MonkeyPatch) -> None:
     chances = [[0.9, 0.05, 0.05], [0.2, 0.7, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6], [0.8, 0.1, 0.1]]  # O, B, I
-    assert found_by(model, monkeypatch, chances, 0.5) == [("fever", 0.8), ("heart attacks", 0.8)]
-    assert found_by(model, monkeypatch, chances, 0.75) == [("fever", 0.8), ("heart", 0.9)]
-    assert found_by(model, monkeypatch, chances, 0.95) == []
+    assert find_with(model, monkeypatch, chances, 0.5) == [("fever", 0.8), ("heart attacks", 0.8)]
+    assert find_with(model, monkeypatch, chances, 0.75) == [("fever", 0.8), ("heart", 0.9)]
+    assert find_with(model, monkeypatch, chances, 0.95) == []
 
 
 def test_a_mention_may_begin_with_an_inside_and_end_the_text(model: Collective, monkeypatch: pytest.MonkeyPatch) -> None:
     chances = [[0.1, 0.1, 0.8], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05], [0.2, 0.1, 0.7], [0.1, 0.2, 0.7]]
-    assert found_by(model, monkeypatch, chances, 0.5) == [("no fever", 0.9), ("attacks today", 0.85)]
+    assert find_with(model, monkeypatch, chances, 0.5) == [("no fever", 0.9), ("attacks today", 0.85)]
 
 
 def test_detector(model: Collective) -> None:

@@ -17,7 +17,7 @@ TOKENS = Tokenizer(tokenizer_json([" fever", " heart attack"]).encode())
 
 def test_all_spans_of_whole_words() -> None:
     text = "high fever-free é"
-    tokens = TOKENS.placed(text)
+    tokens = TOKENS.tokenize_with_offsets(text)
     found = {text[tokens.starts[first] : tokens.ends[last - 1]] for first, last in word_spans(text, tokens, 50).tolist()}
     words = ["high", "fever", "-", "free", "é"]
     assert {"high fever", "fever-free", "-free é", *words} <= found
@@ -29,7 +29,7 @@ def test_all_spans_of_whole_words() -> None:
 @settings(max_examples=200)
 @given(st.text(st.sampled_from("ab1 -é🙂e\u0301\u200b\r\n"), max_size=20), st.integers(1, 6))
 def test_spans_are_those_that_begin_and_end_a_word(text: str, max_tokens: int) -> None:
-    tokens = TOKENS.placed(text)
+    tokens = TOKENS.tokenize_with_offsets(text)
     begins, finishes = word_edges(text, tokens)
     wanted = [
         [first, last]

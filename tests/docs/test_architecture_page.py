@@ -23,13 +23,13 @@ def packages_of(src: Path) -> set[str]:
     return {package for package in found if not package.startswith("_")}
 
 
-def declared_layers(existing: set[str]) -> list[list[str]]:
+def read_declared_layers(existing: set[str]) -> list[list[str]]:
     """Return the declared layers with the packages that exist, from top to bottom."""
     layers = [[package for package in layer if package in existing] for layer in LAYERS]
     return [layer for layer in layers if layer]
 
 
-def listed_layers(page: str) -> list[list[str]]:
+def read_listed_layers(page: str) -> list[list[str]]:
     """Return the packages of the page's first block, line by line; two spaces end the packages and begin what they do."""
     block = BLOCK.search(page)
     assert block
@@ -46,19 +46,19 @@ def packages_to_come(page: str) -> set[str]:
     return first_cells(page.split("\n### Packages to come\n")[1].split("\n## ", maxsplit=1)[0])
 
 
-def named_paths(page: str) -> set[str]:
+def read_paths(page: str) -> set[str]:
     """Return the packages and modules that the table of packages names."""
     return first_cells(page.split("\n## What each package does\n")[1].split("\n## ", maxsplit=1)[0])
 
 
 @pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=["architecture.md", "CONTRIBUTING.md"])
 def test_the_layers_have_all_packages_once_and_no_others(page: str) -> None:
-    assert sorted(package for layer in listed_layers(page) for package in layer) == sorted(packages_of(SRC))
+    assert sorted(package for layer in read_listed_layers(page) for package in layer) == sorted(packages_of(SRC))
 
 
 @pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=["architecture.md", "CONTRIBUTING.md"])
 def test_the_layers_are_those_that_imports_are_checked_by(page: str) -> None:
-    assert listed_layers(page) == declared_layers(packages_of(SRC))
+    assert read_listed_layers(page) == read_declared_layers(packages_of(SRC))
 
 
 def test_imports_go_down_the_layers() -> None:
@@ -71,13 +71,13 @@ def test_packages_to_come_have_a_layer_and_no_code() -> None:
 
 
 def test_the_table_names_what_exists() -> None:
-    missing = [path for path in named_paths(ARCHITECTURE) if not ((SRC / path).is_dir() or (SRC / f"{path}.py").is_file())]
+    missing = [path for path in read_paths(ARCHITECTURE) if not ((SRC / path).is_dir() or (SRC / f"{path}.py").is_file())]
     assert missing == []
     small = {"cli", "registry", "types", "errors"}  # the layers say what they do
-    assert packages_of(SRC) - small <= {path.split("/")[0] for path in named_paths(ARCHITECTURE)}
+    assert packages_of(SRC) - small <= {path.split("/")[0] for path in read_paths(ARCHITECTURE)}
 
 
 def test_a_missing_package_is_found() -> None:
     page = "```text\nlinkers nothing  propose concepts\n  kb\n```\n"
-    assert listed_layers(page) == [["linkers", "nothing"], ["kb"]]
-    assert declared_layers({"kb", "linkers"}) == [["linkers"], ["kb"]]
+    assert read_listed_layers(page) == [["linkers", "nothing"], ["kb"]]
+    assert read_declared_layers({"kb", "linkers"}) == [["linkers"], ["kb"]]

@@ -19,21 +19,21 @@ OPTIONAL = "Only if the recipe asks for them"
 SUFFIXES = {"array": [""], "strings": [".offsets", ".data"], "lists": [".offsets", ".values"]}
 
 
-def described_files(text: str) -> set[str]:
+def read_described_files(text: str) -> set[str]:
     described = re.findall(r"^\| `([a-z.]+)` \| (array|strings|lists) \|", text, re.MULTILINE)
     return {f"{name}{suffix}.npy" for name, shape in described for suffix in SUFFIXES[shape]}
 
 
 def test_the_columns_are_those_on_disk(tiny_kb: Path) -> None:
     always, _ = PAGE.split(OPTIONAL)
-    assert described_files(always) | {"report.json"} == set(KnowledgeBase.open(tiny_kb).manifest.files)
+    assert read_described_files(always) | {"report.json"} == set(KnowledgeBase.open(tiny_kb).manifest.files)
 
 
 def test_the_optional_columns_are_those_that_a_recipe_asks_for(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,name\nmesh:D1,fever\n")
     recipe = Recipe.of({"sources": [{"path": "a.csv"}], "groups": True, "joins": {"many_to_one": "apart"}})
     files = set(build_kb(recipe, tmp_path / "kb", root=tmp_path).files)
-    assert described_files(PAGE) | {"report.json"} == files
+    assert read_described_files(PAGE) | {"report.json"} == files
 
 
 def test_the_rules_of_joins_are_numbered() -> None:

@@ -17,20 +17,20 @@ PAGE = ROOT / "docs" / "reference" / "errors.md"
 CLASSES = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, errors.OnymError)}
 
 
-def raised(text: str) -> set[str]:
+def find_raised_codes(text: str) -> set[str]:
     """Return the codes that a module gives to errors: written in the call, or in the module for the name in the call."""
     tree = ast.parse(text)
     codes = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _name(node.func) in CLASSES:
             first = node.args[0] if node.args else None
-            found = _assigned(tree, first.id) if isinstance(first, ast.Name) else _strings(first)
+            found = _find_assigned(tree, first.id) if isinstance(first, ast.Name) else _strings(first)
             assert found, f"line {node.lineno}: the code is no literal"
             codes |= found
     return codes
 
 
-def _assigned(tree: ast.Module, name: str) -> set[str]:
+def _find_assigned(tree: ast.Module, name: str) -> set[str]:
     """Return the strings that a name is given."""
     values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Assign) and _name(node.targets[0]) == name]
     choices = [(value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,) for value in values]
@@ -46,7 +46,7 @@ def _name(function: ast.expr) -> str:
 
 
 def codes_of_source() -> set[str]:
-    return {code for path in SRC.rglob("*.py") for code in raised(path.read_text("utf-8"))}
+    return {code for path in SRC.rglob("*.py") for code in find_raised_codes(path.read_text("utf-8"))}
 
 
 def headings() -> list[str]:
@@ -54,13 +54,16 @@ def headings() -> list[str]:
 
 
 def test_a_code_is_found() -> None:
-    assert raised("raise InputError('a-b', 'what')\nx = errors.LimitError('c-d', 'what')\ny = Other('e-f')") == {"a-b", "c-d"}
-    assert raised("code = 'a-b' if deep else 'c-d'\nraise LimitError(code, 'what')") == {"a-b", "c-d"}
+    assert find_raised_codes("raise InputError('a-b', 'what')\nx = errors.LimitError('c-d', 'what')\ny = Other('e-f')") == {
+        "a-b",
+        "c-d",
+    }
+    assert find_raised_codes("code = 'a-b' if deep else 'c-d'\nraise LimitError(code, 'what')") == {"a-b", "c-d"}
 
 
 def test_a_code_that_is_no_literal_is_found() -> None:
     with pytest.raises(AssertionError, match="line 1"):
-        raised("raise InputError(code_of(file), 'what')")
+        find_raised_codes("raise InputError(code_of(file), 'what')")
 
 
 def test_codes_are_in_kebab_case() -> None:

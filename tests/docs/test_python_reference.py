@@ -53,7 +53,7 @@ def private_imports(text: str) -> list[str]:
     return found
 
 
-def used_names(text: str) -> set[str]:
+def find_used_names(text: str) -> set[str]:
     """Return the public names that the examples of a page use: imported, or as an attribute of `onym`."""
     code = "\n".join(each for block in blocks(text) for each in code_of(block))
     return {name for module, name in imports(text) if module == "onym"} | set(re.findall(r"\bonym\.(\w+)", code))
@@ -105,7 +105,7 @@ def test_the_table_has_all_public_names_and_no_others() -> None:
 
 
 def test_each_public_name_is_in_an_example_of_the_page() -> None:
-    assert sorted(set(onym.__all__) - used_names(TEXT)) == []
+    assert sorted(set(onym.__all__) - find_used_names(TEXT)) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

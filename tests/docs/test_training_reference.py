@@ -29,23 +29,23 @@ def keys_of(config: type[BaseModel]) -> set[str]:
     return {key for table in tables if table is not None for key in table.model_fields}
 
 
-def listed_in(text: str) -> set[str]:
+def read_listed(text: str) -> set[str]:
     cells = re.findall(r"^\| (`[a-z_]+`(?:, `[a-z_]+`)*) \|", text, re.MULTILINE)
     return {key for cell in cells for key in re.findall(r"`([a-z_]+)`", cell)}
 
 
 @pytest.mark.parametrize("stage", CONFIGS)
 def test_each_key_is_listed(stage: str) -> None:
-    assert keys_of(CONFIGS[stage]) <= listed_in(PAGE)
+    assert keys_of(CONFIGS[stage]) <= read_listed(PAGE)
     own = PAGE[PAGE.index(SECTIONS[stage]) :]
     config = CONFIGS[stage].model_fields
     for name in config.keys() & {"start", "data"}:
         table = config[name].annotation
         assert table is not None
-        assert table.model_fields.keys() <= listed_in(own), name
+        assert table.model_fields.keys() <= read_listed(own), name
 
 
 def test_no_other_key_is_listed() -> None:
     known = set().union(*(keys_of(config) for config in CONFIGS.values()))
     text = PAGE[: PAGE.index("## Device and precision")]
-    assert listed_in(text) - {"pretrain", "finetune", "prefer", "align", "match", "collective", "detect"} <= known
+    assert read_listed(text) - {"pretrain", "finetune", "prefer", "align", "match", "collective", "detect"} <= known

@@ -21,40 +21,43 @@ from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> EvaluationTask:
+def task_with_grades(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> EvaluationTask:
     """Return documents of which each has three right names, and one that gold says means something else."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease", write_graded(folder), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"), "dev", kb=tiny_kb)
 
 
-def test_annotated_mentions_are_judged_by_gold(graded: EvaluationTask) -> None:
-    pipeline = Pipeline(ExactLinker(graded.kb))
-    made = calibrate_pipeline(graded, pipeline)
+def test_annotated_mentions_are_judged_by_gold(task_with_grades: EvaluationTask) -> None:
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb))
+    made = calibrate_pipeline(task_with_grades, pipeline)
     assert (made.mentions, made.documents, made.split) == ("given", 20, "dev")
     assert made.calibration.quality.answers == 80
     assert made.calibration.quality.accuracy == 0.75
 
 
-def test_found_mentions_that_gold_lacks_are_wrong(graded: EvaluationTask) -> None:
-    pipeline = Pipeline(ExactLinker(graded.kb), DictionaryDetector(graded.kb))
-    made = calibrate_pipeline(graded, pipeline)
+def test_found_mentions_that_gold_lacks_are_wrong(task_with_grades: EvaluationTask) -> None:
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
+    made = calibrate_pipeline(task_with_grades, pipeline)
     assert made.mentions == "found"
     assert made.calibration.quality.answers == 100
     assert made.calibration.quality.accuracy == 0.6
-    assert calibrate_pipeline(graded, pipeline, "given").calibration.quality.answers == 80
+    assert calibrate_pipeline(task_with_grades, pipeline, "given").calibration.quality.answers == 80
 
 
 def test_several_datasets_are_pooled_and_what_they_share_counts_once(
-    graded: EvaluationTask, tmp_path: Path, tiny_kb: Path
+    task_with_grades: EvaluationTask, tmp_path: Path, tiny_kb: Path
 ) -> None:
     for path in write_graded(tmp_path).rglob("*.txt"):
         path.write_text(path.read_text().replace("fever", "Fever"))  # the same text, and the same ids
     prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
     other = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=tiny_kb)
-    pipeline = Pipeline(ExactLinker(graded.kb))
-    alone, pooled = calibrate_pipeline(graded, pipeline), calibrate_pipeline([graded, other], pipeline)
-    assert (pooled.dataset, pooled.digest) == ("ncbi-disease, ncbi-disease", f"{graded.dataset.digest}, {other.dataset.digest}")
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb))
+    alone, pooled = calibrate_pipeline(task_with_grades, pipeline), calibrate_pipeline([task_with_grades, other], pipeline)
+    assert (pooled.dataset, pooled.digest) == (
+        "ncbi-disease, ncbi-disease",
+        f"{task_with_grades.dataset.digest}, {other.dataset.digest}",
+    )
     assert (pooled.documents, pooled.left_out) == (20, 20)
     assert (alone.documents, alone.left_out) == (20, 0)
     assert pooled.calibration == alone.calibration
@@ -63,20 +66,22 @@ def test_several_datasets_are_pooled_and_what_they_share_counts_once(
 def test_answers_of_several_datasets_are_fitted_together() -> None:
     answers = Answers.of([ScoredAnswer(0.5, 0.1, 2, 0, 8)] * 2)
     one = JudgedAnswers(answers, [1, None], ["1", "1"], ["", ""], 1, [("1", 0, 1), ("1", 2, 3)])
-    both = JudgedAnswers.pooled([one, one])
+    both = JudgedAnswers.pool([one, one])
     assert (len(both.answers), both.ranks, both.unanswered) == (4, [1, None, 1, None], 2)
     assert both.documents == ["0/1", "0/1", "1/1", "1/1"]
 
 
-def test_an_earlier_precision_of_the_pipeline_does_not_count(graded: EvaluationTask) -> None:
-    pipeline = Pipeline(ExactLinker(graded.kb), threshold=5.0)
-    calibrated = Pipeline(ExactLinker(graded.kb), calibration=calibrate_pipeline(graded, pipeline)).with_coverage(0.9)
-    assert calibrate_pipeline(graded, calibrated).calibration.quality.answers == 80
+def test_an_earlier_precision_of_the_pipeline_does_not_count(task_with_grades: EvaluationTask) -> None:
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb), threshold=5.0)
+    calibrated = Pipeline(
+        ExactLinker(task_with_grades.kb), calibration=calibrate_pipeline(task_with_grades, pipeline)
+    ).with_coverage(0.9)
+    assert calibrate_pipeline(task_with_grades, calibrated).calibration.quality.answers == 80
 
 
-def test_a_pipeline_without_a_detector_finds_nothing(graded: EvaluationTask) -> None:
+def test_a_pipeline_without_a_detector_finds_nothing(task_with_grades: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
-        calibrate_pipeline(graded, Pipeline(ExactLinker(graded.kb)), "found")
+        calibrate_pipeline(task_with_grades, Pipeline(ExactLinker(task_with_grades.kb)), "found")
 
 
 def test_a_few_documents_are_too_few(abstracts: EvaluationTask, tiny_kb: Path) -> None:
@@ -84,22 +89,22 @@ def test_a_few_documents_are_too_few(abstracts: EvaluationTask, tiny_kb: Path) -
         calibrate_pipeline(abstracts, Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))))
 
 
-def test_a_calibration_of_terms_counts_each_surface_once(graded: EvaluationTask) -> None:
-    pipeline = Pipeline(ExactLinker(graded.kb), DictionaryDetector(graded.kb))
-    first, again = distinct_terms([list(graded.dataset.documents("dev"))] * 2)
+def test_a_calibration_of_terms_counts_each_surface_once(task_with_grades: EvaluationTask) -> None:
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
+    first, again = distinct_terms([list(task_with_grades.dataset.documents("dev"))] * 2)
     names = [doc.text.lower() for doc in first]
     assert len(names) == len(set(names)) > 1
     assert again == []
     with pytest.raises(InputError, match="calibration-invalid"):  # a few distinct terms are too few
-        calibrate_pipeline(graded, pipeline, "terms")
+        calibrate_pipeline(task_with_grades, pipeline, "terms")
 
 
-def test_annotated_types_are_for_mentions_of_gold(graded: EvaluationTask) -> None:
-    pipeline = Pipeline(ExactLinker(graded.kb), DictionaryDetector(graded.kb))
+def test_annotated_types_are_for_mentions_of_gold(task_with_grades: EvaluationTask) -> None:
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
     with pytest.raises(ConfigError, match="have no annotated type"):
-        calibrate_pipeline(graded, pipeline, "found", ["Modifier"])
+        calibrate_pipeline(task_with_grades, pipeline, "found", ["Modifier"])
     with pytest.raises(InputError, match="calibration-invalid"):  # there is none of that type
-        calibrate_pipeline(graded, pipeline, "given", ["Chemical"])
+        calibrate_pipeline(task_with_grades, pipeline, "given", ["Chemical"])
 
 
 def test_terms_are_judged_by_their_concepts(tmp_path: Path, tiny_kb: Path) -> None:

@@ -140,7 +140,7 @@ def test_two_names_of_one_score_are_a_tie_by_score_but_not_by_name() -> None:
     assert sets(case.names[0]) == [[{"x:a"}, {"x:d"}], [{"x:b"}], [{"x:c"}]]
     assert PROTOCOLS["any-id"](case) == 2
     assert PROTOCOLS["strict"](case) == 3
-    assert case.tied == 3
+    assert case.tie_size == 3
 
 
 def test_a_decided_order_gives_each_answer_its_own_rank_and_names_theirs_of_before() -> None:
@@ -153,7 +153,7 @@ def test_a_decided_order_gives_each_answer_its_own_rank_and_names_theirs_of_befo
     assert decided.names == undecided.names
     assert (PROTOCOLS["strict"](decided), PROTOCOLS["one-id"](decided)) == (1, 1)
     assert PROTOCOLS["any-id"](decided) == PROTOCOLS["any-id"](undecided) == 2
-    assert decided.tied == undecided.tied == 3
+    assert decided.tie_size == undecided.tie_size == 3
 
 
 def test_a_decided_order_drops_what_is_the_same_concept(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onym.errors import ConfigError, InputError
-from onym.evaluate.coverage import Coverage, document_coverage, mention_coverage, require_covered
+from onym.evaluate.coverage import Coverage, document_coverage, mention_coverage, require_coverage
 from onym.outputs.predictions import NoMentions, Prediction, Predictions
 from onym.types import Document, Mention, Problem
 
@@ -60,14 +60,14 @@ def test_documents_of_a_corpus() -> None:
 
 def test_what_is_refused() -> None:
     whole = Coverage("mentions", gold=2, covered=2, not_in_gold=5)
-    require_covered(whole, "made (test)")
+    require_coverage(whole, "made (test)")
     with pytest.raises(InputError, match=r"\[predictions-partial\] made \(test\): 1 of 2 mentions predicted"):
-        require_covered(Coverage("mentions", gold=2, covered=1), "made (test)")
+        require_coverage(Coverage("mentions", gold=2, covered=1), "made (test)")
     with pytest.raises(InputError, match=r"\[predictions-repeated\] made \(test\): 1 repeated"):
-        require_covered(Coverage("mentions", gold=2, covered=2, repeated=1), "made (test)")
-    require_covered(Coverage("mentions", gold=2, covered=1, repeated=1), "made (test)", allow_partial=True)
+        require_coverage(Coverage("mentions", gold=2, covered=2, repeated=1), "made (test)")
+    require_coverage(Coverage("mentions", gold=2, covered=1, repeated=1), "made (test)", allow_partial=True)
 
 
 def test_predictions_for_something_else_are_always_refused() -> None:
     with pytest.raises(ConfigError, match="predictions-other"):
-        require_covered(Coverage("documents", gold=2, covered=0, not_in_gold=1), "made (test)", allow_partial=True)
+        require_coverage(Coverage("documents", gold=2, covered=0, not_in_gold=1), "made (test)", allow_partial=True)

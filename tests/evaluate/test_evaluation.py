@@ -22,13 +22,13 @@ def exact(task: EvaluationTask) -> Predictions:
     return predict(task, ExactLinker(task.kb))
 
 
-def evaluated(task: EvaluationTask, **options: object) -> Evaluation:
+def evaluate_exact(task: EvaluationTask, **options: object) -> Evaluation:
     return evaluate(task, exact(task), **options)  # type: ignore[arg-type]
 
 
 def test_each_protocol_is_scored_and_one_is_selected(task: EvaluationTask) -> None:
     # Test has "fever" and "cough", the parts of a mention of fever alone, and "omim".
-    evaluation = evaluated(task, protocol="biosyn")
+    evaluation = evaluate_exact(task, protocol="biosyn")
     assert set(evaluation.scores) == set(PROTOCOLS)
     assert {name: scores.cases for name, scores in evaluation.scores.items()} == dict.fromkeys(PROTOCOLS, 2)
     assert evaluation.scores["any-id"].recall[1] == 1.0  # the first part is enough
@@ -37,8 +37,8 @@ def test_each_protocol_is_scored_and_one_is_selected(task: EvaluationTask) -> No
 
 
 def test_what_the_preparation_dropped_is_reported(task: EvaluationTask) -> None:
-    assert sum(evaluated(task).left_out.values()) == 1
-    assert "dropped by the preparation" in next(iter(evaluated(task).left_out))
+    assert sum(evaluate_exact(task).left_out.values()) == 1
+    assert "dropped by the preparation" in next(iter(evaluate_exact(task).left_out))
 
 
 def test_a_missing_answer_is_wrong_and_counted(task: EvaluationTask) -> None:
@@ -74,20 +74,20 @@ def test_another_knowledge_base_is_refused(task: EvaluationTask) -> None:
 
 def test_an_unknown_protocol_is_refused_first(task: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="protocol-unknown"):
-        evaluated(task, protocol="accuracy")
+        evaluate_exact(task, protocol="accuracy")
 
 
 def test_replaced_ids_are_followed_in_scoring(task: EvaluationTask) -> None:
     gold = next(iter(task.dataset.documents("test"))).mentions[-1].concept_ids[0]
-    moved = evaluated(EvaluationTask(task.dataset, "test", task.kb, {gold: "mesh:D000000"}))
+    moved = evaluate_exact(EvaluationTask(task.dataset, "test", task.kb, {gold: "mesh:D000000"}))
     assert moved.scores["strict"].in_kb == 1
     assert moved.manifest["replaced_ids"] == 1
 
 
 def test_slices_by_similarity_need_a_measure(task: EvaluationTask) -> None:
-    assert evaluated(task).without_slices == dict.fromkeys(SIMILARITY_BINS, NO_SIMILARITY)
+    assert evaluate_exact(task).without_slices == dict.fromkeys(SIMILARITY_BINS, NO_SIMILARITY)
     names = NameSimilarity.of(task.kb.names)
-    evaluation = evaluated(task, similarity=names)
+    evaluation = evaluate_exact(task, similarity=names)
     assert not evaluation.without_slices
     assert sum(part.cases for part in evaluation.slices if part.name in SIMILARITY_BINS) == 2
 
@@ -99,13 +99,13 @@ def test_similarity_to_the_closest_name() -> None:
 
 
 def test_the_documents_of_one_abstract_are_drawn_together(in_context: EvaluationTask) -> None:
-    evaluation = evaluated(in_context)
+    evaluation = evaluate_exact(in_context)
     assert len({case.document_id for case in evaluation.cases}) == len(evaluation.cases) == 2
     assert (evaluation.low, evaluation.high) == (evaluation.scores["strict"].recall[1],) * 2  # there is one abstract
 
 
 def test_the_figures_are_plain_values_without_text(task: EvaluationTask) -> None:
-    evaluation = evaluated(task)
+    evaluation = evaluate_exact(task)
     text = json.dumps(evaluation.as_dict())
     assert "omim" not in text.replace("omim:", "").replace('["mesh", "omim"]', "")
     assert json.loads(text)["manifest"]["dataset"]["digest"] == task.dataset.digest

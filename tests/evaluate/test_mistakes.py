@@ -22,14 +22,14 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
-def ranked(*answers: str) -> Ranking:
+def parse_ranking(*answers: str) -> Ranking:
     """Return a ranking of answers, best first; those joined by = share a score, the ids of one joined by +."""
     return ranking_of([(ids.split("+"), -float(rank)) for rank, tie in enumerate(answers) for ids in tie.split("=")])
 
 
 def case(surface: str, gold: str, *answers: str) -> Case:
     mention = Mention(0, len(surface), surface)
-    return Case("1", frozenset(gold.split("+")), (ranked(*answers),), mentions=(mention,))
+    return Case("1", frozenset(gold.split("+")), (parse_ranking(*answers),), mentions=(mention,))
 
 
 def mistakes(cases: list[Case], kb: KnowledgeBase, limit: int = 20) -> list[Mistake]:
@@ -106,7 +106,9 @@ def test_a_composite_that_is_answered_in_part(kb: KnowledgeBase) -> None:
 
 def test_the_parts_of_one_composite_stand_together(kb: KnowledgeBase) -> None:
     parts = (Mention(0, 3, "hot"), Mention(4, 6, "MI"))
-    whole = Case("1", frozenset({FEVER, INFARCTION}), (ranked(FEVER), ranked(HYPERTENSION, INFARCTION)), mentions=parts)
+    whole = Case(
+        "1", frozenset({FEVER, INFARCTION}), (parse_ranking(FEVER), parse_ranking(HYPERTENSION, INFARCTION)), mentions=parts
+    )
     (found,) = mistakes([whole], kb)
     assert found.surface == "hot | MI"
     assert found.answered.names == ("Fever", "Hypertension")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError
 from onym.evaluate.cases import Case, Ranking
-from onym.evaluate.metrics import PROTOCOLS, protocol_named
+from onym.evaluate.metrics import PROTOCOLS, find_protocol
 
 
 def ranking(text: str) -> Ranking:
@@ -65,5 +65,5 @@ def test_strict_is_never_more_lenient_than_any_id(gold: str, answers: Ranking) -
 
 def test_an_unknown_protocol_is_answered_by_the_known() -> None:
     with pytest.raises(ConfigError, match="protocol-unknown") as caught:
-        protocol_named("accuracy")
+        find_protocol("accuracy")
     assert "strict" in caught.value.fix

@@ -9,7 +9,7 @@ import pytest
 from onym.datasets.catalogue import get
 from onym.evaluate.end_to_end import END_TO_END
 from onym.evaluate.metrics import PROTOCOLS
-from onym.evaluate.published import PUBLISHED, PublishedFigure, published_on
+from onym.evaluate.published import PUBLISHED, PublishedFigure, find_published
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
 
@@ -24,6 +24,6 @@ def test_each_stands_on_the_results_page_with_its_source(figure: PublishedFigure
 
 def test_the_best_is_first_and_other_splits_have_none() -> None:
     for dataset, protocol in {(each.dataset, each.protocol) for each in PUBLISHED}:
-        shares = [each.percent for each in published_on(dataset, "test", protocol)]
+        shares = [each.percent for each in find_published(dataset, "test", protocol)]
         assert shares == sorted(shares, reverse=True)
-        assert published_on(dataset, "dev", protocol) == ()
+        assert find_published(dataset, "dev", protocol) == ()

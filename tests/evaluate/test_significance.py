@@ -13,12 +13,12 @@ from onym.errors import ConfigError
 from onym.evaluate.significance import (
     T_TEST_WARNING,
     PairedBootstrap,
-    _t_two_sided,
+    _t_test_p_value,
     angel_t_test,
     bootstrap_interval,
+    bootstrap_paired_sums,
     mcnemar_exact,
     paired_bootstrap,
-    paired_bootstrap_of_sums,
 )
 
 BITS = st.lists(st.integers(0, 1), min_size=1, max_size=60)
@@ -134,7 +134,7 @@ def test_mcnemar_of_many_cases_is_quick() -> None:
 @pytest.mark.parametrize("degrees", [1, 2, 10, 99, 999])
 def test_the_t_distribution_is_that_of_scipy(t: float, degrees: int) -> None:
     stats = pytest.importorskip("scipy.stats")
-    assert _t_two_sided(t, degrees) == pytest.approx(2 * stats.t.sf(abs(t), degrees), rel=1e-9)
+    assert _t_test_p_value(t, degrees) == pytest.approx(2 * stats.t.sf(abs(t), degrees), rel=1e-9)
 
 
 def test_the_t_test_calls_one_case_in_a_thousand_significant() -> None:
@@ -180,12 +180,12 @@ def test_figures_that_do_not_fit_are_refused() -> None:
 def test_a_paired_bootstrap_of_a_measure_draws_the_same_documents_for_both() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 9, (40, 2)).astype(float)
-    same = paired_bootstrap_of_sums(counts, counts, lambda sums: sums[:, 0] / sums[:, 1])
+    same = bootstrap_paired_sums(counts, counts, lambda sums: sums[:, 0] / sums[:, 1])
     assert (same.difference, same.low, same.high, same.p_value) == (0.0, 0.0, 0.0, 1.0)
-    better = paired_bootstrap_of_sums(counts * [2, 1], counts, lambda sums: sums[:, 0] / sums[:, 1])
+    better = bootstrap_paired_sums(counts * [2, 1], counts, lambda sums: sums[:, 0] / sums[:, 1])
     assert better.low > 0
     assert better.p_value == 2 / 10_001
     nothing = np.zeros((0, 2))
-    assert paired_bootstrap_of_sums(nothing, nothing, lambda sums: sums[:, 0]) == PairedBootstrap(0.0, -1.0, 1.0, 1.0)
+    assert bootstrap_paired_sums(nothing, nothing, lambda sums: sums[:, 0]) == PairedBootstrap(0.0, -1.0, 1.0, 1.0)
     with pytest.raises(ConfigError, match="hits-invalid"):
-        paired_bootstrap_of_sums(counts, counts[1:], lambda sums: sums[:, 0])
+        bootstrap_paired_sums(counts, counts[1:], lambda sums: sums[:, 0])

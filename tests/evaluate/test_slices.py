@@ -128,11 +128,11 @@ def test_each_text_is_read_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPat
     read: list[str] = []
     whole = Abbreviations.from_text
 
-    def counted(text: str) -> Abbreviations:
+    def count_text(text: str) -> Abbreviations:
         read.append(text)
         return whole(text)
 
-    monkeypatch.setattr(Abbreviations, "from_text", counted)
+    monkeypatch.setattr(Abbreviations, "from_text", count_text)
     slices_of([case("MI"), case("MI"), case("fever")], kb)
     assert len(read) == 2
 

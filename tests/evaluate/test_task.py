@@ -44,4 +44,4 @@ def test_predictions_of_another_knowledge_base_are_refused(task: EvaluationTask)
 
 
 def test_what_the_preparation_dropped(task: EvaluationTask) -> None:
-    assert task.dropped == {"dropped by the preparation: no id": 1}
+    assert task.drop_counts == {"dropped by the preparation: no id": 1}

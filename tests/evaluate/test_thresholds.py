@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.evaluate.end_to_end import predicted_documents, score_end_to_end
-from onym.evaluate.tuning import above_threshold, held_out_f1, tune_threshold
+from onym.evaluate.end_to_end import merge_predictions, score_end_to_end
+from onym.evaluate.tuning import above_threshold, cross_validate_f1, tune_threshold
 from onym.outputs.predictions import Prediction, Predictions
 from onym.types import Document, Mention
 
@@ -58,7 +58,7 @@ def test_what_tuning_brings_to_documents_that_it_did_not_see() -> None:
         ],
         {},
     )
-    assert held_out_f1(gold, made) == 1.0
+    assert cross_validate_f1(gold, made) == 1.0
     assert tune_threshold(gold, made).f1_without < 0.7
 
 
@@ -70,7 +70,7 @@ def test_a_threshold_that_follows_chance_brings_nothing() -> None:
         [Prediction(str(n), 0, 5, ((FEVER, n / 10, 0),) if n % 2 else ((wrong[0], n / 10 + 0.05, 0),)) for n in range(10)], {}
     )
     tuned = tune_threshold(gold, made)
-    assert held_out_f1(gold, made) <= tuned.f1
+    assert cross_validate_f1(gold, made) <= tuned.f1
 
 
 SPANS = st.dictionaries(st.integers(0, 3), st.tuples(st.sampled_from(["mesh:A", "mesh:B", "mesh:b"]), st.integers(0, 9)))
@@ -90,9 +90,9 @@ def test_f1_is_that_of_the_protocol(docs: list[tuple[dict[int, tuple[str, int]],
     made = Predictions.of([*found, Prediction("elsewhere", 0, 1, ((FEVER, 0.5, 0),))], {})
 
     def f1(kept: Predictions) -> float:
-        return score_end_to_end(gold, predicted_documents(gold, kept), canonical=str.upper).f1
+        return score_end_to_end(gold, merge_predictions(gold, kept), canonical=str.upper).f1
 
     tuned = tune_threshold(gold, made, str.upper)
     assert tuned.f1_without == f1(made)
     assert tuned.f1 == f1(above_threshold(made, tuned.threshold)) == max(tuned.f1, tuned.f1_without)
-    assert 0 <= held_out_f1(gold, made, str.upper) <= 1
+    assert 0 <= cross_validate_f1(gold, made, str.upper) <= 1

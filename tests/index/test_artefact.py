@@ -12,7 +12,7 @@ import pytest
 
 from onym.errors import IntegrityError
 from onym.index import artefact as artefact_module
-from onym.index.artefact import IndexOrigin, Part, open_index_artefact, write_index
+from onym.index.artefact import IndexOrigin, IndexPart, open_index_artefact, write_index
 from onym.index.build import build_index
 from onym.index.kinds import KINDS, faiss
 from onym.index.search import Index, open_index
@@ -37,7 +37,7 @@ def file_of(folder: Path) -> Path:
     return next(folder.glob("*/index.faiss"))
 
 
-def republished(kb: KnowledgeBase, dest: Path, data: bytes, **changes: Any) -> Path:
+def republish(kb: KnowledgeBase, dest: Path, data: bytes, **changes: Any) -> Path:
     """Publish a file as the index of a knowledge base, with digests that fit."""
     with staging(dest) as stage:
         with stage.file("index.faiss") as file:
@@ -140,7 +140,7 @@ def test_a_file_that_is_not_what_its_origin_says(
 ) -> None:
     """All digests are right here: somebody made it so."""
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
-        open_index_artefact(republished(kb, tmp_path / "index", data(), **changes))
+        open_index_artefact(republish(kb, tmp_path / "index", data(), **changes))
 
 
 @pytest.mark.usefixtures("never_read")
@@ -151,7 +151,7 @@ def test_codes_that_claim_another_length(kb: KnowledgeBase, tmp_path: Path) -> N
     for claimed in (0, 30 * WIDTH - 1, 30 * WIDTH + 1, 2**62):
         spoilt = data[:at] + struct.pack("<Q", claimed) + data[at + 8 :]
         with pytest.raises(IntegrityError, match="artefact-corrupt"):
-            open_index_artefact(republished(kb, tmp_path / "index", spoilt))
+            open_index_artefact(republish(kb, tmp_path / "index", spoilt))
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfpq", "pq"])
@@ -163,7 +163,7 @@ def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path
     for at in range(37, len(data) - 4, 4):
         spoilt = np.frombuffer(data[:at] + b"\xff\xff\xff\x7f" + data[at + 4 :], dtype=np.uint8)
         try:
-            index = Index([Part(0, 30, artefact_module._read(spoilt, origin, 30, ""))], origin, "", spoilt)
+            index = Index([IndexPart(0, 30, artefact_module._read(spoilt, origin, 30, ""))], origin, "", spoilt)
             ids = index.search(wanted, 5)[1]
         except IntegrityError:
             refused += 1
@@ -195,7 +195,7 @@ def test_neighbours_are_looked_at_each_time(
     data = bytearray(file_of(tmp_path / "good").read_bytes())
     at = 37 + 8 + 6 * 8 + 8 + 7 * 4 + 8 + 30 * 4 + 8 + 31 * 8 + 8  # the first neighbour of all
     struct.pack_into("<i", data, at, 30)
-    republished(kb, tmp_path / "index", bytes(data), kind="hnsw")
+    republish(kb, tmp_path / "index", bytes(data), kind="hnsw")
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / ("cache" if is_known_here else "other")))
     with pytest.raises(IntegrityError, match="a neighbour does not exist"):
         open_index_artefact(tmp_path / "index")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from onym.index.guard import SIZE, Header, streamed_head
+from onym.index.guard import SIZE, Header, make_stream_head
 from onym.index.kinds import KINDS, faiss
 
 
@@ -37,5 +37,5 @@ def test_a_streamed_file_is_that_of_faiss_byte_for_byte(kind: str) -> None:
     index.train(vectors)
     empty, codes = faiss().serialize_index(index).tobytes(), index.sa_encode(vectors).tobytes()
     index.add(vectors)
-    head = streamed_head(empty, 100, index.sa_code_size(), 4 if kind == "flat" else 1)
+    head = make_stream_head(empty, 100, index.sa_code_size(), 4 if kind == "flat" else 1)
     assert head + codes == faiss().serialize_index(index).tobytes()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onym.errors import ConfigError
-from onym.index.kinds import AUTO, KINDS, code_bits, codes_per_vector, faiss, kind_for, kind_named, lists_of
+from onym.index.kinds import AUTO, KINDS, code_bits, codes_per_vector, faiss, find_kind, kind_for, lists_of
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,7 +42,7 @@ def test_codes_divide_the_width(width: int) -> None:
 
 def test_an_unknown_kind() -> None:
     with pytest.raises(ConfigError, match="index-unknown"):
-        kind_named("magic")
+        find_kind("magic")
 
 
 def test_few_names_are_looked_at_one_by_one() -> None:

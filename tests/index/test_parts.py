@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onym.errors import IntegrityError
 from onym.index import kinds
-from onym.index.artefact import IndexOrigin, Part, built_side_by_side, file_of, merged, parts_of
+from onym.index.artefact import IndexOrigin, IndexPart, build_in_parallel, file_of, merge_found, parts_of
 from onym.index.build import build_index
 from onym.index.kinds import faiss
 from onym.index.search import Index, open_index
@@ -43,21 +43,21 @@ def test_each_name_is_in_one_part(names: int, count: int) -> None:
 def test_parts_are_built_by_one_thread_each() -> None:
     both = threading.Barrier(2, timeout=60)
 
-    def build(part: Part) -> int:
+    def build(part: IndexPart) -> int:
         if part.end <= 20:
             both.wait()  # the first two are under way at the same time
         return int(faiss().omp_get_max_threads())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("onym.index.artefact.os.cpu_count", lambda: 2)
-        built = built_side_by_side(parts_of(30, 3), build, silent)
+        built = build_in_parallel(parts_of(30, 3), build, silent)
     assert [part.index for part in built] == [1, 1, 1]
 
 
 def test_the_best_of_all_parts() -> None:
     first = np.array([[0.9, 0.1]], dtype=np.float32), np.array([[3, 1]])
     second = np.array([[0.5, 0.0]], dtype=np.float32), np.array([[7, -1]])
-    scores, ids = merged([first, second], 3)
+    scores, ids = merge_found([first, second], 3)
     assert ids.tolist() == [[3, 7, 1]]
     assert scores[0].tolist() == pytest.approx([0.9, 0.5, 0.1])
 
@@ -119,6 +119,6 @@ def test_a_part_holds_its_own_names_alone() -> None:
     library = faiss().IndexFlatIP(2)
     library.add(np.ones((5, 2), dtype=np.float32))
     origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=8, width=2, metric="inner-product")
-    index = Index([Part(0, 3, library), Part(3, 8, library)], origin, "")
+    index = Index([IndexPart(0, 3, library), IndexPart(3, 8, library)], origin, "")
     with pytest.raises(IntegrityError, match="does not exist"):
         index.search(np.ones((1, 2), dtype=np.float32), 5)

@@ -13,7 +13,7 @@ import pytest
 
 from onym.errors import ConfigError, IntegrityError
 from onym.index import search as search_module
-from onym.index.artefact import IndexOrigin, Part
+from onym.index.artefact import IndexOrigin, IndexPart
 from onym.index.build import open_derived_index
 from onym.index.kinds import KINDS, faiss
 from onym.index.search import Index
@@ -106,7 +106,7 @@ def test_equal_names_are_in_the_order_of_their_ids() -> None:
     library = faiss().IndexFlatIP(2)
     library.add(np.ones((50, 2), dtype=np.float32))
     origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=50, width=2, metric="inner-product")
-    _, ids = Index([Part(0, 50, library)], origin, "").search(np.ones((1, 2), dtype=np.float32), 50)
+    _, ids = Index([IndexPart(0, 50, library)], origin, "").search(np.ones((1, 2), dtype=np.float32), 50)
     assert ids[0].tolist() == list(range(50))
 
 
@@ -139,7 +139,7 @@ def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
     library = faiss().IndexFlatIP(index.origin.width)
     library.add(Hashed().encode(names_of(kb)))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
-        Index([Part(0, 5, library)], small, "").search(QUERIES, 5)
+        Index([IndexPart(0, 5, library)], small, "").search(QUERIES, 5)
 
 
 def test_little_memory_is_taken(tmp_path: Path, large_kb: KnowledgeBase) -> None:

@@ -17,39 +17,43 @@ NAMES = 2_000
 Bytes = npt.NDArray[np.uint8]
 
 
-def made(kind: str, vectors: npt.NDArray[np.float32]) -> Any:
+def make_index(kind: str, vectors: npt.NDArray[np.float32]) -> Any:
     index = KINDS[kind].make(vectors.shape[1], len(vectors))
     index.train(np.concatenate([vectors, vectors]) if len(vectors) == 1 else vectors)
     index.add(vectors)
     return index
 
 
-def drawn(names: int, width: int = WIDTH) -> npt.NDArray[np.float32]:
+def draw_vectors(names: int, width: int = WIDTH) -> npt.NDArray[np.float32]:
     return np.random.default_rng(7).standard_normal((names, width)).astype(np.float32)
 
 
-def written(index: Any) -> Bytes:
+def write_index(index: Any) -> Bytes:
     return np.asarray(faiss().serialize_index(index), dtype=np.uint8)
 
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, Bytes]:
-    return {kind: written(made(kind, drawn(NAMES))) for kind in KINDS}
+    return {kind: write_index(make_index(kind, draw_vectors(NAMES))) for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("names", "width"), [(1, 16), (2, 16), (30, 24), (700, 10), (6_000, 8)])
 def test_what_faiss_writes_is_sound(kind: str, names: int, width: int) -> None:
-    data = written(made(kind, drawn(names, width)))
+    data = write_index(make_index(kind, draw_vectors(names, width)))
     assert [problem_of(data, kind, width, names, is_new=is_new) for is_new in (True, False)] == ["", ""]
 
 
 def test_lists_that_are_nearly_all_empty() -> None:
-    data = written(made("ivfpq", np.ones((NAMES, WIDTH), dtype=np.float32)))
+    data = write_index(make_index("ivfpq", np.ones((NAMES, WIDTH), dtype=np.float32)))
     assert b"sprs" in data.tobytes()
     assert problem_of(data, "ivfpq", WIDTH, NAMES, is_new=True) == ""
     at = data.tobytes().index(b"sprs") + 12  # the place of the one list that is there
-    for spoilt in (edited(data, at, "Q", 10**6), edited(data, at - 8, "Q", 3), edited(data, at - 12, "4s", b"some")):
+    for spoilt in (
+        edit_bytes(data, at, "Q", 10**6),
+        edit_bytes(data, at - 8, "Q", 3),
+        edit_bytes(data, at - 12, "4s", b"some"),
+    ):
         assert problem_of(spoilt, "ivfpq", WIDTH, NAMES, is_new=False)
 
 
@@ -65,7 +69,7 @@ def test_other_lengths_than_the_file_says(kind: str, files: dict[str, Bytes]) ->
         assert all(problem_of(data, other, WIDTH, NAMES, is_new=is_new) for other in KINDS if other != kind)
 
 
-def edited(data: Bytes, at: int, layout: str, value: Any) -> Bytes:
+def edit_bytes(data: Bytes, at: int, layout: str, value: Any) -> Bytes:
     changed = bytearray(data.tobytes())
     struct.pack_into(f"<{layout}", changed, at, value)
     return np.frombuffer(bytes(changed), dtype=np.uint8)
@@ -82,7 +86,7 @@ def test_each_number_before_the_body(kind: str, value: int, files: dict[str, Byt
     ]
     for at in set(where) - free:
         if data[at] != value:
-            assert problem_of(edited(data, at, "B", value), kind, WIDTH, NAMES, is_new=False), at
+            assert problem_of(edit_bytes(data, at, "B", value), kind, WIDTH, NAMES, is_new=False), at
 
 
 class Graph:
@@ -106,24 +110,24 @@ def test_a_graph_that_leads_astray(files: dict[str, Bytes]) -> None:
     graph = Graph(data)
     high, low = int(np.flatnonzero(graph.levels > 1)[0]), int(np.flatnonzero(graph.levels == 1)[0])
     wrong = {
-        "does not exist": [edited(data, graph.neighbour(5, 0), "i", value) for value in (NAMES, 2**31 - 1, -2)],
-        "on the level where it is named": [edited(data, graph.neighbour(high, 64), "i", low)],
-        "begin elsewhere": [edited(data, graph.at["offsets"] + 8, "Q", value) for value in (0, 65, 2**63)],
-        "on a level that is not there": [edited(data, graph.at["levels"] + 4 * low, "i", value) for value in (0, 7, -1)],
+        "does not exist": [edit_bytes(data, graph.neighbour(5, 0), "i", value) for value in (NAMES, 2**31 - 1, -2)],
+        "on the level where it is named": [edit_bytes(data, graph.neighbour(high, 64), "i", low)],
+        "begin elsewhere": [edit_bytes(data, graph.at["offsets"] + 8, "Q", value) for value in (0, 65, 2**63)],
+        "on a level that is not there": [edit_bytes(data, graph.at["levels"] + 4 * low, "i", value) for value in (0, 7, -1)],
     }
     for problem, spoilt in wrong.items():
         for each in spoilt:
             assert problem in problem_of(each, "hnsw", WIDTH, NAMES, is_new=True)
     for at, value in ((0, -1), (0, NAMES), (0, low), (4, 6), (4, 0), (8, 0), (12, -1), (12, 2**31 - 1)):
-        assert problem_of(edited(data, graph.at["entry"] + at, "i", value), "hnsw", WIDTH, NAMES, is_new=False)
+        assert problem_of(edit_bytes(data, graph.at["entry"] + at, "i", value), "hnsw", WIDTH, NAMES, is_new=False)
 
 
 def test_lists_of_names_that_do_not_exist(files: dict[str, Bytes]) -> None:
     data = files["ivfpq"]
     for value in (-1, NAMES, 2**63 - 1, 0, 1):  # one of the last two is twice there, and the last name of the file nowhere
-        spoilt = edited(data, len(data) - 8, "q", value)
+        spoilt = edit_bytes(data, len(data) - 8, "q", value)
         if not np.array_equal(spoilt, data):
             assert "name" in problem_of(spoilt, "ivfpq", WIDTH, NAMES, is_new=True)
     at = data.tobytes().index(b"full") + 12
-    for spoilt in (edited(data, at, "Q", 2**63), edited(data, at, "Q", NAMES + 1)):
+    for spoilt in (edit_bytes(data, at, "Q", 2**63), edit_bytes(data, at, "Q", NAMES + 1)):
         assert "hold" in problem_of(spoilt, "ivfpq", WIDTH, NAMES, is_new=False)

@@ -111,13 +111,13 @@ def test_a_sample_is_the_same_each_time(kb: KnowledgeBase) -> None:
     assert {row.tobytes() for row in few} < {row.tobytes() for row in all_vectors(kb, Hashed())}
 
 
-def changed(origin: VectorsOrigin, **values: Any) -> VectorsOrigin:
+def change_origin(origin: VectorsOrigin, **values: Any) -> VectorsOrigin:
     return VectorsOrigin.model_validate(origin.model_dump() | values)
 
 
 @pytest.mark.parametrize("values", [{"names": 31}, {"names": 29}, {"width": 15}, {"shard": 6}])
 def test_columns_that_do_not_fit_are_refused(kb: KnowledgeBase, tmp_path: Path, values: dict[str, int]) -> None:
-    wrong = changed(VectorsOrigin.of(kb, Hashed()), **values)
+    wrong = change_origin(VectorsOrigin.of(kb, Hashed()), **values)
     with staging(tmp_path / "wrong") as stage:
         parts = [*all_vectors(kb, Hashed())]
         for number, start in enumerate(range(0, 30, 7)):

@@ -94,12 +94,12 @@ def test_a_term_is_linked_once(tiny_kb: Path) -> None:
 
     class Counting(ExactLinker):
         def link(self, documents: Iterable[Document], **more: Any) -> Iterator[LinkedDocument]:
-            def noted() -> Iterator[Document]:
+            def note_documents() -> Iterator[Document]:
                 for doc in documents:
                     seen.append(doc.text)
                     yield doc
 
-            return super().link(noted(), **more)
+            return super().link(note_documents(), **more)
 
     map_series(pl.Series(["fever", "MI"] * 50), Counting(KnowledgeBase.open(tiny_kb)))
     assert seen == ["fever", "MI"]

@@ -34,7 +34,7 @@ def pipeline(folder: Path, tiny_kb: Path, tmp_path: Path) -> Pipeline:
     return build_pipeline(tiny_kb, tmp_path / "pipeline")
 
 
-def called(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+def call_tools(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     """Return the results of calls of tools."""
 
     async def act() -> list[Any]:
@@ -50,7 +50,7 @@ def test_a_client_over_standard_streams(folder: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key.startswith(("PYTHON", "ONYM", "PATH"))}
     command = ["-m", "onym", "mcp", "--pipeline", str(folder)]
     server = StdioServerParameters(command=sys.executable, args=command, env=environment)
-    linked, explained, found, mapped, refused = called(
+    linked, explained, found, mapped, refused = call_tools(
         server,
         ("link", {"text": "High fever, no heart attack."}),
         ("explain", {"text": "Pyrexia."}),
@@ -73,11 +73,11 @@ def test_a_client_over_standard_streams(folder: Path) -> None:
 
 
 def test_the_tools_are_read_only_and_say_what_they_take(pipeline: Pipeline) -> None:
-    async def listed() -> Any:
+    async def list_tools() -> Any:
         async with Client(build_server(pipeline)) as client:
             return (await client.list_tools()).tools
 
-    tools = {tool.name: tool for tool in asyncio.run(listed())}
+    tools = {tool.name: tool for tool in asyncio.run(list_tools())}
     assert set(tools) == {"link", "explain", "lookup", "map"}
     assert all(tool.annotations.read_only_hint and not tool.annotations.open_world_hint for tool in tools.values())
     assert all(tool.description for tool in tools.values())
@@ -139,7 +139,7 @@ def test_errors_are_codes_without_text(pipeline: Pipeline, monkeypatch: pytest.M
         ("map", {"terms": SECRET}),
         ("map", {"terms": [{"a": SECRET}]}),
     ]
-    results = called(build_server(pipeline), *calls)
+    results = call_tools(build_server(pipeline), *calls)
     codes = ["internal-error", "type-text", "type-text", "type-text"]
     assert [code in result.content[0].text for code, result in zip(codes, results, strict=True)] == [True] * 4
     said = " ".join(result.content[0].text for result in results) + caplog.text + "".join(capfd.readouterr())
@@ -150,13 +150,13 @@ def test_errors_are_codes_without_text(pipeline: Pipeline, monkeypatch: pytest.M
 @pytest.mark.parametrize("tool", ["link", "explain", "lookup", "map"])
 def test_a_misnamed_argument_is_refused_without_its_value(pipeline: Pipeline, tool: str) -> None:
     calls = [(tool, arguments) for arguments in ({"txt": SECRET}, {}, {SECRET: [SECRET]}, {"text": SECRET, "query": SECRET})]
-    results = called(build_server(pipeline), *calls)
+    results = call_tools(build_server(pipeline), *calls)
     assert all(result.is_error and "[request-malformed]" in result.content[0].text for result in results)
     assert not any("Smith" in result.content[0].text for result in results)
 
 
 def test_an_unknown_argument_beside_the_right_one_is_refused(pipeline: Pipeline) -> None:
-    (result,) = called(build_server(pipeline), ("link", {"text": "fever", SECRET: SECRET}))
+    (result,) = call_tools(build_server(pipeline), ("link", {"text": "fever", SECRET: SECRET}))
     assert result.content[0].text == "[request-malformed] link only takes text"
 
 

@@ -47,7 +47,7 @@ def with_onym(folder: str, **config: Any) -> Language:
     return nlp
 
 
-def said(doc: Doc) -> list[Any]:
+def describe_spans(doc: Doc) -> list[Any]:
     """Return all that is known of the spans of a doc."""
     return [[(*key(span), span._.onym, span._.kb_ents) for span in spans] for spans in (doc.ents, doc.spans["onym"])]
 
@@ -99,25 +99,25 @@ class Marking:
             yield LinkedDocument(doc, tuple(found))
 
 
-def marked(nlp: Language, text: str, *links: tuple[int, int, str]) -> Doc:
+def mark_text(nlp: Language, text: str, *links: tuple[int, int, str]) -> Doc:
     nlp.get_pipe("onym").pipeline = Marking(*links)  # type: ignore[attr-defined]
     return nlp(text)
 
 
 def test_a_mention_within_a_token_takes_it_in_and_keeps_its_offsets(nlp: Language) -> None:
-    doc = marked(nlp, "antifebrile", (4, 9, "mesh:D1"))
+    doc = mark_text(nlp, "antifebrile", (4, 9, "mesh:D1"))
     assert doc.ents[0].text == "antifebrile"
     assert (doc.ents[0]._.onym.start, doc.ents[0]._.onym.end) == (4, 9)
 
 
 def test_of_overlapping_mentions_none_is_lost(nlp: Language) -> None:
     links = [(0, 4, "mesh:D1"), (0, 11, "mesh:D2"), (5, 11, "mesh:D3"), (5, 8, "mesh:D4"), (6, 9, "mesh:D4")]
-    doc = marked(nlp, "lung cancers", *links)
+    doc = mark_text(nlp, "lung cancers", *links)
     assert [(ent.text, ent.kb_id_) for ent in doc.ents] == [("lung cancers", "MESH:D2")]
     found = [(span._.onym.start, span._.onym.end, span._.onym.concept_id.lower()) for span in doc.spans["onym"]]
     assert found == [(start, end, id_.lower()) for start, end, id_ in links]
     again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
-    assert said(again) == said(doc)
+    assert describe_spans(again) == describe_spans(doc)
 
 
 def test_unlinked_mentions_keep_candidates_and_have_no_kb_ents(folder: str) -> None:
@@ -158,7 +158,7 @@ def test_batches_give_what_single_texts_give(nlp: Language, batch_size: int) -> 
     texts = [f"{number} fever, heart attack" for number in range(7)] + [""]
     docs = list(nlp.pipe(texts, batch_size=batch_size))
     assert [doc.text for doc in docs] == texts
-    assert [said(doc) for doc in docs] == [said(nlp(text)) for text in texts]
+    assert [describe_spans(doc) for doc in docs] == [describe_spans(nlp(text)) for text in texts]
 
 
 def test_batches_are_read_as_they_are_needed(nlp: Language) -> None:
@@ -193,17 +193,17 @@ def test_another_process_opens_the_folder_again(folder: str) -> None:
 
 def test_to_disk_and_back(nlp: Language, folder: str, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "model")
-    assert said(spacy.load(tmp_path / "model")(TEXT)) == said(nlp(TEXT))
+    assert describe_spans(spacy.load(tmp_path / "model")(TEXT)) == describe_spans(nlp(TEXT))
     other = spacy.blank("en")
     other.add_pipe("onym", config={"pipeline": folder})
-    assert said(other.from_bytes(nlp.to_bytes())(TEXT)) == said(nlp(TEXT))
+    assert describe_spans(other.from_bytes(nlp.to_bytes())(TEXT)) == describe_spans(nlp(TEXT))
 
 
 def test_through_a_doc_bin(nlp: Language) -> None:
     doc = nlp(TEXT)
     data = DocBin(store_user_data=True, docs=[doc]).to_bytes()
     (again,) = DocBin().from_bytes(data).get_docs(spacy.blank("en").vocab)
-    assert said(again) == said(doc)
+    assert describe_spans(again) == describe_spans(doc)
 
 
 def test_displacy_shows_the_concepts(nlp: Language) -> None:

@@ -18,7 +18,7 @@ from tests.kb.conftest import Builder
 FILES: dict[ExportFormat, str] = {"jsonl": "kb.jsonl", "biosyn": "kb.txt", "genbioel": "target_kb.json", "tsv": "kb.tsv"}
 
 
-def exported(kb: KnowledgeBase, form: ExportFormat) -> bytes:
+def export_bytes(kb: KnowledgeBase, form: ExportFormat) -> bytes:
     file = io.BytesIO()
     export_kb(kb, file, form)
     return file.getvalue()
@@ -27,7 +27,7 @@ def exported(kb: KnowledgeBase, form: ExportFormat) -> bytes:
 @pytest.mark.parametrize("form", FILES)
 def test_reading_back_gives_the_same_names(tiny_kb: Path, tmp_path: Path, form: ExportFormat) -> None:
     kb = KnowledgeBase.open(tiny_kb)
-    (tmp_path / FILES[form]).write_bytes(exported(kb, form))
+    (tmp_path / FILES[form]).write_bytes(export_bytes(kb, form))
     build_kb(Recipe.of({"sources": [{"path": FILES[form]}]}), tmp_path / "again", root=tmp_path)
     again = KnowledgeBase.open(tmp_path / "again")
     assert {c.id: set(c.names) for c in again} == {c.id: set(c.names) for c in kb}
@@ -40,7 +40,7 @@ def test_reading_back_gives_the_same_names(tiny_kb: Path, tmp_path: Path, form: 
 def test_genbioel_is_one_object_however_many_slices(build: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.kb.export._CONCEPTS", 2)
     kb = build("id\tname\n" + "".join(f"a:{i}\tname {i}\n" for i in range(5)))
-    assert json.loads(exported(kb, "genbioel")) == {f"a:{i}": [f"name {i}"] for i in range(5)}
+    assert json.loads(export_bytes(kb, "genbioel")) == {f"a:{i}": [f"name {i}"] for i in range(5)}
 
 
 def test_id_styles(tiny_kb: Path) -> None:

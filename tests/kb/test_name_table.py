@@ -25,7 +25,7 @@ def kb(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Knowle
     return KnowledgeBase.open(tmp_path / "kb")
 
 
-def found(table: NameTable, texts: NormalTexts = TEXTS) -> list[tuple[int, ...]]:
+def find_rows(table: NameTable, texts: NormalTexts = TEXTS) -> list[tuple[int, ...]]:
     return sorted(zip(*(column.tolist() for column in table.find(texts)), strict=True))
 
 
@@ -33,8 +33,8 @@ def test_it_is_made_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> 
     first = open_name_table(kb)
     monkeypatch.setattr(name_table, "write_name_table", None)
     second = open_name_table(kb)
-    assert found(first) == found(second) == found(NameTable.of(kb.names))
-    names = {TEXTS.text[TEXTS.starts[first] : TEXTS.ends[last]]: kb.names[row] for first, last, row in found(second)}
+    assert find_rows(first) == find_rows(second) == find_rows(NameTable.of(kb.names))
+    names = {TEXTS.text[TEXTS.starts[first] : TEXTS.ends[last]]: kb.names[row] for first, last, row in find_rows(second)}
     assert set(names) == set(names.values()) >= {"fever", "heart attack", "myocardial infarction"}
 
 
@@ -49,18 +49,18 @@ def test_where_no_folder_can_be_written_it_is_made_in_memory(kb: KnowledgeBase, 
         raise ConfigError("output-failed", "cannot be written")
 
     monkeypatch.setattr(name_table, "open_derived", refuse)
-    assert found(open_name_table(kb)) == found(NameTable.of(kb.names))
+    assert find_rows(open_name_table(kb)) == find_rows(NameTable.of(kb.names))
 
 
 @pytest.mark.parametrize("column", ["fingerprints", "rows", "is-name", "goes-on"])
 def test_a_damaged_one_is_made_again(kb: KnowledgeBase, column: str) -> None:
-    expected = found(open_name_table(kb))
+    expected = find_rows(open_name_table(kb))
     (file,) = (kb.folder.parent / FOLDER).glob(f"*/*/{column}.npy")
     data = bytearray(file.read_bytes())
     data[-1] ^= 255
     file.chmod(0o644)
     file.write_bytes(bytes(data))
-    assert found(open_name_table(kb)) == expected
+    assert find_rows(open_name_table(kb)) == expected
 
 
 def test_columns_that_do_not_fit_together_are_refused() -> None:
@@ -81,12 +81,12 @@ def test_several_names_with_one_fingerprint_are_all_returned() -> None:
     table = NameTable.of(Strings.of(["cough", "fever"]))
     same = replace(table, fingerprints=table.fingerprints[[0, 0]], rows=table.rows)
     (word,) = np.flatnonzero([row == int(table.rows[0]) for row in range(2)])
-    rows = [row for _, _, row in found(same, NormalTexts([["cough", "fever"][int(word)]]))]
+    rows = [row for _, _, row in find_rows(same, NormalTexts([["cough", "fever"][int(word)]]))]
     assert sorted(rows) == [0, 1]
 
 
 def test_long_names_and_no_names() -> None:
     name = " ".join(f"word{number}" for number in range(40))
-    assert found(NameTable.of(Strings.of([name])), NormalTexts([f"a {name}", name])) == [(1, 40, 0), (41, 80, 0)]
-    assert found(NameTable.of(Strings.of([])), TEXTS) == []
-    assert found(NameTable.of(Strings.of(["fever"])), NormalTexts([])) == []
+    assert find_rows(NameTable.of(Strings.of([name])), NormalTexts([f"a {name}", name])) == [(1, 40, 0), (41, 80, 0)]
+    assert find_rows(NameTable.of(Strings.of([])), TEXTS) == []
+    assert find_rows(NameTable.of(Strings.of(["fever"])), NormalTexts([])) == []

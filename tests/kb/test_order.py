@@ -30,7 +30,7 @@ HP = "id\tname\tsynonyms\nhp:1\tcancer\t\n"
 LATER = "id\tname\tsynonyms\nmesh:D5\t\tcancer\n"
 
 
-def made(folder: Path, *sources: str) -> KnowledgeBase:
+def make_kb(folder: Path, *sources: str) -> KnowledgeBase:
     """Build a knowledge base of tables, in the order of a recipe."""
     tables = []
     for number, table in enumerate(sources):
@@ -42,7 +42,7 @@ def made(folder: Path, *sources: str) -> KnowledgeBase:
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return made(tmp_path_factory.mktemp("order"), MESH, MONDO, HP, LATER)
+    return make_kb(tmp_path_factory.mktemp("order"), MESH, MONDO, HP, LATER)
 
 
 def ids(kb: KnowledgeBase, name: str) -> list[str]:
@@ -79,12 +79,12 @@ def test_the_order_of_vocabularies_is_that_of_the_recipe(tmp_path: Path) -> None
         folder = tmp_path / str(number)
         folder.mkdir()
         wanted = tuple(each.splitlines()[1].partition(":")[0] for each in order)
-        assert made(folder, *order).order.vocabularies == wanted
+        assert make_kb(folder, *order).order.vocabularies == wanted
 
 
 def test_of_vocabularies_of_one_source_the_larger_comes_first(tmp_path: Path) -> None:
     one = "id\tname\nzfa:1\ta\nzfa:2\tb\nabc:1\ta\n"
-    kb = made(tmp_path, one, MESH)
+    kb = make_kb(tmp_path, one, MESH)
     assert kb.order.vocabularies == ("zfa", "abc", "mesh")
     assert ids(kb, "a") == ["zfa:1", "abc:1"]
 
@@ -116,7 +116,7 @@ def test_the_order_is_total_and_knows_no_other(kb: KnowledgeBase, data: st.DataO
     assert len(set(keys.values())) == len(keys)
     plain = sorted(found, key=lambda concept: (-found[concept][0], keys[concept]))
     for order in (found, dict(reversed(found.items())), dict(data.draw(st.permutations(list(found.items()))))):
-        assert [concept for concept, _, _ in kb.order.ranked(order)] == plain
+        assert [concept for concept, _, _ in kb.order.rank(order)] == plain
         cut = rank_scored(kb, order, 1)
         assert cut.candidates[0].concept_id == kb.concept_ids[plain[0]]
         assert cut.tied == sum(score == found[plain[0]][0] for score, _ in found.values()) - 1

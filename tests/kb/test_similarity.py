@@ -13,7 +13,7 @@ from onym.kb import KnowledgeBase
 from onym.kb import search as similarity
 from onym.kb.search import FOLDER, _require_sound, open_similarity
 from onym.store.arrays import Ragged
-from onym.text.similarity import NameSimilarity, Vocabulary
+from onym.text.similarity import GramVocabulary, NameSimilarity
 
 
 @pytest.fixture
@@ -55,16 +55,16 @@ def test_a_damaged_one_is_counted_again(kb: KnowledgeBase, column: str) -> None:
 
 
 def test_columns_that_do_not_fit_together_are_refused() -> None:
-    vocabulary, counts = Vocabulary.of(["fever", "cough"])
+    vocabulary, counts = GramVocabulary.of(["fever", "cough"])
     names = Ragged(counts.offsets, counts.grams)
     _require_sound(vocabulary, names, counts.times, 2, "kb")
-    not_finite = Vocabulary(vocabulary.grams, vocabulary.idf * np.float32("nan"))
+    not_finite = GramVocabulary(vocabulary.grams, vocabulary.idf * np.float32("nan"))
     for other, times, count in (
         (not_finite, counts.times, 2),
         (vocabulary, counts.times[1:], 2),
         (vocabulary, counts.times, 3),
-        (Vocabulary(vocabulary.grams[::-1], vocabulary.idf), counts.times, 2),
-        (Vocabulary(vocabulary.grams[:3], vocabulary.idf[:3]), counts.times, 2),
+        (GramVocabulary(vocabulary.grams[::-1], vocabulary.idf), counts.times, 2),
+        (GramVocabulary(vocabulary.grams[:3], vocabulary.idf[:3]), counts.times, 2),
     ):
         with pytest.raises(IntegrityError, match="artefact-corrupt"):
             _require_sound(other, names, times, count, "kb")

@@ -111,7 +111,7 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     return KnowledgeBase.open(folder / "kb")
 
 
-def answered(linked: LinkedDocument) -> dict[str, tuple[str | None, str | None]]:
+def collect_answers(linked: LinkedDocument) -> dict[str, tuple[str | None, str | None]]:
     return {link.mention.surface: (link.concept_id, link.nil_reason) for link in linked.links}
 
 
@@ -123,7 +123,7 @@ def test_a_mention_that_means_another_type_gets_no_answer(
     (linked,) = link_among(make(words), [WHOLE], only=only)
     assert linked.document is WHOLE
     assert [link.mention for link in linked.links] == list(WHOLE.mentions)
-    found = answered(linked)
+    found = collect_answers(linked)
     assert found["men"] == found["heat"] == (None, "filtered-out")
     assert (found["fever"][0], found["adenomas"][0], found["nothing"][0]) == ("mesh:D005334", "mesh:D009377", None)
     assert found["nothing"][1] == "no-candidate"
@@ -143,7 +143,7 @@ def test_restricted_to_some_concepts_the_others_are_ignored(words: KnowledgeBase
     only = concepts_of_types(words, ["disease"])
     (linked,) = link_among(ExactLinker(words), [WHOLE], only=only, restrict=True)
     assert [linked] == list(ExactLinker(words).link([WHOLE], only=only))
-    assert answered(linked)["men"] == ("mesh:D009377", None)
+    assert collect_answers(linked)["men"] == ("mesh:D009377", None)
     assert list(link_among(ExactLinker(words), [WHOLE])) == list(ExactLinker(words).link([WHOLE]))
 
 

@@ -14,7 +14,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, concepts_with_ids
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import link_batches
-from onym.linkers.cascade import CascadeLinker, Config
+from onym.linkers.cascade import CascadeLinker, CascadeLinkerConfig
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
 from onym.testing.models import save_encoder, save_model
@@ -73,7 +73,9 @@ FEVER, MI, PRESSURE = (
 )
 
 
-def answered(linker: CascadeLinker, doc: Document = DOC, **options: Any) -> list[tuple[str | None, list[tuple[str, float]]]]:
+def collect_answers(
+    linker: CascadeLinker, doc: Document = DOC, **options: Any
+) -> list[tuple[str | None, list[tuple[str, float]]]]:
     (linked,) = linker.link([doc], **options)
     assert [link.mention for link in linked.links] == list(doc.mentions)
     return [(link.stage, [(each.concept_id, each.score) for each in link.candidates]) for link in linked.links]
@@ -81,21 +83,21 @@ def answered(linker: CascadeLinker, doc: Document = DOC, **options: Any) -> list
 
 def test_an_answer_above_the_threshold_needs_no_other_part(kb: KnowledgeBase) -> None:
     dense = Said(kb, FEVER, MI)
-    found = answered(CascadeLinker(exact=ExactLinker(kb), dense=dense))
+    found = collect_answers(CascadeLinker(exact=ExactLinker(kb), dense=dense))
     near = ("dense", [("mesh:D005334", 0.9), ("mesh:D009203", 0.8)])
     assert found == [("exact", [("mesh:D009203", 1.0)]), near, near]
     assert dense.queries == ["MI", "chest pain"]  # MI is the name of two concepts
 
 
 def test_one_candidate_of_an_ambiguous_name_is_below_the_threshold(kb: KnowledgeBase) -> None:
-    found = answered(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)), top_k=1)
+    found = collect_answers(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)), top_k=1)
     assert [stage for stage, _ in found] == ["exact", "dense", "dense"]
 
 
 def test_a_filter_may_make_a_name_unambiguous(kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["mesh:D006973"])
     cascade = CascadeLinker(exact=ExactLinker(kb), dense=Said(kb))
-    assert [stage for stage, _ in answered(cascade, only=only)] == [None, "exact", None]
+    assert [stage for stage, _ in collect_answers(cascade, only=only)] == [None, "exact", None]
 
 
 def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) -> None:
@@ -104,31 +106,31 @@ def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) 
         exact=ExactLinker(kb),
         dense=Said(kb, FEVER, MI, PRESSURE),
         generative=model,
-        config=Config(names=3),
+        config=CascadeLinkerConfig(names=3),
     )
     ordered = [("mesh:D006973", -0.5), ("mesh:D009203", -1.0), ("mesh:D005334", -9.0)]
-    assert answered(cascade)[1:] == [("generative", ordered)] * 2
+    assert collect_answers(cascade)[1:] == [("generative", ordered)] * 2
     assert model.queries == ["MI", "chest pain"]
     assert model.named[0][:2] == ["pyrexia", "fever"]
     assert len(model.named[0]) == len(set(model.named[0]))
-    assert answered(cascade, top_k=1)[1] == ("generative", ordered[:1])
+    assert collect_answers(cascade, top_k=1)[1] == ("generative", ordered[:1])
 
 
 def test_only_candidates_of_the_dense_part_are_answers(kb: KnowledgeBase) -> None:
     """The name `mi` belongs to another concept too, which was not near."""
     model = Said(kb, scores={"mi": -0.1})
-    cascade = CascadeLinker(dense=Said(kb, MI), generative=model, config=Config(names=1))
-    assert answered(cascade)[0] == ("generative", [("mesh:D009203", -0.1)])
+    cascade = CascadeLinker(dense=Said(kb, MI), generative=model, config=CascadeLinkerConfig(names=1))
+    assert collect_answers(cascade)[0] == ("generative", [("mesh:D009203", -0.1)])
 
 
 def test_without_candidates_there_is_no_answer(kb: KnowledgeBase) -> None:
     cascade = CascadeLinker(dense=Said(kb), generative=Said(kb))
-    assert answered(cascade) == [(None, [])] * 3
+    assert collect_answers(cascade) == [(None, [])] * 3
 
 
 def test_without_a_dense_part_the_model_searches(kb: KnowledgeBase) -> None:
     cascade = CascadeLinker(exact=ExactLinker(kb), generative=Said(kb, FEVER))
-    assert [stage for stage, _ in answered(cascade)] == ["exact", "generative", "generative"]
+    assert [stage for stage, _ in collect_answers(cascade)] == ["exact", "generative", "generative"]
     assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "said"]
 
 
@@ -152,10 +154,10 @@ def test_a_cascade_has_two_parts(kb: KnowledgeBase, names: tuple[str, ...]) -> N
 
 
 def test_parts_are_over_one_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
-    from tests.detect.made_kb import made_kb
+    from tests.detect.made_kb import make_kb
 
     with pytest.raises(ConfigError, match="cascade-parts"):
-        CascadeLinker(exact=ExactLinker(kb), dense=Said(made_kb(tmp_path)))
+        CascadeLinker(exact=ExactLinker(kb), dense=Said(make_kb(tmp_path)))
 
 
 def test_scored_candidates_have_the_scores_that_a_search_finds(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -206,13 +208,13 @@ def test_a_document_that_a_part_cannot_link_has_a_problem_and_the_others_are_lin
 
 def test_the_options_go_to_the_parts(tmp_path: Path) -> None:
     config = linker_config("cascade", model="m", encoder="e", index="sq8", width=3, candidates=7, names=2)
-    assert isinstance(config, Config)
+    assert isinstance(config, CascadeLinkerConfig)
     assert config.dense is not None
     assert config.generative is not None
     assert (config.dense.model and config.dense.model.path, config.dense.index) == ("e", "sq8")
     assert (config.generative.model and config.generative.model.path, config.generative.width) == ("m", 3)
     assert (config.candidates, config.names) == (7, 2)
-    assert Config.model_validate_json(config.model_dump_json()) == config
+    assert CascadeLinkerConfig.model_validate_json(config.model_dump_json()) == config
     for name in ("candidates", "names"):
         with pytest.raises(ConfigError, match="config-invalid"):
             linker_config("cascade", encoder="e", **{name: 0})
@@ -244,7 +246,7 @@ def test_a_reranker_answers_what_exact_match_leaves(kb: KnowledgeBase) -> None:
 
 def test_the_encoder_of_a_reranker_is_its_own() -> None:
     config = linker_config("cascade", reranker="trees", encoder="minilm")
-    assert isinstance(config, Config)
+    assert isinstance(config, CascadeLinkerConfig)
     assert config.dense is None
     assert config.rerank is not None
     assert config.rerank.model is not None

@@ -13,7 +13,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_with_ids
-from onym.linkers.collective import CollectiveLinker, Config
+from onym.linkers.collective import CollectiveLinker, CollectiveLinkerConfig
 from onym.models import documents
 from onym.models.collective import Collective
 from onym.testing.models import save_collective
@@ -32,7 +32,7 @@ DOCS = [
 ]
 
 
-ALONE = Config(expand_abbreviations=False, average_repeated_mentions=False, dtype="fp32")
+ALONE = CollectiveLinkerConfig(expand_abbreviations=False, average_repeated_mentions=False, dtype="fp32")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -85,7 +85,7 @@ def test_an_abbreviation_is_read_where_it_is_expanded(linker: CollectiveLinker) 
     text = "Myocardial infarction (MI) is common. The MI came late."
     short = Document("1", text, (Mention(42, 44, "MI"), Mention(30, 36, "common")))
     long = Document("1", text, (Mention(0, 21, "Myocardial infarction"), Mention(30, 36, "common")))
-    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, Config(average_repeated_mentions=False))
+    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, CollectiveLinkerConfig(average_repeated_mentions=False))
     found, wanted = next(expanding.link([short])), next(linker.link([long]))
     assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
     assert found.document == short
@@ -95,7 +95,7 @@ def test_an_abbreviation_is_read_where_it_is_expanded(linker: CollectiveLinker) 
 
 
 def test_repeated_mentions_share_an_embedding(linker: CollectiveLinker) -> None:
-    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, Config(expand_abbreviations=False))
+    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, CollectiveLinkerConfig(expand_abbreviations=False))
     linked = list(sharing.link([DOCS[2], DOCS[0]]))
     answers = {link.mention.surface: {link.candidates for link in linked[0].links} for link in linked[0].links}
     assert all(len(each) == 1 for each in answers.values())

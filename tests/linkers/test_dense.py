@@ -18,14 +18,14 @@ from onym.index import search as nearest
 from onym.index.build import open_derived_index
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types, concepts_with_ids
-from onym.linkers.dense import Config, DenseLinker
+from onym.linkers.dense import DenseLinker, DenseLinkerConfig
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import Encoder
 from onym.parts import OpenContext
 from onym.testing.models import save_encoder
 from onym.types import Candidate, Document, Mention
 from tests.index.made import Hashed, names_of
-from tests.models.spoil import rewritten
+from tests.models.spoil import rewrite_weights
 from tests.threads import one_thread
 
 pytest.importorskip("faiss")
@@ -57,11 +57,11 @@ def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
 
 
-def hashed(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
+def make_hash_linker(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
     """Return a linker whose vectors say nothing but which texts are equal."""
     encoder: Any = Hashed()
     encoder.config = {}
-    return DenseLinker(kb, encoder, open_derived_index(kb, encoder), Config(**settings))
+    return DenseLinker(kb, encoder, open_derived_index(kb, encoder), DenseLinkerConfig(**settings))
 
 
 def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[tuple[Candidate, ...]]:
@@ -71,7 +71,7 @@ def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[t
     return [link.candidates for each in linked for link in each.links]
 
 
-def wanted(kb: KnowledgeBase, encoder: Any, text: str) -> list[tuple[str, float]]:
+def expect_concepts(kb: KnowledgeBase, encoder: Any, text: str) -> list[tuple[str, float]]:
     """Return the concepts by the best of their names, by a look at every name."""
     scores = (encoder.encode([text]) @ encoder.encode(names_of(kb)).T)[0]
     best = {c: max(float(scores[n]) for n in kb.names_of(c)) for c in range(len(kb))}
@@ -85,7 +85,7 @@ def test_concepts_are_ranked_by_their_best_name(model: Path, kb: KnowledgeBase, 
     encoder = Encoder.open(model, own, "fp32")
     found = answers(linker, DOC)
     for candidates, text in zip(found, ("heart attack", "fever", "raised blood pressure"), strict=True):
-        expected = wanted(kb, encoder, text)
+        expected = expect_concepts(kb, encoder, text)
         assert [candidate.concept_id for candidate in candidates] == [concept for concept, _ in expected]
         np.testing.assert_allclose([c.score for c in candidates], [score for _, score in expected], rtol=1e-4)
         assert all(candidate.name in kb[candidate.concept_id].names for candidate in candidates)
@@ -94,30 +94,30 @@ def test_concepts_are_ranked_by_their_best_name(model: Path, kb: KnowledgeBase, 
 
 
 def test_a_name_is_nearest_to_itself(kb: KnowledgeBase) -> None:
-    heart, fever, _ = answers(hashed(kb), DOC)
+    heart, fever, _ = answers(make_hash_linker(kb), DOC)
     assert (heart[0].concept_id, heart[0].name) == ("mesh:D009203", "heart attack")
     assert fever[0].concept_id == "mesh:D005334"
     assert heart[0].score == pytest.approx(1.0)
 
 
 def test_a_name_of_two_concepts_is_a_tie(kb: KnowledgeBase) -> None:
-    (candidates,) = answers(hashed(kb), document("MI", "MI"))
+    (candidates,) = answers(make_hash_linker(kb), document("MI", "MI"))
     assert [candidate.concept_id for candidate in candidates[:2]] == ["mesh:D006973", "mesh:D009203"]
     assert candidates[0].score == candidates[1].score
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 3, 10])
 def test_as_many_concepts_as_are_requested(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, top_k: int) -> None:
-    plain = answers(hashed(kb), DOC, top_k=10)
+    plain = answers(make_hash_linker(kb), DOC, top_k=10)
     monkeypatch.setattr(nearest, "_NAMES_PER_CANDIDATE", 2)
     monkeypatch.setattr(nearest, "_MAX_FOUND", 6)
-    found = answers(hashed(kb), DOC, top_k=top_k)
+    found = answers(make_hash_linker(kb), DOC, top_k=top_k)
     assert [len(candidates) for candidates in found] == [min(top_k, 3)] * 3
     assert [[c.concept_id for c in each] for each in found] == [[c.concept_id for c in each[:top_k]] for each in plain]
 
 
 def test_more_names_are_requested_until_there_are_enough_concepts(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    linker = hashed(kb)
+    linker = make_hash_linker(kb)
     queries: list[tuple[int, int]] = []
     own = linker.index.search
 
@@ -135,7 +135,7 @@ def test_more_names_are_requested_until_there_are_enough_concepts(kb: KnowledgeB
 
 
 def test_only_some_concepts(kb: KnowledgeBase) -> None:
-    linker = hashed(kb)
+    linker = make_hash_linker(kb)
     for candidates in answers(linker, DOC, only=concepts_of_types(kb, ["C23"])):
         assert [candidate.concept_id for candidate in candidates] == ["mesh:D005334"]
     (mi,) = answers(linker, document("MI", "MI"), only=concepts_with_ids(kb, ["D006973"]))
@@ -146,23 +146,23 @@ def test_only_some_concepts(kb: KnowledgeBase) -> None:
 def test_abbreviations_are_expanded(kb: KnowledgeBase) -> None:
     doc = document("He had a heart attack (HA). HA kills.", "HA)")
     doc = Document("1", doc.text, (Mention(28, 30, "HA"),))
-    assert answers(hashed(kb), doc)[0][0].name == "heart attack"
-    assert answers(hashed(kb, expand_abbreviations=False), doc)[0][0].score < 0.9
+    assert answers(make_hash_linker(kb), doc)[0][0].name == "heart attack"
+    assert answers(make_hash_linker(kb, expand_abbreviations=False), doc)[0][0].score < 0.9
 
 
 def test_a_mention_without_a_letter_has_no_answer(kb: KnowledgeBase) -> None:
-    assert answers(hashed(kb), document("(?)", "(?)"), document("fever", "fever"))[0] == ()
+    assert answers(make_hash_linker(kb), document("(?)", "(?)"), document("fever", "fever"))[0] == ()
 
 
 def test_documents_without_mentions(kb: KnowledgeBase) -> None:
-    assert answers(hashed(kb), Document("1", "nothing", ()), Document("2", "", ())) == []
-    assert list(hashed(kb).link([])) == []
+    assert answers(make_hash_linker(kb), Document("1", "nothing", ()), Document("2", "", ())) == []
+    assert list(make_hash_linker(kb).link([])) == []
 
 
 @pytest.mark.parametrize("cache_size", [0, 1, 100])
 def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, cache_size: int) -> None:
     monkeypatch.setattr(DenseLinker, "batch", 1)
-    linker = hashed(kb, cache_size=cache_size)
+    linker = make_hash_linker(kb, cache_size=cache_size)
     encoder: Any = linker.encoder
     encoder.encoded.clear()
     documents = [document(text, text, doc_id=str(number)) for number, text in enumerate(["Fever", "fever", "chill", "FEVER"])]
@@ -181,7 +181,7 @@ def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest
             taken.append(number)
             yield document("fever", "fever", doc_id=str(number))
 
-    assert next(hashed(kb).link(stream())).document.id == "0"
+    assert next(make_hash_linker(kb).link(stream())).document.id == "0"
     assert taken == [0, 1]
 
 
@@ -242,7 +242,7 @@ def test_half_of_a_surrogate_pair_is_a_problem_of_its_document(model: Path, kb: 
 
 def test_a_model_whose_numbers_are_none_leaves_no_index(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
     spoilt = shutil.copytree(model, tmp_path / "model")
-    rewritten(spoilt, lambda found: found["embeddings.word_embeddings.weight"].fill_(torch.nan))
+    rewrite_weights(spoilt, lambda found: found["embeddings.word_embeddings.weight"].fill_(torch.nan))
     before = sorted(path for path in (tmp_path / "kb").rglob("*"))
     with pytest.raises(InputError, match="model-not-finite"):
         DenseLinker.from_pretrained(spoilt, kb)

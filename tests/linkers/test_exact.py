@@ -10,7 +10,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types
 from onym.linkers import linker_config
-from onym.linkers.exact import Config, ExactLinker
+from onym.linkers.exact import ExactLinker, ExactLinkerConfig
 from onym.types import Document, Mention
 
 
@@ -55,7 +55,7 @@ def test_a_mention_without_a_name_says_why_it_is_unlinked(kb: KnowledgeBase) -> 
 def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -> None:
     doc = document("Myocardial infarction (MI) is common. Treat MI early.", "MI")
     assert answers(ExactLinker(kb), doc) == [[("mesh:D009203", 1.0)]]
-    assert len(answers(ExactLinker(kb, Config(expand_abbreviations=False)), doc)[0]) == 2
+    assert len(answers(ExactLinker(kb, ExactLinkerConfig(expand_abbreviations=False)), doc)[0]) == 2
 
 
 def test_a_filter_holds_and_the_best_of_the_rest_comes_up(kb: KnowledgeBase) -> None:
@@ -75,13 +75,13 @@ def test_documents_come_back_in_order_and_empty_ones_too(kb: KnowledgeBase) -> N
 
 
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
-    linker = ExactLinker(kb, Config(expand_abbreviations=False))
+    linker = ExactLinker(kb, ExactLinkerConfig(expand_abbreviations=False))
     assert linker.config == {"linker": "exact", "expand_abbreviations": False, "inflections": False}
 
 
 def test_the_options(kb: KnowledgeBase) -> None:
-    assert linker_config("exact", expand_abbreviations=False) == Config(expand_abbreviations=False)
-    assert linker_config("exact", expand_abbreviations=None) == Config()
+    assert linker_config("exact", expand_abbreviations=False) == ExactLinkerConfig(expand_abbreviations=False)
+    assert linker_config("exact", expand_abbreviations=None) == ExactLinkerConfig()
     with pytest.raises(ConfigError, match="model is not an option of exact"):
         linker_config("exact", model="m")
 
@@ -95,4 +95,7 @@ def test_the_spaces_of_typesetters_are_spaces(kb: KnowledgeBase) -> None:
 def test_the_other_number_on_request(kb: KnowledgeBase) -> None:
     doc = document("heart attacks, then fevers", "heart attacks", "fevers")
     assert answers(ExactLinker(kb), doc) == [[], []]
-    assert answers(ExactLinker(kb, Config(inflections=True)), doc) == [[("mesh:D009203", 1.0)], [("mesh:D005334", 1.0)]]
+    assert answers(ExactLinker(kb, ExactLinkerConfig(inflections=True)), doc) == [
+        [("mesh:D009203", 1.0)],
+        [("mesh:D005334", 1.0)],
+    ]

@@ -40,7 +40,7 @@ class Made:
 
 
 @pytest.fixture
-def made(tiny_kb: Path) -> Made:
+def sample(tiny_kb: Path) -> Made:
     counts = Counter({("mi", HEART, "Disease"): 3, ("mi", PRESSURE, "Disease"): 1, ("chill", FEVER, "Sign"): 2})
     return Made(KnowledgeBase.open(tiny_kb), counts)
 
@@ -54,8 +54,8 @@ def test_names_are_unique() -> None:
     assert all(feature.meaning and feature.group for feature in FEATURES)
 
 
-def test_similarity_and_name(made: Made) -> None:
-    found = made.of(document("old heart attacks", "heart attacks"), tfidf=[[Candidate(HEART, "heart attack", 0.9)]])[HEART]
+def test_similarity_and_name(sample: Made) -> None:
+    found = sample.of(document("old heart attacks", "heart attacks"), tfidf=[[Candidate(HEART, "heart attack", 0.9)]])[HEART]
     assert 0.7 < found["tfidf"] < 1
     assert found["preferred_tfidf"] < 0.2
     assert (found["similar_names"], found["words_missing"], found["words_extra"], found["is_last_word"]) == (1, 0, 0, 1)
@@ -64,8 +64,8 @@ def test_similarity_and_name(made: Made) -> None:
     assert np.isnan(found["group_share"])
 
 
-def test_exactness_ambiguity_and_memory(made: Made) -> None:
-    found = made.of(document("MI", "MI"))
+def test_exactness_ambiguity_and_memory(sample: Made) -> None:
+    found = sample.of(document("MI", "MI"))
     heart, pressure = found[HEART], found[PRESSURE]
     assert (heart["is_named"], heart["named"], heart["sharing"], heart["candidates"]) == (1, 2, 2, 2)
     assert (heart["recalled"], heart["recalled_share"], pressure["recalled_share"]) == (3, 0.75, 0.25)
@@ -74,35 +74,35 @@ def test_exactness_ambiguity_and_memory(made: Made) -> None:
     assert heart["tfidf_margin"] == pressure["tfidf_margin"] == 0
 
 
-def test_types_agree_as_the_memory_tells(made: Made) -> None:
+def test_types_agree_as_the_memory_tells(sample: Made) -> None:
     both = [[Candidate(HEART, "mi", 1.0), Candidate(FEVER, "fever", 0.1)]]
-    disease = made.of(document("MI", "MI", kind="Disease"), other=both)
+    disease = sample.of(document("MI", "MI", kind="Disease"), other=both)
     assert disease[HEART]["type_share"] > disease[FEVER]["type_share"]
     assert disease[FEVER]["type_margin"] > 0
-    sign = made.of(document("MI", "MI", kind="Sign"), other=both)
+    sign = sample.of(document("MI", "MI", kind="Sign"), other=both)
     assert sign[HEART]["type_share"] < sign[FEVER]["type_share"]
-    unknown = made.of(document("MI", "MI", kind="Gene"), other=both)
+    unknown = sample.of(document("MI", "MI", kind="Gene"), other=both)
     assert np.isnan(unknown[HEART]["type_share"])
 
 
-def test_the_rest_of_the_document(made: Made) -> None:
+def test_the_rest_of_the_document(sample: Made) -> None:
     doc = document("Myocardial infarct: a heart attack, an infarct, MI, MI", "heart attack", "infarct", "MI")
-    found = made.of(doc, 1, tfidf=[[], [Candidate(HEART, "mi", 0.3)], []])[HEART]
+    found = sample.of(doc, 1, tfidf=[[], [Candidate(HEART, "mi", 0.3)], []])[HEART]
     assert (found["named_elsewhere"], found["recalled_elsewhere"], found["named_longer"]) == (2, 1, 0)
-    longer = made.of(document("heart attack; attack", "heart attack", "attack"), 1, tfidf=[[], [Candidate(HEART, "", 0.3)]])
+    longer = sample.of(document("heart attack; attack", "heart attack", "attack"), 1, tfidf=[[], [Candidate(HEART, "", 0.3)]])
     assert longer[HEART]["named_longer"] == 1
-    expanded = made.of(document("Hypertension (HT). The HT", "HT"))[PRESSURE]
+    expanded = sample.of(document("Hypertension (HT). The HT", "HT"))[PRESSURE]
     assert (expanded["is_expanded"], expanded["is_named"], expanded["is_surface_named"]) == (1, 1, 0)
 
 
-def test_a_linker_that_proposes(made: Made) -> None:
+def test_a_linker_that_proposes(sample: Made) -> None:
     dense = [[Candidate(FEVER, "fever", 0.8), Candidate(HEART, "mi", 0.5)]]
-    found = made.of(document("ague", "ague"), dense=dense)
+    found = sample.of(document("ague", "ague"), dense=dense)
     assert (found[FEVER]["dense"], found[FEVER]["dense_margin"], found[FEVER]["dense_rank"]) == (0.8, 0, 0)
     assert (round(found[HEART]["dense_margin"], 6), found[HEART]["dense_rank"]) == (0.3, 1)
     assert (found[FEVER]["firsts"] - found[HEART]["firsts"], found[HEART]["proposals"]) == (1, 1)
 
 
-def test_no_pairs(made: Made) -> None:
-    assert made.maker.features(made.pool(document("ague", "ague"))).matrix.shape == (0, len(FEATURES))
-    assert made.maker.features(made.pooling.pool([], {})).matrix.shape == (0, len(FEATURES))
+def test_no_pairs(sample: Made) -> None:
+    assert sample.maker.features(sample.pool(document("ague", "ague"))).matrix.shape == (0, len(FEATURES))
+    assert sample.maker.features(sample.pooling.pool([], {})).matrix.shape == (0, len(FEATURES))

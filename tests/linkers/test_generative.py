@@ -19,7 +19,7 @@ from onym.kb.build import build_kb
 from onym.kb.ranking import concepts_of_types, concepts_with_ids, names_of
 from onym.kb.recipe import Recipe
 from onym.linkers import generative
-from onym.linkers.generative import Config, GenerativeLinker, ModelSettings
+from onym.linkers.generative import GenerativeLinker, GenerativeLinkerConfig, ModelSettings
 from onym.models.template import GENBIOEL, GENRE, Template
 from onym.models.tokens import Tokenizer
 from onym.parts import OpenContext
@@ -77,7 +77,7 @@ def kb_names(kb: KnowledgeBase) -> list[str]:
     return [kb.names[row] for row in range(len(kb.names))]
 
 
-def forced_score(folder: Path, mention: Mention, name: str, template: Template, text: str = TEXT) -> tuple[float, int]:
+def score_forced(folder: Path, mention: Mention, name: str, template: Template, text: str = TEXT) -> tuple[float, int]:
     """Return the log-probability of a name by transformers' own forward pass, and the number of its tokens; the end counts."""
     from transformers import BartForConditionalGeneration
 
@@ -115,7 +115,7 @@ def test_scores_are_those_of_the_models_own_forward_pass(
     linker = open_in_fp32(model, kb, template, ranking=ranking)
     for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
         for candidate in candidates:
-            log_prob, tokens = forced_score(model, mention, candidate.name, template)
+            log_prob, tokens = score_forced(model, mention, candidate.name, template)
             expected = log_prob / tokens if ranking == "mean" else log_prob
             assert candidate.score == pytest.approx(expected, abs=1e-4)
 
@@ -129,7 +129,7 @@ def test_exact_search_finds_what_scoring_each_name_finds(model: Path, kb: Knowle
     decoded = linker.decode([DOC])
     assert all(each.is_proved for each in decoded)
     for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
-        all_names = (forced_score(model, mention, name, GENBIOEL) for name in kb_names(kb))
+        all_names = (score_forced(model, mention, name, GENBIOEL) for name in kb_names(kb))
         assert candidates[0].score == pytest.approx(max(log_prob / tokens for log_prob, tokens in all_names), abs=1e-4)
 
 
@@ -343,7 +343,9 @@ def test_the_config_says_what_the_answers_depend_on(tmp_path: Path, model: Path,
 
 def test_a_linker_of_what_is_open_already(model: Path, kb: KnowledgeBase) -> None:
     first = open_in_fp32(model, kb)
-    again = GenerativeLinker(kb, first._adapter, first._tokenizer, Config(window=64), trie=first.trie, about={"model": "mine"})
+    again = GenerativeLinker(
+        kb, first._adapter, first._tokenizer, GenerativeLinkerConfig(window=64), trie=first.trie, about={"model": "mine"}
+    )
     assert again.trie is first.trie
     assert (again.config["model"], again.config["window"], again.config["template"]) == ("mine", 64, "genbioel")
     assert [[c.name for c in each] for each in answers(again)] == [[c.name for c in each] for each in answers(first)]
@@ -376,9 +378,9 @@ def test_settings_of_a_folder_without_any(tmp_path: Path) -> None:
 
 def test_what_a_caller_gives_counts_and_the_rest_is_the_models_own() -> None:
     own = ModelSettings(window=64, ranking="sum")
-    silent = Config(width=3).resolved(own)
+    silent = GenerativeLinkerConfig(width=3).resolve(own)
     assert (silent.template, silent.window, silent.search, silent.ranking) == ("genbioel", 64, "beam", "sum")
-    spoken = Config(window=32, search="exact", template="genre").resolved(own)
+    spoken = GenerativeLinkerConfig(window=32, search="exact", template="genre").resolve(own)
     assert (spoken.template, spoken.window, spoken.search, spoken.ranking) == ("genre", 32, "exact", "sum")
     assert silent.width == 3
     assert own.window == 64
@@ -451,13 +453,13 @@ def save_large(folder: Path) -> None:
         shapes = {name: tensor.shape for name, tensor in BartForConditionalGeneration(config).state_dict().items()}
     tied = {"lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"}
     noise = (torch.randn(1_000_003, generator=torch.Generator().manual_seed(1)) * 0.03).bfloat16()
-    weights = {name: drawn(name, shape, noise) for name, shape in shapes.items() if name not in tied}
+    weights = {name: draw_noise(name, shape, noise) for name, shape in shapes.items() if name not in tied}
     config.save_pretrained(folder)
     add_defaults(folder)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def drawn(name: str, shape: torch.Size, noise: torch.Tensor) -> torch.Tensor:
+def draw_noise(name: str, shape: torch.Size, noise: torch.Tensor) -> torch.Tensor:
     if "norm" in name and name.endswith("weight"):
         return torch.ones(shape, dtype=torch.bfloat16)
     return noise.repeat(shape.numel() // len(noise) + 1)[: shape.numel()].reshape(shape)

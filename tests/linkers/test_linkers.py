@@ -139,7 +139,7 @@ def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> Non
 @pytest.mark.parametrize("prefer", [(), ("mondo",)])
 def test_all_linkers_order_ties_alike(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
     """Candidates of one score stand in the order of the knowledge base, whatever found them; all of a tie are counted."""
-    kb = tied_kb(tmp_path, prefer)
+    kb = make_tied_kb(tmp_path, prefer)
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
     if name in ("dense", "collective"):
         options = {"model": (save_encoder if name == "dense" else save_collective)(tmp_path / "tiny-bert")}
@@ -162,7 +162,7 @@ def order_key(kb: KnowledgeBase, candidate: Candidate) -> tuple[int, ...]:
     return kb.order.key(kb.concept_ids.find(candidate.concept_id), kb.names.find(candidate.name))
 
 
-def tied_kb(folder: Path, prefer: tuple[str, ...]) -> KnowledgeBase:
+def make_tied_kb(folder: Path, prefer: tuple[str, ...]) -> KnowledgeBase:
     """Build a knowledge base of two vocabularies whose concepts share names."""
     head = "id\tname\tsynonyms\n"
     (folder / "mesh.tsv").write_text(f"{head}mesh:C1\tlump\tcancer\nmesh:D1\tlump\tcancer|growth\nmesh:D2\tcancer\t\n")

@@ -21,7 +21,7 @@ def test_concepts_by_their_nearest_name(tiny_kb: object, top_k: int, wanted: tup
     encoder = Hashed()
     only = concepts_with_ids(kb, wanted) if wanted else None
     vectors = encoder.encode(["heart attack", "something else"])
-    found = Nearest(kb, index_in_memory(kb, encoder), top_k, only).ranked(vectors)
+    found = Nearest(kb, index_in_memory(kb, encoder), top_k, only).rank(vectors)
     scores = vectors @ encoder.encode(names_of(kb)).T
     for ranked, own in zip(found, scores, strict=True):
         candidates = ranked.candidates
@@ -39,6 +39,6 @@ def test_no_vectors_and_no_concepts(tiny_kb: object) -> None:
     kb = KnowledgeBase.open(str(tiny_kb))
     encoder = Hashed()
     index = index_in_memory(kb, encoder)
-    assert Nearest(kb, index, 5).ranked(encoder.encode([])) == []
+    assert Nearest(kb, index, 5).rank(encoder.encode([])) == []
     none = np.zeros(len(kb), dtype=np.bool_)
-    assert Nearest(kb, index, 5, none).ranked(encoder.encode(["fever"])) == [Ranked()]
+    assert Nearest(kb, index, 5, none).rank(encoder.encode(["fever"])) == [Ranked()]

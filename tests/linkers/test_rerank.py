@@ -12,18 +12,18 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_with_ids
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import Linker
-from onym.linkers.rerank import Config
+from onym.linkers.rerank import RerankLinkerConfig
 from onym.packs import load
 from onym.pipeline import build_pipeline
 from onym.testing.models import save_encoder
 from onym.types import Document, Mention
-from tests.linkers.test_reranker import ORIGIN, written
+from tests.linkers.test_reranker import ORIGIN, write_folder
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a reranker that trusts every name with a similarity over 0.5, and no other."""
-    return written(tmp_path_factory.mktemp("rerank") / "model")
+    return write_folder(tmp_path_factory.mktemp("rerank") / "model")
 
 
 @pytest.fixture
@@ -74,10 +74,10 @@ def test_a_model_is_needed_and_parts_are_those_of_the_training(tmp_path: Path, m
     encoder = str(save_encoder(tmp_path / "tiny-bert"))
     with pytest.raises(ConfigError, match="rerank-parts"):
         open_linker(linker_config("rerank", model=str(model), encoder=encoder), kb)
-    dense = written(tmp_path / "dense", origin=ORIGIN.model_copy(update={"parts": ("tfidf", "dense")}))
+    dense = write_folder(tmp_path / "dense", origin=ORIGIN.model_copy(update={"parts": ("tfidf", "dense")}))
     with pytest.raises(ConfigError, match="rerank-parts"):
         open_linker(linker_config("rerank", model=str(dense)), kb)
     both = open_linker(linker_config("rerank", model=str(dense), encoder=encoder, index="flat"), kb)
     assert [part["linker"] for part in both.config["parts"]] == ["tfidf", "dense"]
     with pytest.raises(ConfigError, match="config-invalid"):
-        Config.from_options({"index": "flat"})
+        RerankLinkerConfig.from_options({"index": "flat"})

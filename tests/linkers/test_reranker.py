@@ -21,7 +21,7 @@ ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))
 TREES = stump(feature=1)
 
 
-def written(folder: Path, **changed: Any) -> Path:
+def write_folder(folder: Path, **changed: Any) -> Path:
     values: dict[str, Any] = {"origin": ORIGIN, "trees": TREES, "calibration": Isotonic((0.0, 1.0), (0.2, 0.8)), **changed}
     write_memory(Counter(), [], folder / MEMORY)
     write_reranker(folder, values["origin"], values["trees"], values["calibration"], {"made": "here"})
@@ -29,7 +29,7 @@ def written(folder: Path, **changed: Any) -> Path:
 
 
 def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
-    reranker = open_reranker(written(tmp_path / "model"))
+    reranker = open_reranker(write_folder(tmp_path / "model"))
     row = np.zeros((1, len(NAMES)))
     row[0, NAMES.index("tfidf")] = 0.9
     assert reranker.probabilities(row).round(3).tolist() == [0.731]
@@ -50,7 +50,7 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_hostile_one_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
     for _ in range(2):  # also when this machine has seen its bytes before
         with pytest.raises(IntegrityError) as error:
-            open_reranker(written(tmp_path / "model", **changed))
+            open_reranker(write_folder(tmp_path / "model", **changed))
         assert error.value.code == "artefact-corrupt"
 
 
@@ -59,11 +59,11 @@ def test_knots_that_do_not_ascend_are_refused(tmp_path: Path) -> None:
     object.__setattr__(falling, "scores", (0.0, 1.0))
     object.__setattr__(falling, "values", (0.9, 0.1))
     with pytest.raises(IntegrityError, match="do not ascend"):
-        open_reranker(written(tmp_path / "model", calibration=falling))
+        open_reranker(write_folder(tmp_path / "model", calibration=falling))
 
 
 def test_a_changed_byte_and_a_missing_memory_are_refused(tmp_path: Path) -> None:
-    folder = written(tmp_path / "model")
+    folder = write_folder(tmp_path / "model")
     (column,) = folder.glob("trees/*/value.npy")
     data = bytearray(column.read_bytes())
     data[-1] ^= 1

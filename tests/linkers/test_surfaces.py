@@ -19,7 +19,7 @@ from onym.linkers.rerank import RerankLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.registry import LINKERS
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
-from tests.linkers.test_reranker import written
+from tests.linkers.test_reranker import write_folder
 
 TEXTS = ("fever", "hart attack", "Fever", "fevers", "mi", "FEVER", "chill", "mi", "fevers", "hart attack")
 
@@ -189,12 +189,12 @@ def test_a_cascade_computes_a_query_once_for_all_its_batches(kb: KnowledgeBase, 
 @pytest.fixture
 def reranker(tmp_path: Path, tiny_kb: Path) -> RerankLinker:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
-    linker = open_linker(linker_config("rerank", model=str(written(tmp_path / "model"))), kb)
+    linker = open_linker(linker_config("rerank", model=str(write_folder(tmp_path / "model"))), kb)
     assert isinstance(linker, RerankLinker)
     return linker
 
 
-def computed_by(linker: SurfaceLinker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def watch_queries(linker: SurfaceLinker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list to which each query is added that the linker computes."""
     computed: list[str] = []
     own = linker.answering
@@ -202,11 +202,11 @@ def computed_by(linker: SurfaceLinker, monkeypatch: pytest.MonkeyPatch) -> list[
     def answering(top_k: int, only: ConceptMask | None) -> Answers:
         answers = own(top_k, only)
 
-        def watched(queries: Sequence[str]) -> Sequence[Ranked]:
+        def watch_answers(queries: Sequence[str]) -> Sequence[Ranked]:
             computed.extend(queries)
             return answers(queries)
 
-        return watched
+        return watch_answers
 
     monkeypatch.setattr(linker, "answering", answering)
     return computed
@@ -220,15 +220,15 @@ def test_a_reranker_computes_candidates_once_and_probabilities_for_each_document
     monkeypatch.setattr(cascade, "_BATCH", 1)
     tfidf = reranker.parts.linkers["tfidf"]
     assert isinstance(tfidf, TfidfLinker)
-    computed = computed_by(tfidf, monkeypatch)
+    computed = watch_queries(tfidf, monkeypatch)
     scored: list[int] = []
     probabilities = type(reranker.reranker).probabilities
 
-    def counted(own: Any, matrix: Any) -> Any:
+    def count_probabilities(own: Any, matrix: Any) -> Any:
         scored.append(len(matrix))
         return probabilities(own, matrix)
 
-    monkeypatch.setattr(type(reranker.reranker), "probabilities", counted)
+    monkeypatch.setattr(type(reranker.reranker), "probabilities", count_probabilities)
     linker = CascadeLinker(exact=ExactLinker(reranker.kb), rerank=reranker) if is_in_cascade else reranker
     found = candidates(linker.link(documents("fevers", "hart attack", "fevers", "fevers")))
     assert computed == ["fevers", "hart attack"]

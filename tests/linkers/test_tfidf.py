@@ -10,7 +10,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types
 from onym.linkers import linker_config
-from onym.linkers.tfidf import Config, TfidfLinker
+from onym.linkers.tfidf import TfidfLinker, TfidfLinkerConfig
 from onym.types import Document, Mention
 
 
@@ -43,7 +43,7 @@ def test_what_is_misspelt_is_found(kb: KnowledgeBase) -> None:
 def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -> None:
     doc = document("Myocardial infarction (MI) is common. Treat MI early.", "MI")
     assert answers(TfidfLinker(kb), doc)[0][0] == ("mesh:D009203", 1.0)
-    plain = answers(TfidfLinker(kb, Config(expand_abbreviations=False)), doc)[0]
+    plain = answers(TfidfLinker(kb, TfidfLinkerConfig(expand_abbreviations=False)), doc)[0]
     assert plain[:2] == [("mesh:D006973", 1.0), ("mesh:D009203", 1.0)]
 
 
@@ -71,7 +71,7 @@ def test_top_k(kb: KnowledgeBase) -> None:
 
 def test_as_many_names_are_looked_at_as_are_requested(kb: KnowledgeBase) -> None:
     doc = document("heart pressure fever", "heart pressure fever")
-    linker = TfidfLinker(kb, Config(names_per_mention=1))
+    linker = TfidfLinker(kb, TfidfLinkerConfig(names_per_mention=1))
     queries: list[int] = []
     own = linker.similarity.top
 
@@ -86,11 +86,11 @@ def test_as_many_names_are_looked_at_as_are_requested(kb: KnowledgeBase) -> None
 
 
 def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
-    config = TfidfLinker(kb, Config(names_per_mention=20)).config
+    config = TfidfLinker(kb, TfidfLinkerConfig(names_per_mention=20)).config
     assert config == {"linker": "tfidf", "expand_abbreviations": True, "names_per_mention": 20}
 
 
 def test_the_options(kb: KnowledgeBase) -> None:
-    assert linker_config("tfidf", names_per_mention=20) == Config(names_per_mention=20)
+    assert linker_config("tfidf", names_per_mention=20) == TfidfLinkerConfig(names_per_mention=20)
     with pytest.raises(ConfigError, match="config-invalid"):
         linker_config("tfidf", names_per_mention=0)

@@ -18,6 +18,6 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="package")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a tiny BERT, not to be changed."""
     return save_encoder(tmp_path_factory.mktemp("encoder") / "tiny-bert")

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 
-def configured(**changes: Any) -> Callable[[Path], None]:
+def change_config(**changes: Any) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         path = folder / "config.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | changes))
@@ -19,7 +19,7 @@ def configured(**changes: Any) -> Callable[[Path], None]:
     return change
 
 
-def rewritten(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+def rewrite_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
     found = load_file(folder / "model.safetensors")
     change(found)
     save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
@@ -34,5 +34,5 @@ def with_own_code(folder: Path, auto: str, model_type: str) -> Path:
     """Have a model name code of its own, and return the file that would be there if it were run."""
     mark = folder / "was-run"
     (folder / "evil.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Evil: pass\n")
-    configured(auto_map={"AutoConfig": "evil.Evil", auto: "evil.Evil"}, model_type=model_type)(folder)
+    change_config(auto_map={"AutoConfig": "evil.Evil", auto: "evil.Evil"}, model_type=model_type)(folder)
     return mark

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from onym.config import Strict
-from onym.detect.spans import scored_spans, tagged_spans, wanted_types
+from onym.detect.spans import score_spans, select_types, tag_spans
 from onym.errors import ConfigError
 from onym.models.collective import Collective
 from onym.models.device import Device, resolve_device, resolve_precision
@@ -54,10 +54,10 @@ def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch, name: str) 
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0", "mps"])
-def test_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch, saved: Path, name: str) -> None:
+def test_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch, bert_folder: Path, name: str) -> None:
     machine(monkeypatch)
     with pytest.raises(ConfigError, match="device-unavailable"):
-        Encoder.open(saved, device=name)
+        Encoder.open(bert_folder, device=name)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_the_second_device_is_strict() -> None:
             there.numpy()
 
 
-def test_an_encoder_on_another_device(saved: Path) -> None:
-    encoder = Encoder.open(saved, precision="fp32", device="cpu")
+def test_an_encoder_on_another_device(bert_folder: Path) -> None:
+    encoder = Encoder.open(bert_folder, precision="fp32", device="cpu")
     wanted = encoder.encode(TEXTS)
     with second_device() as device:
         encoder._model.to(device)
@@ -122,14 +122,14 @@ def test_a_reader_of_documents_on_another_device(tmp_path: Path, detect: str, re
         there.reader.model.to(device)
         assert there.reader.model.device == DEVICE
         np.testing.assert_allclose(there.mention_vectors([DOC])[0], here.mention_vectors([DOC])[0], atol=1e-5)
-        found = [_detected(model) for model in (there, here)]
+        found = [_detect_spans(model) for model in (there, here)]
     assert found[0] == found[1] != []
 
 
-def _detected(model: Collective) -> list[tuple[int, int]]:
+def _detect_spans(model: Collective) -> list[tuple[int, int]]:
     (read,) = model.reader.read([DOC])
     if model.settings.detect == "spans":
-        spans = scored_spans(model, DOC.text, read, wanted_types(model.settings, threshold=0.4))
+        spans = score_spans(model, DOC.text, read, select_types(model.settings, threshold=0.4))
     else:
-        spans = tagged_spans(model, DOC.text, read, 0.4)
+        spans = tag_spans(model, DOC.text, read, 0.4)
     return [(span.start, span.end) for span in spans]

@@ -12,7 +12,7 @@ from onym.models import documents
 from onym.models.documents import DocumentReader, windows
 from onym.models.tokens import Placed, Tokenizer
 from onym.models.torch_encoder import open_body
-from onym.text.analysis import analysed, analysis_of
+from onym.text.analysis import analyse, analysis_of
 from onym.types import Document
 
 WORDS = ["fever", "heart attack", "hypertension", "pain", "of", "the", "cold"]
@@ -29,8 +29,8 @@ def document(seed: int, words: int) -> Document:
 
 
 @pytest.fixture(scope="module")
-def reader(saved: Path) -> DocumentReader:
-    return DocumentReader(open_body(saved, "fp32"), Tokenizer.open(saved), length=LENGTH, overlap=OVERLAP)
+def reader(bert_folder: Path) -> DocumentReader:
+    return DocumentReader(open_body(bert_folder, "fp32"), Tokenizer.open(bert_folder), length=LENGTH, overlap=OVERLAP)
 
 
 def test_each_token_is_read_in_its_own_window(reader: DocumentReader) -> None:
@@ -92,7 +92,7 @@ def test_a_document_that_carries_its_analysis_is_read_once(
     reader: DocumentReader, readings: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "_TOGETHER", 40)
-    docs = [analysed(document(seed, 30)) for seed in range(4)]
+    docs = [analyse(document(seed, 30)) for seed in range(4)]
     first = list(reader.read([*docs, docs[0]]))
     assert list(reader.read(docs)) == first[:4]
     assert first[4] is first[0]
@@ -107,8 +107,8 @@ def test_a_plain_document_keeps_no_reading(reader: DocumentReader, readings: lis
     assert sum(readings) == 2
 
 
-def test_readers_share_by_their_key(saved: Path, readings: list[int]) -> None:
-    model, tokenizer, doc = open_body(saved, "fp32"), Tokenizer.open(saved), analysed(document(0, 5))
+def test_readers_share_by_their_key(bert_folder: Path, readings: list[int]) -> None:
+    model, tokenizer, doc = open_body(bert_folder, "fp32"), Tokenizer.open(bert_folder), analyse(document(0, 5))
     one, other, alone = (DocumentReader(model, tokenizer, key=key) for key in ("a", "a", ""))
     assert next(one.read([doc])) is next(other.read([doc]))
     assert next(alone.read([doc])) is not next(one.read([doc]))

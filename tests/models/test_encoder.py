@@ -19,16 +19,16 @@ from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import Encoder
 from onym.testing.models import FAMILIES, save_encoder, save_model, save_tokenizer
-from tests.models.spoil import configured, rewritten
+from tests.models.spoil import change_config, rewrite_weights
 from tests.models.test_modules import save_modules
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
 
 
 @pytest.fixture
-def model(tmp_path: Path, saved: Path) -> Path:
+def model(tmp_path: Path, bert_folder: Path) -> Path:
     """Return an encoder that may be spoilt."""
-    return shutil.copytree(saved, tmp_path / "model")
+    return shutil.copytree(bert_folder, tmp_path / "model")
 
 
 def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]:
@@ -70,9 +70,9 @@ def test_a_text_may_be_as_long_as_the_model_can_read(tmp_path: Path, family: str
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("budget", [1, 64, 100_000])
 def test_a_vector_does_not_depend_on_the_batch(
-    saved: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, budget: int
+    bert_folder: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, budget: int
 ) -> None:
-    encoder = Encoder.open(saved, EncoderSettings(pooling="mean"), precision)
+    encoder = Encoder.open(bert_folder, EncoderSettings(pooling="mean"), precision)
     alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
     monkeypatch.setattr(text_encoder, "_BUDGET", budget)
     scale = np.abs(alone).max()
@@ -90,8 +90,8 @@ def test_answers_are_in_the_order_of_the_queries(tiny: Encoder, texts: list[str]
 
 
 @pytest.fixture(scope="module")
-def tiny(saved: Path) -> Encoder:
-    return Encoder.open(saved, precision="fp32")
+def tiny(bert_folder: Path) -> Encoder:
+    return Encoder.open(bert_folder, precision="fp32")
 
 
 def test_a_text_is_read_once(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def test_the_digest_is_of_all_that_makes_the_vectors(tmp_path: Path, model: Path
     }
     assert len(digests) == 4
     assert Encoder.open(model, precision="bf16").digest == first.digest == Encoder.open(str(model)).digest
-    configured(hidden_act="relu")(model)
+    change_config(hidden_act="relu")(model)
     assert Encoder.open(model).digest not in digests
     (model / "tokenizer.json").write_text((model / "tokenizer.json").read_text() + " ")
     assert Encoder.open(model).digest not in digests
@@ -166,8 +166,8 @@ def test_the_digest_is_of_the_files_of_sentence_transformers_too(model: Path, ch
     assert Encoder.open(save_modules(model, **change)).digest != before
 
 
-def test_describe(saved: Path) -> None:
-    config = Encoder.open(saved, precision="bf16").config
+def test_describe(bert_folder: Path) -> None:
+    config = Encoder.open(bert_folder, precision="bf16").config
     assert {key: config[key] for key in ("model", "precision", "pooling", "similarity", "length")} == {
         "model": "tiny-bert",
         "precision": "bfloat16",
@@ -188,7 +188,7 @@ def test_a_model_that_is_no_encoder(tmp_path: Path) -> None:
 
 
 def test_a_configuration_without_padding(model: Path) -> None:
-    configured(pad_token_id=None)(model)
+    change_config(pad_token_id=None)(model)
     with pytest.raises(InputError, match="model-malformed"):
         Encoder.open(model)
 
@@ -231,7 +231,7 @@ def test_vectors_that_are_no_numbers_are_refused(model: Path) -> None:
 
 @pytest.mark.parametrize("positions", [1, 3])
 def test_a_model_that_reads_hardly_anything(model: Path, positions: int) -> None:
-    configured(max_position_embeddings=positions)(model)
-    rewritten(model, lambda found: found.update({"embeddings.position_embeddings.weight": torch.ones(positions, 16)}))
+    change_config(max_position_embeddings=positions)(model)
+    rewrite_weights(model, lambda found: found.update({"embeddings.position_embeddings.weight": torch.ones(positions, 16)}))
     with pytest.raises(InputError, match="model-malformed"):
         Encoder.open(model)

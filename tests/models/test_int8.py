@@ -10,7 +10,7 @@ from torch import nn
 
 from onym.errors import ConfigError
 from onym.models.collective import Collective, Int8Linear, in_int8, precision_of
-from onym.models.tensors import quantized
+from onym.models.tensors import quantize
 from onym.testing.models import save_collective
 from onym.types import Document
 
@@ -36,7 +36,7 @@ def test_it_is_near_to_the_layer_it_is_made_of(bias: bool) -> None:
 def test_weights_are_rounded_as_those_of_a_file_are() -> None:
     torch.manual_seed(0)
     layer = nn.Linear(64, 32).requires_grad_(False)
-    found, wanted = Int8Linear(layer), quantized({"weight": layer.weight.numpy()})
+    found, wanted = Int8Linear(layer), quantize({"weight": layer.weight.numpy()})
     assert found.weight.t().tolist() == wanted["weight"].tolist()
     assert found.scales.tolist() == wanted["weight_scale"].tolist()
 

@@ -16,13 +16,13 @@ from onym.models.device import Precision
 from onym.models.torch_encoder import FAMILIES
 from onym.models.torch_loading import in_precision, library, open_pretrained
 from onym.testing.models import tiny_encoder
-from tests.models.spoil import configured, cut, rewritten, with_own_code
+from tests.models.spoil import change_config, cut, rewrite_weights, with_own_code
 
 
 @pytest.fixture
-def model(tmp_path: Path, saved: Path) -> Path:
+def model(tmp_path: Path, bert_folder: Path) -> Path:
     """Return a model that may be spoilt."""
-    return shutil.copytree(saved, tmp_path / "model")
+    return shutil.copytree(bert_folder, tmp_path / "model")
 
 
 def load(folder: Path, precision: Precision = "fp32", spare: str = "") -> Any:
@@ -61,7 +61,7 @@ def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     load(model)
-    configured(num_hidden_layers=3)(model)  # of a third layer there are no weights
+    change_config(num_hidden_layers=3)(model)  # of a third layer there are no weights
     with pytest.raises(InputError):
         load(model)
     assert capfd.readouterr() == ("", "")
@@ -74,11 +74,11 @@ def drop_pooler(found: dict[str, torch.Tensor]) -> None:
 
 
 def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
-    rewritten(model, drop_pooler)
+    rewrite_weights(model, drop_pooler)
     assert load(model, spare="pooler.")
     with pytest.raises(InputError, match="2 weights are missing, pooler"):
         load(model)
-    configured(num_hidden_layers=3)(model)
+    change_config(num_hidden_layers=3)(model)
     with pytest.raises(InputError, match="weights are missing, encoder") as caught:
         load(model, spare="pooler.")
     assert caught.value.code == "model-malformed"
@@ -91,15 +91,15 @@ def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
         (lambda folder: cut(folder, 0), "model-malformed"),
         (lambda folder: (folder / "config.json").unlink(), "model-malformed"),
         (lambda folder: (folder / "config.json").write_text("[]"), "model-malformed"),
-        (configured(model_type="none"), "model-family"),
-        (configured(model_type=3), "model-malformed"),
-        (configured(hidden_size=32), "model-malformed"),
-        (configured(hidden_size="wide"), "model-malformed"),
-        (configured(hidden_size=100_000, num_attention_heads=1, vocab_size=100_000), "model-malformed"),
-        (configured(num_attention_heads=0), "limit-model"),
-        (configured(layer_norm_eps=float("nan")), "model-malformed"),
-        (configured(num_hidden_layers=200_000), "limit-model"),
-        (configured(vocab_size=10**12), "limit-model"),
+        (change_config(model_type="none"), "model-family"),
+        (change_config(model_type=3), "model-malformed"),
+        (change_config(hidden_size=32), "model-malformed"),
+        (change_config(hidden_size="wide"), "model-malformed"),
+        (change_config(hidden_size=100_000, num_attention_heads=1, vocab_size=100_000), "model-malformed"),
+        (change_config(num_attention_heads=0), "limit-model"),
+        (change_config(layer_norm_eps=float("nan")), "model-malformed"),
+        (change_config(num_hidden_layers=200_000), "limit-model"),
+        (change_config(vocab_size=10**12), "limit-model"),
     ],
 )
 def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any], code: str) -> None:
@@ -111,7 +111,7 @@ def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any], code: str) -
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 3.4e38])
 def test_weights_that_are_no_numbers_are_refused(model: Path, value: float) -> None:
-    rewritten(model, lambda found: found["encoder.layer.1.output.dense.weight"].fill_(value))
+    rewrite_weights(model, lambda found: found["encoder.layer.1.output.dense.weight"].fill_(value))
     with pytest.raises(InputError, match="model-not-finite"):
         load(model)
 
@@ -128,12 +128,12 @@ def test_transformers_gets_neither_the_folder_nor_a_name(model: Path, monkeypatc
     names: list[Any] = []
     plain = BertModel.from_pretrained
 
-    def noted(*args: Any, **more: Any) -> Any:
+    def note_call(*args: Any, **more: Any) -> Any:
         names.append(args)
         return plain(*args, **more)
 
-    monkeypatch.setattr(BertModel, "from_pretrained", noted)
-    configured(_name_or_path="/elsewhere", transformers_weights="other.safetensors", attn_implementation="a/kernel")(model)
+    monkeypatch.setattr(BertModel, "from_pretrained", note_call)
+    change_config(_name_or_path="/elsewhere", transformers_weights="other.safetensors", attn_implementation="a/kernel")(model)
     found = load(model)
     assert names == [(None,)]
     assert found.config._attn_implementation in ("sdpa", "eager")

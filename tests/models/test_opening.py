@@ -18,8 +18,8 @@ from onym.models.torch_encoder import Encoder
 
 
 @pytest.fixture
-def small(tmp_path: Path, saved: Path) -> Path:
-    write_quantized(saved, tmp_path / "small")
+def small(tmp_path: Path, bert_folder: Path) -> Path:
+    write_quantized(bert_folder, tmp_path / "small")
     return tmp_path / "small"
 
 
@@ -27,23 +27,23 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(opening, "find_spec", lambda name: None if name in names else find_spec(name))
 
 
-def test_the_library(saved: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(open_encoder(saved, name="mine"), Encoder)
+def test_the_library(bert_folder: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(open_encoder(bert_folder, name="mine"), Encoder)
     assert isinstance(open_encoder(small), OnnxEncoder)
     without(monkeypatch, "torch")
-    found = open_encoder(saved, name="mine")
+    found = open_encoder(bert_folder, name="mine")
     assert isinstance(found, OnnxEncoder)
     assert found.config["model"] == "mine"
 
 
-def test_what_is_not_installed(saved: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_installed(bert_folder: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "onnxruntime")
-    assert isinstance(open_encoder(saved), Encoder)
+    assert isinstance(open_encoder(bert_folder), Encoder)
     with pytest.raises(OnymError, match=r"onym\[onnx\]"):
         open_encoder(small)
     without(monkeypatch, "torch", "onnxruntime")
     monkeypatch.setitem(sys.modules, "safetensors", None)
-    for folder in (saved, small):
+    for folder in (bert_folder, small):
         with pytest.raises(OnymError, match=r"onym\[dense\]"):
             open_encoder(folder)
 

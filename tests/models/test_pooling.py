@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from onym.models.settings import Pooling, pooled
+from onym.models.settings import Pooling, pool
 
 
 def sample() -> tuple[torch.Tensor, torch.Tensor]:
@@ -16,27 +16,27 @@ def sample() -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_the_first_token() -> None:
     hidden, mask = sample()
-    assert torch.equal(pooled(hidden, mask, "cls"), hidden[:, 0])
+    assert torch.equal(pool(hidden, mask, "cls"), hidden[:, 0])
 
 
 def test_the_mean_does_not_see_padding() -> None:
     hidden, mask = sample()
-    found = pooled(hidden, mask, "mean")
+    found = pool(hidden, mask, "mean")
     assert torch.allclose(found[0], hidden[0, :2].mean(0))
     assert torch.allclose(found[1], hidden[1].mean(0))
     changed = hidden.clone()
     changed[0, 2:] = 100.0
-    assert torch.equal(pooled(changed, mask, "mean"), found)
+    assert torch.equal(pool(changed, mask, "mean"), found)
 
 
 def test_the_mean_over_all_sees_it() -> None:
     hidden, mask = sample()
-    assert torch.allclose(pooled(hidden, mask, "mean-all"), hidden.mean(1))
-    assert not torch.allclose(pooled(hidden, mask, "mean-all")[0], pooled(hidden, mask, "mean")[0])
+    assert torch.allclose(pool(hidden, mask, "mean-all"), hidden.mean(1))
+    assert not torch.allclose(pool(hidden, mask, "mean-all")[0], pool(hidden, mask, "mean")[0])
 
 
 @pytest.mark.parametrize("pooling", get_args(Pooling))
 def test_arrays_are_pooled_as_tensors_are(pooling: Pooling) -> None:
     hidden, mask = sample()
-    found = pooled(hidden.numpy(), mask.numpy(), pooling)
-    np.testing.assert_allclose(found, pooled(hidden, mask, pooling).numpy(), rtol=1e-6, atol=1e-7)
+    found = pool(hidden.numpy(), mask.numpy(), pooling)
+    np.testing.assert_allclose(found, pool(hidden, mask, pooling).numpy(), rtol=1e-6, atol=1e-7)

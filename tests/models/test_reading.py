@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onym.models.encoder import Reading
+from onym.models.encoder import TokenBatch
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
 
@@ -15,13 +15,13 @@ TEXTS = ["heart attack", "", "high blood pressure " * 9]
 
 
 @pytest.fixture(scope="module")
-def tokens(saved: Path) -> Tokenizer:
-    return Tokenizer.open(saved)
+def tokens(bert_folder: Path) -> Tokenizer:
+    return Tokenizer.open(bert_folder)
 
 
 @pytest.mark.parametrize("length", [4, 9, 100])
 def test_a_row_is_the_text_with_what_belongs_around_it(tokens: Tokenizer, length: int) -> None:
-    reading = Reading(tokens, EncoderSettings(length=length), pad=1)
+    reading = TokenBatch(tokens, EncoderSettings(length=length), pad=1)
     read = tokens.ids_of(TEXTS)
     ids, mask = reading.rows(read, np.arange(3))
     wanted = [[0, *tokens.ids(text)[: length - 2], 2] for text in TEXTS]
@@ -33,7 +33,7 @@ def test_a_row_is_the_text_with_what_belongs_around_it(tokens: Tokenizer, length
 
 
 def test_a_fixed_length(tokens: Tokenizer) -> None:
-    reading = Reading(tokens, EncoderSettings(pooling="mean-all", length=9), pad=1)
+    reading = TokenBatch(tokens, EncoderSettings(pooling="mean-all", length=9), pad=1)
     read = tokens.ids_of(TEXTS)
     assert reading.lengths(read).tolist() == [9, 9, 9]
     ids, mask = reading.rows(read, np.array([1, 0]))

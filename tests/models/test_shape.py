@@ -15,20 +15,20 @@ from onym.models.torch_encoder import FAMILIES
 from onym.testing.models import FAMILIES as TINY
 
 
-def written(folder: Path, content: Any) -> Path:
+def write_config(folder: Path, content: Any) -> Path:
     (folder / "config.json").write_text(json.dumps(content))
     return folder
 
 
 def test_the_family_and_what_is_said(tmp_path: Path) -> None:
     content = {"model_type": "bert", "hidden_size": 16}
-    assert read_shape(written(tmp_path, content), FAMILIES, "an encoder") == ("bert", content)
+    assert read_shape(write_config(tmp_path, content), FAMILIES, "an encoder") == ("bert", content)
 
 
 @pytest.mark.parametrize("content", [[], 3, None, {}, {"model_type": 3}, {"model_type": ["bert"]}])
 def test_what_is_no_configuration(tmp_path: Path, content: Any) -> None:
     with pytest.raises(InputError, match="model-malformed"):
-        read_shape(written(tmp_path, content), FAMILIES, "an encoder")
+        read_shape(write_config(tmp_path, content), FAMILIES, "an encoder")
 
 
 def test_a_folder_without_one(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_folder_without_one(tmp_path: Path) -> None:
 
 def test_another_family(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-family"):
-        read_shape(written(tmp_path, {"model_type": "bert" * 10_000}), FAMILIES, "an encoder")
+        read_shape(write_config(tmp_path, {"model_type": "bert" * 10_000}), FAMILIES, "an encoder")
 
 
 CONFIGS = {

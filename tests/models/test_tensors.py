@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_torch
 
 from onym.errors import InputError, LimitError
-from onym.models.tensors import Arrays, is_quantized, parameters_of, quantized, read_arrays, require_small_header, scales_of
+from onym.models.tensors import Arrays, is_quantized, parameters_of, quantize, read_arrays, require_small_header, scales_of
 from onym.store.limits import DEFAULT_LIMITS
 
 MATRICES = arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 5)), elements=st.floats(-1e6, 1e6, width=32))
@@ -23,7 +23,7 @@ MATRICES = arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 5)), e
 
 @given(MATRICES)
 def test_a_matrix_in_int8_is_off_by_half_a_step(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
-    found = quantized({"weight": matrix})
+    found = quantize({"weight": matrix})
     scales = scales_of(found, "weight")
     assert scales is not None
     step = scales[:, None]
@@ -33,9 +33,9 @@ def test_a_matrix_in_int8_is_off_by_half_a_step(matrix: np.ndarray[tuple[int, in
 
 def test_what_is_no_matrix_stays_and_what_is_in_int8_already(tmp_path: Path) -> None:
     own: Arrays = {"weight": np.ones((2, 3), np.float32), "bias": np.ones(2, np.float16), "ids": np.arange(3)[None]}
-    first = quantized(own)
+    first = quantize(own)
     assert (str(first["bias"].dtype), str(first["ids"].dtype)) == ("float32", "int64")
-    again = quantized(first)
+    again = quantize(first)
     assert {name: values.tobytes() for name, values in again.items()} == {name: v.tobytes() for name, v in first.items()}
     assert scales_of(first, "bias") is None
     assert scales_of(first, "nothing") is None
@@ -48,10 +48,10 @@ def test_what_is_no_matrix_stays_and_what_is_in_int8_already(tmp_path: Path) -> 
 
 
 def test_matrices_without_columns_and_with_numbers_that_are_none() -> None:
-    assert quantized({"weight": np.zeros((3, 0), np.float32)})["weight"].shape == (3, 0)
+    assert quantize({"weight": np.zeros((3, 0), np.float32)})["weight"].shape == (3, 0)
     for value in (np.nan, np.inf):
         with pytest.raises(InputError, match="model-not-finite"):
-            quantized({"weight": np.full((2, 2), value, np.float32)})
+            quantize({"weight": np.full((2, 2), value, np.float32)})
 
 
 @pytest.mark.parametrize("scales", [None, np.ones(3, np.float32), np.ones((2, 1), np.float32), np.ones(2, np.float64)])

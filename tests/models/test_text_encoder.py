@@ -27,8 +27,8 @@ class Counting(TextEncoder):
         return np.asarray(mask.sum(1, keepdims=True), dtype=np.float32)
 
 
-def test_each_text_is_read_once_and_cut(saved: Path) -> None:
-    encoder, seen = Counting(Tokenizer.open(saved)), list[int]()
+def test_each_text_is_read_once_and_cut(bert_folder: Path) -> None:
+    encoder, seen = Counting(Tokenizer.open(bert_folder)), list[int]()
     found = encoder.encode(["fever", "mi", "fever", "a very long name of a disease"], progress=seen.append)
     assert encoder.read == 3
     assert seen[-1] == 3
@@ -37,20 +37,20 @@ def test_each_text_is_read_once_and_cut(saved: Path) -> None:
     assert encoder.encode([]).shape == (0, 1)
 
 
-def test_digest_and_config_say_what_vectors_depend_on(saved: Path) -> None:
-    encoder = Counting(Tokenizer.open(saved))
+def test_digest_and_config_say_what_vectors_depend_on(bert_folder: Path) -> None:
+    encoder = Counting(Tokenizer.open(bert_folder))
     assert encoder.config | {"precision": "float32", "length": 8, "pooling": "cls"} == encoder.config
     assert len(encoder.digest) == 16
 
 
-def test_about_a_model(saved: Path) -> None:
-    about = about_model(saved, "", 5)
+def test_about_a_model(bert_folder: Path) -> None:
+    about = about_model(bert_folder, "", 5)
     assert (about["model"], about["parameters"]) == ("tiny-bert", 5)
-    assert about_model(saved, "hub/name", 5)["model"] == "hub/name"
+    assert about_model(bert_folder, "hub/name", 5)["model"] == "hub/name"
 
 
-def test_a_tokenizer_of_another_model_is_refused(saved: Path) -> None:
-    tokenizer = Tokenizer.open(saved)
+def test_a_tokenizer_of_another_model_is_refused(bert_folder: Path) -> None:
+    tokenizer = Tokenizer.open(bert_folder)
     require_vocabulary(tokenizer, tokenizer.vocabulary)
     with pytest.raises(ConfigError, match="model-tokenizer"):
         require_vocabulary(tokenizer, tokenizer.vocabulary - 1)

@@ -57,8 +57,8 @@ def test_a_new_thread_does_not_take_the_number_of_workers_that_are_being_made() 
     assert counts == [2]
 
 
-def test_many_threads_encode_as_one_does(saved: Path) -> None:
-    encoder = Encoder.open(saved, precision="fp32")
+def test_many_threads_encode_as_one_does(bert_folder: Path) -> None:
+    encoder = Encoder.open(bert_folder, precision="fp32")
     texts = [f"name number {number} " * (number % 7 + 1) for number in range(300)]
     alone = encoder.encode(texts)
 

@@ -15,7 +15,7 @@ from onym.models.torch_loading import read_tensors, read_weights
 from onym.store.limits import Limits
 
 
-def written(path: Path, header: Any, body: bytes = b"") -> Path:
+def write_safetensors(path: Path, header: Any, body: bytes = b"") -> Path:
     """Write a file of safetensors by hand."""
     data = header if isinstance(header, bytes) else json.dumps(header).encode()
     path.write_bytes(len(data).to_bytes(8, "little") + data + body)
@@ -67,7 +67,7 @@ def test_other_types_are_refused(tmp_path: Path, kind: torch.dtype) -> None:
 )
 def test_headers_that_lie(tmp_path: Path, header: Any, body: bytes) -> None:
     with pytest.raises(InputError, match="model-malformed"):
-        read_tensors(written(tmp_path / "a", header, body))
+        read_tensors(write_safetensors(tmp_path / "a", header, body))
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0", b"\0" * 8])

@@ -11,7 +11,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.outputs.base import ExportOptions, OutputContext, check_output, get_writer, named_format, write_output
+from onym.outputs.base import ExportOptions, OutputContext, check_output, format_of_path, get_writer, write_output
 from onym.outputs.links import format_of, require_assertion, require_linked_output, write_links
 from onym.registry import OUTPUTS, Part
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
@@ -26,10 +26,10 @@ LINKED = LinkedDocument(DOC, (Link(FEVER, (Candidate("mesh:D005334", "fever", 1.
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Offer the plug-in `ids`, and one that cannot be imported."""
 
-    def broken() -> Any:
+    def fail_to_load() -> Any:
         raise ImportError("no such library")
 
-    parts = (Part("output", "broken", "elsewhere", "1", broken), Part("output", "ids", "elsewhere", "1", lambda: ids))
+    parts = (Part("output", "broken", "elsewhere", "1", fail_to_load), Part("output", "ids", "elsewhere", "1", lambda: ids))
     monkeypatch.setitem(vars(OUTPUTS), "_plug_ins", parts)
 
 
@@ -43,7 +43,7 @@ def test_each_module_is_a_format() -> None:
 
 def test_a_specific_ending_wins() -> None:
     names = ("links.csv", "note_nlp.csv", "page.html", "links.jsonl", "links", "-")
-    assert [named_format(Path(name)) for name in names] == ["table", "omop", "html", "predictions", "", ""]
+    assert [format_of_path(Path(name)) for name in names] == ["table", "omop", "html", "predictions", "", ""]
     assert [format_of(path) for path in (None, Path("links.jsonl"), Path("page.html"))] == ["table", "predictions", "html"]
 
 

@@ -13,7 +13,7 @@ import pytest
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.outputs.base import ExportOptions, check_terms, named_format
+from onym.outputs.base import ExportOptions, check_terms, format_of_path
 from onym.outputs.links import format_of, require_assertion, require_linked_output, write_links
 from onym.outputs.mapping import map_table, require_mapping
 from onym.types import Document, Mention
@@ -49,10 +49,10 @@ def rows_in(path: Path) -> list[dict[str, str]]:
 
 def test_the_name_of_a_file_says_its_format() -> None:
     names = ("a.fhir.ndjson", "note_nlp.csv", "ward_note_nlp.csv", "a.csv", "a.ndjson")
-    assert [named_format(Path(name)) for name in names] == ["fhir", "omop", "omop", "table", ""]
+    assert [format_of_path(Path(name)) for name in names] == ["fhir", "omop", "omop", "table", ""]
     assert format_of(Path("a.fhir.ndjson")) == "fhir"
     names = ("a.fhir.json", "source_to_concept_map.csv", "a.sssom.tsv", "a.tsv", "a.json")
-    assert [named_format(Path(name), "TERM_ENDINGS") for name in names] == ["fhir", "omop", "sssom", "table", ""]
+    assert [format_of_path(Path(name), "TERM_ENDINGS") for name in names] == ["fhir", "omop", "sssom", "table", ""]
 
 
 def test_documents_as_fhir(linker: ExactLinker, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def linker(tiny_kb: Path) -> ExactLinker:
     return ExactLinker(KnowledgeBase.open(tiny_kb))
 
 
-def written(mappings: list[TermMapping], linker: ExactLinker, **more: Any) -> dict[str, Any]:
+def write_map(mappings: list[TermMapping], linker: ExactLinker, **more: Any) -> dict[str, Any]:
     file = io.BytesIO()
     write_concept_map(mappings, linker, file, **more)
     found: dict[str, Any] = json.loads(file.getvalue())
@@ -46,7 +46,7 @@ MAPPINGS = [
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_relations_are_those_of_the_release(linker: ExactLinker, version: FhirVersion) -> None:
-    resource = written(MAPPINGS, linker, version=version)
+    resource = write_map(MAPPINGS, linker, version=version)
     assert fhir_problems(resource, version) == []
     (group,) = resource["group"]
     assert (group["source"], group["target"]) == (TERMS, "https://www.nlm.nih.gov/mesh")
@@ -65,7 +65,7 @@ def test_relations_are_those_of_the_release(linker: ExactLinker, version: FhirVe
 
 
 def test_codes_come_from_their_own_column_and_have_their_own_system(linker: ExactLinker) -> None:
-    resource = written(MAPPINGS, linker, code_column=0, source="http://a.example/diagnoses")
+    resource = write_map(MAPPINGS, linker, code_column=0, source="http://a.example/diagnoses")
     (group,) = resource["group"]
     assert group["source"] == "http://a.example/diagnoses"
     assert [(each["code"], each["display"]) for each in group["element"]] == [
@@ -83,7 +83,7 @@ def test_a_code_of_several_rows_is_one_element_with_all_targets(linker: ExactLin
         TermMapping(("7", "Heart attack"), "Heart attack", (INFARCT,)),
         TermMapping((" ", "Fever"), "Fever", (FEVER,)),
     ]
-    (group,) = written(rows, linker, code_column=0)["group"]
+    (group,) = write_map(rows, linker, code_column=0)["group"]
     (element,) = group["element"]
     assert [target["code"] for target in element["target"]] == ["D005334", "D009203"]
 
@@ -91,7 +91,7 @@ def test_a_code_of_several_rows_is_one_element_with_all_targets(linker: ExactLin
 def test_each_vocabulary_has_a_group_and_terms_without_an_answer_are_in_the_first(linker: ExactLinker, tiny_kb: Path) -> None:
     own = Vocabularies({"mesh": "http://a.example/mesh|2026"})
     for version in RELEASES:
-        resource = written(MAPPINGS, linker, version=version, vocabularies=own)
+        resource = write_map(MAPPINGS, linker, version=version, vocabularies=own)
         assert fhir_problems(resource, version) == []
         (group,) = resource["group"]
         if version == "R5":
@@ -102,15 +102,15 @@ def test_each_vocabulary_has_a_group_and_terms_without_an_answer_are_in_the_firs
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_maps_of_nothing_are_valid_too(linker: ExactLinker, version: FhirVersion) -> None:
-    assert "group" not in written([], linker, version=version)
-    assert fhir_problems(written([], linker, version=version), version) == []
-    unmapped = written([TermMapping(("zzz",), "zzz", ())], linker, version=version)
+    assert "group" not in write_map([], linker, version=version)
+    assert fhir_problems(write_map([], linker, version=version), version) == []
+    unmapped = write_map([TermMapping(("zzz",), "zzz", ())], linker, version=version)
     assert fhir_problems(unmapped, version) == []
     assert unmapped["group"][0]["target"] == "https://www.nlm.nih.gov/mesh"
 
 
 def test_a_tie_is_not_equivalent(linker: ExactLinker) -> None:
-    resource = written([TermMapping(("fever",), "fever", (FEVER, INFARCT), tied=1)], linker)
+    resource = write_map([TermMapping(("fever",), "fever", (FEVER, INFARCT), tied=1)], linker)
     (target,) = resource["group"][0]["element"][0]["target"]
     assert target["equivalence"] == "relatedto"
     assert target["comment"] == "matched name: fever; 1 more with the same score"
@@ -120,10 +120,10 @@ def test_a_tie_is_not_equivalent(linker: ExactLinker) -> None:
 @given(st.lists(TEXT, max_size=4), st.sampled_from(RELEASES))
 def test_any_terms_make_a_valid_map(linker: ExactLinker, terms: list[str], version: FhirVersion) -> None:
     rows = [TermMapping((term,), term.strip(), (FEVER,) if number % 2 else ()) for number, term in enumerate(terms)]
-    assert fhir_problems(written(rows, linker, version=version), version) == []
+    assert fhir_problems(write_map(rows, linker, version=version), version) == []
     assert set(VERSIONS) == set(RELEASES)
 
 
 def test_the_same_mappings_make_the_same_bytes(linker: ExactLinker) -> None:
-    assert written(MAPPINGS, linker) == written(MAPPINGS, linker)
-    assert written(MAPPINGS, linker)["url"] != written(MAPPINGS[:1], linker)["url"]
+    assert write_map(MAPPINGS, linker) == write_map(MAPPINGS, linker)
+    assert write_map(MAPPINGS, linker)["url"] != write_map(MAPPINGS[:1], linker)["url"]

@@ -19,7 +19,7 @@ from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 FEVER = Candidate("mesh:D005334", "fever", 1.0, "Fever", "Disease")
 
 
-def linked(text: str = "No fever", start: int = 3, **more: Any) -> LinkedDocument:
+def make_linked(text: str = "No fever", start: int = 3, **more: Any) -> LinkedDocument:
     mention = Mention(start, len(text), text[start:])
     return LinkedDocument(Document("n1", text, (mention,)), (Link(mention, (FEVER,), **more),))
 
@@ -31,7 +31,7 @@ def values(resource: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def test_a_document_is_a_basic_resource_whose_subject_is_the_document() -> None:
-    resource = fhir_document(linked(confidence=0.5, assertion=("negated", "historical")))
+    resource = fhir_document(make_linked(confidence=0.5, assertion=("negated", "historical")))
     assert resource["resourceType"] == "Basic"
     assert resource["subject"] == {"type": "DocumentReference", "identifier": {"value": "n1"}}
     found = values(resource)
@@ -49,7 +49,7 @@ def test_a_document_is_a_basic_resource_whose_subject_is_the_document() -> None:
 
 def test_nothing_is_said_of_a_patient() -> None:
     kinds = {"Condition", "Observation", "AllergyIntolerance", "Procedure", "MedicationStatement", "Patient"}
-    assert not kinds & set(json.dumps(fhir_document(linked())).replace('"', " ").split())
+    assert not kinds & set(json.dumps(fhir_document(make_linked())).replace('"', " ").split())
 
 
 def test_an_unlinked_mention_is_written_with_its_reason() -> None:
@@ -88,7 +88,7 @@ def test_a_line_for_each_document_that_was_linked() -> None:
     file = io.BytesIO()
     failed = LinkedDocument(Document("2", "too long"), problems=(Problem("2", "limit-record", "too long"),))
     empty = LinkedDocument(Document("3", "nothing\u2028here"))
-    write([linked(), failed, empty], file, OutputContext(Path("a.fhir.ndjson")))
+    write([make_linked(), failed, empty], file, OutputContext(Path("a.fhir.ndjson")))
     lines = file.getvalue().split(b"\n")
     resources = [json.loads(line) for line in lines[:-1]]
     assert [each["subject"]["identifier"]["value"] for each in resources] == ["n1", "3"]
@@ -97,12 +97,12 @@ def test_a_line_for_each_document_that_was_linked() -> None:
 
 
 def test_the_same_document_has_the_same_id_and_another_has_another() -> None:
-    first, again = fhir_document(linked())["id"], fhir_document(linked("No fevers"))["id"]
+    first, again = fhir_document(make_linked())["id"], fhir_document(make_linked("No fevers"))["id"]
     other = LinkedDocument(Document("n1", "fever", source="b.txt", ordinal=2))
     assert first == again != fhir_document(other)["id"]
 
 
 def test_without_text_no_text_is_written() -> None:
     file = io.BytesIO()
-    write([linked("No SECRET", 3)], file, OutputContext(Path("a.fhir.ndjson"), text=False))
+    write([make_linked("No SECRET", 3)], file, OutputContext(Path("a.fhir.ndjson"), text=False))
     assert b"SECRET" not in file.getvalue()

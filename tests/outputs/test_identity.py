@@ -17,7 +17,7 @@ def gold(*keys: tuple[str, str, int]) -> DocumentNames:
     )
 
 
-def made(*keys: tuple[str, str, int]) -> Predictions:
+def make_predictions(*keys: tuple[str, str, int]) -> Predictions:
     lines = [
         Prediction(name, 0, 5, answers, source=source, ordinal=ordinal)
         for (name, source, ordinal), answers in zip(keys, (FEVER, COUGH, FEVER), strict=False)
@@ -27,12 +27,12 @@ def made(*keys: tuple[str, str, int]) -> Predictions:
 
 def test_an_id_that_stands_alone_is_enough() -> None:
     names = gold(("1", "test.jsonl", 1), ("2", "test.jsonl", 2))
-    assert made(("1", "", 0), ("2", "mine.txt", 9)).answers_to(names) == {("1", 0, 5): FEVER, ("2", 0, 5): COUGH}
+    assert make_predictions(("1", "", 0), ("2", "mine.txt", 9)).answers_to(names) == {("1", 0, 5): FEVER, ("2", 0, 5): COUGH}
 
 
 def test_documents_of_one_id_are_distinguished() -> None:
     keys = (("1", "test.jsonl", 1), ("1", "test.jsonl", 2), ("1#2", "test.jsonl", 3))
-    predictions = made(*keys)
+    predictions = make_predictions(*keys)
     assert len(predictions.mentions) == 3
     assert predictions.answers_to(gold(*keys)) == {(keys[0], 0, 5): FEVER, (keys[1], 0, 5): COUGH, ("1#2", 0, 5): FEVER}
 
@@ -51,11 +51,11 @@ def test_what_could_be_several_documents_is_refused(
     of_gold: list[tuple[str, str, int]], of_predictions: list[tuple[str, str, int]]
 ) -> None:
     with pytest.raises(InputError, match="predictions-ambiguous"):
-        made(*of_predictions).answers_to(gold(*of_gold))
+        make_predictions(*of_predictions).answers_to(gold(*of_gold))
 
 
 def test_other_documents_may_share_an_id() -> None:
-    assert made(("9", "a", 1), ("9", "a", 2)).answers_to(gold(("1", "a", 1))) == {("9", 0, 5): COUGH}
+    assert make_predictions(("9", "a", 1), ("9", "a", 2)).answers_to(gold(("1", "a", 1))) == {("9", 0, 5): COUGH}
 
 
 def test_gold_documents_that_nothing_tells_apart_are_refused() -> None:

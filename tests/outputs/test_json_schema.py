@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from onym.corpora.plain import linked_to_plain
+from onym.corpora.plain import to_plain_linked
 from onym.outputs.predictions import Prediction, lines_of, schema, write_predictions
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem
 
@@ -54,7 +54,7 @@ def test_each_line_of_predictions() -> None:
 
 def test_each_linked_document() -> None:
     for linked in LINKED:
-        validate(json.loads(json.dumps(linked_to_plain(linked))), "linked-document-2")
+        validate(json.loads(json.dumps(to_plain_linked(linked))), "linked-document-2")
 
 
 @pytest.mark.parametrize(

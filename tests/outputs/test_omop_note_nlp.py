@@ -30,7 +30,7 @@ DAY = datetime.date(2026, 1, 31)
 FEVER = Candidate("mesh:D005334", "fever", 0.9, "Fever")
 
 
-def linked(text: str, start: int = 0, end: int | None = None, **more: Any) -> LinkedDocument:
+def make_linked(text: str, start: int = 0, end: int | None = None, **more: Any) -> LinkedDocument:
     end = len(text) if end is None else end
     mention = Mention(start, end, text[start:end])
     return LinkedDocument(Document("7", text, (mention,)), (Link(mention, (FEVER,), **more),))
@@ -46,7 +46,7 @@ def test_the_columns_are_those_of_the_table() -> None:
 
 
 def test_without_ids_the_code_is_a_modifier() -> None:
-    row = row_of(linked("High fever", 5, confidence=0.25))
+    row = row_of(make_linked("High fever", 5, confidence=0.25))
     assert (row["note_id"], row["offset"], row["lexical_variant"], row["snippet"]) == (7, "5", "fever", "High fever")
     assert (row["note_nlp_concept_id"], row["note_nlp_source_concept_id"]) == (0, 0)
     assert row["term_modifiers"] == "code=MESH:D005334;end=10;confidence=0.25;score=0.9"
@@ -66,7 +66,7 @@ def test_without_ids_the_code_is_a_modifier() -> None:
     ],
 )
 def test_assertion_marks(marks: tuple[AssertionMark, ...], exists: str, temporal: str, modifiers: str) -> None:
-    row = row_of(linked("fever", assertion=marks))
+    row = row_of(make_linked("fever", assertion=marks))
     assert (row["term_exists"], row["term_temporal"]) == (exists, temporal)
     assert row["term_modifiers"] == f"code=MESH:D005334;end=5;score=0.9{modifiers}"
 
@@ -76,7 +76,7 @@ def test_ids_of_the_source_and_of_each_standard_concept() -> None:
     found = []
     for concept in (OmopConcept(9, standard), OmopConcept(9)):
         table = NoteNlp(DAY, concepts=OmopConcepts({("MeSH", "D005334"): concept}))
-        rows = list(note_nlp_rows([linked("fever")], table, NoteIds()))
+        rows = list(note_nlp_rows([make_linked("fever")], table, NoteIds()))
         found.append([(row[0], row[7], row[6]) for row in rows])
     assert found == [[(1, 9, 1), (2, 9, 2)], [(1, 9, 0)]]
 
@@ -94,7 +94,7 @@ def test_an_unlinked_mention_has_a_row_and_a_failed_document_none() -> None:
 )
 def test_long_texts_are_cut_around_the_mention(length: int, start: int, end: int) -> None:
     text = "".join("\n" if number % 27 == 26 else chr(ord("a") + number % 27) for number in range(length))
-    row = row_of(linked(text, start, end))
+    row = row_of(make_linked(text, start, end))
     assert row["lexical_variant"] == text[start:end][:250]
     assert row["lexical_variant"].replace("\n", " ") in row["snippet"]
     assert len(row["snippet"]) <= 250
@@ -103,7 +103,7 @@ def test_long_texts_are_cut_around_the_mention(length: int, start: int, end: int
 
 def test_without_text_neither_mention_nor_snippet_is_written() -> None:
     file = io.BytesIO()
-    write_note_nlp([linked("SECRET")], NoteNlp(DAY, text=False), file)
+    write_note_nlp([make_linked("SECRET")], NoteNlp(DAY, text=False), file)
     assert b"SECRET" not in file.getvalue()
     (row,) = csv.DictReader(io.StringIO(file.getvalue().decode()))
     assert (row["snippet"], row["lexical_variant"]) == ("", OMITTED)
@@ -111,14 +111,14 @@ def test_without_text_neither_mention_nor_snippet_is_written() -> None:
 
 @given(TEXT)
 def test_any_text_is_stored_as_it_is(text: str) -> None:
-    row = row_of(linked(text, assertion=("negated",)))
+    row = row_of(make_linked(text, assertion=("negated",)))
     assert row["lexical_variant"] == text.replace("\x00", "\ufffd")
 
 
 def test_a_database_takes_the_table(tmp_path: Path) -> None:
     path = tmp_path / "note_nlp.csv"
     texts = ("=1+1", 'a "b", c', "a\r\nb", "\x00\x01", "x" * 400, " ", "NULL", "\\N")
-    docs = [linked(text) for text in texts]
+    docs = [make_linked(text) for text in texts]
     numbered = [LinkedDocument(Document(str(number), each.document.text), each.links) for number, each in enumerate(docs)]
     with path.open("wb") as file:
         write_note_nlp(numbered, NoteNlp(DAY), file)

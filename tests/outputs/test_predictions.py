@@ -53,7 +53,7 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 problems = st.builds(Problem, documents, st.sampled_from(["limit-record", "internal-error"]), words, words)
 
 
-def written(lines: Iterable[Line], source: dict[str, Any] | None = None) -> list[bytes]:
+def write_lines(lines: Iterable[Line], source: dict[str, Any] | None = None) -> list[bytes]:
     file = io.BytesIO()
     write_predictions(lines, source or {}, file)
     return file.getvalue().splitlines()
@@ -81,7 +81,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
 
 def test_lines_without_evidence_say_no_more_than_ids_offsets_and_scores() -> None:
     plain = Prediction("1", 0, 5, ((("mesh:D1",), 0.98, 0), (("mesh:D2", "mesh:D3"), 0.5, 1)))
-    assert written([plain, Prediction("2", 3, 4, ())], {"linker": "x"}) == [
+    assert write_lines([plain, Prediction("2", 3, 4, ())], {"linker": "x"}) == [
         b'{"kind":"predictions","format":2,"source":{"linker":"x"}}',
         b'{"document":"1","start":0,"end":5,"answers":[["mesh:D1",0.98,0],[["mesh:D2","mesh:D3"],0.5,1]]}',
         b'{"document":"2","start":3,"end":4,"answers":[]}',
@@ -95,7 +95,7 @@ SAID: dict[str, Any] = {
 
 def test_evidence_and_problems_are_keys_of_their_own() -> None:
     one = Prediction("1", 0, 5, ((("mesh:D1",), 0.2, 0),), **SAID)
-    assert written([one, Problem("2", "limit-record", "too long"), Problem("3", "internal-error", "bug", "a.txt")])[1:] == [
+    assert write_lines([one, Problem("2", "limit-record", "too long"), Problem("3", "internal-error", "bug", "a.txt")])[1:] == [
         (
             b'{"document":"1","start":0,"end":5,"answers":[["mesh:D1",0.2,0]],'
             b'"detection_score":0.9,"stage":"dense","confidence":0.0,"nil_reason":"below-threshold","assertion":["negated"]}'
@@ -126,7 +126,7 @@ def test_a_document_that_could_not_be_linked_is_a_problem_or_an_error() -> None:
 def test_a_document_without_mentions_has_a_line_of_its_own() -> None:
     made = list(lines_of([LinkedDocument(Document("1", "fever"))]))
     assert made == [NoMentions("1")]
-    assert written(made)[1:] == [b'{"document":"1","mentions":0}']
+    assert write_lines(made)[1:] == [b'{"document":"1","mentions":0}']
 
 
 def test_repeated_lines_are_counted() -> None:

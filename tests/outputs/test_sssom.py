@@ -15,7 +15,7 @@ from onym.outputs.terms import TermMapping
 from onym.types import Candidate
 
 
-def written(tiny_kb: Path) -> tuple[list[str], list[dict[str, str]]]:
+def write_sssom(tiny_kb: Path) -> tuple[list[str], list[dict[str, str]]]:
     mappings = [
         TermMapping(("Pyrexia",), "Pyrexia", (Candidate("mesh:D005334", "pyrexia", 1.0),)),
         TermMapping(("MI",), "MI", (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0)), tied=1),
@@ -31,7 +31,7 @@ def written(tiny_kb: Path) -> tuple[list[str], list[dict[str, str]]]:
 
 
 def test_only_an_unshared_name_states_an_exact_match(tiny_kb: Path) -> None:
-    _, rows = written(tiny_kb)
+    _, rows = write_sssom(tiny_kb)
     mappings = [(row["subject_label"], row["predicate_id"], row["object_id"]) for row in rows]
     assert mappings == [
         ("Pyrexia", "skos:exactMatch", "mesh:D005334"),
@@ -45,7 +45,7 @@ def test_only_an_unshared_name_states_an_exact_match(tiny_kb: Path) -> None:
 
 
 def test_the_head_names_the_prefixes_and_is_the_same_each_time(tiny_kb: Path) -> None:
-    head, _ = written(tiny_kb)
+    head, _ = write_sssom(tiny_kb)
     assert '#  mesh: "https://bioregistry.io/mesh:"' in head
     assert any(line.startswith("#mapping_set_id: urn:uuid:") for line in head)
-    assert head == written(tiny_kb)[0]
+    assert head == write_sssom(tiny_kb)[0]

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError
-from onym.outputs.base import OutputContext, named_format
+from onym.outputs.base import OutputContext, format_of_path
 from onym.outputs.rows import WRITERS, require_rows
 from onym.outputs.table import read_flat, write
 from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention
@@ -17,12 +17,12 @@ from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Menti
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
-def linked(text: str, name: str = "fever", score: float = 1.0) -> LinkedDocument:
+def make_linked(text: str, name: str = "fever", score: float = 1.0) -> LinkedDocument:
     mention = Mention(0, len(text), text)
     return LinkedDocument(Document("d,1", text, (mention,)), (Link(mention, (Candidate("hp:0001945", name, score, name),)),))
 
 
-def written(path: Path, *documents: LinkedDocument, text: bool = True) -> Path:
+def write_table(path: Path, *documents: LinkedDocument, text: bool = True) -> Path:
     with path.open("wb") as file:
         write(documents, file, OutputContext(path, text=text))
     return path
@@ -32,16 +32,16 @@ def written(path: Path, *documents: LinkedDocument, text: bool = True) -> Path:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(text=TEXTS, name=TEXTS, score=st.floats(allow_nan=False, allow_infinity=False))
 def test_what_is_written_is_read(tmp_path: Path, ending: str, text: str, name: str, score: float) -> None:
-    path = written(tmp_path / f"t{ending}", linked(text, name, score), linked("fever"))
-    rows = [row for each in (linked(text, name, score), linked("fever")) for row in each.rows()]
+    path = write_table(tmp_path / f"t{ending}", make_linked(text, name, score), make_linked("fever"))
+    rows = [row for each in (make_linked(text, name, score), make_linked("fever")) for row in each.rows()]
     assert read_flat(path).to_dicts() == rows
 
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_tables_without_rows_and_without_text(tmp_path: Path, ending: str) -> None:
-    empty = read_flat(written(tmp_path / f"empty{ending}"))
+    empty = read_flat(write_table(tmp_path / f"empty{ending}"))
     assert (empty.columns, empty.height) == (list(COLUMNS), 0)
-    bare = read_flat(written(tmp_path / f"bare{ending}", linked("secret"), text=False))
+    bare = read_flat(write_table(tmp_path / f"bare{ending}", make_linked("secret"), text=False))
     assert bare.columns == [name for name in COLUMNS if name != "text"]
     assert b"secret" not in (tmp_path / f"bare{ending}").read_bytes()
 
@@ -49,7 +49,7 @@ def test_tables_without_rows_and_without_text(tmp_path: Path, ending: str) -> No
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
 def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
     for ending in (".tsv", ".csv"):
-        path = written(tmp_path / f"t{ending}", linked(text, text))
+        path = write_table(tmp_path / f"t{ending}", make_linked(text, text))
         cells = read_flat(path).row(0, named=True)
         assert (cells["text"], cells["matched_name"]) == (text, text)
         assert f"'{text}".encode() in path.read_bytes()
@@ -57,7 +57,7 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
 
 def test_the_ending_says_how_it_is_written() -> None:
     names = ("a.tsv", "a.csv", "a.xlsx", "a.jsonl", "a.parquet", "-")
-    assert [named_format(Path(name), prefer="table") for name in names] == ["table"] * 5 + [""]
+    assert [format_of_path(Path(name), prefer="table") for name in names] == ["table"] * 5 + [""]
     require_rows(Path("-"))
     with pytest.raises(ConfigError, match="cannot end with '.doc'"):
         require_rows(Path("links.doc"))

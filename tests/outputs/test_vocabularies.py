@@ -27,14 +27,14 @@ from onym.outputs.base import Vocabularies, code_of, require_uri, require_vocabu
     ],
 )
 def test_codes_have_the_system_and_the_style_of_their_vocabulary(concept_id: str, system: str, code: str) -> None:
-    coded = Vocabularies().coded(concept_id)
+    coded = Vocabularies().to_fhir_code(concept_id)
     assert (coded.system, coded.version, coded.code) == (system, "", code)
     require_uri(coded.system)
 
 
 def test_a_person_names_vocabularies() -> None:
     names = Vocabularies.parse(["MSH=http://a.example/mesh|2026", "ward = http://a.example/ward?a=b"])
-    assert names.coded("mesh:D1") == ("http://a.example/mesh", "2026", "D1")
+    assert names.to_fhir_code("mesh:D1") == ("http://a.example/mesh", "2026", "D1")
     assert names.system("ward ") != names.system("ward") == "http://a.example/ward?a=b"
     assert not names.is_empty
     assert Vocabularies().is_empty

@@ -10,7 +10,7 @@ import pytest
 from onym.packs.archive import PackRecord
 from onym.packs.build import build_pack
 from onym.packs.card import card_metadata, pack_card, pack_licences
-from onym.packs.provenance import PackedSource, Terms, licences_page
+from onym.packs.provenance import LicenceTerms, PackedSource, licences_page
 from onym.pipeline.config import PipelineConfig, PlugIn
 from onym.store.markdown import front_matter
 from tests.packs.made import LICENCES, members, record_of, write_pack, write_pipeline
@@ -80,7 +80,7 @@ def test_the_attributions_of_a_recipe_are_kept(tmp_path: Path, tiny_kb: Path) ->
 
 def test_packs_and_recipes_have_one_page_of_licences(record: PackRecord) -> None:
     assert "- **tiny**, release not stated. Licence: CC0" in pack_licences(record).splitlines()
-    terms = Terms(title="Fevers", version="2", licence="CC0", attribution="Cite the fevers.")
+    terms = LicenceTerms(title="Fevers", version="2", licence="CC0", attribution="Cite the fevers.")
     page = licences_page("fevers", "A pipeline.", {"Knowledge base": [terms], "Models": []})
     assert page.splitlines()[4:] == [
         "## Knowledge base",

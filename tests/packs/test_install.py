@@ -13,7 +13,7 @@ import pytest
 import onym
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.packs.install import install_pack
-from onym.packs.locate import installed_folder, installed_names, installed_root, locate
+from onym.packs.locate import find_install_folder, installed_names, installed_root, locate
 from onym.store.archive import whole_archive
 from tests.packs.made import members, write_pack
 
@@ -29,7 +29,7 @@ def test_an_installed_pack_is_loaded_by_name(pack: Path) -> None:
     with pytest.raises(InputError, match="pipeline-missing"):
         onym.load("tiny")
     record, folder = install_pack(pack)
-    assert (record.name, folder) == ("tiny", installed_folder("tiny"))
+    assert (record.name, folder) == ("tiny", find_install_folder("tiny"))
     assert onym.load("tiny").link("fever").links[0].concept_id == "mesh:D005334"
     assert install_pack(pack)[1] == folder, "once more is nothing new"
     install_pack(pack, "fevers")
@@ -50,14 +50,14 @@ def test_a_loaded_pipeline_keeps_its_version(pack: Path) -> None:
     first = install_pack(pack)[1]
     pipeline = onym.load("tiny").with_assertion()
     second = install_pack(pack, force=True)[1]
-    assert installed_folder("tiny") == second
+    assert find_install_folder("tiny") == second
     assert (first / "pipeline.json").is_file()
     assert onym.load(first).link("fever").links
     assert pipeline.link("fever").links
     del pipeline
     gc.collect()
     install_pack(pack, force=True)
-    assert sorted(path.name for path in installed_root("tiny").iterdir() if path.is_dir()) == [installed_folder("tiny").name]
+    assert sorted(path.name for path in installed_root("tiny").iterdir() if path.is_dir()) == [find_install_folder("tiny").name]
 
 
 def test_the_folder_of_a_replaced_version_opens_the_current_one(pack: Path) -> None:
@@ -76,7 +76,7 @@ def test_no_load_fails_while_another_process_installs_the_same_pack(pack: Path) 
         until = time.monotonic() + 60
         while time.monotonic() < until and len(versions) < 5:
             assert onym.load("tiny").link("fever").links
-            versions.add(installed_folder("tiny"))
+            versions.add(find_install_folder("tiny"))
     finally:
         installer.kill()
         installer.wait()
@@ -116,4 +116,4 @@ def test_a_missing_package_is_no_fault_of_the_pack(pack: Path, monkeypatch: pyte
 
     monkeypatch.setattr("onym.packs.install.load", without_torch)
     install_pack(pack)
-    assert (installed_folder("tiny") / "pipeline.json").is_file()
+    assert (find_install_folder("tiny") / "pipeline.json").is_file()

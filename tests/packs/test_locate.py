@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.starter import make_starter
 
-from onym.packs.locate import STARTER, installed_folder, load, locate, locate_kb
+from onym.packs.locate import STARTER, find_install_folder, load, locate, locate_kb
 from onym.pipeline.folder import build_pipeline
 from tests.cli.command import onym, onym_bytes
 
@@ -60,8 +60,8 @@ def test_an_installed_pipeline_is_found_by_its_name(tmp_path: Path, tiny_kb: Pat
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     assert locate("fevers") == Path("fevers"), "nothing of that name is installed"
-    build_pipeline(tiny_kb, installed_folder("fevers"))
-    assert locate("fevers") == installed_folder("fevers")
+    build_pipeline(tiny_kb, find_install_folder("fevers"))
+    assert locate("fevers") == find_install_folder("fevers")
     assert load("fevers").link("fever").links[0].concept_id == "mesh:D005334"
     assert locate("../pipelines/fevers") == Path("../pipelines/fevers"), "a path is no name"
 

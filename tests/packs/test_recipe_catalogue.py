@@ -36,11 +36,11 @@ def test_each_is_whole(name: str) -> None:
 
 
 def test_a_licensed_release_is_never_an_address() -> None:
-    umls = read_recipe("umls-sapbert").licensed
+    umls = read_recipe("umls-sapbert").release_to_bring
     assert umls is not None
     assert not umls.files
     assert "uts.nlm.nih.gov" in umls.how
-    assert read_recipe("hpo-phenotypes").licensed is None
+    assert read_recipe("hpo-phenotypes").release_to_bring is None
 
 
 def test_both_ways_to_download_mesh_have_one_address() -> None:

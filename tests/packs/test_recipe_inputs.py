@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError, DownloadError, InputError
-from onym.packs.recipe import Origin, gather_inputs
+from onym.packs.recipe import FileSources, gather_inputs
 from tests.packs.small import OBO, TERMS, URL, small_recipe, small_server
 
 LICENSED = {
@@ -20,7 +20,7 @@ LICENSED = {
 def test_a_mirror_has_the_same_paths(tmp_path: Path) -> None:
     seen: list[tuple[str, int]] = []
     with small_server(tmp_path).running() as server:
-        inputs = gather_inputs(small_recipe(), Origin(server.url), progress=lambda what, done: seen.append((what, done)))
+        inputs = gather_inputs(small_recipe(), FileSources(server.url), progress=lambda what, done: seen.append((what, done)))
     (found,) = inputs.all()
     assert found.stored.path.read_text() == OBO
     assert found.stored.url.startswith("http://127.0.0.1")
@@ -29,7 +29,7 @@ def test_a_mirror_has_the_same_paths(tmp_path: Path) -> None:
 
 def test_files_of_a_folder_are_not_fetched(tmp_path: Path) -> None:
     (tmp_path / "fevers.obo").write_text(OBO)
-    (found,) = gather_inputs(small_recipe(), Origin("http://127.0.0.1:1", tmp_path)).all()
+    (found,) = gather_inputs(small_recipe(), FileSources("http://127.0.0.1:1", tmp_path)).all()
     assert found.stored.path == tmp_path / "fevers.obo"
 
 
@@ -37,12 +37,12 @@ def test_a_file_of_a_folder_has_to_be_the_expected_one(tmp_path: Path) -> None:
     (tmp_path / "fevers.obo").write_text(OBO)
     release = {"name": "fevers", **TERMS, "files": [{"url": URL, "megabytes": 1, "sha256": "0" * 64}]}
     with pytest.raises(DownloadError, match="download-digest"):
-        gather_inputs(small_recipe(releases=[release]), Origin(folder=tmp_path))
+        gather_inputs(small_recipe(releases=[release]), FileSources(folder=tmp_path))
 
 
 def test_a_licensed_release_is_explained() -> None:
     with pytest.raises(ConfigError, match="(?s)release-licensed.*Ask the nurse. Then: onym get fevers --file PATH"):
-        gather_inputs(small_recipe(**LICENSED), Origin())
+        gather_inputs(small_recipe(**LICENSED), FileSources())
 
 
 def test_a_licensed_release_may_be_a_file_or_a_folder(tmp_path: Path) -> None:
@@ -50,15 +50,15 @@ def test_a_licensed_release_may_be_a_file_or_a_folder(tmp_path: Path) -> None:
     path.parent.mkdir()
     path.write_text(OBO)
     recipe = small_recipe(**LICENSED)
-    of_file, of_folder = (gather_inputs(recipe, Origin(file=each)).releases[0].stored for each in (path, path.parent))
+    of_file, of_folder = (gather_inputs(recipe, FileSources(file=each)).releases[0].stored for each in (path, path.parent))
     assert of_file.bytes == of_folder.bytes == len(OBO)
     os.utime(path, ns=(1, 1))
-    assert gather_inputs(recipe, Origin(file=path)).releases[0].stored == of_file
-    assert gather_inputs(recipe, Origin(file=path.parent)).releases[0].stored != of_folder
+    assert gather_inputs(recipe, FileSources(file=path)).releases[0].stored == of_file
+    assert gather_inputs(recipe, FileSources(file=path.parent)).releases[0].stored != of_folder
 
 
 def test_wrong_options_are_refused_before_anything_is_fetched(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="config-invalid.*--file"):
-        gather_inputs(small_recipe(), Origin(file=tmp_path))
+        gather_inputs(small_recipe(), FileSources(file=tmp_path))
     with pytest.raises(InputError, match="input-missing"):
-        gather_inputs(small_recipe(), Origin(folder=tmp_path / "none"))
+        gather_inputs(small_recipe(), FileSources(folder=tmp_path / "none"))

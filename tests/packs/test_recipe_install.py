@@ -10,8 +10,8 @@ import pytest
 from onym.errors import ConfigError, DownloadError, IntegrityError, OnymError
 from onym.packs import install as module
 from onym.packs.install import install, is_installed
-from onym.packs.locate import installed_folder, installed_root, load, read_pipeline
-from onym.packs.recipe import RECORD, Origin
+from onym.packs.locate import find_install_folder, installed_root, load, read_pipeline
+from onym.packs.recipe import RECORD, FileSources
 from onym.store.download import Patience
 from onym.store.stage import exclusive
 from tests.packs.small import OBO, PATH, TERMS, TRAINED, small_recipe, small_server
@@ -36,9 +36,9 @@ def _requests(server: FileServer) -> list[tuple[int, int]]:
 def test_a_pipeline_is_installed_and_found_by_its_name(tmp_path: Path) -> None:
     recipe = small_recipe()
     with small_server(tmp_path).running() as server:
-        done = install(recipe, Origin(server.url))
+        done = install(recipe, FileSources(server.url))
     assert done.is_new
-    assert done.folder == installed_folder("fevers")
+    assert done.folder == find_install_folder("fevers")
     assert [link.concept_id for link in load("fevers").link("Pyrexia and cough").links] == ["hp:0001945", "hp:0012735"]
     assert read_pipeline("fevers").kb.path == "knowledge-base"
     assert is_installed(recipe)
@@ -50,7 +50,7 @@ def test_a_pipeline_is_installed_and_found_by_its_name(tmp_path: Path) -> None:
 
 def test_it_can_be_moved(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
-        folder = install(small_recipe(), Origin(server.url)).folder
+        folder = install(small_recipe(), FileSources(server.url)).folder
     folder.rename(tmp_path / "elsewhere")
     assert load(tmp_path / "elsewhere").link("fever").links[0].concept_id == "hp:0001945"
 
@@ -62,7 +62,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     (folder / "fevers.obo").write_text(OBO)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("ONYM_CACHE", str(folder / "cache"))
-        return _files(install(small_recipe(), Origin(folder=folder)).folder)
+        return _files(install(small_recipe(), FileSources(folder=folder)).folder)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict
 
     with small_server(tmp_path).running() as server:
         with patch.object(module, step, kill), pytest.raises(Killed):
-            install(recipe, Origin(server.url))
+            install(recipe, FileSources(server.url))
         assert is_installed(recipe) == (step == "switch_version")
-        install(recipe, Origin(server.url))
+        install(recipe, FileSources(server.url))
     assert sorted(path.name for path in installed_root("fevers").parent.iterdir()) == [".fevers.lock", "fevers"]
     assert len(list(installed_root("fevers").iterdir())) == 2, "CURRENT and one version"
     assert _requests(server) == [(0, len(OBO))]
-    found = _files(installed_folder("fevers"))
+    found = _files(find_install_folder("fevers"))
     assert [name for name in whole if name != RECORD and found[name] != whole[name]] == []
     assert found.keys() == whole.keys()
 
@@ -102,9 +102,9 @@ def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict
 def test_steps_that_are_done_are_not_done_again(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
         with patch.object(module, "build_pipeline", side_effect=Killed), pytest.raises(Killed):
-            install(small_recipe(), Origin(server.url))
+            install(small_recipe(), FileSources(server.url))
         with patch.object(module, "build_kb", side_effect=Killed):
-            assert install(small_recipe(), Origin(server.url)).is_new
+            assert install(small_recipe(), FileSources(server.url)).is_new
 
 
 def test_a_broken_download_goes_on(tmp_path: Path) -> None:
@@ -112,32 +112,32 @@ def test_a_broken_download_goes_on(tmp_path: Path) -> None:
     server.stops[PATH] = [Stop(50, breaks=True)]
     with server.running():
         with pytest.raises(DownloadError, match="download-interrupted"):
-            install(small_recipe(), Origin(server.url), patience=ONCE)
-        install(small_recipe(), Origin(server.url), patience=ONCE)
+            install(small_recipe(), FileSources(server.url), patience=ONCE)
+        install(small_recipe(), FileSources(server.url), patience=ONCE)
     assert _requests(server) == [(0, 50), (50, len(OBO) - 50)]
 
 
 def test_recipes_share_downloads_and_knowledge_bases(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
-        install(small_recipe(), Origin(server.url))
+        install(small_recipe(), FileSources(server.url))
         with patch.object(module, "build_kb", side_effect=Killed):
-            install(small_recipe(name="others", title="The same fevers"), Origin(server.url))
+            install(small_recipe(name="others", title="The same fevers"), FileSources(server.url))
     assert len(server.answers) == 1
     assert load("others").link("fever").links[0].concept_id == "hp:0001945"
 
 
 def test_force_builds_again_of_the_same_downloads(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
-        install(small_recipe(), Origin(server.url))
-        assert install(small_recipe(), Origin(server.url), force=True).is_new
+        install(small_recipe(), FileSources(server.url))
+        assert install(small_recipe(), FileSources(server.url), force=True).is_new
     assert len(server.answers) == 1
 
 
 def test_another_recipe_of_that_name_replaces_it(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
-        install(small_recipe(), Origin(server.url))
+        install(small_recipe(), FileSources(server.url))
         parts = {"detector": None, "linker": {"kind": "exact"}}
-        assert install(small_recipe(pipeline=parts), Origin(server.url)).is_new
+        assert install(small_recipe(pipeline=parts), FileSources(server.url)).is_new
     assert read_pipeline("fevers").detector is None
     assert len(server.answers) == 1
 
@@ -150,17 +150,17 @@ def test_a_licensed_release_that_changed_is_built_again(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match="release-licensed"):
         install(recipe)
-    assert install(recipe, Origin(file=path)).is_new
-    assert not install(recipe, Origin(file=path)).is_new
+    assert install(recipe, FileSources(file=path)).is_new
+    assert not install(recipe, FileSources(file=path)).is_new
     assert not install(recipe).is_new
     path.write_text(OBO.replace("Cough", "Chill"))
-    assert install(recipe, Origin(file=path)).is_new
+    assert install(recipe, FileSources(file=path)).is_new
     assert len(load("fevers").link("chill").links) == 1
 
 
 def test_trained_parts_come_with_their_calibration(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
-        install(small_recipe(trained=TRAINED, pipeline=RERANK), Origin(server.url))
+        install(small_recipe(trained=TRAINED, pipeline=RERANK), FileSources(server.url))
     config = read_pipeline("fevers")
     assert config.calibration is not None
     assert config.term_calibration is not None
@@ -182,14 +182,14 @@ def test_dense_pipelines_need_torch_or_onnx_runtime(there: tuple[str, ...], is_e
     """What is missing is reported before anything is fetched."""
     code = "download-interrupted" if is_enough else "extra-missing"
     with patch.object(module, "find_spec", lambda name: name if name in there else None), pytest.raises(OnymError) as caught:
-        install(small_recipe(extra="dense"), Origin("http://127.0.0.1:9"), patience=ONCE)
+        install(small_recipe(extra="dense"), FileSources("http://127.0.0.1:9"), patience=ONCE)
     assert caught.value.code == code
     assert is_enough or "onym[onnx]" in caught.value.fix
 
 
 def test_a_server_that_cannot_be_reached_is_reported_with_what_does_without_it(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="download-interrupted.*cannot be reached") as caught:
-        install(small_recipe(), Origin("http://127.0.0.1:9"), patience=ONCE)
+        install(small_recipe(), FileSources("http://127.0.0.1:9"), patience=ONCE)
     assert "copy fevers.obo to a folder and use onym get fevers --from FOLDER" in caught.value.fix
     assert "--mirror ADDRESS" in caught.value.fix
 
@@ -198,7 +198,7 @@ def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
     lock = installed_root("fevers").with_name(".fevers.lock")
     lock.parent.mkdir(parents=True)
     with exclusive(lock), pytest.raises(IntegrityError, match="artefact-locked"):
-        install(small_recipe(), Origin("http://127.0.0.1:1"))
+        install(small_recipe(), FileSources("http://127.0.0.1:1"))
 
 
 def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
@@ -220,6 +220,6 @@ def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
         pipeline={"detector": {"kind": "dictionary"}, "linker": {"kind": "dense", "model": "encoder"}},
     )
     with small_server(tmp_path).running() as server:
-        folder = install(recipe, Origin(server.url)).folder
+        folder = install(recipe, FileSources(server.url)).folder
     assert Tokenizer.open(folder / "encoder").ids("Fever") == [5]
     assert load("fevers").link("Some pyrexia.").links[0].concept_id == "hp:0001945"

@@ -7,9 +7,9 @@ from pathlib import Path
 from onym.packs.recipe import (
     ATTRIBUTION,
     RECORD,
-    Inputs,
+    FileSources,
     InstallRecord,
-    Origin,
+    RecipeInputs,
     gather_inputs,
     identity_of,
     read_record,
@@ -23,10 +23,10 @@ RERANK = {
 }
 
 
-def _inputs(folder: Path, text: str = OBO) -> Inputs:
+def _inputs(folder: Path, text: str = OBO) -> RecipeInputs:
     folder.mkdir(exist_ok=True)
     (folder / "fevers.obo").write_text(text)
-    return gather_inputs(small_recipe(), Origin(folder=folder))
+    return gather_inputs(small_recipe(), FileSources(folder=folder))
 
 
 def test_it_comes_back_as_it_was(tmp_path: Path) -> None:

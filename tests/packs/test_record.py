@@ -66,8 +66,8 @@ def test_names_that_mean_other_things_elsewhere_are_refused(record: PackRecord, 
 
 def test_it_says_whose_licence_nobody_stated(record: PackRecord) -> None:
     source = PackedSource(name="mine", vocabulary="", release=NOT_STATED, licence=NOT_STATED)
-    assert record.unstated == []
-    assert record.model_copy(update={"sources": (source,)}).unstated == ["mine"]
+    assert record.sources_without_licence == []
+    assert record.model_copy(update={"sources": (source,)}).sources_without_licence == ["mine"]
 
 
 @pytest.mark.parametrize("mark", ["\n", "\r", "\x00", "\x1b", "\x85", "\u2028", "\u202e"])

@@ -11,7 +11,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.packs.licences import packed_sources, restricted_in, stated, undeclared_in
+from onym.packs.licences import describe_sources, find_restricted, find_undeclared, parse_named_values
 
 
 def kb_of(
@@ -41,7 +41,7 @@ def kb_of(
     ],
 )
 def test_what_may_not_be_passed_on(tmp_path: Path, path: str, prefix: str, name: str, title: str) -> None:
-    assert restricted_in(kb_of(tmp_path, path, prefix, name=name)) == [title]
+    assert find_restricted(kb_of(tmp_path, path, prefix, name=name)) == [title]
 
 
 @pytest.mark.parametrize(
@@ -58,42 +58,42 @@ def test_what_may_not_be_passed_on(tmp_path: Path, path: str, prefix: str, name:
 )
 def test_what_may(tmp_path: Path, path: str, prefix: str, name: str, title: str, release: str) -> None:
     kb = kb_of(tmp_path, path, prefix, name=name)
-    assert (restricted_in(kb), undeclared_in(kb)) == ([], [])
-    (source,) = packed_sources(kb)
+    assert (find_restricted(kb), find_undeclared(kb)) == ([], [])
+    (source,) = describe_sources(kb)
     assert (source.vocabulary, source.release) == (title, release)
     assert (source.licence == "not stated") == (not title)
 
 
 def test_a_person_states_what_is_not_known(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, name="Mine")
-    (source,) = packed_sources(kb, {"mine": "3"}, {"MINE": "CC0"})
+    (source,) = describe_sources(kb, {"mine": "3"}, {"MINE": "CC0"})
     assert (source.name, source.release, source.licence) == ("Mine", "3", "CC0")
-    assert stated(["HPO = 2026-01-08", "mine=CC BY=4"], "--release") == {"HPO": "2026-01-08", "mine": "CC BY=4"}
+    assert parse_named_values(["HPO = 2026-01-08", "mine=CC BY=4"], "--release") == {"HPO": "2026-01-08", "mine": "CC BY=4"}
     for wrong in ("HPO", "=1", "HPO=", ""):
         with pytest.raises(ConfigError, match="config-invalid"):
-            stated([wrong], "--release")
+            parse_named_values([wrong], "--release")
 
 
 def test_a_licence_that_is_stated_lifts_no_restriction(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, prefix="umls", name="mine")
-    packed_sources(kb, {}, {"mine": "CC0"})
-    assert restricted_in(kb) == ["UMLS"]
+    describe_sources(kb, {}, {"mine": "CC0"})
+    assert find_restricted(kb) == ["UMLS"]
 
 
 def test_the_version_of_hpo_is_shown(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, "hp.tsv", "hp")
     with pytest.raises(ConfigError) as caught:
-        packed_sources(kb)
+        describe_sources(kb)
     assert caught.value.code == "pack-release"
     assert "--release HPO=" in caught.value.fix
-    assert packed_sources(kb, {"hpo": "2026-01-08"})[0].release == "2026-01-08"
+    assert describe_sources(kb, {"hpo": "2026-01-08"})[0].release == "2026-01-08"
 
 
 @pytest.mark.parametrize("recipe", [{"vocabularies": ["hp"]}, {"shared_names": "fewest"}])
 def test_hpo_is_not_altered(tmp_path: Path, recipe: dict[str, Any]) -> None:
     kb = kb_of(tmp_path, "hp.tsv", "hp", recipe)
     with pytest.raises(ConfigError, match="pack-altered"):
-        packed_sources(kb, {"HPO": "2026-01-08"})
+        describe_sources(kb, {"HPO": "2026-01-08"})
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_hpo_is_not_altered(tmp_path: Path, recipe: dict[str, Any]) -> None:
 )
 def test_what_ids_do_not_show_has_to_be_stated(tmp_path: Path, path: str, prefix: str) -> None:
     kb = kb_of(tmp_path, path, prefix, name="Mine")
-    assert (restricted_in(kb), undeclared_in(kb)) == ([], ["Mine"])
-    assert undeclared_in(kb, {"mine": "CC0"}) == []
+    assert (find_restricted(kb), find_undeclared(kb)) == ([], ["Mine"])
+    assert find_undeclared(kb, {"mine": "CC0"}) == []
 
 
 def test_a_recipe_states_the_licence_of_a_source(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, name="mine", licence="CC BY 4.0")
-    assert undeclared_in(kb) == []
-    assert packed_sources(kb)[0].licence == "CC BY 4.0"
-    assert packed_sources(kb, {}, {"mine": "CC0"})[0].licence == "CC0"
+    assert find_undeclared(kb) == []
+    assert describe_sources(kb)[0].licence == "CC BY 4.0"
+    assert describe_sources(kb, {}, {"mine": "CC0"})[0].licence == "CC0"
 
 
 @pytest.mark.parametrize("prefix", ["mine", "mesh", "doid"])
@@ -123,7 +123,7 @@ def test_ids_of_umls_are_known_under_any_name_and_prefix(tmp_path: Path, prefix:
     (tmp_path / "mesh.tsv").write_text("id\tname\nC0015967\tFever\n")
     source = {"path": "mesh.tsv", "format": "table", "prefix": prefix, "licence": "CC0"}
     build_kb(Recipe.of({"sources": [source]}), tmp_path / "kb", root=tmp_path)
-    assert restricted_in(KnowledgeBase.open(tmp_path / "kb")) == ["UMLS"]
+    assert find_restricted(KnowledgeBase.open(tmp_path / "kb")) == ["UMLS"]
 
 
 def two_sources(folder: Path, second: str, **source: Any) -> KnowledgeBase:
@@ -136,7 +136,7 @@ def two_sources(folder: Path, second: str, **source: Any) -> KnowledgeBase:
 
 def test_each_source_is_judged_by_its_own_ids(tmp_path: Path) -> None:
     """MONDO brings terms of other ontologies: they are not counted against a list whose ids are known."""
-    assert undeclared_in(two_sources(tmp_path, "id\tname\nmesh:D1\tChill\n")) == []
+    assert find_undeclared(two_sources(tmp_path, "id\tname\nmesh:D1\tChill\n")) == []
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_each_source_is_judged_by_its_own_ids(tmp_path: Path) -> None:
     ],
 )
 def test_unknown_ids_among_known_ones(tmp_path: Path, second: str, source: dict[str, Any]) -> None:
-    assert undeclared_in(two_sources(tmp_path, second, **source)) == ["mine"]
+    assert find_undeclared(two_sources(tmp_path, second, **source)) == ["mine"]

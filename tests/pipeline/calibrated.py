@@ -8,7 +8,7 @@ from onym.calibrate import Answers, Calibration, ScoredAnswer
 from onym.pipeline.config import FittedCalibration
 
 
-def fitted(count: int = 400) -> FittedCalibration:
+def fit_calibration(count: int = 400) -> FittedCalibration:
     """Return a calibration in which an answer with a score of 1 is right, and one with a score of 0 is wrong."""
     scores = np.linspace(0, 1, count)
     right = np.random.default_rng(0).random(count) < scores**0.5

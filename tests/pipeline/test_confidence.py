@@ -14,8 +14,8 @@ from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline, confidence_of
 from onym.rerank.trees import Reranker
 from onym.types import Candidate, Document, Link, Mention
-from tests.linkers.test_reranker import written
-from tests.pipeline.calibrated import fitted
+from tests.linkers.test_reranker import write_folder
+from tests.pipeline.calibrated import fit_calibration
 
 FEVER = Mention(0, 5, "fever", type="Disease")
 
@@ -25,7 +25,7 @@ def link(*scores: float) -> Link:
 
 
 def test_links_get_a_probability_and_those_without_candidates_none() -> None:
-    confidence = confidence_of(fitted())
+    confidence = confidence_of(fit_calibration())
     assert confidence is not None
     confident, doubtful, empty = confidence.of([link(0.95, 0.1), link(0.05, 0.01), link()])
     assert confident.confidence is not None
@@ -36,7 +36,7 @@ def test_links_get_a_probability_and_those_without_candidates_none() -> None:
 
 
 def test_what_is_not_confident_enough_is_left_unlinked_and_keeps_its_candidates() -> None:
-    confidence = confidence_of(fitted(), precision=0.9)
+    confidence = confidence_of(fit_calibration(), precision=0.9)
     assert confidence is not None
     confident, doubtful = confidence.of([link(1.0, 0.1), link(0.2, 0.1)])
     assert (confident.concept_id, doubtful.concept_id, doubtful.nil_reason) == ("a:0", None, "below-precision")
@@ -44,7 +44,7 @@ def test_what_is_not_confident_enough_is_left_unlinked_and_keeps_its_candidates(
 
 
 def test_a_set_is_small_where_the_answer_is_confident() -> None:
-    confidence = confidence_of(fitted(), coverage=0.8)
+    confidence = confidence_of(fit_calibration(), coverage=0.8)
     assert confidence is not None
     confident, doubtful = confidence.of([link(1.0, 0.1, 0.05), link(0.1, 0.1, 0.05)])
     assert len(confident.candidates) == 1
@@ -54,18 +54,18 @@ def test_a_set_is_small_where_the_answer_is_confident() -> None:
 
 def test_what_cannot_be_had_is_refused_with_what_can() -> None:
     with pytest.raises(ConfigError, match="precision-unreachable") as error:
-        confidence_of(fitted(), precision=0.9999)
+        confidence_of(fit_calibration(), precision=0.9999)
     assert "the highest is" in error.value.what
     with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
         confidence_of(None, coverage=0.9)
     with pytest.raises(InputError, match="calibration-invalid"):
-        confidence_of(fitted(), coverage=0.123)
+        confidence_of(fit_calibration(), coverage=0.123)
     assert confidence_of(None) is None
 
 
 def test_a_pipeline_asks_and_says_with_which_precision(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
-    pipeline = Pipeline(TfidfLinker(kb), calibration=fitted())
+    pipeline = Pipeline(TfidfLinker(kb), calibration=fit_calibration())
     doc = Document("1", "fevr and fever", (Mention(0, 4, "fevr"), Mention(9, 14, "fever")))
     typo, exact = pipeline.with_precision(0.95).link(doc).links
     assert (typo.nil_reason, exact.concept_id) == ("below-precision", "mesh:D005334")
@@ -79,7 +79,7 @@ def test_a_pipeline_asks_and_says_with_which_precision(tiny_kb: Path) -> None:
 
 
 def test_junk_is_left_unlinked(tiny_kb: Path) -> None:
-    pipeline = Pipeline(TfidfLinker(KnowledgeBase.open(tiny_kb)), calibration=fitted()).with_precision(0.95)
+    pipeline = Pipeline(TfidfLinker(KnowledgeBase.open(tiny_kb)), calibration=fit_calibration()).with_precision(0.95)
     for junk in ("n/a", "see notes 12/3", "?", "-", "fever see page 7 of the other notes"):
         assert pipeline.link(Document("1", junk, (Mention(0, len(junk), junk),))).links[0].concept_id is None
 
@@ -89,7 +89,7 @@ def test_the_rerankers_own_confidence_is_not_computed_where_a_calibration_follow
 ) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     scores_seen: list[float] = []
-    linker = open_linker(linker_config("rerank", model=str(written(tmp_path / "model"))), kb)
+    linker = open_linker(linker_config("rerank", model=str(write_folder(tmp_path / "model"))), kb)
     doc = Document("1", "fevers, qqq", (Mention(0, 6, "fevers"), Mention(8, 11, "qqq")))
     own = Pipeline(linker).link(doc)
 
@@ -98,10 +98,10 @@ def test_the_rerankers_own_confidence_is_not_computed_where_a_calibration_follow
         return 0.5
 
     monkeypatch.setattr(Reranker, "confidence", note)
-    calibrated = Pipeline(linker, calibration=fitted())
-    replaced = confidence_of(fitted())
+    calibrated = Pipeline(linker, calibration=fit_calibration())
+    replaced = confidence_of(fit_calibration())
     assert replaced is not None
     assert list(calibrated.link(doc).links) == replaced.of(own.links)
     assert scores_seen == []
-    found = fitted().model_copy(update={"mentions": "found"})
+    found = fit_calibration().model_copy(update={"mentions": "found"})
     assert Pipeline(linker, calibration=found).for_terms().link(doc).links[0].confidence == 0.5

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from onym.detect import detector_config
-from onym.detect.dictionary import Config as DictionaryConfig
+from onym.detect.dictionary import DictionaryDetectorConfig as DictionaryConfig
 from onym.errors import ConfigError, IntegrityError
 from onym.linkers import linker_config
-from onym.linkers.exact import Config as ExactConfig
+from onym.linkers.exact import ExactLinkerConfig as ExactConfig
 from onym.pipeline.config import PipelineConfig, PlugIn, find_plug_ins, require_plug_ins
 from onym.registry import LINKERS, Part
 

@@ -18,7 +18,7 @@ from tests.cli.command import onym
 from tests.test_linked_documents import read
 
 
-def explained(pipeline: Pipeline, text: str, *spans: tuple[int, int]) -> list[str]:
+def explain_lines(pipeline: Pipeline, text: str, *spans: tuple[int, int]) -> list[str]:
     mentions = tuple(Mention(start, end, text[start:end]) for start, end in spans)
     return [line for each in pipeline.explain(Document("1", text, mentions)) for line in each.lines()]
 
@@ -30,7 +30,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 def test_an_exact_name_an_abbreviation_and_no_answer(kb: KnowledgeBase) -> None:
     text = "Heart attack (HA); xyz"
-    assert explained(Pipeline(ExactLinker(kb)), text, (0, 12), (14, 16), (19, 22)) == [
+    assert explain_lines(Pipeline(ExactLinker(kb)), text, (0, 12), (14, 16), (19, 22)) == [
         "concept: MESH:D009203 Myocardial Infarction",
         "matched name: 'heart attack' (exact, tiny)",
         "score 1.000",

@@ -27,7 +27,7 @@ from onym.pipeline.config import FILE, PipelineOptions
 from onym.pipeline.folder import build_pipeline, describe, store_calibration
 from onym.testing.models import save_model, save_tokenizer
 from onym.types import Document
-from tests.pipeline.calibrated import fitted
+from tests.pipeline.calibrated import fit_calibration
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_each_option_is_written_read_and_described(tmp_path: Path, kb: Path, nam
     build_pipeline(kb, tmp_path / "p", **{name: OPTIONS[name]})
     written = json.loads((tmp_path / "p" / "pipeline.json").read_text())
     assert written[name] == (list(OPTIONS[name]) if isinstance(OPTIONS[name], tuple) else OPTIONS[name])
-    assert load(tmp_path / "p").options.changed_options() == {name: OPTIONS[name]}
+    assert load(tmp_path / "p").options.non_default_options() == {name: OPTIONS[name]}
     assert name in dict(describe(read_pipeline(tmp_path / "p")))
     assert PipelineOptions.model_fields[name].description
 
@@ -232,7 +232,7 @@ def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def changed(folder: Path, kb: Path, change: dict[str, object]) -> Path:
+def build_and_change(folder: Path, kb: Path, change: dict[str, object]) -> Path:
     """Build a pipeline, and change what its file says."""
     build_pipeline(kb, folder)
     path = folder / FILE
@@ -255,7 +255,7 @@ def changed(folder: Path, kb: Path, change: dict[str, object]) -> Path:
     ],
 )
 def test_a_file_that_says_something_else_is_refused(tmp_path: Path, kb: Path, change: dict[str, object]) -> None:
-    folder = changed(tmp_path / "p", kb, change)
+    folder = build_and_change(tmp_path / "p", kb, change)
     with pytest.raises(InputError, match="pipeline-malformed") as caught:
         load(folder)
     assert caught.value.where == str(folder / FILE)
@@ -271,7 +271,7 @@ def test_a_file_that_is_no_pipeline_is_refused(tmp_path: Path, text: str) -> Non
 @pytest.mark.parametrize("version", [1, 3, "2", None])
 def test_another_format_is_refused(tmp_path: Path, kb: Path, version: object) -> None:
     with pytest.raises(IntegrityError, match="pipeline-version") as caught:
-        load(changed(tmp_path / "p", kb, {"format": version}))
+        load(build_and_change(tmp_path / "p", kb, {"format": version}))
     assert caught.value.fix == "build the pipeline again"
 
 
@@ -279,7 +279,7 @@ SOUNDEX = {"kind": "linker", "name": "soundex", "package": "onym-soundex", "vers
 
 
 def test_a_plug_in_that_is_not_installed_is_said(tmp_path: Path, kb: Path) -> None:
-    folder = changed(tmp_path / "p", kb, {"plug_ins": [SOUNDEX], "linker": {"kind": "soundex", "letters": 4}})
+    folder = build_and_change(tmp_path / "p", kb, {"plug_ins": [SOUNDEX], "linker": {"kind": "soundex", "letters": 4}})
     with pytest.raises(IntegrityError, match="plug-in-missing") as caught:
         load(folder)
     assert caught.value.fix == "pip install onym-soundex==1.0"
@@ -288,7 +288,7 @@ def test_a_plug_in_that_is_not_installed_is_said(tmp_path: Path, kb: Path) -> No
 @pytest.mark.parametrize("plug_ins", [[{"kind": "linker"}], ["soundex"], 5, "soundex", {"a": 1}])
 def test_plug_ins_that_are_none_are_refused(tmp_path: Path, kb: Path, plug_ins: object) -> None:
     with pytest.raises(OnymError) as caught:
-        load(changed(tmp_path / "p", kb, {"plug_ins": plug_ins}))
+        load(build_and_change(tmp_path / "p", kb, {"plug_ins": plug_ins}))
     assert caught.value.code in ("pipeline-malformed", "config-invalid")
 
 
@@ -389,7 +389,7 @@ def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> Non
 
 def test_calibrations_of_texts_and_of_terms_are_kept_together(tiny_kb: Path, tmp_path: Path) -> None:
     build_pipeline(tiny_kb, tmp_path / "p")
-    texts = fitted()
+    texts = fit_calibration()
     terms = texts.model_copy(update={"mentions": "terms"})
     store_calibration(tmp_path / "p", terms)
     store_calibration(tmp_path / "p", texts)

@@ -25,7 +25,7 @@ from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
 from onym.text.abbreviations import Abbreviations
 from onym.types import Document, Link, LinkedDocument, Mention, Problem, Relation
-from tests.pipeline.calibrated import fitted
+from tests.pipeline.calibrated import fit_calibration
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,8 @@ def test_abbreviations_are_looked_for_once_a_document(kb: KnowledgeBase, passes:
 
 
 def test_abbreviations_are_not_looked_for_where_nothing_needs_them(kb: KnowledgeBase, passes: list[str]) -> None:
-    detector = DictionaryDetector(kb, dictionary.Config(abbreviations=False))
-    assert Pipeline(ExactLinker(kb, exact.Config(expand_abbreviations=False)), detector).link("Fever (F).").links
+    detector = DictionaryDetector(kb, dictionary.DictionaryDetectorConfig(abbreviations=False))
+    assert Pipeline(ExactLinker(kb, exact.ExactLinkerConfig(expand_abbreviations=False)), detector).link("Fever (F).").links
     assert not Pipeline(ExactLinker(kb)).link("Fever (F).").links
     assert passes == []
 
@@ -303,7 +303,7 @@ def test_types_are_among_those_of_the_pipeline(kb: KnowledgeBase) -> None:
 
 
 def test_terms_have_the_confidence_of_terms(tiny_kb: Path) -> None:
-    linker, annotated = ExactLinker(KnowledgeBase.open(tiny_kb)), fitted()
+    linker, annotated = ExactLinker(KnowledgeBase.open(tiny_kb)), fit_calibration()
     found, terms = (annotated.model_copy(update={"mentions": kind}) for kind in ("found", "terms"))
     assert Pipeline(linker, calibration=found, term_calibration=terms).for_terms().calibration is terms
     assert Pipeline(linker, calibration=annotated).for_terms().calibration is annotated

@@ -48,11 +48,11 @@ class Channel:
 
     def serve(self, answer: Callable[[Any], Any]) -> None:
         """Say that all is prepared, and answer each request until there are no more."""
-        self.ready()
+        self.send_ready()
         for request in self.requests():
             self.send(answer(request))
 
-    def ready(self) -> None:
+    def send_ready(self) -> None:
         self.send(_READY)
 
     def requests(self) -> Iterator[Any]:
@@ -103,7 +103,7 @@ class Worker:
         except OSError:
             line = ""
         if not line:
-            raise self._ended(time.perf_counter() - started)
+            raise self._describe_end(time.perf_counter() - started)
         return json.loads(line)
 
     def _line(self, request: Any, patience: float) -> str:
@@ -112,7 +112,7 @@ class Worker:
         self._process.stdin.flush()
         return self._lines.get(timeout=patience)
 
-    def _ended(self, seconds: float) -> LostError:
+    def _describe_end(self, seconds: float) -> LostError:
         """Return how a process ended that no longer answers; the timer that a suite sets ends one that hangs."""
         status = self._process.wait()
         return LostError("hangs" if status == -signal.SIGPROF else "dies", status, seconds)

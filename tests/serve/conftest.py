@@ -25,7 +25,7 @@ made:3\tAspirin\tAcetylsalicylic acid\tAn analgesic.\tChemical
 
 
 @pytest.fixture(scope="session")
-def made_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pipeline_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     (folder / "made.tsv").write_text(MADE)
     build_kb(Recipe.of({"sources": [{"path": "made.tsv"}]}), folder / "kb", root=folder)
@@ -34,8 +34,8 @@ def made_pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def service(made_pipeline: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    running = Running(f"made={made_pipeline}", tmp_path_factory.mktemp("log") / "log.txt", "--pipeline", "diseases=starter")
+def service(pipeline_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    running = Running(f"made={pipeline_folder}", tmp_path_factory.mktemp("log") / "log.txt", "--pipeline", "diseases=starter")
     running.wait_until_ready()
     yield running
     assert running.stop() == 0
@@ -81,7 +81,7 @@ class Visit:
         self.page.click("#tab-table")
         self.page.set_input_files("#file", {"name": name, "mimeType": "text/csv", "buffer": content})
 
-    def mapped(self, column: str = "", pipeline: str = "made") -> None:
+    def map_column(self, column: str = "", pipeline: str = "made") -> None:
         """Map a column, and wait for the rows."""
         self.page.select_option("#pipeline", pipeline)
         if column:

@@ -17,7 +17,7 @@ import httpx
 from benchmarks.serve.running import Running
 
 from tests.robustness.serve import clients as clients_module
-from tests.robustness.serve.clients import Clients, made_exchanges, start
+from tests.robustness.serve.clients import Clients, make_exchanges, start
 
 CLIENTS = 4
 _PATIENCE_S = 240.0  # on a busy machine
@@ -65,7 +65,7 @@ async def use(service: Running, clients: Clients, pipeline: Path) -> list[str]:
 def main(folder: Path) -> None:
     clients_module.PATIENCE_S = _PATIENCE_S
     pipeline = folder / "pipeline"
-    exchanges = made_exchanges(pipeline)
+    exchanges = make_exchanges(pipeline)
     service = Running(pipeline, folder / "log.txt", *_WORDS, patience_s=_PATIENCE_S)
     clients = Clients(service.url, exchanges)
     try:

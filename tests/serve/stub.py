@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import httpx
 
-from onym.serve.pool import Pool
+from onym.serve.pool import LinkerPool
 from onym.serve.process import Processes
 from onym.serve.server import Service
 from onym.serve.settings import ServeSettings
@@ -77,11 +77,11 @@ def settings_of(folder: Path, **changes: Any) -> ServeSettings:
     return ServeSettings(**values)
 
 
-def with_pool(folder: Path, act: Callable[[Pool], Awaitable[T]], watch: Ignored | None = None, **changes: Any) -> T:
+def with_pool(folder: Path, act: Callable[[LinkerPool], Awaitable[T]], watch: Ignored | None = None, **changes: Any) -> T:
     """Return what a coroutine returns that uses a pool of stubs."""
 
     async def run() -> T:
-        pool = Pool(folder, settings_of(folder, **changes), watch or Ignored(), stubs())
+        pool = LinkerPool(folder, settings_of(folder, **changes), watch or Ignored(), stubs())
         await pool.start()
         try:
             return await act(pool)

@@ -29,10 +29,10 @@ class Watch:
     def request(self, route: str, status: int, seconds: float) -> None:
         self.answers.append((route, status))
 
-    def refused(self, code: str) -> None:
+    def note_refusal(self, code: str) -> None:
         self.refusals.append(code)
 
-    def expected_wait(self, path: str) -> float:
+    def estimate_wait(self, path: str) -> float:
         return self.wait
 
 

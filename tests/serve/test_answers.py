@@ -12,11 +12,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from onym.corpora.plain import linked_from_plain, linked_to_plain
+from onym.corpora.plain import from_plain_linked, to_plain_linked
 from onym.linkers import linker_config
 from onym.outputs.predictions import schema
 from onym.pipeline import Pipeline, build_pipeline
-from onym.serve.answers import Answers
+from onym.serve.answers import JobRunner
 from onym.serve.routes import workbook as route
 from onym.serve.routes.concepts import ConceptReply, SearchReply
 from onym.serve.routes.link import LinkedReply
@@ -36,31 +36,31 @@ def pipeline(tiny_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Pipelin
 
 
 @pytest.fixture(scope="module")
-def answers(pipeline: Pipeline) -> Answers:
-    return Answers(pipeline)
+def answers(pipeline: Pipeline) -> JobRunner:
+    return JobRunner(pipeline)
 
 
-def one(answers: Answers, **job: Any) -> tuple[int, Any]:
+def one(answers: JobRunner, **job: Any) -> tuple[int, Any]:
     [(status, body)] = answers.of([job])
     return status, json.loads(body)
 
 
-def test_a_text_is_answered_as_the_command_prints_it(answers: Answers, pipeline: Pipeline) -> None:
+def test_a_text_is_answered_as_the_command_prints_it(answers: JobRunner, pipeline: Pipeline) -> None:
     status, found = one(answers, op="link", text=TEXT)
     assert (status, found) == (200, pipeline.link(TEXT).to_dict())
     assert LinkedReply.model_validate(found).links[0].concept_id == "MESH:D005334"
 
 
-def test_a_document_is_answered_as_files_have_it(answers: Answers, pipeline: Pipeline) -> None:
+def test_a_document_is_answered_as_files_have_it(answers: JobRunner, pipeline: Pipeline) -> None:
     document = Document("d1", "Fever, pyrexia", (Mention(7, 14, "pyrexia", type="Disease"),))
     plain = {"id": "d1", "text": document.text, "mentions": [{"start": 7, "end": 14, "type": "Disease"}]}
     status, found = one(answers, op="link", document=plain, format="document")
-    assert (status, found) == (200, linked_to_plain(pipeline.link(document)))
+    assert (status, found) == (200, to_plain_linked(pipeline.link(document)))
     jsonschema.validate(found, schema("linked-document-2"))
-    assert linked_from_plain(found, "answer").links[0].concept_id == "mesh:D005334"
+    assert from_plain_linked(found, "answer").links[0].concept_id == "mesh:D005334"
 
 
-def test_explanations_are_those_of_the_command(answers: Answers, pipeline: Pipeline) -> None:
+def test_explanations_are_those_of_the_command(answers: JobRunner, pipeline: Pipeline) -> None:
     status, found = one(answers, op="link", text=TEXT, explain=True, top_k=1)
     explained = json.loads(json.dumps([each.as_dict() for each in pipeline.explain(TEXT)]))
     assert (status, found["explanations"]) == (200, explained)
@@ -69,13 +69,13 @@ def test_explanations_are_those_of_the_command(answers: Answers, pipeline: Pipel
     assert not {"explanations", "rejections"} & set(one(answers, op="link", text=TEXT)[1])
 
 
-def test_names_that_are_not_mentions_have_a_reason(answers: Answers) -> None:
+def test_names_that_are_not_mentions_have_a_reason(answers: JobRunner) -> None:
     _, found = one(answers, op="link", text="Fever, no MI.", explain=True)
     (rejected,) = LinkedReply.model_validate(found).rejections
     assert (rejected.start, rejected.text, rejected.rejected) == (10, "MI", "too-short")
 
 
-def test_fewer_candidates(answers: Answers) -> None:
+def test_fewer_candidates(answers: JobRunner) -> None:
     _, found = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]})
     _, cut = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]}, top_k=1)
     assert len(found["links"][0]["candidates"]) == 2
@@ -83,7 +83,7 @@ def test_fewer_candidates(answers: Answers) -> None:
     assert cut["links"][0]["ties"] == found["links"][0]["ties"] == 1
 
 
-def test_types(answers: Answers) -> None:
+def test_types(answers: JobRunner) -> None:
     _, found = one(answers, op="link", text=TEXT, types=["C14"])
     assert [link["concept_id"] for link in found["links"]] == [None, "MESH:D009203"]
     assert one(answers, op="link", text=TEXT, types=[SECRET]) == (
@@ -97,14 +97,14 @@ def _filter_unknown() -> dict[str, str]:
     return {"code": "filter-unknown", "what": what, "fix": fix}
 
 
-def test_terms(answers: Answers) -> None:
+def test_terms(answers: JobRunner) -> None:
     status, found = one(answers, op="map", terms=["MI", None, "xyz", "MI"])
     rows = MapReply.model_validate(found).rows
     assert status == 200
     assert [(row.term, row.nil_reason) for row in rows] == [("MI", None), (None, None), ("xyz", "no-candidate"), ("MI", None)]
 
 
-def test_concepts(answers: Answers) -> None:
+def test_concepts(answers: JobRunner) -> None:
     status, found = one(answers, op="concept", id="D005334")
     assert (status, ConceptReply.model_validate(found).id) == (200, "MESH:D005334")
     status, refused = one(answers, op="concept", id=SECRET)
@@ -112,18 +112,18 @@ def test_concepts(answers: Answers) -> None:
     assert "Smith" not in json.dumps(refused)
 
 
-def test_search(answers: Answers) -> None:
+def test_search(answers: JobRunner) -> None:
     status, found = one(answers, op="search", q="blood pressure", limit=1)
     assert (status, [hit.id for hit in SearchReply.model_validate(found).hits]) == (200, ["MESH:D006973"])
     assert one(answers, op="search", q="zzz", limit=1) == (200, {"hits": []})
 
 
-def test_a_precision_needs_a_calibration(answers: Answers) -> None:
+def test_a_precision_needs_a_calibration(answers: JobRunner) -> None:
     status, refused = one(answers, op="link", text=TEXT, precision=0.9)
     assert (status, "code" in refused["error"]) == (422, True)
 
 
-def test_jobs_are_answered_in_order_whatever_they_ask_for(answers: Answers) -> None:
+def test_jobs_are_answered_in_order_whatever_they_ask_for(answers: JobRunner) -> None:
     jobs: list[dict[str, Any]] = [
         {"op": "link", "text": "fever"},
         {"op": "concept", "id": "nothing"},
@@ -138,7 +138,7 @@ def test_jobs_are_answered_in_order_whatever_they_ask_for(answers: Answers) -> N
     assert [status for status, _ in together] == [200, 404, 200, 400, 200, 200, 400]
 
 
-def test_foreign_errors_are_codes_without_text(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_errors_are_codes_without_text(answers: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> Any:
         raise ValueError(SECRET)
 
@@ -156,14 +156,14 @@ def test_a_document_that_cannot_be_linked_is_an_error(tiny_kb: Path, tmp_path: P
 
     assert own.detector
     monkeypatch.setattr(type(own.detector), "detect", fail)
-    status, refused = one(Answers(own), op="link", text=SECRET)
+    status, refused = one(JobRunner(own), op="link", text=SECRET)
     assert status == 500
     assert "Smith" not in json.dumps(refused)
 
 
-def test_the_release_is_that_of_everything(answers: Answers, pipeline: Pipeline) -> None:
+def test_the_release_is_that_of_everything(answers: JobRunner, pipeline: Pipeline) -> None:
     assert answers.release["kb"] == pipeline.kb.digest
-    assert answers.release != Answers(pipeline.with_threshold(0.5)).release
+    assert answers.release != JobRunner(pipeline.with_threshold(0.5)).release
     answers.warm_up()
 
 
@@ -171,13 +171,13 @@ def test_nothing_is_left_to_be_made_after_the_warm_up(tiny_kb: Path, tmp_path: P
     model = save_reranker(tmp_path / "model")
     pipeline = build_pipeline(tiny_kb, tmp_path / "pipeline", linker=linker_config("rerank", model=model))
     similarity = pipeline.linker.parts.similarity  # type: ignore[attr-defined]
-    answers = Answers(pipeline)
+    answers = JobRunner(pipeline)
     assert "_columns" not in similarity.__dict__
     answers.warm_up()
     assert "_columns" in similarity.__dict__
 
 
-def test_rows_have_candidates_where_they_are_wanted(answers: Answers) -> None:
+def test_rows_have_candidates_where_they_are_wanted(answers: JobRunner) -> None:
     terms = ["fever", None, "zzz", "fever"]
     plain = one(answers, op="map", terms=terms)[1]["rows"]
     status, found = one(answers, op="map", terms=terms, candidates=1)
@@ -198,7 +198,7 @@ def workbook(*rows: tuple[str, ...]) -> str:
     return b64encode(book.getvalue()).decode()
 
 
-def test_a_workbook_is_read_without_its_empty_rows(answers: Answers) -> None:
+def test_a_workbook_is_read_without_its_empty_rows(answers: JobRunner) -> None:
     content = workbook(("code", "term"), ("1", "fever"), ("", ""), ("2", ""))
     status, found = one(answers, op="workbook", content=content)
     assert (status, WorkbookReply.model_validate(found).rows) == (200, [["code", "term"], ["1", "fever"], ["2", ""]])
@@ -213,7 +213,7 @@ def test_a_workbook_is_read_without_its_empty_rows(answers: Answers) -> None:
     ],
 )
 def test_a_workbook_that_cannot_be_read_is_refused(
-    answers: Answers, monkeypatch: pytest.MonkeyPatch, content: str, status: int, code: str
+    answers: JobRunner, monkeypatch: pytest.MonkeyPatch, content: str, status: int, code: str
 ) -> None:
     monkeypatch.setattr(route, "MAX_CELLS", 250)
     found = one(answers, op="workbook", content=content)
@@ -222,7 +222,7 @@ def test_a_workbook_that_cannot_be_read_is_refused(
     assert "Smith" not in str(found)
 
 
-def test_without_openpyxl_a_workbook_is_refused_with_the_extra(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openpyxl_a_workbook_is_refused_with_the_extra(answers: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     content = workbook(("a",), ("x",))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     status, found = one(answers, op="workbook", content=content)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from onym.errors import InputError, LimitError
-from onym.serve.bodies import ClientGoneError, Receive, read_body, until_gone
+from onym.serve.bodies import ClientGoneError, Receive, read_body, wait_until_gone
 
 GONE: dict[str, Any] = {"type": "http.disconnect"}
 
@@ -53,4 +53,4 @@ def test_one_that_is_too_slow_is_refused() -> None:
 def test_a_client_that_goes_away() -> None:
     with pytest.raises(ClientGoneError):
         read(part(b"a", is_more=True), GONE)
-    asyncio.run(asyncio.wait_for(until_gone(coming(part(b""), GONE)), 5))
+    asyncio.run(asyncio.wait_for(wait_until_gone(coming(part(b""), GONE)), 5))

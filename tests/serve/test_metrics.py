@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from onym.serve.jobs import Job
 from onym.serve.metrics import Metrics
-from onym.serve.pool import Pool, ServedPipeline
+from onym.serve.pool import LinkerPool, ServedPipeline
 from tests.serve.stub import Ignored, folder_of, settings_of, stubs
 
 
@@ -23,8 +23,8 @@ def test_counts() -> None:
     async def act() -> None:
         metrics = Metrics()
         metrics.request("/v1/link", 200, 0.02)
-        metrics.refused("serve-token")
-        metrics.disconnected()
+        metrics.note_refusal("serve-token")
+        metrics.note_disconnect()
         metrics.batch([Job({}, 700, 0.0, asyncio.get_running_loop().create_future())], 0.1, 0.5)
         metrics.death()
         metrics.reload(is_done=False)
@@ -41,7 +41,7 @@ def test_counts() -> None:
 def test_what_waits_is_shown(tmp_path: Path) -> None:
     async def act() -> None:
         folder = folder_of(tmp_path)
-        pipeline = ServedPipeline("default", folder, lambda f, c: Pool(f, settings_of(f), Ignored(), stubs(), c))
+        pipeline = ServedPipeline("default", folder, lambda f, c: LinkerPool(f, settings_of(f), Ignored(), stubs(), c))
         metrics = Metrics()
         metrics.watch({"default": pipeline}, lambda: 7)
         before = values(metrics)

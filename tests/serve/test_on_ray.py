@@ -18,10 +18,10 @@ import pytest
 from onym.errors import ConfigError, InputError, InternalError, LimitError, OnymError
 from onym.pipeline.folder import build_pipeline
 from onym.serve.on_ray import Replica, Replicas, release_of, serving
-from onym.serve.pool import Pool
+from onym.serve.pool import LinkerPool
 from onym.serve.server import engine_of
 from tests.robustness.own_network import own_network
-from tests.robustness.text.pipeline_hostile_text import NAMES, made_kb
+from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 from tests.serve.ray_scenario import CLIENTS
 from tests.serve.stub import Ignored, folder_of, settings_of
 from tests.serve.test_pool import until
@@ -30,7 +30,7 @@ from tests.serve.test_pool import until
 @pytest.mark.slow
 def test_a_service_over_a_real_cluster(tmp_path: Path) -> None:
     """Its replica is killed, its release exchanged, and it is ended; all that is asked meanwhile is answered, and right."""
-    build_pipeline(made_kb(tmp_path, "old"), tmp_path / "pipeline")
+    build_pipeline(make_kb(tmp_path, "old"), tmp_path / "pipeline")
     root = Path(__file__).parents[2]
     command = own_network(sys.executable, "-m", "tests.serve.ray_scenario", str(tmp_path))
     done = subprocess.run(command, cwd=root, capture_output=True, timeout=900, check=False)
@@ -139,14 +139,18 @@ class _MadeUpCluster:
 
 
 def use(
-    folder: Path, cluster: _MadeUpCluster, act: Callable[[Pool], Awaitable[None]], watch: Ignored | None = None, **changes: Any
+    folder: Path,
+    cluster: _MadeUpCluster,
+    act: Callable[[LinkerPool], Awaitable[None]],
+    watch: Ignored | None = None,
+    **changes: Any,
 ) -> list[str]:
     """Let a coroutine use a pool over a cluster, and return what was said of changes of the release."""
     changed: list[str] = []
 
     async def run() -> None:
         settings = settings_of(folder, engine="ray", **changes)
-        pool = Pool(
+        pool = LinkerPool(
             folder, settings, watch or Ignored(), Replicas(cluster, cluster, settings), lambda: changed.append("changed")
         )
         await pool.start()
@@ -159,14 +163,14 @@ def use(
     return changed
 
 
-async def answered(pool: Pool, text: str) -> bytes:
+async def ask(pool: LinkerPool, text: str) -> bytes:
     return (await pool.put({"op": "link", "text": text}, 1).reply).body
 
 
 def test_batches_and_their_answers(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         replies = [await pool.put({"op": "link", "text": str(number)}, 1).reply for number in range(5)]
         assert [(reply.status, reply.body, reply.release) for reply in replies] == [
             (200, str(number).encode(), "r1") for number in range(5)
@@ -185,7 +189,7 @@ def test_batches_and_their_answers(tmp_path: Path) -> None:
 def test_replicas_that_come_and_go(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         assert len(pool.pids) == 8  # a lane for each replica that there may be: while they wait, Ray adds some
 
     use(folder_of(tmp_path), cluster, act, workers=2, max_workers=8)
@@ -198,11 +202,11 @@ def test_replicas_that_come_and_go(tmp_path: Path) -> None:
 def test_a_dead_replica_costs_its_batch_alone(text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cluster, watch = _MadeUpCluster(), Ignored()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         with pytest.raises(InternalError, match="serve-worker-died") as caught:
-            await answered(pool, text)
+            await ask(pool, text)
         assert "Smith" not in str(caught.value)
-        assert await answered(pool, "a") == b"a"
+        assert await ask(pool, "a") == b"a"
 
     assert not use(folder_of(tmp_path), cluster, act, watch)
     assert watch.deaths == 1
@@ -213,10 +217,10 @@ def test_a_dead_replica_costs_its_batch_alone(text: str, tmp_path: Path, caplog:
 def test_back_pressure_is_a_refusal_and_no_death(tmp_path: Path) -> None:
     watch = Ignored()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         with pytest.raises(LimitError, match="serve-overloaded"):
-            await answered(pool, "full")
-        assert await answered(pool, "a") == b"a"
+            await ask(pool, "full")
+        assert await ask(pool, "a") == b"a"
 
     use(folder_of(tmp_path), _MadeUpCluster(), act, watch)
     assert watch.deaths == 0
@@ -226,11 +230,11 @@ def test_a_batch_that_takes_too_long_is_cancelled(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("onym.serve.pool._GRACE_S", 0.1)
     cluster = _MadeUpCluster()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         with pytest.raises(LimitError, match="serve-timeout"):
-            await answered(pool, "hang")
+            await ask(pool, "hang")
         assert cluster.responses[0].is_cancelled
-        assert await answered(pool, "a") == b"a"
+        assert await ask(pool, "a") == b"a"
 
     use(folder_of(tmp_path), cluster, act, timeout=0.5)
 
@@ -238,10 +242,10 @@ def test_a_batch_that_takes_too_long_is_cancelled(tmp_path: Path, monkeypatch: p
 def test_another_release_in_the_folder_is_noticed(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         cluster.found = {"release": "r2", "kb": "kb"}
         with pytest.raises(InternalError, match="serve-worker-died"):
-            await answered(pool, "die")
+            await ask(pool, "die")
         await until(lambda: cluster.looks >= 2 and not pool.pids)
         cluster.found = {"release": "r1", "kb": "kb"}
         assert (await pool.put({"op": "link", "text": "a"}, 1).reply).release == "r1"
@@ -249,7 +253,7 @@ def test_another_release_in_the_folder_is_noticed(tmp_path: Path) -> None:
     assert use(folder_of(tmp_path), cluster, act)
 
 
-async def nothing(pool: Pool) -> None:
+async def nothing(pool: LinkerPool) -> None:
     raise AssertionError("it started")
 
 
@@ -282,7 +286,7 @@ def test_replicas_that_do_not_start_are_removed(states: list[str], tmp_path: Pat
 
 
 @contextmanager
-def made_up(cluster: _MadeUpCluster | None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def fake_cluster(cluster: _MadeUpCluster | None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ray = SimpleNamespace(is_initialized=lambda: True)
     if cluster is not None:
         ray.serve = cluster
@@ -293,14 +297,14 @@ def made_up(cluster: _MadeUpCluster | None, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_proxy_of_ray_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = _MadeUpCluster()
-    with made_up(cluster, monkeypatch), engine_of(settings_of(tmp_path, engine="ray", workers=2)) as linkers_of:
+    with fake_cluster(cluster, monkeypatch), engine_of(settings_of(tmp_path, engine="ray", workers=2)) as linkers_of:
         assert linkers_of(tmp_path).size == 2
     assert cluster.start_options["proxy_location"] == "Disabled"
     assert cluster.start_options["http_options"] == {"location": "NoServer"}
 
 
 def test_no_ray_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with made_up(None, monkeypatch), pytest.raises(OnymError) as caught, serving(settings_of(tmp_path, engine="ray")):
+    with fake_cluster(None, monkeypatch), pytest.raises(OnymError) as caught, serving(settings_of(tmp_path, engine="ray")):
         pass
     assert caught.value.fix == "pip install 'onym[ray]'"
 

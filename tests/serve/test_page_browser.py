@@ -81,13 +81,13 @@ def test_filters_by_type_and_by_confidence(visit: Visit) -> None:
     assert 0 < len(expected) < len(links)
 
 
-def test_downloads_hold_what_is_shown(visit: Visit, made_pipeline: Path, tmp_path: Path) -> None:
+def test_downloads_hold_what_is_shown(visit: Visit, pipeline_folder: Path, tmp_path: Path) -> None:
     text = "😀 Fever\nand 🩺 aspirin, heart attack."
     visit.link(text)
     name, found = visit.download("#save-json")
-    assert (name, json.loads(found)) == ("links.json", load(made_pipeline).link(text).to_dict())
+    assert (name, json.loads(found)) == ("links.json", load(pipeline_folder).link(text).to_dict())
     name, found = visit.download("#save-pubtator")
-    linked = load(made_pipeline).link(Document("1", text))
+    linked = load(pipeline_folder).link(Document("1", text))
     write_corpus([with_answers(linked)], tmp_path / "links.pubtator", "pubtator")
     assert (name, found.decode()) == ("links.pubtator", (tmp_path / "links.pubtator").read_text("utf-8"))
     visit.page.uncheck("#types label:has-text('Disease') input")
@@ -116,12 +116,12 @@ def test_a_hostile_text_stays_text(visit: Visit) -> None:
 
 
 def test_mentions_inside_each_other(visit: Visit) -> None:
-    def nested(route: Route) -> None:
+    def answer_nested(route: Route) -> None:
         answer = route.fetch().json()
         whole = {**answer["links"][0], "start": 0, "end": 17, "text": "fever and aspirin"}
         route.fulfill(json=answer | {"links": [whole, *answer["links"]], "explanations": []})
 
-    visit.page.route("**/link", nested)
+    visit.page.route("**/link", answer_nested)
     visit.link("fever and aspirin")
     assert visit.texts("#links tbody th") == ["fever and aspirin", "fever", "aspirin"]
     buttons = visit.page.locator("#marked button").evaluate_all("all => all.map((each) => each.dataset.link)")
@@ -181,9 +181,9 @@ def test_errors_say_what_and_how_to_fix_it(visit: Visit) -> None:
     assert visit.page.locator("#error .card").count() == 0
 
 
-def test_the_page_wants_a_token_and_keeps_it_in_memory(browser: Browser, made_pipeline: Path, tmp_path: Path) -> None:
+def test_the_page_wants_a_token_and_keeps_it_in_memory(browser: Browser, pipeline_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
-    running = Running(made_pipeline, tmp_path / "log.txt", "--token-file", str(tmp_path / "token"))
+    running = Running(pipeline_folder, tmp_path / "log.txt", "--token-file", str(tmp_path / "token"))
     try:
         running.wait_until_ready()
         page = browser.new_page()
@@ -215,7 +215,7 @@ def test_nothing_is_cut_off_on_a_phone(browser: Browser, service: Running, width
     page.locator(".concept dl").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     visit.upload(b"id,term\n1,fever\n")
-    visit.mapped()
+    visit.map_column()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import openpyxl
 import pytest
 
-from onym.outputs.mapping import MAPPED_COLUMNS, mapped_rows
+from onym.outputs.mapping import MAPPED_COLUMNS, map_to_rows
 from onym.outputs.rows import read_rows
 from onym.packs import load
 from onym.store.files.xlsx import read_cells, write_xlsx
@@ -40,12 +40,12 @@ TABLES: list[tuple[str, str, Any]] = [
 CELLS = [line.split(";") for line in TABLE.splitlines()]
 
 
-def test_a_column_is_mapped(visit: Visit, made_pipeline: Path) -> None:
+def test_a_column_is_mapped(visit: Visit, pipeline_folder: Path) -> None:
     visit.upload(TABLE.encode())
     assert visit.page.locator("#column option:checked").inner_text() == "diagnosis"
-    visit.mapped()
+    visit.map_column()
     shown = [row.split("\t") for row in visit.texts("#rows tbody tr")]
-    expected = mapped_rows([cells[1] for cells in CELLS[1:]], load(made_pipeline))
+    expected = map_to_rows([cells[1] for cells in CELLS[1:]], load(pipeline_folder))
     assert [row[1] for row in shown] == [cells[1] or "empty" for cells in CELLS[1:]]
     assert [row[3] for row in shown] == [row["preferred_name"] or "" for row in expected]
     sent = [json.loads(request.post_data)["terms"] for request in visit.requests if request.url.endswith("/map")]
@@ -58,7 +58,7 @@ def test_a_workbook_is_read_by_the_service(visit: Visit) -> None:
     write_xlsx([("1", "fever"), ("", ""), (None, "=xyz")], ("code", "diagnosis"), book)
     visit.upload(book.getvalue(), "terms.xlsx")
     visit.page.get_by_text("terms.xlsx: 2 rows, 2 columns").wait_for()
-    visit.mapped("diagnosis")
+    visit.map_column("diagnosis")
     assert [row.split("\t")[1] for row in visit.texts("#rows tbody tr")] == ["fever", "=xyz"]
     assert visit.complaints == []
 
@@ -71,7 +71,7 @@ def test_a_damaged_workbook_is_refused_with_its_code(visit: Visit) -> None:
 
 def test_candidates_of_a_row_are_shown_and_hidden_with_the_keyboard(visit: Visit) -> None:
     visit.upload(b"term\nbreast cancer\n")
-    visit.mapped(pipeline="diseases")
+    visit.map_column(pipeline="diseases")
     button = visit.page.get_by_role("button", name="Candidates of row 1")
     button.focus()
     visit.page.keyboard.press("Enter")
@@ -86,7 +86,7 @@ def test_candidates_of_a_row_are_shown_and_hidden_with_the_keyboard(visit: Visit
 
 def test_rows_are_filtered_by_confidence_and_downloads_have_all(visit: Visit) -> None:
     visit.upload(b"term\nbreast cancer\nkidney stuff\nzzzzqqqq\nT2DM\n")
-    visit.mapped(pipeline="diseases")
+    visit.map_column(pipeline="diseases")
     assert len(visit.texts("#rows tbody tr")) == 4
     visit.page.locator("#row-threshold").fill("0.9")
     shown = [float(text) for text in visit.texts("#rows tbody td:last-child")]
@@ -97,7 +97,7 @@ def test_rows_are_filtered_by_confidence_and_downloads_have_all(visit: Visit) ->
 
 def test_rows_are_sorted_by_confidence(visit: Visit) -> None:
     visit.upload(b"term\nbreast cancer\nkidney stuff\n\nzzzzqqqq\nT2DM\n")
-    visit.mapped(pipeline="diseases")
+    visit.map_column(pipeline="diseases")
     head = visit.page.locator("#row-heads th").last
     head.locator("button").click()
     falling = [float(text) for text in visit.texts("#rows tbody td:last-child") if text]
@@ -109,10 +109,10 @@ def test_rows_are_sorted_by_confidence(visit: Visit) -> None:
     assert visit.page.evaluate("document.activeElement.textContent").startswith("Confidence")
 
 
-def test_downloads_are_tables_without_formulas(visit: Visit, made_pipeline: Path, tmp_path: Path) -> None:
+def test_downloads_are_tables_without_formulas(visit: Visit, pipeline_folder: Path, tmp_path: Path) -> None:
     visit.upload(TABLE.encode(), "my terms.csv")
-    visit.mapped()
-    mapped = mapped_rows([cells[1] or None for cells in CELLS[1:]], load(made_pipeline))
+    visit.map_column()
+    mapped = map_to_rows([cells[1] or None for cells in CELLS[1:]], load(pipeline_folder))
     expected = [[*cells, *(row[name] for name in MAPPED_COLUMNS)] for cells, row in zip(CELLS[1:], mapped, strict=True)]
     columns = [*CELLS[0], *MAPPED_COLUMNS]
     for button, ending in (("#save-csv", "csv"), ("#save-xlsx", "xlsx")):
@@ -178,7 +178,7 @@ def test_files_that_are_no_tables(visit: Visit, content: bytes, said: str) -> No
 def test_many_terms_go_in_parts_and_long_ones_stay_here(visit: Visit) -> None:
     terms = [f"term {number}" for number in range(450)]
     visit.upload("\n".join(["term", *terms, "x" * 1_001]).encode())
-    visit.mapped()
+    visit.map_column()
     parts = [json.loads(request.post_data)["terms"] for request in visit.requests if request.url.endswith("/map")]
     assert [len(part) for part in parts] == [200, 200, 50]
     assert [term for part in parts for term in part] == terms
@@ -201,7 +201,7 @@ def test_mapping_can_be_stopped_and_a_failure_keeps_what_there_is(visit: Visit) 
 
     visit.page.route("**/map", fail_second)
     visit.upload("\n".join(["term", "fever", *(f"term {number}" for number in range(250))]).encode())
-    visit.mapped()
+    visit.map_column()
     visit.page.locator("#error", has_text="broken").wait_for()
     assert "Fever" in visit.texts("#rows tbody tr")[0]
     visit.page.unroute("**/map")

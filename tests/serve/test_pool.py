@@ -13,7 +13,7 @@ import pytest
 
 from onym.errors import InputError, IntegrityError, InternalError, LimitError
 from onym.serve.bodies import ClientGoneError
-from onym.serve.pool import Linker, Pool, ServedPipeline, ask
+from onym.serve.pool import JobLinker, LinkerPool, ServedPipeline, ask
 from tests.serve.stub import Ignored, folder_of, settings_of, stubs, with_pool
 from tests.serve.test_bodies import GONE, coming, part
 
@@ -28,7 +28,7 @@ async def until(is_so: object) -> None:
 def test_jobs_that_wait_are_linked_together(tmp_path: Path) -> None:
     watch = Ignored()
 
-    async def act(pool: Pool) -> list[dict[str, object]]:
+    async def act(pool: LinkerPool) -> list[dict[str, object]]:
         jobs = [pool.put({"op": "link", "text": str(number)}, 10) for number in range(9)]
         return [json.loads((await job.reply).body) for job in jobs]
 
@@ -41,7 +41,7 @@ def test_jobs_that_wait_are_linked_together(tmp_path: Path) -> None:
 def test_a_dead_process_is_replaced_and_its_batch_is_refused_once(tmp_path: Path) -> None:
     watch = Ignored()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         (before,) = pool.pids
         wrong, with_it = pool.put({"op": "link", "text": "die"}, 1), pool.put({"op": "link", "text": "a"}, 1)
         for job in (wrong, with_it):
@@ -56,7 +56,7 @@ def test_a_dead_process_is_replaced_and_its_batch_is_refused_once(tmp_path: Path
 
 
 def test_the_death_of_an_idle_process_costs_nothing(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         (before,) = pool.pids
         os.kill(before, signal.SIGKILL)
         await until(lambda: pool.pids not in ([before], []))
@@ -69,7 +69,7 @@ def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("onym.serve.pool._GRACE_S", 0.1)
     watch = Ignored()
 
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         with pytest.raises(LimitError, match="serve-timeout"):
             await pool.put({"op": "link", "text": "sleep 60"}, 1).reply
         assert (await pool.put({"op": "link", "text": "a"}, 1).reply).status == 200
@@ -83,7 +83,7 @@ def test_another_release_in_the_folder_is_not_mixed_in(tmp_path: Path) -> None:
 
     async def act() -> None:
         changed = asyncio.Event()
-        pool = Pool(folder, settings_of(folder), Ignored(), stubs(2), changed.set)
+        pool = LinkerPool(folder, settings_of(folder), Ignored(), stubs(2), changed.set)
         await pool.start()
         folder_of(tmp_path, "r2")
         os.kill(pool.pids[0], signal.SIGKILL)
@@ -100,7 +100,7 @@ def test_a_pool_that_cannot_start_says_why(release: str | None, tmp_path: Path) 
     folder = tmp_path / "none" if release is None else folder_of(tmp_path, release)
 
     async def act() -> None:
-        await Pool(folder, settings_of(folder), Ignored(), stubs(2)).start()
+        await LinkerPool(folder, settings_of(folder), Ignored(), stubs(2)).start()
 
     with pytest.raises((InputError, InternalError), match="pipeline-missing|serve-worker-died"):
         asyncio.run(act())
@@ -108,24 +108,24 @@ def test_a_pool_that_cannot_start_says_why(release: str | None, tmp_path: Path) 
 
 def test_processes_of_two_releases_do_not_start_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_of(tmp_path)
-    right = Pool._started
+    right = LinkerPool._start_linker
 
-    async def changing(pool: Pool) -> Linker:
+    async def changing(pool: LinkerPool) -> JobLinker:
         process = await right(pool)
         process.release = {"release": f"r{process.pid}", "kb": ""}
         return process
 
-    monkeypatch.setattr(Pool, "_started", changing)
+    monkeypatch.setattr(LinkerPool, "_start_linker", changing)
 
     async def act() -> None:
-        await Pool(folder, settings_of(folder), Ignored(), stubs(2)).start()
+        await LinkerPool(folder, settings_of(folder), Ignored(), stubs(2)).start()
 
     with pytest.raises(IntegrityError, match="serve-release"):
         asyncio.run(act())
 
 
 def test_closing_waits_for_those_who_use_it(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         with pool.use():
             closing = asyncio.create_task(pool.close())
             assert (await pool.put({"op": "link", "text": "sleep 0.1"}, 1).reply).status == 200
@@ -137,12 +137,12 @@ def test_closing_waits_for_those_who_use_it(tmp_path: Path) -> None:
 
 
 def test_the_wait_is_expected_by_what_there_is_to_do(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> None:
-        assert pool.expected_wait == 0.0
+    async def act(pool: LinkerPool) -> None:
+        assert pool.seconds_until_start == 0.0
         for _ in range(5):
             await pool.put({"op": "link", "text": "sleep 0.2"}, 100).reply
         jobs = [pool.put({"op": "link", "text": "sleep 0.2"}, 100) for _ in range(10)]
-        assert 1.0 < pool.expected_wait < 20.0
+        assert 1.0 < pool.seconds_until_start < 20.0
         for job in jobs[1:]:
             pool.queue.drop(job)
         await jobs[0].reply
@@ -152,7 +152,7 @@ def test_the_wait_is_expected_by_what_there_is_to_do(tmp_path: Path) -> None:
 
 def with_pipeline(folder: Path, act: Callable[[ServedPipeline], Awaitable[None]]) -> None:
     async def run() -> None:
-        pipeline = ServedPipeline("default", folder, lambda f, c: Pool(f, settings_of(f), Ignored(), stubs(), c))
+        pipeline = ServedPipeline("default", folder, lambda f, c: LinkerPool(f, settings_of(f), Ignored(), stubs(), c))
         try:
             await act(pipeline)
         finally:
@@ -222,7 +222,7 @@ def test_a_dead_process_over_a_changed_folder_makes_a_new_pool(tmp_path: Path) -
 
 
 def test_an_answer_comes(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         reply = await ask(pool, {"op": "link", "text": "a"}, 1, coming())
         assert (reply.status, json.loads(reply.body)["text"], reply.release) == (200, "a", "r1")
 
@@ -230,7 +230,7 @@ def test_an_answer_comes(tmp_path: Path) -> None:
 
 
 def test_what_nobody_waits_for_is_not_linked(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         first = pool.put({"op": "link", "text": "sleep 0.3"}, 1)
         await asyncio.sleep(0.05)  # it is under way
         with pytest.raises(ClientGoneError):
@@ -243,7 +243,7 @@ def test_what_nobody_waits_for_is_not_linked(tmp_path: Path) -> None:
 
 
 def test_the_time_limit(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         pool.put({"op": "link", "text": "sleep 0.5"}, 1)
         await asyncio.sleep(0.1)
         with pytest.raises(LimitError, match="serve-timeout"):

@@ -14,7 +14,7 @@ from onym.serve.process import LinkerProcess, ProcessEndedError
 from tests.serve.stub import STUB, folder_of
 
 
-async def started(folder: Path) -> LinkerProcess:
+async def start_process(folder: Path) -> LinkerProcess:
     process = await LinkerProcess.start(STUB, 1)
     await process.open(folder, None)
     return process
@@ -27,7 +27,7 @@ async def send_much(process: LinkerProcess) -> None:
 
 def test_jobs_and_answers(tmp_path: Path) -> None:
     async def act() -> None:
-        process = await started(folder_of(tmp_path))
+        process = await start_process(folder_of(tmp_path))
         assert process.release == {"release": "r1", "kb": "kb-r1"}
         await process.send([{"op": "link", "text": "a"}, {"op": "link", "text": "x" * 300_000}])
         assert b'"text": "a"' in (await process.reply())[1]
@@ -40,7 +40,7 @@ def test_jobs_and_answers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["die", "nonsense"])
 def test_its_end_and_nonsense_are_heard(text: str, tmp_path: Path) -> None:
     async def act() -> None:
-        process = await started(folder_of(tmp_path))
+        process = await start_process(folder_of(tmp_path))
         await process.send([{"op": "link", "text": text}])
         with pytest.raises(ProcessEndedError):
             await process.reply()
@@ -51,7 +51,7 @@ def test_its_end_and_nonsense_are_heard(text: str, tmp_path: Path) -> None:
 
 def test_sending_to_a_dead_one_is_heard(tmp_path: Path) -> None:
     async def act() -> None:
-        process = await started(folder_of(tmp_path))
+        process = await start_process(folder_of(tmp_path))
         os.kill(process.pid, signal.SIGKILL)
         await process.ended
         with pytest.raises(ProcessEndedError):

@@ -7,16 +7,26 @@ import json
 import pytest
 
 from onym.errors import ConfigError, InputError, IntegrityError, InternalError, LimitError, OnymError, UnknownConceptError
-from onym.serve.refusals import POLICY, body_of, guarded, headers_of, not_ready, overloaded, status_of, timed_out, worker_died
+from onym.serve.refusals import (
+    POLICY,
+    add_safe_headers,
+    body_of,
+    dead_worker_error,
+    headers_of,
+    not_ready_error,
+    overload_error,
+    status_of,
+    timeout_error,
+)
 
 
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (overloaded(), 429),
-        (timed_out(), 504),
-        (not_ready(), 503),
-        (worker_died(), 503),
+        (overload_error(), 429),
+        (timeout_error(), 504),
+        (not_ready_error(), 503),
+        (dead_worker_error(), 503),
         (ConfigError("serve-token", "none"), 401),
         (ConfigError("serve-host", "none"), 421),
         (LimitError("serve-body", "none"), 413),
@@ -35,16 +45,16 @@ def test_each_error_has_its_status(error: OnymError, status: int) -> None:
 
 
 def test_the_body_is_what_commands_print_as_json() -> None:
-    assert json.loads(body_of(timed_out())) == {"error": timed_out().as_dict()}
-    assert timed_out().code == "serve-timeout"
+    assert json.loads(body_of(timeout_error())) == {"error": timeout_error().as_dict()}
+    assert timeout_error().code == "serve-timeout"
 
 
 def test_headers_say_when_to_come_again_and_how_to_show_who_one_is() -> None:
-    assert headers_of(overloaded(), 7) == [(b"retry-after", b"7")]
-    assert headers_of(worker_died()) == headers_of(not_ready()) == [(b"retry-after", b"1")]
+    assert headers_of(overload_error(), 7) == [(b"retry-after", b"7")]
+    assert headers_of(dead_worker_error()) == headers_of(not_ready_error()) == [(b"retry-after", b"1")]
     assert headers_of(ConfigError("serve-token", "none")) == [(b"www-authenticate", b"Bearer")]
-    assert headers_of(timed_out()) == []
-    assert [error.code for error in (overloaded(), worker_died(), not_ready())] == [
+    assert headers_of(timeout_error()) == []
+    assert [error.code for error in (overload_error(), dead_worker_error(), not_ready_error())] == [
         "serve-overloaded",
         "serve-worker-died",
         "serve-not-ready",
@@ -61,7 +71,7 @@ NAMES = {
 
 
 def test_what_an_answer_does_not_say_is_safe() -> None:
-    found = dict(guarded([(b"content-type", b"application/json")]))
+    found = dict(add_safe_headers([(b"content-type", b"application/json")]))
     assert set(found) == NAMES | {b"content-type"}
     assert found[b"content-security-policy"] == POLICY.encode()
     assert POLICY == "default-src 'none'; frame-ancestors 'none'"
@@ -70,6 +80,6 @@ def test_what_an_answer_does_not_say_is_safe() -> None:
 
 def test_what_an_answer_says_itself_is_kept_once() -> None:
     own = [(b"content-security-policy", b"default-src 'self'"), (b"referrer-policy", b"origin")]
-    found = guarded(own)
+    found = add_safe_headers(own)
     assert found[:2] == own
     assert sorted(name for name, _ in found) == sorted(NAMES)

@@ -14,7 +14,7 @@ from onym.errors import InputError
 from onym.pipeline.pipeline import Pipeline
 from onym.serve import routes
 from onym.serve.app import ErrorReply
-from onym.serve.refusals import overloaded
+from onym.serve.refusals import overload_error
 from onym.serve.routes import MAX_TERM, MAX_TERMS, PER_SURFACE, Options, all_routes, parse
 from onym.serve.routes.link import LinkedReply, LinkReply, LinkRequest
 from onym.serve.routes.terms import MapRequest
@@ -280,7 +280,7 @@ def test_examples_are_as_they_are_described() -> None:
     [route] = (each for each in all_routes() if each.example)
     linked = LinkedReply.model_validate(route.example)
     assert linked.text[linked.links[0].start : linked.links[0].end] == linked.links[0].text
-    assert ErrorReply.model_validate({"error": overloaded().as_dict()}).error.code == "serve-overloaded"
+    assert ErrorReply.model_validate({"error": overload_error().as_dict()}).error.code == "serve-overloaded"
 
 
 def test_a_link_has_the_columns_of_the_flat_table() -> None:

@@ -68,11 +68,11 @@ def test_answers_are_those_of_the_command(running: Running, folder: Path) -> Non
         [sys.executable, "-m", "onym", "link", text, "--pipeline", str(folder), "--json"], capture_output=True, check=True
     )
     first = json.loads(printed.stdout.splitlines()[0])
-    assert [answer.json() | {"id": ""} for answer in answers] == [_named(first)] * 3
+    assert [answer.json() | {"id": ""} for answer in answers] == [_expect_named(first)] * 3
     assert first["links"][0]["concept_id"] == "MESH:D005334"
 
 
-def _named(answer: dict[str, object]) -> dict[str, object]:
+def _expect_named(answer: dict[str, object]) -> dict[str, object]:
     """Return an answer whose document has no name but the one that the service gives it."""
     links: list[dict[str, object]] = answer["links"]  # type: ignore[assignment]
     return {**answer, "id": "", "links": [{**link, "document": "1"} for link in links]}
@@ -119,8 +119,8 @@ def test_no_text_is_logged(running: Running) -> None:
         client.get(f"/v1/concepts/{SECRET}")
         client.get(f"/{SECRET}")
         raw(running, f"GET /{SECRET} HTTP/1.1\r\nSmith\r\n\r\n".encode())
-    assert "of-this-test POST /v1/link 200" in running.logged()
-    assert "Smith" not in running.logged()
+    assert "of-this-test POST /v1/link 200" in running.read_log()
+    assert "Smith" not in running.read_log()
 
 
 def test_a_new_release_takes_over(running: Running, folder: Path) -> None:
@@ -163,7 +163,7 @@ def test_nothing_is_lost_when_it_is_ended_under_load(folder: Path, tmp_path: Pat
     assert len(statuses) > 4
 
 
-def refused(*options: str) -> tuple[int, bytes]:
+def run_refused(*options: str) -> tuple[int, bytes]:
     """Return the exit status of a service that does not start, and what it says."""
     command = [sys.executable, "-m", "onym", "serve", "--port", "0", *options]
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)
@@ -172,12 +172,12 @@ def refused(*options: str) -> tuple[int, bytes]:
 
 @pytest.mark.slow
 def test_a_pipeline_that_does_not_open_ends_the_command(folder: Path, tmp_path: Path) -> None:
-    status, said = refused("--pipeline", str(tmp_path / "none"))
+    status, said = run_refused("--pipeline", str(tmp_path / "none"))
     assert (status, b"pipeline-missing" in said) == (3, True)
     config = json.loads((folder / "pipeline.json").read_text())
     config["kb"]["digest"] = "0" * 16
     (tmp_path / "pipeline.json").write_text(json.dumps(config))
-    status, said = refused("--pipeline", str(tmp_path))
+    status, said = run_refused("--pipeline", str(tmp_path))
     assert status == 4, said
 
 
@@ -189,7 +189,7 @@ def test_an_address_that_is_taken_is_an_error() -> None:
 
 
 def test_other_machines_need_a_token(folder: Path) -> None:
-    status, said = refused("--pipeline", str(folder), "--host", "0.0.0.0")
+    status, said = run_refused("--pipeline", str(folder), "--host", "0.0.0.0")
     assert (status, b"serve-token-needed" in said) == (2, True)
 
 
@@ -244,7 +244,7 @@ async def app(scope: object, receive: object, send: object) -> None:
     await send({"type": "http.response.body", "body": b"ok"})  # type: ignore[operator]
 
 
-async def said(data: bytes, port: int, again: bytes = b"") -> tuple[bytes, float]:
+async def read_until_end(data: bytes, port: int, again: bytes = b"") -> tuple[bytes, float]:
     """Return what comes back until the connection ends, and after how many seconds that is."""
     began = time.monotonic()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -279,11 +279,11 @@ async def serving(asgi: Any, head_timeout: float, connections: int, keep_alive: 
 def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
     async def act() -> None:
         async with serving(app, 0.2, 100, 1) as port:
-            found, seconds = await said(data, port)
+            found, seconds = await read_until_end(data, port)
             assert (found, seconds < 1.0) == (b"", True)
-            found, _ = await said(REQUEST, port, again=REQUEST)
+            found, _ = await read_until_end(REQUEST, port, again=REQUEST)
             assert found.count(b"200 OK") == 2
-            found, seconds = await said(REQUEST, port, again=b"GET / HT")
+            found, seconds = await read_until_end(REQUEST, port, again=b"GET / HT")
             assert (found.count(b"200 OK"), seconds < 5.0) == (1, True)
 
     asyncio.run(act())
@@ -298,7 +298,7 @@ def test_a_connection_too_many_ends_the_one_that_waits_since_the_beginning() -> 
             await idle[0].readuntil(b"ok")  # it is answered, and the connection is kept
             busy[1].write(REQUEST)
             newest = await asyncio.open_connection("127.0.0.1", port)
-            assert await asyncio.wait_for(ended(new[0]), 10)  # it has sent nothing at all
+            assert await asyncio.wait_for(has_ended(new[0]), 10)  # it has sent nothing at all
             newest[1].write(REQUEST)
             assert b"200 OK" in await asyncio.wait_for(newest[0].readuntil(b"ok"), 10)
             assert (await asyncio.wait_for(busy[0].readuntil(b"ok"), 10)).count(b"200 OK") == 1
@@ -322,7 +322,7 @@ def test_where_none_waits_a_new_connection_ends_at_once() -> None:
             writer.write(REQUEST)
             await begun.wait()
             other, other_writer = await asyncio.open_connection("127.0.0.1", port)
-            assert await asyncio.wait_for(ended(other), 10)
+            assert await asyncio.wait_for(has_ended(other), 10)
             may_end.set()
             assert b"200 OK" in await asyncio.wait_for(reader.readuntil(b"ok"), 10)
             writer.close()
@@ -331,7 +331,7 @@ def test_where_none_waits_a_new_connection_ends_at_once() -> None:
     asyncio.run(act())
 
 
-async def ended(reader: asyncio.StreamReader) -> bool:
+async def has_ended(reader: asyncio.StreamReader) -> bool:
     """Wait until a connection ends."""
     try:
         return await reader.read() == b""

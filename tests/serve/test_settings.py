@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from onym.errors import ConfigError
-from onym.serve.settings import ServeSettings, named_pipelines, read_token
+from onym.serve.settings import ServeSettings, parse_pipelines, read_token
 
 HERE = {"default": Path("pipeline")}
 TOKEN = "0123456789abcdef"
@@ -62,14 +62,14 @@ def test_a_token_is_not_shown() -> None:
 
 
 def test_pipelines_by_name() -> None:
-    assert named_pipelines(["a/b"]) == {"default": Path("a/b")}
-    assert named_pipelines(["mesh=a", "hpo-2=b"]) == {"mesh": Path("a"), "hpo-2": Path("b")}
+    assert parse_pipelines(["a/b"]) == {"default": Path("a/b")}
+    assert parse_pipelines(["mesh=a", "hpo-2=b"]) == {"mesh": Path("a"), "hpo-2": Path("b")}
 
 
 @pytest.mark.parametrize("wrong", [["link=a"], ["A=a"], ["a=b", "a=c"], ["a", "b"], ["a="], ["=a"], ["../x=a"]])
 def test_wrong_names_are_refused(wrong: list[str]) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
-        named_pipelines(wrong)
+        parse_pipelines(wrong)
 
 
 def test_a_token_is_the_first_line(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import LimitError
-from onym.serve.app import answered_lines, iter_lines
-from onym.serve.pool import Pool
+from onym.serve.app import answer_lines, iter_lines
+from onym.serve.pool import LinkerPool
 from tests.serve.stub import folder_of, settings_of, with_pool
 from tests.serve.test_bodies import GONE, coming, part
 
@@ -39,10 +39,10 @@ def test_a_line_that_is_too_long_is_refused_before_its_end() -> None:
         asyncio.run(lines_of(b"a" * 201 + b"\nb"))
 
 
-def answered(tmp_path: Path, *messages: dict[str, Any], **changes: Any) -> list[Any]:
-    async def act(pool: Pool) -> list[Any]:
+def stream_answers(tmp_path: Path, *messages: dict[str, Any], **changes: Any) -> list[Any]:
+    async def act(pool: LinkerPool) -> list[Any]:
         settings = SETTINGS.model_copy(update=changes)
-        return [json.loads(line) async for line in answered_lines(coming(*messages), pool, settings)]
+        return [json.loads(line) async for line in answer_lines(coming(*messages), pool, settings)]
 
     return with_pool(folder_of(tmp_path), act)
 
@@ -54,12 +54,12 @@ def code(value: Any) -> Any:
 def test_each_line_is_answered_once_and_in_order(tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(100)]
     body = b"\n".join(json.dumps({"text": text}).encode() for text in texts)
-    assert [code(each) for each in answered(tmp_path, part(body))] == texts
+    assert [code(each) for each in stream_answers(tmp_path, part(body))] == texts
 
 
 def test_errors_are_lines(tmp_path: Path) -> None:
     body = b'{"text": "a"}\nnot JSON\n\n{"text": "die"}\n'
-    found = answered(tmp_path, part(body, is_more=True), part(b'{"text": "b"}'))
+    found = stream_answers(tmp_path, part(body, is_more=True), part(b'{"text": "b"}'))
     assert [code(each) for each in found][1] == "request-malformed"
     assert found[1]["error"]["where"] == "line 2"
     assert [code(each) for each in found][2] == "serve-worker-died"
@@ -67,28 +67,28 @@ def test_errors_are_lines(tmp_path: Path) -> None:
 
 
 def test_a_line_after_a_dead_process_is_answered(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> list[Any]:
+    async def act(pool: LinkerPool) -> list[Any]:
         found = []
         for text in ("die", "b"):
             messages = part(json.dumps({"text": text}).encode())
-            found += [json.loads(line) async for line in answered_lines(coming(messages), pool, SETTINGS)]
+            found += [json.loads(line) async for line in answer_lines(coming(messages), pool, SETTINGS)]
         return found
 
     assert [code(each) for each in with_pool(folder_of(tmp_path), act)] == ["serve-worker-died", "b"]
 
 
 def test_what_cannot_be_read_on_is_the_last_line(tmp_path: Path) -> None:
-    found = answered(tmp_path, part(b'{"text": "a"}\n{"te', is_more=True))
+    found = stream_answers(tmp_path, part(b'{"text": "a"}\n{"te', is_more=True))
     assert [code(each) for each in found] == ["a", "serve-slow-body"]
-    found = answered(tmp_path, part(b'{"text": "a"}\n' + b"a" * 300, is_more=True))
+    found = stream_answers(tmp_path, part(b'{"text": "a"}\n' + b"a" * 300, is_more=True))
     assert [code(each) for each in found] == ["a", "serve-body"]
 
 
 def test_a_client_that_goes_away_ends_it(tmp_path: Path) -> None:
-    async def act(pool: Pool) -> None:
+    async def act(pool: LinkerPool) -> None:
         lines = b'{"text": "sleep 0.2"}\n' + b'{"text": "die"}\n' * 9
         messages = coming(part(lines, is_more=True), GONE)
-        found = [line async for line in answered_lines(messages, pool, SETTINGS)]
+        found = [line async for line in answer_lines(messages, pool, SETTINGS)]
         assert len(found) <= 1
         assert len(pool.queue) == 0
 
@@ -96,4 +96,4 @@ def test_a_client_that_goes_away_ends_it(tmp_path: Path) -> None:
 
 
 def test_an_empty_body_has_no_answers(tmp_path: Path) -> None:
-    assert answered(tmp_path, part(b"\n \n")) == []
+    assert stream_answers(tmp_path, part(b"\n \n")) == []

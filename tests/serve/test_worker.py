@@ -13,7 +13,7 @@ from onym.pipeline import build_pipeline
 from onym.serve.worker import reply
 
 
-def started(pipeline: Path) -> subprocess.Popen[bytes]:
+def start_worker(pipeline: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "onym.serve.worker"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     say(process, {"pipeline": str(pipeline)})
@@ -26,29 +26,29 @@ def say(process: subprocess.Popen[bytes], value: object) -> None:
     process.stdin.flush()
 
 
-def heard(out: IO[bytes]) -> tuple[int, bytes]:
+def read_reply(out: IO[bytes]) -> tuple[int, bytes]:
     status, size = out.readline().split()
     return int(status), out.read(int(size))
 
 
 def test_jobs_are_answered_and_the_end_is_heard(tiny_kb: Path, tmp_path: Path) -> None:
     pipeline = build_pipeline(tiny_kb, tmp_path / "pipeline")
-    process = started(tmp_path / "pipeline")
+    process = start_worker(tmp_path / "pipeline")
     assert process.stdin
     assert process.stdout
     ready = json.loads(process.stdout.readline())
     assert (ready["ready"], ready["kb"]) == (True, pipeline.kb.digest)
     say(process, {"jobs": [{"op": "link", "text": "fever"}, {"op": "concept", "id": "x"}]})
-    status, body = heard(process.stdout)
+    status, body = read_reply(process.stdout)
     assert (status, json.loads(body)) == (200, pipeline.link("fever").to_dict())
-    assert heard(process.stdout)[0] == 404
+    assert read_reply(process.stdout)[0] == 404
     process.stdin.close()
     assert process.wait(60) == 0
     process.stdout.close()
 
 
 def test_a_pipeline_that_does_not_open_is_reported(tmp_path: Path) -> None:
-    process = started(tmp_path / "none")
+    process = start_worker(tmp_path / "none")
     assert process.stdin
     assert process.stdout
     assert json.loads(process.stdout.readline())["error"]["code"] == "pipeline-missing"

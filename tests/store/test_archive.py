@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.store.archive import Written, whole_archive
+from onym.store.archive import WrittenMember, whole_archive
 from onym.store.files.archives import zip_files
 from onym.store.files.input_file import InputFile
 from onym.store.limits import DEFAULT_LIMITS
@@ -30,7 +30,7 @@ def test_bytes_files_and_members_of_others(tmp_path: Path) -> None:
             found = archive.add("a.txt", tmp_path / "a.txt")
             archive.add("b/empty", b"")
             archive.add("b/c", InputFile.from_bytes("c", b"cough"))
-    assert found == Written(6_000, hashlib.sha256(b"fever " * 1_000).hexdigest())
+    assert found == WrittenMember(6_000, hashlib.sha256(b"fever " * 1_000).hexdigest())
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "one.zip") as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == {

@@ -18,7 +18,7 @@ LARGE = 2_000_000
 
 
 @pytest.fixture
-def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def names_of_hashed_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the names of the files that are hashed."""
     names: list[str] = []
     own = digests.hash_file
@@ -48,19 +48,21 @@ def test_it_is_the_sha256_of_the_content(tmp_path: Path, data: bytes) -> None:
     assert file_digest(write(tmp_path / "a", data)) == hashlib.sha256(data).hexdigest() == file_digest(tmp_path / "a")
 
 
-def test_a_process_hashes_a_file_once_however_it_is_named(tmp_path: Path, hashed: list[str]) -> None:
+def test_a_process_hashes_a_file_once_however_it_is_named(tmp_path: Path, names_of_hashed_files: list[str]) -> None:
     path = write(tmp_path / "config.json", b"{}")
     (tmp_path / "link").symlink_to(path)
     assert len({file_digest(path), file_digest(path), file_digest(tmp_path / "link")}) == 1
-    assert hashed == ["config.json"]
+    assert names_of_hashed_files == ["config.json"]
 
 
-def test_a_machine_hashes_a_large_file_once(tmp_path: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_hashes_a_large_file_once(
+    tmp_path: Path, names_of_hashed_files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path / "model.safetensors", b"x" * LARGE)
     first = file_digest(path)
     another_process(monkeypatch)
     assert file_digest(path) == first
-    assert hashed == ["model.safetensors"]
+    assert names_of_hashed_files == ["model.safetensors"]
 
 
 @pytest.mark.parametrize("size", [10, LARGE])
@@ -74,11 +76,11 @@ def test_a_file_that_was_touched_is_hashed_again(tmp_path: Path, size: int, monk
     assert file_digest(path) == hashlib.sha256(b"y" * size).hexdigest()
 
 
-def test_what_was_written_just_now_is_not_believed_to_stay(tmp_path: Path, hashed: list[str]) -> None:
+def test_what_was_written_just_now_is_not_believed_to_stay(tmp_path: Path, names_of_hashed_files: list[str]) -> None:
     (tmp_path / "a").write_bytes(b"1")
     file_digest(tmp_path / "a")
     file_digest(tmp_path / "a")
-    assert hashed == ["a", "a"]
+    assert names_of_hashed_files == ["a", "a"]
 
 
 def test_what_changes_while_it_is_hashed_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,10 +111,10 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             file_digest(path)
 
 
-def test_notes_can_be_ignored(tmp_path: Path, hashed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_can_be_ignored(tmp_path: Path, names_of_hashed_files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "model.safetensors", b"x" * LARGE)
     file_digest(path)
     another_process(monkeypatch)
     OpenContext(verify="full")
     assert file_digest(path) == file_digest(path)
-    assert hashed == ["model.safetensors"] * 2
+    assert names_of_hashed_files == ["model.safetensors"] * 2

@@ -71,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def served() -> Iterator[tuple[str, Script]]:
+def script_server() -> Iterator[tuple[str, Script]]:
     script = Script()
     handler = type("Bound", (Handler,), {"script": script})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -83,8 +83,8 @@ def served() -> Iterator[tuple[str, Script]]:
     server.server_close()
 
 
-def test_a_whole_file_with_its_record(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, _ = served
+def test_a_whole_file_with_its_record(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, _ = script_server
     seen = []
     record = download(url, tmp_path / "hp.obo", patience=QUICK, advance=lambda got, total: seen.append((got, total)))
     assert (tmp_path / "hp.obo").read_bytes() == BODY
@@ -94,16 +94,16 @@ def test_a_whole_file_with_its_record(served: tuple[str, Script], tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hp.obo", "hp.obo.json"]
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_an_interrupted_download_goes_on_where_it_stopped(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.cuts = [100_000, 50_000]
     download(url, tmp_path / "hp.obo", patience=QUICK)
     assert (tmp_path / "hp.obo").read_bytes() == BODY
     assert script.ranges == ["", "bytes=100000-", "bytes=150000-"]
 
 
-def test_a_later_run_goes_on_too(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_later_run_goes_on_too(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.cuts = [70_000]
     with pytest.raises(DownloadError, match="download-interrupted"):
         download(url, tmp_path / "hp.obo", patience=Patience(attempts=1, pause_s=0))
@@ -114,38 +114,38 @@ def test_a_later_run_goes_on_too(served: tuple[str, Script], tmp_path: Path) -> 
     assert script.ranges == ["", "bytes=70000-"]
 
 
-def test_a_file_that_changes_under_way_is_begun_again(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_file_that_changes_under_way_is_begun_again(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.cuts = [100_000]
     script.change_after_first = b"another file altogether"
     download(url, tmp_path / "hp.obo", patience=QUICK)
     assert (tmp_path / "hp.obo").read_bytes() == b"another file altogether"
 
 
-def test_a_truncated_file_never_gets_its_name(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_truncated_file_never_gets_its_name(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.cuts = [10, 10, 10, 10]
     with pytest.raises(DownloadError, match="download-interrupted"):
         download(url, tmp_path / "hp.obo", patience=QUICK)
     assert not (tmp_path / "hp.obo").exists()
 
 
-def test_a_busy_server_is_queried_again(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_busy_server_is_queried_again(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.statuses = [503, 429]
     download(url, tmp_path / "hp.obo", patience=QUICK)
     assert (tmp_path / "hp.obo").read_bytes() == BODY
 
 
-def test_a_refusal_is_final(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_refusal_is_final(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.statuses = [404]
     with pytest.raises(DownloadError, match="download-refused.*404"):
         download(url, tmp_path / "hp.obo", patience=QUICK)
 
 
-def test_a_part_longer_than_the_file_is_thrown_away(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_part_longer_than_the_file_is_thrown_away(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     (tmp_path / "hp.obo.part").write_bytes(b"x" * 10)
     (tmp_path / "hp.obo.part.json").write_text(json.dumps({"validator": '"one"\n'}))
     script.statuses = [416]
@@ -153,15 +153,15 @@ def test_a_part_longer_than_the_file_is_thrown_away(served: tuple[str, Script], 
     assert (tmp_path / "hp.obo").read_bytes() == BODY
 
 
-def test_another_digest_is_refused(served: tuple[str, Script], tmp_path: Path) -> None:
+def test_another_digest_is_refused(script_server: tuple[str, Script], tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="download-digest"):
-        download(served[0], tmp_path / "hp.obo", sha256="0" * 64, patience=QUICK)
+        download(script_server[0], tmp_path / "hp.obo", sha256="0" * 64, patience=QUICK)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_much_is_refused(served: tuple[str, Script], tmp_path: Path) -> None:
+def test_too_much_is_refused(script_server: tuple[str, Script], tmp_path: Path) -> None:
     with pytest.raises(LimitError, match="limit-download"):
-        download(served[0], tmp_path / "hp.obo", patience=Patience(max_bytes=1000))
+        download(script_server[0], tmp_path / "hp.obo", patience=Patience(max_bytes=1000))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -174,15 +174,15 @@ def test_only_https_or_this_machine(url: str, tmp_path: Path) -> None:
         download(url, tmp_path / "a", patience=QUICK)
 
 
-def test_a_redirect_elsewhere_is_refused(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_redirect_elsewhere_is_refused(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.redirect = "http://10.0.0.1/secret"
     with pytest.raises(ConfigError, match="download-address"):
         download(url, tmp_path / "a", patience=QUICK)
 
 
-def test_redirects_in_a_loop_are_an_error_of_their_own(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_redirects_in_a_loop_are_an_error_of_their_own(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     script.redirect = url
     with pytest.raises(DownloadError, match="download-redirect.*loop") as caught:
         download(url, tmp_path / "a", patience=QUICK)
@@ -190,8 +190,8 @@ def test_redirects_in_a_loop_are_an_error_of_their_own(served: tuple[str, Script
 
 
 @pytest.mark.parametrize("path", ["/internal", "/mirror2/a", "/mirror/../internal", "/mirror/%2e%2e/internal", "/mirror"])
-def test_a_mirror_redirects_to_itself_alone(served: tuple[str, Script], tmp_path: Path, path: str) -> None:
-    url, script = served
+def test_a_mirror_redirects_to_itself_alone(script_server: tuple[str, Script], tmp_path: Path, path: str) -> None:
+    url, script = script_server
     mirror = url.replace("/hp.obo", "/mirror")
     script.redirect = url.replace("/hp.obo", path)
     with pytest.raises(DownloadError, match="download-redirect") as caught:
@@ -200,16 +200,16 @@ def test_a_mirror_redirects_to_itself_alone(served: tuple[str, Script], tmp_path
     assert len(script.ranges) == 1, "the other address was not asked"
 
 
-def test_a_redirect_to_another_port_or_host_is_rejected(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_redirect_to_another_port_or_host_is_rejected(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     for target in ("http://127.0.0.1:9/hp.obo", "http://localhost:9/hp.obo", "https://example.org/hp.obo"):
         script.redirect = target
         with pytest.raises(DownloadError, match="download-redirect"):
             download(url, tmp_path / "a", patience=QUICK)
 
 
-def test_a_redirect_within_a_mirror_is_followed(served: tuple[str, Script], tmp_path: Path) -> None:
-    url, script = served
+def test_a_redirect_within_a_mirror_is_followed(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
     mirror, script.redirect_once = url.replace("/hp.obo", "/mirror"), url.replace("/hp.obo", "/mirror/v2/hp.obo")
     download(f"{mirror}/hp.obo", tmp_path / "a", mirror=mirror, patience=QUICK)
     assert (tmp_path / "a").read_bytes() == BODY
@@ -221,7 +221,7 @@ def test_a_server_that_cannot_be_reached_is_said_so(tmp_path: Path) -> None:
     assert "--mirror" in caught.value.fix
 
 
-def test_a_file_that_is_there_is_not_overwritten(served: tuple[str, Script], tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_not_overwritten(script_server: tuple[str, Script], tmp_path: Path) -> None:
     (tmp_path / "hp.obo").write_text("mine")
     with pytest.raises(ConfigError, match="output-exists"):
-        download(served[0], tmp_path / "hp.obo", patience=QUICK)
+        download(script_server[0], tmp_path / "hp.obo", patience=QUICK)

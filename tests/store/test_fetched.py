@@ -24,52 +24,52 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> FileServer:
+def file_server(tmp_path: Path) -> FileServer:
     (tmp_path / "served" / "obo").mkdir(parents=True)
     (tmp_path / "served" / "obo" / "hp.obo").write_bytes(BODY)
     return FileServer(tmp_path / "served")
 
 
-def test_a_file_is_fetched_once(cache: Path, served: FileServer) -> None:
-    with served.running():
-        first = fetch_file(URL, mirror=served.url)
+def test_a_file_is_fetched_once(cache: Path, file_server: FileServer) -> None:
+    with file_server.running():
+        first = fetch_file(URL, mirror=file_server.url)
     again = fetch_file(URL)  # the mirror is gone, and the official address is none
     assert first == again
     assert again.path.read_bytes() == BODY
     assert again.path.is_relative_to(cache)
-    assert [sent.count for sent in served.answers] == [len(BODY)]
+    assert [sent.count for sent in file_server.answers] == [len(BODY)]
 
 
-def test_an_interrupted_one_goes_on(cache: Path, served: FileServer) -> None:
-    served.stops["/obo/hp.obo"] = [Stop(100_000, breaks=True)]
-    with served.running():
+def test_an_interrupted_one_goes_on(cache: Path, file_server: FileServer) -> None:
+    file_server.stops["/obo/hp.obo"] = [Stop(100_000, breaks=True)]
+    with file_server.running():
         with pytest.raises(DownloadError, match="download-interrupted"):
-            fetch_file(URL, mirror=served.url, patience=ONCE)
-        assert fetch_file(URL, mirror=served.url, patience=ONCE).bytes == len(BODY)
-    assert [(sent.start, sent.count) for sent in served.answers] == [(0, 100_000), (100_000, len(BODY) - 100_000)]
+            fetch_file(URL, mirror=file_server.url, patience=ONCE)
+        assert fetch_file(URL, mirror=file_server.url, patience=ONCE).bytes == len(BODY)
+    assert [(sent.start, sent.count) for sent in file_server.answers] == [(0, 100_000), (100_000, len(BODY) - 100_000)]
 
 
-def test_a_whole_part_without_its_name_is_not_fetched_again(cache: Path, served: FileServer) -> None:
-    with served.running():
-        path = fetch_file(URL, mirror=served.url, patience=ONCE).path
+def test_a_whole_part_without_its_name_is_not_fetched_again(cache: Path, file_server: FileServer) -> None:
+    with file_server.running():
+        path = fetch_file(URL, mirror=file_server.url, patience=ONCE).path
         path.rename(path.with_name("hp.obo.part"))
         path.with_name("hp.obo.part.json").write_text(json.dumps({"validator": '"x"\n', "bytes": len(BODY)}))
         path.with_name("hp.obo.json").unlink()
-        assert fetch_file(URL, mirror=served.url, patience=ONCE).path.read_bytes() == BODY
-    assert len(served.answers) == 1
+        assert fetch_file(URL, mirror=file_server.url, patience=ONCE).path.read_bytes() == BODY
+    assert len(file_server.answers) == 1
 
 
-def test_a_changed_one_is_refused(cache: Path, served: FileServer) -> None:
-    with served.running():
-        path = fetch_file(URL, mirror=served.url).path
+def test_a_changed_one_is_refused(cache: Path, file_server: FileServer) -> None:
+    with file_server.running():
+        path = fetch_file(URL, mirror=file_server.url).path
     path.write_bytes(BODY + b"x")
     with pytest.raises(IntegrityError, match="download-changed"):
         fetch_file(URL)
 
 
-def test_another_digest_is_refused(cache: Path, served: FileServer) -> None:
-    with served.running():
-        fetch_file(URL, mirror=served.url)
+def test_another_digest_is_refused(cache: Path, file_server: FileServer) -> None:
+    with file_server.running():
+        fetch_file(URL, mirror=file_server.url)
     with pytest.raises(DownloadError, match="download-digest"):
         fetch_file(URL, sha256="0" * 64)
     with pytest.raises(DownloadError, match="download-digest"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from onym.store import hidden as hidden_module
-from onym.store.hidden import hidden, remove_left, set_aside
+from onym.store.hidden import make_hidden, remove_left, set_aside
 from onym.store.output import whole_file, whole_folder
 
 LEFT = ".out.0123456789abcdef.onym-new"
@@ -101,7 +101,7 @@ def test_a_folder_that_is_being_set_aside_is_left_alone(tmp_path: Path) -> None:
 def test_a_new_one_that_was_taken_for_a_left_one_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flock, calls = fcntl.flock, []
 
-    def removed_at_first(descriptor: int, flags: int) -> None:
+    def remove_at_first(descriptor: int, flags: int) -> None:
         calls.append(descriptor)
         if len(calls) == 1:
             next(tmp_path.iterdir()).unlink()
@@ -109,8 +109,8 @@ def test_a_new_one_that_was_taken_for_a_left_one_is_made_again(tmp_path: Path, m
             raise BlockingIOError
         flock(descriptor, flags)
 
-    monkeypatch.setattr(fcntl, "flock", removed_at_first)
-    with hidden(tmp_path / "out") as new:
+    monkeypatch.setattr(fcntl, "flock", remove_at_first)
+    with make_hidden(tmp_path / "out") as new:
         assert new.exists()
     assert len(calls) == 3
 

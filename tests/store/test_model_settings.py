@@ -31,11 +31,11 @@ def test_a_folder_without_any(tmp_path: Path) -> None:
 
 def test_what_is_passed_counts_and_none_is_not_passed() -> None:
     own = Colours(red=3)
-    assert own.changed(red=None, name=None) == own
-    assert own.changed(red=0, name="") == Colours(red=0, name="")
-    assert own.changed(name="warm") == Colours(red=3, name="warm")
+    assert own.update(red=None, name=None) == own
+    assert own.update(red=0, name="") == Colours(red=0, name="")
+    assert own.update(name="warm") == Colours(red=3, name="warm")
     with pytest.raises(ValidationError):
-        own.changed(red=-1)
+        own.update(red=-1)
 
 
 @pytest.mark.parametrize(("text", "key"), [("[]", "the file"), ('{"red": -1}', "red"), ('{"blue": 5}', "blue")])

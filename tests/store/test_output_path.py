@@ -22,7 +22,7 @@ REQUIRE: dict[str, Callable[..., None]] = {
 NOT_ROOT = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 
 
-def refused(act: Callable[[], object]) -> str:
+def read_refusal(act: Callable[[], object]) -> str:
     with pytest.raises(ConfigError) as caught:
         act()
     return caught.value.code
@@ -42,7 +42,7 @@ def others(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.parametrize("kind", REQUIRE)
 def test_what_is_no_file_is_never_written_over(others: list[Path], kind: str) -> None:
-    assert {refused(lambda path=path: REQUIRE[kind](path, force=True)) for path in others} == {"output-kind"}  # type: ignore[misc]
+    assert {read_refusal(lambda path=path: REQUIRE[kind](path, force=True)) for path in others} == {"output-kind"}  # type: ignore[misc]
 
 
 def test_nothing_of_it_is_replaced(others: list[Path]) -> None:
@@ -51,7 +51,7 @@ def test_nothing_of_it_is_replaced(others: list[Path]) -> None:
             pass
 
     before = [path.lstat() for path in others]
-    assert {refused(lambda path=path: write(path)) for path in others} == {"output-kind"}  # type: ignore[misc]
+    assert {read_refusal(lambda path=path: write(path)) for path in others} == {"output-kind"}  # type: ignore[misc]
     assert [path.lstat() for path in others] == before
 
 
@@ -65,16 +65,16 @@ def test_the_error_for_standard_output_by_its_path_names_the_dash() -> None:
 
 def test_a_folder_for_a_file_and_a_file_for_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert refused(lambda: require_file(tmp_path, force=True)) == "output-exists"
-    assert refused(lambda: require_folder(tmp_path / "file", force=True)) == "output-exists"
-    assert refused(lambda: require_artefact(tmp_path / "file")) == "output-exists"
+    assert read_refusal(lambda: require_file(tmp_path, force=True)) == "output-exists"
+    assert read_refusal(lambda: require_folder(tmp_path / "file", force=True)) == "output-exists"
+    assert read_refusal(lambda: require_artefact(tmp_path / "file")) == "output-exists"
 
 
 def test_a_link_to_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     require_artefact(tmp_path / "link")
-    assert refused(lambda: require_folder(tmp_path / "link", force=True)) == "output-kind"
+    assert read_refusal(lambda: require_folder(tmp_path / "link", force=True)) == "output-kind"
     require_file(tmp_path / "link" / "out.txt")
 
 
@@ -85,7 +85,7 @@ def test_a_name_that_nothing_can_be_made_at(tmp_path: Path, kind: str, path: str
     inner.mkdir()
     (inner / "file").touch()
     (inner / "nowhere").symlink_to(tmp_path / "absent")
-    assert refused(lambda: REQUIRE[kind](Path(path.format(inner)))) in ("output-failed", "output-exists")
+    assert read_refusal(lambda: REQUIRE[kind](Path(path.format(inner)))) in ("output-failed", "output-exists")
 
 
 @NOT_ROOT
@@ -94,8 +94,8 @@ def test_a_name_that_nothing_can_be_made_at(tmp_path: Path, kind: str, path: str
 def test_a_folder_without_rights(tmp_path: Path, kind: str, mode: int) -> None:
     tmp_path.chmod(mode)
     try:
-        assert refused(lambda: REQUIRE[kind](tmp_path / "out")) == "output-failed"
-        assert refused(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
+        assert read_refusal(lambda: REQUIRE[kind](tmp_path / "out")) == "output-failed"
+        assert read_refusal(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
     finally:
         tmp_path.chmod(0o700)
 
@@ -103,18 +103,18 @@ def test_a_folder_without_rights(tmp_path: Path, kind: str, mode: int) -> None:
 @pytest.mark.parametrize("kind", REQUIRE)
 def test_rights_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
-    assert refused(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
+    assert read_refusal(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
     assert list(tmp_path.iterdir()) == [], "and nothing was made"
 
 
 def test_an_artefact_takes_an_empty_folder_and_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_artefact(tmp_path)
     (tmp_path / "other").touch()
-    assert refused(lambda: require_artefact(tmp_path)) == "output-exists"
+    assert read_refusal(lambda: require_artefact(tmp_path)) == "output-exists"
     (tmp_path / ".lock").touch()
     require_artefact(tmp_path)
     monkeypatch.setattr(os, "access", lambda *_: False)
-    assert refused(lambda: require_artefact(tmp_path)) == "output-failed"
+    assert read_refusal(lambda: require_artefact(tmp_path)) == "output-failed"
 
 
 def test_standard_output_takes_one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -126,12 +126,12 @@ def test_standard_output_takes_one_file(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert taken.getvalue() == b"whole"
     assert list(tmp_path.iterdir()) == []
     monkeypatch.setattr(sys, "stdout", None)
-    assert refused(lambda: whole_file(STDOUT).__enter__()) == "output-failed"
+    assert read_refusal(lambda: whole_file(STDOUT).__enter__()) == "output-failed"
 
 
 @pytest.mark.parametrize("kind", REQUIRE)
 def test_standard_output_takes_no_folder(kind: str) -> None:
-    assert refused(lambda: REQUIRE[kind](STDOUT)) == "output-stdout"
+    assert read_refusal(lambda: REQUIRE[kind](STDOUT)) == "output-stdout"
 
 
 def test_a_broken_pipe_is_not_a_failed_output(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,4 +145,4 @@ def test_a_broken_pipe_is_not_a_failed_output(monkeypatch: pytest.MonkeyPatch) -
 def test_a_folder_output_refuses_a_link(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
-    assert refused(lambda: whole_folder(tmp_path / "link", force=True).__enter__()) == "output-kind"
+    assert read_refusal(lambda: whole_folder(tmp_path / "link", force=True).__enter__()) == "output-kind"

@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from onym.errors import ConfigError, InputError, IntegrityError
-from onym.parts import ModelReference, OpenContext, PartConfig, TokenizerReference, require_digest, require_model, written_path
+from onym.parts import ModelReference, OpenContext, PartConfig, TokenizerReference, relative_path, require_digest, require_model
 from onym.store.models import folder_digest
 
 
@@ -43,10 +43,10 @@ def test_a_model_is_loaded_once_for_each_key() -> None:
         return loaded
 
     context = OpenContext()
-    assert context.shared(("a", "fp32"), open_model) is context.shared(("a", "fp32"), open_model)
+    assert context.open_once(("a", "fp32"), open_model) is context.open_once(("a", "fp32"), open_model)
     assert loaded == ["x"]
-    context.shared(("a", "bf16"), open_model)
-    OpenContext().shared(("a", "fp32"), open_model)
+    context.open_once(("a", "bf16"), open_model)
+    OpenContext().open_once(("a", "fp32"), open_model)
     assert len(loaded) == 3
 
 
@@ -137,9 +137,9 @@ def test_a_model_that_is_no_folder_is_fetched_on_request_alone(model: Path, monk
 
 
 def test_paths_inside_of_the_folder_are_relative(tmp_path: Path) -> None:
-    assert written_path(tmp_path / "p" / "kb", tmp_path / "p") == "kb"
-    assert written_path(tmp_path / "kb", tmp_path / "p") == (tmp_path / "kb").resolve().as_posix()
-    assert written_path(tmp_path / "p2" / "kb", tmp_path / "p") == (tmp_path / "p2" / "kb").resolve().as_posix()
+    assert relative_path(tmp_path / "p" / "kb", tmp_path / "p") == "kb"
+    assert relative_path(tmp_path / "kb", tmp_path / "p") == (tmp_path / "kb").resolve().as_posix()
+    assert relative_path(tmp_path / "p2" / "kb", tmp_path / "p") == (tmp_path / "p2" / "kb").resolve().as_posix()
 
 
 def test_what_has_no_digest_yet_is_not_compared(tmp_path: Path) -> None:

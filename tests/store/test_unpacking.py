@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from onym.errors import IntegrityError, LimitError
-from onym.store.archive import Written, read_member, require_plausible, unpack
+from onym.store.archive import WrittenMember, read_member, require_plausible, unpack
 from onym.store.files.input_file import InputFile
 from onym.store.limits import Limits
 
 FILE = InputFile.from_bytes("a", b"fever")
-LISTED = Written(5, hashlib.sha256(b"fever").hexdigest())
+LISTED = WrittenMember(5, hashlib.sha256(b"fever").hexdigest())
 
 
 def test_files_are_written_where_they_are_listed(tmp_path: Path) -> None:
@@ -22,14 +22,14 @@ def test_files_are_written_where_they_are_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("listed", [LISTED._replace(bytes=4), LISTED._replace(bytes=6), LISTED._replace(sha256="0" * 64)])
-def test_another_file_is_refused(tmp_path: Path, listed: Written) -> None:
+def test_another_file_is_refused(tmp_path: Path, listed: WrittenMember) -> None:
     with pytest.raises(IntegrityError, match="pack-corrupt"):
         unpack({"a": FILE}, {"a": listed}, tmp_path)
 
 
 def test_packed_bytes_are_not_unpacked_twice(tmp_path: Path) -> None:
     data = b"\x1f\x8b\x08\x00 is how gzip begins"
-    unpack({"a": InputFile.from_bytes("a", data)}, {"a": Written(len(data), hashlib.sha256(data).hexdigest())}, tmp_path)
+    unpack({"a": InputFile.from_bytes("a", data)}, {"a": WrittenMember(len(data), hashlib.sha256(data).hexdigest())}, tmp_path)
     assert (tmp_path / "a").read_bytes() == data
 
 
@@ -41,9 +41,9 @@ def test_a_small_member_is_small() -> None:
 
 def test_all_files_together_are_bounded() -> None:
     limits = Limits(unpacked_bytes=10_000, ratio=10, ratio_grace_bytes=100)
-    require_plausible({"a": Written(100, ""), "b": Written(0, "")}, 1, limits, "a")
-    require_plausible({"a": Written(1_000, "")}, 100, limits, "a")
+    require_plausible({"a": WrittenMember(100, ""), "b": WrittenMember(0, "")}, 1, limits, "a")
+    require_plausible({"a": WrittenMember(1_000, "")}, 100, limits, "a")
     with pytest.raises(LimitError, match="limit-ratio"):
-        require_plausible({"a": Written(60, ""), "b": Written(60, "")}, 1, limits, "a")
+        require_plausible({"a": WrittenMember(60, ""), "b": WrittenMember(60, "")}, 1, limits, "a")
     with pytest.raises(LimitError, match="limit-unpacked"):
-        require_plausible({"a": Written(10_001, "")}, 10_001, limits, "a")
+        require_plausible({"a": WrittenMember(10_001, "")}, 10_001, limits, "a")

@@ -16,10 +16,10 @@ from onym.text._long_forms import (
     anywhere,
     beginning,
     initial,
+    match_scattered,
     parts,
-    rotated,
-    scattered,
-    turned,
+    rotate_at_breaks,
+    rotate_letters,
     without_digits,
 )
 from onym.text.abbreviations import Abbreviation, Abbreviations, find_abbreviations, may_be_short, plain_schwartz_hearst
@@ -374,7 +374,7 @@ def test_spelling() -> None:
     assert [initial(word, letters) for letters in ("p", "ph", "x")] == [True, False, False]
     assert [beginning(word, letters) for letters in ("pho", "pt")] == [True, False]
     assert [parts(word, letters) for letters in ("pt", "pf")] == [True, False]
-    assert [scattered(word, letters) for letters in ("pf", "sf")] == [True, False]
+    assert [match_scattered(word, letters) for letters in ("pf", "sf")] == [True, False]
     assert [anywhere(word, letters) for letters in ("sf", "fs", "fp")] == [True, True, False]
     digits = {letter: [word.raw for word in words_of("second III dim tri 2") if initial(word, letter)] for letter in "23"}
     assert digits == {"2": ["second", "2"], "3": ["III", "tri"]}
@@ -384,10 +384,10 @@ def test_spelling() -> None:
 def test_readings() -> None:
     assert list(without_digits("PTS1")) == ["pts"]
     assert list(without_digits("PTS")) == []
-    assert list(rotated("TAS-20")) == ["20tas"]
-    assert list(rotated("DM")) == []
-    assert list(turned("DMA")) == ["mad", "adm"]
-    assert list(turned("Dma")) == []
+    assert list(rotate_at_breaks("TAS-20")) == ["20tas"]
+    assert list(rotate_at_breaks("DM")) == []
+    assert list(rotate_letters("DMA")) == ["mad", "adm"]
+    assert list(rotate_letters("Dma")) == []
 
 
 def test_layout() -> None:

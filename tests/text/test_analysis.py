@@ -10,7 +10,7 @@ import pytest
 from onym.errors import InputError
 from onym.text import analysis as module
 from onym.text.abbreviations import Abbreviations
-from onym.text.analysis import AnalysedDocument, TextAnalysis, analysed, analysis_of, plain
+from onym.text.analysis import AnalysedDocument, TextAnalysis, analyse, analysis_of, plain
 from onym.text.boundaries import sentences, words
 from onym.types import Document, Mention, Offsets, Passage, Relation
 
@@ -38,11 +38,11 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(Abbreviations, "from_text", from_text)
     for split in (sentences, words):
 
-        def counted(text: str, split: Callable[[str], list[Offsets]] = split) -> list[Offsets]:
+        def count_split(text: str, split: Callable[[str], list[Offsets]] = split) -> list[Offsets]:
             found.append(split.__name__)
             return split(text)
 
-        monkeypatch.setattr(module, split.__name__, counted)
+        monkeypatch.setattr(module, split.__name__, count_split)
     return found
 
 
@@ -54,13 +54,13 @@ def test_each_part_is_found_when_it_is_needed_and_once(passes: list[str]) -> Non
         assert analysis.sentences == sentences(TEXT)
         assert analysis.sentence_starts == [0, 42]
         assert analysis.words == words(TEXT)
-        assert analysis.normalised.text == "congestive heart failure chf is common chf kills"
+        assert analysis.normal_form.text == "congestive heart failure chf is common chf kills"
     assert sorted(passes) == ["abbreviations", "sentences", "words"]
 
 
 def test_it_is_handed_on_with_the_document(passes: list[str]) -> None:
-    doc = analysed(DOC)
-    assert analysed(doc) is doc
+    doc = analyse(DOC)
+    assert analyse(doc) is doc
     later = replace(doc, mentions=())
     assert analysis_of(later) is analysis_of(doc) is doc.analysis
     assert analysis_of(doc).abbreviations is analysis_of(later).abbreviations
@@ -69,7 +69,7 @@ def test_it_is_handed_on_with_the_document(passes: list[str]) -> None:
 
 
 def test_another_text_has_another_analysis() -> None:
-    doc = analysed(DOC)
+    doc = analyse(DOC)
     other = replace(doc, text="fever", mentions=(), passages=())
     assert isinstance(other, AnalysedDocument)
     assert analysis_of(other) is not doc.analysis
@@ -77,16 +77,16 @@ def test_another_text_has_another_analysis() -> None:
 
 
 def test_a_document_comes_back_as_it_was() -> None:
-    doc = analysed(DOC)
+    doc = analyse(DOC)
     assert type(plain(doc)) is Document
     assert plain(doc) == DOC
     assert plain(DOC) is DOC
-    assert analysed(DOC) == doc
-    assert hash(analysed(DOC)) == hash(doc)
-    assert doc.analysis is not analysed(DOC).analysis
+    assert analyse(DOC) == doc
+    assert hash(analyse(DOC)) == hash(doc)
+    assert doc.analysis is not analyse(DOC).analysis
     assert repr(doc) == repr(DOC)
 
 
 def test_a_mention_must_still_be_where_it_says() -> None:
     with pytest.raises(InputError, match="type-offsets"):
-        replace(analysed(DOC), mentions=(Mention(0, 3, "CHF"),))
+        replace(analyse(DOC), mentions=(Mention(0, 3, "CHF"),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.text.boundaries import closed, is_balanced
+from onym.text.boundaries import close_brackets, is_balanced
 
 
 @pytest.mark.parametrize(("text", "is_so"), [("", True), ("a(b)[c]", True), ("a(b", False), ("a)b(", True), ("[a)", False)])
@@ -24,5 +24,5 @@ def test_balance_is_counted_by_kind(text: str, is_so: bool) -> None:
 )
 def test_the_closing_bracket_is_taken_along(text: str, surface: str, whole: str | None) -> None:
     start = text.index(surface)
-    found = closed(text, start, start + len(surface))
+    found = close_brackets(text, start, start + len(surface))
     assert (found and text[found[0] : found[1]]) == whole

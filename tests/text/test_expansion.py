@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.text.analysis import AnalysedDocument, analysed, defining_mentions, expand_abbreviations
+from onym.text.analysis import AnalysedDocument, analyse, defining_mentions, expand_abbreviations
 from onym.types import Document, Mention
 
 TEXT = "Congestive heart failure (CHF) is common. CHF kills, as fever does."
@@ -41,7 +41,7 @@ def test_a_mention_moves_to_its_definition() -> None:
 
 
 def test_an_expanded_text_has_no_analysis_of_the_text_before() -> None:
-    doc = analysed(document("CHF", "fever"))
+    doc = analyse(document("CHF", "fever"))
     (expanded, _), (same, _) = expand_abbreviations(doc)
     assert not isinstance(expanded, AnalysedDocument)
     assert same is doc

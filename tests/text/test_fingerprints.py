@@ -23,7 +23,7 @@ def test_words_are_those_of_each_text(several: list[str]) -> None:
         if number in together.odd:
             assert not own
             continue
-        aligned = TextAnalysis(text).normalised
+        aligned = TextAnalysis(text).normal_form
         spans = words(aligned.text)
         found = [(together.raw_starts[row], together.raw_ends[row]) for row in own]
         assert found == [aligned.raw_span(*span) for span in spans]

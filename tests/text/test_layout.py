@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.models.template import GENBIOEL, GENRE, Layout
+from onym.models.template import GENBIOEL, GENRE, InputLayout
 from onym.models.tokens import Tokenizer
 from tests.text.small_bpe import tokenizer_json
 
@@ -20,7 +20,7 @@ def tokens() -> Tokenizer:
 
 
 def test_what_is_read_and_written(tokens: Tokenizer) -> None:
-    layout = Layout(GENBIOEL, tokens)
+    layout = InputLayout(GENBIOEL, tokens)
     marked = " the patient is a man with a START heart attack END and high blood pressure."
     assert layout.source(TEXT, START, END) == [0, *tokens.ids(marked), 2]
     assert layout.prompt("Heart Attack") == tokens.ids(" heart attack is")
@@ -28,7 +28,7 @@ def test_what_is_read_and_written(tokens: Tokenizer) -> None:
 
 
 def test_it_is_the_templates_own_layout(tokens: Tokenizer) -> None:
-    layout = Layout(GENRE, tokens, window=20)
+    layout = InputLayout(GENRE, tokens, window=20)
     assert layout.source(TEXT, START, END) == GENRE.source_ids(TEXT, START, END, tokens, budget=20)
     assert layout.prompt("Heart Attack") == []
 
@@ -39,7 +39,7 @@ def test_the_window_holds_and_the_mention_is_whole(window: int, first: int, word
     spans = [0] + [offset + 1 for offset, letter in enumerate(TEXT) if letter == " "] + [len(TEXT) + 1]
     first = min(first, len(spans) - 1 - words)
     start, end = spans[first], spans[first + words] - 1
-    source = Layout(GENBIOEL, tokens, window).source(TEXT, start, end)
+    source = InputLayout(GENBIOEL, tokens, window).source(TEXT, start, end)
     marked = tokens.ids(f" START {TEXT[start:end].lower()} END")
     assert len(source) <= max(window, len(marked) + 2)
     offsets = [offset for offset in range(len(source)) if source[offset : offset + len(marked)] == marked]
@@ -49,20 +49,20 @@ def test_the_window_holds_and_the_mention_is_whole(window: int, first: int, word
 def test_a_mention_longer_than_the_window_is_whole_and_one_longer_than_the_model_is_cut(tokens: Tokenizer) -> None:
     text = "heart attack " * 40
     alone = [0, *tokens.ids(f" START {text.strip()} END"), 2]
-    assert Layout(GENBIOEL, tokens, window=16).source(text, 0, len(text) - 1) == alone
-    assert Layout(GENBIOEL, tokens, window=16, max_tokens=50).source(text, 0, len(text) - 1) == alone[:50]
-    assert len(Layout(GENBIOEL, tokens, window=500, max_tokens=12).source(TEXT, START, END)) == 12
+    assert InputLayout(GENBIOEL, tokens, window=16).source(text, 0, len(text) - 1) == alone
+    assert InputLayout(GENBIOEL, tokens, window=16, max_tokens=50).source(text, 0, len(text) - 1) == alone[:50]
+    assert len(InputLayout(GENBIOEL, tokens, window=500, max_tokens=12).source(TEXT, START, END)) == 12
 
 
 def test_a_mention_beyond_all_measure_is_cut(tokens: Tokenizer) -> None:
     text = "heart attack " * 2000
-    assert len(Layout(GENBIOEL, tokens, window=16, max_tokens=100_000).source(text, 0, len(text) - 1)) == 1024
-    prompt = Layout(GENBIOEL, tokens).prompt(text)
+    assert len(InputLayout(GENBIOEL, tokens, window=16, max_tokens=100_000).source(text, 0, len(text) - 1)) == 1024
+    prompt = InputLayout(GENBIOEL, tokens).prompt(text)
     assert len(prompt) == 256
     assert prompt[-1:] == tokens.ids(" is")[-1:]
-    assert Layout(GENBIOEL, tokens, max_tokens=60).prompt(text) == prompt[-30:]
+    assert InputLayout(GENBIOEL, tokens, max_tokens=60).prompt(text) == prompt[-30:]
 
 
 def test_special_tokens_of_a_text_are_letters(tokens: Tokenizer) -> None:
-    source = Layout(GENBIOEL, tokens).source("a </s> <pad> fever", 13, 18)
+    source = InputLayout(GENBIOEL, tokens).source("a </s> <pad> fever", 13, 18)
     assert [token for token in source if token in (0, 1, 2)] == [0, 2]

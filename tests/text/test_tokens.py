@@ -101,7 +101,7 @@ def test_a_file_that_is_no_tokenizer(data: bytes) -> None:
     assert (caught.value.code, caught.value.where) == ("tokenizer-malformed", "there")
 
 
-def changed(**parts: Any) -> bytes:
+def change_tokenizer(**parts: Any) -> bytes:
     """Return a tokenizer with other parts."""
     return json.dumps(json.loads(tokenizer_json()) | parts).encode()
 
@@ -118,25 +118,25 @@ def template(*pieces: str, ids: tuple[int, ...] = (0,)) -> dict[str, Any]:
 def test_what_cannot_stand_around_a_text(part: dict[str, Any]) -> None:
     """The first of them makes tokenizers panic."""
     with pytest.raises(InputError, match="tokenizer-malformed"):
-        Tokenizer(changed(post_processor=part))
+        Tokenizer(change_tokenizer(post_processor=part))
 
 
 def test_a_tokenizer_that_knows_no_word_for_unknown_ones() -> None:
     vocabulary = {"</s>": 0, "a": 1}
     model = {"type": "WordPiece", "unk_token": "[U]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
     with pytest.raises(InputError, match="tokenizer-malformed"):
-        Tokenizer(changed(model=model | {"vocab": vocabulary}, post_processor=None, added_tokens=[]))
+        Tokenizer(change_tokenizer(model=model | {"vocab": vocabulary}, post_processor=None, added_tokens=[]))
 
 
 def test_a_tokenizer_that_finds_nothing() -> None:
     model = {"type": "BPE", "vocab": {}, "merges": []}
     with pytest.raises(InputError, match="tokenizer-malformed"):
-        Tokenizer(changed(model=model))
+        Tokenizer(change_tokenizer(model=model))
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
 def test_half_of_a_surrogate_pair(tokens: Tokenizer, text: str) -> None:
-    for act in (tokens.ids, tokens.placed, lambda text: tokens.ids_of(["fine", text])):
+    for act in (tokens.ids, tokens.tokenize_with_offsets, lambda text: tokens.ids_of(["fine", text])):
         with pytest.raises(InputError, match="input-encoding"):
             act(text)
 
@@ -174,7 +174,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=200)
 @given(st.text(st.sampled_from("aB1 -é🙂\u0301\u200b\r\n"), max_size=25))
 def test_tokens_stand_where_they_stand(text: str) -> None:
-    found = Tokenizer(tokenizer_json()).placed(text)
+    found = Tokenizer(tokenizer_json()).tokenize_with_offsets(text)
     assert len(found) == len(found.starts) == len(found.ends)
     covered = [False] * len(text)
     for start, end in zip(found.starts.tolist(), found.ends.tolist(), strict=True):
@@ -186,7 +186,7 @@ def test_tokens_stand_where_they_stand(text: str) -> None:
 
 def test_the_tokens_of_a_span() -> None:
     text = "no heart attack"
-    found = Tokenizer(tokenizer_json()).placed(text)
+    found = Tokenizer(tokenizer_json()).tokenize_with_offsets(text)
     first, last = found.span(3, 8) or (0, 0)
     assert text[found.starts[first] : found.ends[last - 1]] == "heart"
     assert found.span(2, 3) is None

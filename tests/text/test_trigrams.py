@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.text import similarity as trigrams
-from onym.text.similarity import Vocabulary
+from onym.text.similarity import GramVocabulary
 
 TEXTS = st.lists(st.text(max_size=14), min_size=1, max_size=10)
 
@@ -17,14 +17,14 @@ TEXTS = st.lists(st.text(max_size=14), min_size=1, max_size=10)
 def test_the_weights_are_those_of_scikit_learn(names: list[str], others: list[str]) -> None:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vocabulary, counts = Vocabulary.of(names)
+    vocabulary, counts = GramVocabulary.of(names)
     theirs = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), dtype=np.float32)
     if not len(vocabulary):
         with pytest.raises(ValueError, match="empty vocabulary"):
             theirs.fit_transform(names)
         return
     expected = theirs.fit_transform(names)
-    for vectors, matrix in ((vocabulary.weighted(counts), expected), (vocabulary.vectors(others), theirs.transform(others))):
+    for vectors, matrix in ((vocabulary.weigh(counts), expected), (vocabulary.vectors(others), theirs.transform(others))):
         matrix.sort_indices()
         assert vectors.offsets.tolist() == matrix.indptr.tolist()
         assert vectors.columns.tolist() == matrix.indices.tolist()
@@ -33,18 +33,18 @@ def test_the_weights_are_those_of_scikit_learn(names: list[str], others: list[st
 
 def test_many_texts_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["heart attack", "", "fever", "aaaaa", "yellow fever"]
-    whole, counts = Vocabulary.of(names)
+    whole, counts = GramVocabulary.of(names)
     monkeypatch.setattr(trigrams, "_BATCH", 2)
-    parts, own = Vocabulary.of(names)
+    parts, own = GramVocabulary.of(names)
     assert parts.grams.tolist() == whole.grams.tolist()
     assert [each.tolist() for each in own] == [each.tolist() for each in counts]
     assert counts.times.max() == 3
 
 
 def test_by_columns() -> None:
-    vocabulary, counts = Vocabulary.of(["fever", "fevers"])
-    rows = vocabulary.weighted(counts)
-    columns = rows.transposed(len(vocabulary))
+    vocabulary, counts = GramVocabulary.of(["fever", "fevers"])
+    rows = vocabulary.weigh(counts)
+    columns = rows.transpose(len(vocabulary))
     dense = np.zeros((2, len(vocabulary)))
     for row in range(2):
         for at in range(rows.offsets[row], rows.offsets[row + 1]):
@@ -57,10 +57,10 @@ def test_by_columns() -> None:
 
 def test_norms_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["heart attack", "", "fever", "yellow fever", "a"]
-    vocabulary, counts = Vocabulary.of(texts)
+    vocabulary, counts = GramVocabulary.of(texts)
     whole = vocabulary.norms(counts)
     monkeypatch.setattr("onym.text.similarity._BATCH", 2)
     assert vocabulary.norms(counts).tobytes() == whole.tobytes()
     rows = np.repeat(np.arange(len(texts)), np.diff(counts.offsets))
     some = vocabulary.some_weights(counts, whole, np.arange(len(rows)), rows)
-    assert some.tobytes() == vocabulary.weighted(counts).weights.tobytes()
+    assert some.tobytes() == vocabulary.weigh(counts).weights.tobytes()

@@ -14,7 +14,7 @@ from onym.text.window import Window, token_window, word_window
 WORDS = st.lists(st.sampled_from(["a", "bb", "ccc", "dddd"]), max_size=30)
 
 
-def placed(before: list[str], after: list[str]) -> tuple[str, int, int]:
+def place_mention(before: list[str], after: list[str]) -> tuple[str, int, int]:
     left = " ".join(before)
     start = len(left) + bool(left)
     text = " ".join([*before, "FEVER", *after])
@@ -23,7 +23,7 @@ def placed(before: list[str], after: list[str]) -> tuple[str, int, int]:
 
 @given(WORDS, WORDS, st.integers(1, 12).map(lambda n: 2 * n))
 def test_genbioels_rule(before: list[str], after: list[str], words: int) -> None:
-    text, start, end = placed(before, after)
+    text, start, end = place_mention(before, after)
     window = word_window(text, start, end, words)
     left, right = window.left.split(), window.right.split()
     assert window.surface == "FEVER"
@@ -43,7 +43,7 @@ def test_genbioels_rule(before: list[str], after: list[str], words: int) -> None
 
 @given(WORDS, WORDS, st.integers(0, 20))
 def test_a_budget_of_tokens_is_used_and_kept(before: list[str], after: list[str], budget: int) -> None:
-    text, start, end = placed(before, after)
+    text, start, end = place_mention(before, after)
     tokens = [match.span() for match in re.finditer(r"\S+", text)]
     window = token_window(text, start, end, budget, tokens)
     used = len(window.left.split()) + 1 + len(window.right.split())

@@ -19,7 +19,7 @@ NAMES = ("preferred", "rejected", "reference_preferred", "reference_rejected")
 dtypes = pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-6), (torch.float32, 1e-4)])
 
 
-def drawn_pairs(seed: int, dtype: torch.dtype = torch.float64, pairs: int = 9) -> Preference:
+def draw_pairs(seed: int, dtype: torch.dtype = torch.float64, pairs: int = 9) -> Preference:
     """Draw scores of names as models give them, from nearly certain to very unlikely."""
     generator = torch.Generator().manual_seed(seed)
     scores = -40 * torch.rand(4, pairs, generator=generator, dtype=torch.float64) ** 2

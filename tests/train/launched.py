@@ -50,7 +50,7 @@ def on_two_devices(folder: Path, trainings: dict[str, GenerativeTrainingConfig])
     assert [process.returncode for process in processes] == [0, 0], "\n".join(errors)
 
 
-def accelerated(folder: Path, configuration: dict[str, Any], trainings: dict[str, GenerativeTrainingConfig]) -> None:
+def train_with_accelerate(folder: Path, configuration: dict[str, Any], trainings: dict[str, GenerativeTrainingConfig]) -> None:
     """Train as a person would with a configuration of accelerate."""
     (folder / "accelerate.json").write_text(json.dumps(configuration | {"main_process_port": free_port()}))
     launch = ["-m", "accelerate.commands.accelerate_cli", "launch", "--config_file", str(folder / "accelerate.json")]

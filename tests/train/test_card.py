@@ -66,7 +66,7 @@ def test_without_a_dataset_and_without_scores() -> None:
     assert "dev_r1" not in text
 
 
-def made(folder: Path, kb: Path, encoder: str) -> tuple[str, PipelineConfig]:
+def make_card(folder: Path, kb: Path, encoder: str) -> tuple[str, PipelineConfig]:
     rows = [("A fever.", [("fever", FEVER)]), ("No fever today.", [("fever", FEVER)])]
     for split in ("train", "dev"):
         (folder / f"{split}.pubtator").write_text(pubtator(split, rows if split == "train" else rows[:1]))
@@ -78,7 +78,7 @@ def made(folder: Path, kb: Path, encoder: str) -> tuple[str, PipelineConfig]:
 
 
 def test_it_says_what_the_figures_rest_on_and_what_overlaps(tmp_path: Path, kb_folder: Path) -> None:
-    card, _ = made(tmp_path, kb_folder, "")
+    card, _ = make_card(tmp_path, kb_folder, "")
     assert "on dev, 1,234 mentions in 3 documents" in card
     assert "| strict F1, from raw text, without a threshold | 70.0 |" in card
     assert "| threshold | none" in card
@@ -89,4 +89,4 @@ def test_it_says_what_the_figures_rest_on_and_what_overlaps(tmp_path: Path, kb_f
 
 
 def test_it_names_the_encoder(tmp_path: Path, kb_folder: Path) -> None:
-    assert "a model trained from granite; linker: exact" in made(tmp_path, kb_folder, "granite")[0]
+    assert "a model trained from granite; linker: exact" in make_card(tmp_path, kb_folder, "granite")[0]

@@ -103,7 +103,7 @@ def test_each_window_is_seen_once_in_an_epoch(tokens: Tokenizer) -> None:
     assert len(windows) == 7
 
 
-def shown(tokens: Tokenizer) -> list[TrainingWindow]:
+def list_windows(tokens: Tokenizer) -> list[TrainingWindow]:
     windows = TrainingWindows(
         [BATCH_DOC, Document("2", "No.")], [(BATCH_DOC, mention) for mention in BATCH_MENTIONS[:2]], tokens, room=18, overlap=8
     )
@@ -118,7 +118,7 @@ def surface(windows: list[TrainingWindow], shape: torch.Size, first: int, last: 
 
 
 def test_mentions_and_all_spans(tokens: Tokenizer) -> None:
-    windows = shown(tokens)
+    windows = list_windows(tokens)
     batch = WindowCollate(tokens, PAD, "spans", 9)(windows)
     shape = batch["input_ids"].shape
     linked = {
@@ -135,7 +135,7 @@ def test_mentions_and_all_spans(tokens: Tokenizer) -> None:
 
 
 def test_tags_of_words(tokens: Tokenizer) -> None:
-    windows = shown(tokens)
+    windows = list_windows(tokens)
     batch = WindowCollate(tokens, PAD, "tags", 9)(windows)
     assert "span_firsts" not in batch
     tagged: dict[str, set[int]] = {}
@@ -149,9 +149,9 @@ def test_tags_of_words(tokens: Tokenizer) -> None:
 
 
 def test_nothing_is_looked_for(tokens: Tokenizer) -> None:
-    batch = WindowCollate(tokens, PAD, "none", 9)(shown(tokens))
+    batch = WindowCollate(tokens, PAD, "none", 9)(list_windows(tokens))
     assert set(batch) == {"input_ids", "attention_mask", "firsts", "lasts", "numbers"}
-    empty = WindowCollate(tokens, PAD, "spans", 9)([window for window in shown(tokens) if window.doc.id == "2"])
+    empty = WindowCollate(tokens, PAD, "spans", 9)([window for window in list_windows(tokens) if window.doc.id == "2"])
     assert len(empty["firsts"]) == 0
     assert not empty["is_mention"].any()
 
@@ -201,7 +201,7 @@ def in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
 
 
-def made(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: Any) -> CollectiveDev:
+def make_dev(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: Any) -> CollectiveDev:
     tokens = Tokenizer.open(encoder)
     settings = CollectiveSettings(detect=detect, represent="mean", **OPTIONS)
     documents = list(PreparedDataset.open(corpus).documents("train"))
@@ -213,7 +213,7 @@ def made(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: Any)
 @pytest.mark.usefixtures("in_fp32")
 @pytest.mark.parametrize("detect", ["spans", "tags"])
 def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_folder: Path, detect: Any) -> None:
-    dev = made(encoder, corpus, kb_folder, detect)
+    dev = make_dev(encoder, corpus, kb_folder, detect)
     trained = module(detect).float()
     found = dev(trained)
     model = dev.open(trained)
@@ -239,7 +239,7 @@ def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_f
 
 @pytest.mark.usefixtures("in_fp32")
 def test_annotated_mentions_are_judged_as_by_evaluate(encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    dev = made(encoder, corpus, kb_folder, "none")
+    dev = make_dev(encoder, corpus, kb_folder, "none")
     trained = module("none").float()
     found = dev(trained)
     dataset = PreparedDataset.open(corpus)
@@ -258,7 +258,7 @@ def linker_of(dev: CollectiveDev, model: Collective) -> CollectiveLinker:
 
 @pytest.mark.usefixtures("in_fp32")
 def test_the_model_is_left_as_it_was(encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    require_left_alone(made(encoder, corpus, kb_folder, "spans"), module("spans").float().train())
+    require_left_alone(make_dev(encoder, corpus, kb_folder, "spans"), module("spans").float().train())
 
 
 def scores(folder: Path, name: str) -> list[float]:
@@ -316,13 +316,13 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     whole = train(config, tmp_path / "whole")
     own = collective_trainer.CollectiveTrainer.batch_loss
 
-    def stopped(self: Any, model: Any, inputs: Any) -> Any:
+    def stop_at_step(self: Any, model: Any, inputs: Any) -> Any:
         if self.state.global_step == 4:
             raise KeyboardInterrupt
         return own(self, model, inputs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(collective_trainer.CollectiveTrainer, "batch_loss", stopped)
+        patch.setattr(collective_trainer.CollectiveTrainer, "batch_loss", stop_at_step)
         with pytest.raises(KeyboardInterrupt):
             train(config, tmp_path / "parts")
     parts = train(config, tmp_path / "parts")

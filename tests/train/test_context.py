@@ -10,7 +10,7 @@ import pytest
 
 from onym.datasets import PreparedDataset
 from onym.errors import ConfigError
-from onym.train.context import dev_documents, dev_names, evenly_spaced
+from onym.train.context import dev_documents, dev_names, space_evenly
 from onym.train.encoder import EncoderContext
 from onym.train.generative import GenerativeContext
 from onym.types import Document, Mention
@@ -70,8 +70,8 @@ def test_the_order_of_keys_says_nothing(tmp_path: Path, model: Path, kb_folder: 
 
 def test_items_evenly_spaced() -> None:
     items = list(range(10))
-    assert evenly_spaced(items, 4) == [0, 2, 5, 7]
-    assert evenly_spaced(items, 0) == evenly_spaced(items, 10) == evenly_spaced(items, 99) == items
+    assert space_evenly(items, 4) == [0, 2, 5, 7]
+    assert space_evenly(items, 0) == space_evenly(items, 10) == space_evenly(items, 99) == items
 
 
 def test_mentions_with_an_id_evenly_spaced(corpus: Path) -> None:

@@ -10,16 +10,16 @@ import pytest
 import torch
 
 from onym.datasets.training import TrainingCorpus
-from onym.detect.base import resolved
-from onym.detect.model import Config, detector_of
-from onym.detect.spans import WantedType, scored_spans
+from onym.detect.base import resolve_overlaps
+from onym.detect.model import ModelDetectorConfig, detector_of
+from onym.detect.spans import WantedType, score_spans
 from onym.errors import ConfigError
 from onym.models import torch_loading as loading
 from onym.models.collective import Collective
 from onym.models.tokens import Tokenizer
 from onym.train import document_model as trainer
 from onym.train.configs import DetectorDataConfig, DetectorTrainingConfig
-from onym.train.detector import DetectorContext, LabelledCollate, LabelledCorpus, LabelledWindows, detect, labelled_corpora
+from onym.train.detector import DetectorContext, LabelledCollate, LabelledCorpus, LabelledWindows, detect, label_corpora
 from onym.train.run import train
 from onym.types import Document, Mention
 from tests.train.made import DOC, record
@@ -49,7 +49,7 @@ def _corpus(name: str, *types: str) -> TrainingCorpus:
 
 def test_types_are_named_anew_and_left_out() -> None:
     config = DetectorDataConfig(datasets=("a", "b"), types={"SpecificDisease": "Disease", "Other": ""}, conventions=False)
-    labels, (one, other) = labelled_corpora([_corpus("a", "SpecificDisease", "Other"), _corpus("b", "Disease", "Gene")], config)
+    labels, (one, other) = label_corpora([_corpus("a", "SpecificDisease", "Other"), _corpus("b", "Disease", "Gene")], config)
     assert [label.type for label in labels] == ["Disease", "Gene"]
     assert (dict(one.columns), dict(other.columns)) == ({"Disease": 0}, {"Disease": 0, "Gene": 1})
     assert [mention.type for mention in one.documents[0].mentions] == ["Disease"]
@@ -68,7 +68,7 @@ def test_a_corpus_says_nothing_about_the_labels_of_others(encoder: Path) -> None
     assert batch["is_mention"].sum(0).tolist() == [1, 1, 1]
     assert not (batch["is_mention"] & ~batch["is_known"]).any()
     before = len(tokenizer.before)
-    fever = tokenizer.placed(ONE.text).span(0, 5)
+    fever = tokenizer.tokenize_with_offsets(ONE.text).span(0, 5)
     assert fever is not None
     assert batch["is_mention"][spans.index((fever[0] + before, fever[1] + before))].tolist() == [True, False, False]
 
@@ -116,7 +116,7 @@ def test_the_figures_are_those_of_the_best_thresholds(
     threshold = found["dev_threshold_0"]
     model, right, count = dev.open(context.model), 0, 0
     for doc, read in zip(dev.corpora[0].documents, model.reader.read(dev.corpora[0].documents), strict=True):
-        spans = resolved(scored_spans(model, doc.text, read, [WantedType("Disease", (0,), threshold)]))
+        spans = resolve_overlaps(score_spans(model, doc.text, read, [WantedType("Disease", (0,), threshold)]))
         own, gold = {(each.start, each.end) for each in spans}, {(each.start, each.end) for each in doc.mentions}
         right, count = right + len(own & gold), count + len(own) + len(gold)
     assert found["dev_f1"] == found["dev_f1_ncbi-disease"] == pytest.approx(200 * right / count)
@@ -138,7 +138,7 @@ def test_it_learns_where_mentions_are(tmp_path: Path, encoder: Path, corpus: Pat
     model = Collective.open(made)
     assert [(label.type, label.corpus) for label in model.settings.labels] == [("Disease", "ncbi-disease")]
     assert model.settings.labels[0].threshold == about["metrics"]["dev_threshold_0"]
-    (found,) = detector_of(model, Config(threshold=0.01, nested=True)).detect([DOC])
+    (found,) = detector_of(model, ModelDetectorConfig(threshold=0.01, nested=True)).detect([DOC])
     assert {mention.type for mention in found.document.mentions} == {"Disease"}
 
 
@@ -150,7 +150,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     whole = detect(DetectorContext(config_of_run, tmp_path / "whole"))
     calls = []
 
-    def interrupted(self: trainer.CollectiveTrainer, model: object, inputs: object) -> object:
+    def interrupt_step(self: trainer.CollectiveTrainer, model: object, inputs: object) -> object:
         calls.append(1)
         if len(calls) == 5:
             raise KeyboardInterrupt
@@ -158,7 +158,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
 
     own = trainer.CollectiveTrainer.batch_loss
     with monkeypatch.context() as patch:
-        patch.setattr(trainer.CollectiveTrainer, "batch_loss", interrupted)
+        patch.setattr(trainer.CollectiveTrainer, "batch_loss", interrupt_step)
         with pytest.raises(KeyboardInterrupt):
             detect(DetectorContext(config_of_run, tmp_path / "stopped"))
     again = detect(DetectorContext(config_of_run, tmp_path / "stopped"))

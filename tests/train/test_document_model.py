@@ -112,7 +112,7 @@ def test_a_checkpoint_has_all_weights(tmp_path: Path) -> None:
     other.load_state_dict(found)
 
 
-def made(tmp_path: Path, encoder: Path, corpus: Path, kb: Path, name: str, **optim: Any) -> CollectiveTrainer:
+def make_trainer(tmp_path: Path, encoder: Path, corpus: Path, kb: Path, name: str, **optim: Any) -> CollectiveTrainer:
     options = {"steps": 2, "eval_steps": 2, "precision": "fp32", "learning_rate": 1e-3, "epsilon": 1e-2} | optim
     data = {"hard_negatives": 0, "random_negatives": 0, "similar": 1.0}
     context = CollectiveContext(
@@ -123,8 +123,8 @@ def made(tmp_path: Path, encoder: Path, corpus: Path, kb: Path, name: str, **opt
 
 @pytest.mark.slow
 def test_accumulation_changes_nothing(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    one = made(tmp_path, encoder, corpus, kb_folder, "one", batch_size=4, gradient_accumulation=1)
-    other = made(tmp_path, encoder, corpus, kb_folder, "other", batch_size=2, gradient_accumulation=2)
+    one = make_trainer(tmp_path, encoder, corpus, kb_folder, "one", batch_size=4, gradient_accumulation=1)
+    other = make_trainer(tmp_path, encoder, corpus, kb_folder, "other", batch_size=2, gradient_accumulation=2)
     assert furthest(weights_of(one.model), weights_of(other.model)) < 1e-5
 
 
@@ -143,7 +143,7 @@ def test_names_are_those_of_the_last_mining(tmp_path: Path, encoder: Path, corpu
 
 
 def test_without_names_nothing_is_selected(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    trainer = made(tmp_path, encoder, corpus, kb_folder, "bare", batch_size=2)
+    trainer = make_trainer(tmp_path, encoder, corpus, kb_folder, "bare", batch_size=2)
     assert trainer.negatives is None
     assert trainer._names({"numbers": torch.tensor([0])}) == {}
     with pytest.raises(AttributeError):

@@ -22,7 +22,7 @@ from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
 from onym.models import torch_loading as loading
-from onym.models.encoder import Reading
+from onym.models.encoder import TokenBatch
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import Encoder
@@ -90,7 +90,7 @@ def test_the_folders_own_settings_count_where_none_are_passed(tmp_path: Path, en
     (own / EncoderSettings.FILE).write_bytes(kept.to_bytes())
     none = {"pooling": None, "similarity": None}
     context = EncoderContext(encoder_config("align", own, None, kb_folder, start=none), tmp_path)
-    assert context.settings == kept.changed(length=64), "no more than the model can read"
+    assert context.settings == kept.update(length=64), "no more than the model can read"
     assert context.dev is None
 
 
@@ -130,7 +130,7 @@ def trainer_of(
     model: Any, kb: KnowledgeBase, tokens: Tokenizer, folder: Path, optim: EncoderOptimConfig, collate: Any = None, **more: Any
 ) -> AlignTrainer:
     settings = more.pop("settings", POOLINGS[1])
-    own = PairCollate(Reading(tokens, settings, pad=1), kb)
+    own = PairCollate(TokenBatch(tokens, settings, pad=1), kb)
     pairs = PositivePairs(kb, count=optim.steps * optim.batch_size * optim.gradient_accumulation, seed=optim.seed)
     return AlignTrainer(model, pairs, collate or own, folder, optim, settings=settings, loss=LOSS, **more)
 
@@ -206,7 +206,7 @@ def test_they_are_those_of_the_encoder(
     model = bare()
     trainer = trainer_of(model, kb, tokens, tmp_path, encoder_optim(), settings=settings)
     pairs = PositivePairs(kb, count=9).__getitems__(range(9))
-    batch = PairCollate(Reading(tokens, settings, pad=1), kb)(pairs)
+    batch = PairCollate(TokenBatch(tokens, settings, pad=1), kb)(pairs)
     found = trainer.vectors(trainer.model, batch["input_ids"], batch["attention_mask"])
     texts = [pair.first for pair in pairs] + [pair.second for pair in pairs]
     np.testing.assert_allclose(found.detach().numpy(), Encoder(bare(), tokens, settings).encode(texts), atol=1e-5)
@@ -216,7 +216,7 @@ def test_they_are_those_of_the_encoder(
 def test_the_loss_is_a_sum_over_rows(tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer) -> None:
     trainer = trainer_of(bare(), kb, tokens, tmp_path, encoder_optim())
     pairs = PositivePairs(kb, count=9).__getitems__(range(5))
-    batch = PairCollate(Reading(tokens, POOLINGS[1], pad=1), kb)(pairs)
+    batch = PairCollate(TokenBatch(tokens, POOLINGS[1], pad=1), kb)(pairs)
     expected = loss_by_hand(bare(), kb, tokens, pairs, torch.float32) * 10
     assert trainer.items(batch) == 10
     assert trainer.batch_loss(trainer.model, batch).item() == pytest.approx(expected.item(), rel=1e-4)
@@ -245,7 +245,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     settings = encoder_optim(steps=6, eval_steps=2, batch_size=3, precision=precision, schedule="linear", warmup_steps=2)
     whole, parts = bare(dropout=0.3), bare(dropout=0.3)
     trainer_of(whole, kb, tokens, tmp_path / "whole", settings).resume()
-    stopping = Counted(PairCollate(Reading(tokens, POOLINGS[1], pad=1), kb), stop=5)
+    stopping = Counted(PairCollate(TokenBatch(tokens, POOLINGS[1], pad=1), kb), stop=5)
     with pytest.raises(RuntimeError, match="stopped"):
         trainer_of(bare(dropout=0.3), kb, tokens, tmp_path / "parts", settings, stopping).resume()
     torch.manual_seed(99)
@@ -308,33 +308,33 @@ def align_config(encoder: Path, corpus: Path | None, kb_folder: Path, **more: An
 
 
 @pytest.fixture(scope="module")
-def aligned(tmp_path_factory: pytest.TempPathFactory, encoder: Path, corpus: Path, kb_folder: Path) -> Path:
+def encoder_folder(tmp_path_factory: pytest.TempPathFactory, encoder: Path, corpus: Path, kb_folder: Path) -> Path:
     """Return an encoder that learnt the names of three concepts, with a score on train for there are so few mentions."""
     config = align_config(encoder, corpus, kb_folder, optim=LEARNING, dev={"mentions": 12, "split": "train"})
     return train(config, tmp_path_factory.mktemp("align") / "aligned")
 
 
 @pytest.mark.slow
-def test_it_learns(aligned: Path) -> None:
-    found, loss = scores(aligned), losses(aligned)
+def test_it_learns(encoder_folder: Path) -> None:
+    found, loss = scores(encoder_folder), losses(encoder_folder)
     assert len(found) == 4
     assert max(found) > found[0] + 10
     assert np.mean(loss[-3:]) < np.mean(loss[:3]) * 0.8
-    assert record(aligned)["metrics"]["dev_r1"] == max(found)
+    assert record(encoder_folder)["metrics"]["dev_r1"] == max(found)
 
 
-def test_what_the_folder_holds_opens(aligned: Path, encoder: Path, kb_folder: Path) -> None:
-    assert {path.name for path in aligned.iterdir()} == FILES
-    kb, model = KnowledgeBase.open(kb_folder), Encoder.open(aligned, precision="fp32")
+def test_what_the_folder_holds_opens(encoder_folder: Path, encoder: Path, kb_folder: Path) -> None:
+    assert {path.name for path in encoder_folder.iterdir()} == FILES
+    kb, model = KnowledgeBase.open(kb_folder), Encoder.open(encoder_folder, precision="fp32")
     assert model.settings == EncoderSettings(pooling="mean", similarity="cosine")
-    linker = DenseLinker.from_pretrained(aligned, kb, dtype="fp32")
+    linker = DenseLinker.from_pretrained(encoder_folder, kb, dtype="fp32")
     (linked,) = linker.link([DOC])
     assert [link.candidates[0].concept_id for link in linked.links] == ["mesh:D009203", "mesh:D005334"]
-    assert not are_equal(load_file(aligned / "model.safetensors"), load_file(encoder / "model.safetensors"))
-    found = record(aligned)
+    assert not are_equal(load_file(encoder_folder / "model.safetensors"), load_file(encoder / "model.safetensors"))
+    found = record(encoder_folder)
     assert (found["stage"], found["stages"], found["first_start"]) == ("align", ["align"], "tiny-bert")
     assert EncoderTrainingConfig.of(found["config"]).optim.steps == 60
-    text = (aligned / "README.md").read_text()
+    text = (encoder_folder / "README.md").read_text()
     assert "An encoder of names, from tiny-bert" in text
     assert "DenseLinker.from_pretrained" in text
     assert "GenerativeLinker" not in text

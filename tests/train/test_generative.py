@@ -54,7 +54,7 @@ from tests.train.tiny import (
     pairs,
     require_left_alone,
     samples,
-    trained,
+    train_model,
     weights_of,
 )
 
@@ -171,7 +171,7 @@ def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, ep
         epsilon=epsilon, max_grad_norm=0.5, schedule="linear", warmup_steps=1,
     )  # fmt: skip
     dataset, model = samples(24), still_bart(dtype)
-    trainer = trained(model, dataset, tmp_path, settings)
+    trainer = train_model(model, dataset, tmp_path, settings)
 
     expected, by_hand, losses = still_bart(dtype), AdamWByHand(settings), []
     before = weights_of(expected)
@@ -188,12 +188,12 @@ def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, ep
 
 
 # Where there is a loss.
-def made(folder: Path, **more: Any) -> NameTrainer:
+def make_trainer(folder: Path, **more: Any) -> NameTrainer:
     return NameTrainer(still_bart(), samples(4), COLLATE, folder, optim(**more))
 
 
 def test_the_loss_is_the_sum_over_names_and_their_ends(tmp_path: Path) -> None:
-    trainer, batch = made(tmp_path, label_smoothing=0.1), samples(6).samples
+    trainer, batch = make_trainer(tmp_path, label_smoothing=0.1), samples(6).samples
     model = trainer.accelerator.unwrap_model(trainer.model)
     tokens = sum(len(sample.name) + 1 for sample in batch)
     expected = loss_by_hand(model, batch, 0.1) * tokens
@@ -201,7 +201,7 @@ def test_the_loss_is_the_sum_over_names_and_their_ends(tmp_path: Path) -> None:
 
 
 def test_what_is_said_of_the_prompt_changes_nothing(tmp_path: Path) -> None:
-    trainer, batch = made(tmp_path), COLLATE(samples(6).samples)
+    trainer, batch = make_trainer(tmp_path), COLLATE(samples(6).samples)
     is_labelled, added = batch["labels"] != -100, torch.zeros(*batch["labels"].shape, 16, requires_grad=True)
     states = trainer.model.get_decoder().register_forward_hook(lambda _, __, output: _add(output, added))
     loss = trainer.batch_loss(trainer.model, dict(batch))
@@ -394,7 +394,7 @@ def test_a_score_on_dev_where_a_corpus_is_named(
     assert record(train(training_config, tmp_path / "made"))["metrics"].keys() == {"dev_r1", "dev_r5"}
 
 
-def finetuned(folder: Path, model: Path, corpus: Path, kb: Path, **more: dict[str, Any]) -> Path:
+def run_finetuning(folder: Path, model: Path, corpus: Path, kb: Path, **more: dict[str, Any]) -> Path:
     return train(config("finetune", model, corpus, kb, **more), folder)
 
 
@@ -410,7 +410,7 @@ def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb
         "schedule": "linear",
     }
     still = {"dropout": 0.0, "attention_dropout": 0.0}
-    made = finetuned(
+    made = run_finetuning(
         tmp_path / "made", model, corpus, kb_folder, optim=optim, start=still, dev={"mentions": 12, "split": "train"}
     )
     entries = [json.loads(line) for line in (made / "log.jsonl").read_text().splitlines()]
@@ -425,8 +425,8 @@ def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["similar", "short", "sampled"])
 def test_which_names_are_learnt_matters(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, target: str) -> None:
-    few = finetuned(tmp_path / "one", model, corpus, kb_folder, data={"target": target})
-    more = finetuned(tmp_path / "three", model, corpus, kb_folder, data={"target": target, "names": 3})
+    few = run_finetuning(tmp_path / "one", model, corpus, kb_folder, data={"target": target})
+    more = run_finetuning(tmp_path / "three", model, corpus, kb_folder, data={"target": target, "names": 3})
     one, other = load_file(few / "model.safetensors"), load_file(more / "model.safetensors")
     are_equal = all((one[name] == other[name]).all() for name in one)
     assert are_equal == (target == "sampled")

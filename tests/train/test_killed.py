@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from onym.train.configs import GenerativeTrainingConfig
 from onym.train.run import train
-from onym.train.trainer import sealed_checkpoints
+from onym.train.trainer import find_complete_checkpoints
 from tests.train.launched import environment
 from tests.train.tiny import are_equal, config, settings_of
 
@@ -40,7 +40,7 @@ def configs(model: Path, corpus: Path, kb_folder: Path) -> dict[str, GenerativeT
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory, configs: dict[str, GenerativeTrainingConfig]) -> Path:
+def run_folder(tmp_path_factory: pytest.TempPathFactory, configs: dict[str, GenerativeTrainingConfig]) -> Path:
     """Begin both trainings as a person does, and kill each somewhere between two checkpoints."""
     folder, draw = tmp_path_factory.mktemp("killed"), random.Random()
     moments = {name: (draw.randint(1, 5) * 10, draw.random() * 0.2) for name in PRECISIONS}
@@ -55,7 +55,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory, configs: dict[str, Generati
             step, pause = moments[name]
             assert process.poll() is None, f"{name} was done before it was killed: {process.communicate()[1]}"
             if any(
-                int(path.name.split("-")[1]) >= step for path in sealed_checkpoints(folder / f"{name}.work" / "checkpoints")
+                int(path.name.split("-")[1]) >= step
+                for path in find_complete_checkpoints(folder / f"{name}.work" / "checkpoints")
             ):
                 due.setdefault(name, time.monotonic() + pause)
             if time.monotonic() >= due.get(name, float("inf")):
@@ -68,10 +69,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory, configs: dict[str, Generati
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_begun_again_it_ends_with_the_same_weights(
-    tmp_path: Path, killed: Path, configs: dict[str, GenerativeTrainingConfig], precision: str
+    tmp_path: Path, run_folder: Path, configs: dict[str, GenerativeTrainingConfig], precision: str
 ) -> None:
-    assert not (killed / precision).exists()
-    assert sealed_checkpoints(killed / f"{precision}.work" / "checkpoints")
-    again, whole = train(configs[precision], killed / precision), train(configs[precision], tmp_path / "whole")
+    assert not (run_folder / precision).exists()
+    assert find_complete_checkpoints(run_folder / f"{precision}.work" / "checkpoints")
+    again, whole = train(configs[precision], run_folder / precision), train(configs[precision], tmp_path / "whole")
     assert are_equal(load_file(again / "model.safetensors"), load_file(whole / "model.safetensors"))
-    assert [path.name for path in (killed / f"{precision}.work" / "checkpoints").iterdir()] == ["checkpoint-100"]
+    assert [path.name for path in (run_folder / f"{precision}.work" / "checkpoints").iterdir()] == ["checkpoint-100"]

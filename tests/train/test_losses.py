@@ -25,9 +25,9 @@ from onym.train.losses import (
     cpo,
     cross_entropy,
     dpo,
-    gathered_log_probs,
+    find_loss,
+    gather_log_probs,
     logistic,
-    loss_named,
     pairwise,
     score_sequences,
     sequence_log_probs,
@@ -39,7 +39,7 @@ from tests.train.closed import (
     SEEDS,
     arrays,
     backward,
-    drawn_pairs,
+    draw_pairs,
     dtypes,
     log_softmax,
     require_finite_gradients,
@@ -100,7 +100,7 @@ def test_gathered_and_padded_agree(score: Score, seed: int) -> None:
     is_labelled = labels != IGNORED
     rows = is_labelled.nonzero()[:, 0]
     order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))
-    log_probs = gathered_log_probs(logits[is_labelled], labels[is_labelled])
+    log_probs = gather_log_probs(logits[is_labelled], labels[is_labelled])
     found = score_sequences(log_probs[order], rows[order], len(labels), score)
     torch.testing.assert_close(found, sequence_log_probs(logits, labels, score))
 
@@ -111,7 +111,7 @@ def test_both_layouts_have_the_same_gradient(score: Score) -> None:
     padded, flat = logits.clone().requires_grad_(), logits.clone().requires_grad_()
     is_labelled = labels != IGNORED
     backward(sequence_log_probs(padded, labels, score).square().sum())
-    log_probs = gathered_log_probs(flat[is_labelled], labels[is_labelled])
+    log_probs = gather_log_probs(flat[is_labelled], labels[is_labelled])
     backward(score_sequences(log_probs, is_labelled.nonzero()[:, 0], len(labels), score).square().sum())
     torch.testing.assert_close(padded.grad, flat.grad)
 
@@ -139,7 +139,7 @@ def test_low_precision_is_raised_before_softmax() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_gradients_of_log_probs_are_finite_at_extremes(dtype: torch.dtype) -> None:
     logits = torch.tensor([[1e4, 0.0, -1e4], [0.0, 1e4, -1e4]], dtype=dtype, requires_grad=True)
-    log_probs = gathered_log_probs(logits, torch.tensor([2, 1]))
+    log_probs = gather_log_probs(logits, torch.tensor([2, 1]))
     backward(log_probs.sum())
     assert log_probs.tolist() == pytest.approx([-2e4, 0.0], rel=1e-2)
     assert logits.grad is not None
@@ -161,7 +161,7 @@ def test_without_labels_the_score_is_zero(score: Score) -> None:
 
 def test_an_ignored_label_is_no_target() -> None:
     with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
-        gathered_log_probs(torch.zeros(1, 3), torch.tensor([IGNORED]))
+        gather_log_probs(torch.zeros(1, 3), torch.tensor([IGNORED]))
 
 
 def test_sums_and_means_of_rows() -> None:
@@ -242,7 +242,7 @@ def test_gradients_of_cross_entropy_are_finite_at_extremes(dtype: torch.dtype, s
 
 
 def test_margins_are_of_the_selected_over_the_rejected() -> None:
-    pairs = drawn_pairs(0)
+    pairs = draw_pairs(0)
     scores = arrays(pairs)
     same(pairs.margin, scores["preferred"] - scores["rejected"], 1e-12)
     same(pairs.reference_margin, scores["reference_preferred"] - scores["reference_rejected"], 1e-12)
@@ -305,18 +305,18 @@ def test_the_logistic_loss_is_finite_at_extremes(smoothing: float) -> None:
 @pytest.mark.parametrize("beta", [0.1, 1.0])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pairwise_is_its_closed_form(seed: int, beta: float, dtype: torch.dtype, within: float) -> None:
-    pairs = drawn_pairs(seed, dtype)
+    pairs = draw_pairs(seed, dtype)
     scores = arrays(pairs)
     same(pairwise(pairs, beta=beta), sigmoid_loss(beta * (scores["preferred"] - scores["rejected"])), within)
 
 
 def test_it_is_cpo_without_the_likelihood() -> None:
-    pairs = drawn_pairs(0)
+    pairs = draw_pairs(0)
     torch.testing.assert_close(pairwise(pairs, beta=0.3), cpo(pairs, beta=0.3, alpha=0))
 
 
 def test_a_reference_is_passed_over() -> None:
-    pairs = drawn_pairs(1)
+    pairs = draw_pairs(1)
     torch.testing.assert_close(pairwise(pairs), pairwise(Preference(pairs.preferred, pairs.rejected)))
 
 
@@ -329,7 +329,7 @@ def test_gradients_of_pairwise_are_finite_at_extremes() -> None:
 @pytest.mark.parametrize("beta", [0.1, 0.5])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dpo_is_its_closed_form(seed: int, beta: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
-    pairs = drawn_pairs(seed, dtype)
+    pairs = draw_pairs(seed, dtype)
     scores = arrays(pairs)
     preferred = beta * np.log(np.exp(scores["preferred"]) / np.exp(scores["reference_preferred"]))
     rejected = beta * np.log(np.exp(scores["rejected"]) / np.exp(scores["reference_rejected"]))
@@ -338,7 +338,7 @@ def test_dpo_is_its_closed_form(seed: int, beta: float, smoothing: float, dtype:
 
 def test_its_gradient_is_that_of_the_paper() -> None:
     """The gradient with respect to log p of the preferred is -beta sigmoid(-margin of rewards): section 4 of the paper."""
-    pairs = drawn_pairs(1)
+    pairs = draw_pairs(1)
     preferred, rejected = pairs.preferred.clone().requires_grad_(), pairs.rejected.clone().requires_grad_()
     backward(dpo(Preference(preferred, rejected, pairs.reference_preferred, pairs.reference_rejected), beta=0.3).sum())
     scores = arrays(pairs)
@@ -351,7 +351,7 @@ def test_its_gradient_is_that_of_the_paper() -> None:
 
 
 def test_a_reference_that_prefers_none_leaves_the_pairwise_loss() -> None:
-    pairs = drawn_pairs(2)
+    pairs = draw_pairs(2)
     flat = torch.full_like(pairs.preferred, -3.0)
     found = dpo(Preference(pairs.preferred, pairs.rejected, flat, flat), beta=0.7)
     torch.testing.assert_close(found, pairwise(pairs, beta=0.7))
@@ -379,7 +379,7 @@ def test_gradients_of_dpo_are_finite_at_extremes(smoothing: float) -> None:
 @pytest.mark.parametrize(("alpha", "smoothing"), [(0.0, 0.0), (1.0, 0.0), (0.3, 0.2)])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cpo_is_its_closed_form(seed: int, alpha: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
-    pairs = drawn_pairs(seed, dtype)
+    pairs = draw_pairs(seed, dtype)
     scores = arrays(pairs)
     expected = sigmoid_loss(0.1 * (scores["preferred"] - scores["rejected"]), smoothing) - alpha * scores["preferred"]
     same(cpo(pairs, -pairs.preferred, beta=0.1, alpha=alpha, smoothing=smoothing), expected, within)
@@ -389,7 +389,7 @@ def test_cpo_is_its_closed_form(seed: int, alpha: float, smoothing: float, dtype
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_its_first_term_is_that_of_trl(smoothing: float) -> None:
     for seed in SEEDS:
-        pairs = drawn_pairs(seed)
+        pairs = draw_pairs(seed)
         expected, _, _ = oracle("sigmoid", beta=0.4, smoothing=smoothing).cpo_loss(pairs.preferred, pairs.rejected)
         torch.testing.assert_close(cpo(pairs, beta=0.4, alpha=0, smoothing=smoothing), expected)
 
@@ -420,7 +420,7 @@ def test_the_cross_entropy_is_learned_from() -> None:
 
 
 def test_the_cross_entropy_is_needed_unless_alpha_is_zero() -> None:
-    pairs = drawn_pairs(0)
+    pairs = draw_pairs(0)
     with pytest.raises(ValueError, match="cross-entropy of the preferred"):
         cpo(pairs)
     torch.testing.assert_close(cpo(pairs, alpha=0), cpo(pairs, torch.tensor(torch.inf), alpha=0))
@@ -429,7 +429,7 @@ def test_the_cross_entropy_is_needed_unless_alpha_is_zero() -> None:
 def test_a_cross_entropy_that_would_be_broadcast_is_refused() -> None:
     for wrong in (torch.zeros(9, 1), torch.zeros(1), torch.zeros(8)):
         with pytest.raises(ValueError, match="shape"):
-            cpo(drawn_pairs(0), wrong)
+            cpo(draw_pairs(0), wrong)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
@@ -444,7 +444,7 @@ def test_simpo_is_its_closed_form(
     seed: int, beta: float, gamma: float, smoothing: float, dtype: torch.dtype, within: float
 ) -> None:
     lengths = torch.arange(1, 10)
-    sums = drawn_pairs(seed, dtype)
+    sums = draw_pairs(seed, dtype)
     scores = arrays(sums)
     expected = sigmoid_loss(
         beta / lengths.numpy() * scores["preferred"] - beta / lengths.flip(0).numpy() * scores["rejected"] - gamma, smoothing
@@ -457,7 +457,7 @@ def test_simpo_is_its_closed_form(
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_it_is_that_of_trl(smoothing: float) -> None:
     for seed in SEEDS:
-        pairs = drawn_pairs(seed)
+        pairs = draw_pairs(seed)
         trainer = oracle("simpo", beta=2.0, gamma=0.7, smoothing=smoothing)
         expected, _, _ = trainer.cpo_loss(pairs.preferred, pairs.rejected)
         torch.testing.assert_close(simpo(pairs, beta=2.0, gamma=0.7, smoothing=smoothing), expected)
@@ -486,17 +486,17 @@ def test_gradients_of_simpo_are_finite_at_extremes() -> None:
 
 
 def test_each_has_the_score_of_its_paper() -> None:
-    assert {name: loss_named(name).score for name in LOSSES} == {"dpo": "sum", "cpo": "sum", "simpo": "mean", "pairwise": "sum"}
+    assert {name: find_loss(name).score for name in LOSSES} == {"dpo": "sum", "cpo": "sum", "simpo": "mean", "pairwise": "sum"}
 
 
 def test_each_says_what_it_needs() -> None:
-    assert [name for name in LOSSES if loss_named(name).needs_reference] == ["dpo"]
-    assert [name for name in LOSSES if loss_named(name).needs_cross_entropy] == ["cpo"]
-    assert not loss_named("cpo", alpha=0).needs_cross_entropy
+    assert [name for name in LOSSES if find_loss(name).needs_reference] == ["dpo"]
+    assert [name for name in LOSSES if find_loss(name).needs_cross_entropy] == ["cpo"]
+    assert not find_loss("cpo", alpha=0).needs_cross_entropy
 
 
 def test_each_is_the_function_of_its_name_with_its_options() -> None:
-    pairs, likelihood = drawn_pairs(0), torch.tensor(1.5)
+    pairs, likelihood = draw_pairs(0), torch.tensor(1.5)
     expected = {
         "dpo": dpo(pairs, beta=0.3, smoothing=0.1),
         "cpo": cpo(pairs, likelihood, beta=0.3, smoothing=0.1),
@@ -505,13 +505,13 @@ def test_each_is_the_function_of_its_name_with_its_options() -> None:
     }
     for name in LOSSES:
         options = {"beta": 0.3} if name == "pairwise" else {"beta": 0.3, "smoothing": 0.1}
-        loss = loss_named(name, **options)
+        loss = find_loss(name, **options)
         torch.testing.assert_close(loss(pairs, likelihood), expected[name])
-    torch.testing.assert_close(loss_named("cpo", alpha=0)(pairs), cpo(pairs, alpha=0))
+    torch.testing.assert_close(find_loss("cpo", alpha=0)(pairs), cpo(pairs, alpha=0))
 
 
 def test_options_are_all_reported_and_cannot_be_changed() -> None:
-    loss = loss_named("cpo", beta=0.2)
+    loss = find_loss("cpo", beta=0.2)
     assert dict(loss.options) == {"beta": 0.2, "alpha": 1.0, "smoothing": 0.0}
     with pytest.raises(TypeError):
         loss.options["beta"] = 1.0  # type: ignore[index]
@@ -521,7 +521,7 @@ def test_options_are_all_reported_and_cannot_be_changed() -> None:
 
 def test_what_is_needed_and_not_passed_is_an_error() -> None:
     with pytest.raises(ValueError, match="cross-entropy"):
-        loss_named("cpo")(drawn_pairs(0))
+        find_loss("cpo")(draw_pairs(0))
 
 
 @pytest.mark.parametrize(
@@ -543,7 +543,7 @@ def test_what_is_needed_and_not_passed_is_an_error() -> None:
 )
 def test_what_cannot_be_is_refused(name: str, options: dict[str, float], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        loss_named(name, **options)
+        find_loss(name, **options)
     assert caught.value.code == "config-invalid"
     assert says in caught.value.what
     assert caught.value.fix

@@ -69,7 +69,7 @@ def test_a_dictionary_that_has_a_classifier_is_refused(ambiguous: Path, kb_folde
 
 def test_only_some_types_are_looked_for(ambiguous: Path, kb_folder: Path) -> None:
     context = MentionsContext(config(ambiguous, kb_folder, data={"only": ["C14"]}))
-    assert context.annotated == {"ncbi-disease": frozenset()}
+    assert context.types_by_corpus == {"ncbi-disease": frozenset()}
 
 
 def test_a_name_is_a_mention_where_the_corpus_has_one(ambiguous: Path, kb_folder: Path) -> None:

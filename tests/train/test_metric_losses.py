@@ -38,7 +38,7 @@ def brute_force(embeddings: Tensor, labels: Tensor, margin: float, same: Tensor 
     return pairs
 
 
-def drawn(seed: int, rows: int, concepts: int, *, is_lattice: bool) -> tuple[Tensor, Tensor, Tensor]:
+def draw_batch(seed: int, rows: int, concepts: int, *, is_lattice: bool) -> tuple[Tensor, Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     corners = torch.randint(2, (rows, 3), generator=generator).double() * 2 - 1
     embeddings = corners if is_lattice else torch.randn(rows, 3, generator=generator, dtype=torch.float64)
@@ -55,7 +55,7 @@ def require_equal(found: RowPairs, expected: RowPairs) -> None:
 def test_they_stand_in_hard_triplets(
     seed: int, rows: int, concepts: int, margin: float, is_lattice: bool, has_same: bool
 ) -> None:
-    embeddings, labels, drawn_same = drawn(seed, rows, concepts, is_lattice=is_lattice)
+    embeddings, labels, drawn_same = draw_batch(seed, rows, concepts, is_lattice=is_lattice)
     same = drawn_same if has_same else None
     found = hard_pairs(embeddings, labels, margin=margin, same=same)
     require_equal(found, brute_force(embeddings, labels, margin, same))
@@ -129,7 +129,7 @@ def test_masks_that_would_be_broadcast_are_refused() -> None:
         all_pairs(torch.tensor([1, 2, 3]), same=numbers)
 
 
-def closed_form(embeddings: Tensor, pairs: RowPairs, alpha: float, beta: float, base: float) -> float:
+def compute_closed_form(embeddings: Tensor, pairs: RowPairs, alpha: float, beta: float, base: float) -> float:
     """Take the sums of SapBERT's equation 2, with alpha for positives as in its code."""
     vectors = embeddings.double().numpy()
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -159,7 +159,7 @@ def test_multi_similarity_is_its_closed_form(alpha: float, beta: float, base: fl
     for batch in benchmark.iter_batches(2, seed=2):
         for pairs in (all_pairs(batch.labels), hard_pairs(batch.embeddings, batch.labels)):
             found = MultiSimilarityLoss(alpha, beta, base)(batch.embeddings, pairs)
-            same(found, closed_form(batch.embeddings, pairs, alpha, beta, base), 1e-9)
+            same(found, compute_closed_form(batch.embeddings, pairs, alpha, beta, base), 1e-9)
 
 
 def test_it_is_that_of_the_reference_with_its_gradient() -> None:
@@ -262,7 +262,7 @@ def test_pairs_of_another_batch_are_refused() -> None:
         LOSS(torch.eye(4), all_pairs(torch.tensor([0, 0, 1])))
 
 
-def made(rows: int = 12, concepts: int = 4, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+def make_batch(rows: int = 12, concepts: int = 4, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     torch.manual_seed(seed)
     return torch.randn(rows, 5, dtype=torch.float64), torch.randint(concepts, (rows,))
 
@@ -270,7 +270,7 @@ def made(rows: int = 12, concepts: int = 4, seed: int = 0) -> tuple[torch.Tensor
 @pytest.mark.parametrize("scale", [1.0, 20.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_contrastive_is_its_closed_form(scale: float, seed: int) -> None:
-    embeddings, labels = made(seed=seed)
+    embeddings, labels = make_batch(seed=seed)
     vectors = torch.nn.functional.normalize(embeddings).numpy()
     rows = []
     for row, anchor in enumerate(vectors):
@@ -288,7 +288,7 @@ def test_contrastive_is_its_closed_form(scale: float, seed: int) -> None:
 
 
 def test_with_one_positive_it_is_cross_entropy() -> None:
-    embeddings, _ = made(rows=8)
+    embeddings, _ = make_batch(rows=8)
     labels = torch.arange(4).repeat(2)
     unit = torch.nn.functional.normalize(embeddings)
     scores = (20.0 * unit @ unit.T).fill_diagonal_(-torch.inf)
@@ -298,7 +298,7 @@ def test_with_one_positive_it_is_cross_entropy() -> None:
 
 def test_gradients_are_numbers_where_there_are_no_pairs() -> None:
     for labels in (torch.arange(6), torch.zeros(6, dtype=torch.long)):
-        embeddings = made(rows=6)[0].requires_grad_()
+        embeddings = make_batch(rows=6)[0].requires_grad_()
         loss = ContrastiveLoss()(embeddings, all_pairs(labels))
         assert loss.item() == 0.0
         backward(loss)
@@ -307,7 +307,7 @@ def test_gradients_are_numbers_where_there_are_no_pairs() -> None:
 
 
 def test_bfloat16_is_raised() -> None:
-    embeddings, labels = made()
+    embeddings, labels = make_batch()
     assert ContrastiveLoss()(embeddings.bfloat16(), all_pairs(labels)).dtype == torch.float32
 
 

@@ -40,15 +40,15 @@ def config(mine: Path, kb: Path, **changes: object) -> PipelineTrainingConfig:
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory, mine: Path, kb_folder: Path) -> Path:
+def training_folder(tmp_path_factory: pytest.TempPathFactory, mine: Path, kb_folder: Path) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "pipeline"
     train_pipeline(config(mine, kb_folder), folder)
     return folder
 
 
 @pytest.mark.slow
-def test_it_finds_links_and_knows_how_likely_it_is_right(trained: Path) -> None:
-    linked = load(trained).link("Case 1: a fever was seen. The crowd was at fever pitch.")
+def test_it_finds_links_and_knows_how_likely_it_is_right(training_folder: Path) -> None:
+    linked = load(training_folder).link("Case 1: a fever was seen. The crowd was at fever pitch.")
     assert [(link.mention.start, link.concept_id) for link in linked.links] == [(10, f"mesh:{FEVER}")]
     confidence = linked.links[0].confidence
     assert confidence is not None
@@ -57,7 +57,7 @@ def test_it_finds_links_and_knows_how_likely_it_is_right(trained: Path) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on(
-    trained: Path, mine: Path, kb_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -69,16 +69,16 @@ def test_a_run_that_was_interrupted_goes_on(
     assert (tmp_path / "pipeline" / "classifier").exists()
     monkeypatch.setattr(module, "train_classifier", interrupt)  # it is there already
     train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")
-    one, other = read_pipeline(trained), read_pipeline(tmp_path / "pipeline")
+    one, other = read_pipeline(training_folder), read_pipeline(tmp_path / "pipeline")
     assert one.calibration == other.calibration
     train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # nothing is left to do
 
 
 @pytest.mark.slow
-def test_a_threshold_counts_where_it_helps_unseen_texts_and_terms_have_none(trained: Path) -> None:
-    pipeline = load(trained)
-    figures = json.loads((trained / "dev.json").read_bytes())
-    assert (read_pipeline(trained).threshold is not None) == (figures["f1_held_out"] > figures["f1_without"])
+def test_a_threshold_counts_where_it_helps_unseen_texts_and_terms_have_none(training_folder: Path) -> None:
+    pipeline = load(training_folder)
+    figures = json.loads((training_folder / "dev.json").read_bytes())
+    assert (read_pipeline(training_folder).threshold is not None) == (figures["f1_held_out"] > figures["f1_without"])
     assert figures["mentions"] > 0
     assert pipeline.term_calibration is None, "there are four terms"
     bare = Pipeline(pipeline.linker, pipeline.detector, threshold=0.5)
@@ -101,14 +101,14 @@ def test_a_neural_detector_is_trained_from_an_encoder(mine: Path, kb_folder: Pat
 
 
 @pytest.mark.slow
-def test_a_dense_stage(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_a_dense_stage(training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     encoder = save_encoder(tmp_path / "tiny")
     train_pipeline(config(mine, kb_folder, dense_encoder=str(encoder)), tmp_path / "pipeline")
     linker = read_pipeline(tmp_path / "pipeline").linker.model_dump()
     assert linker["dense"]["model"]["path"].endswith("tiny")
     assert load(tmp_path / "pipeline").link("Case 1: a fever was seen.").links[0].concept_id == f"mesh:{FEVER}"
     assert "dense_encoder" in json.loads((tmp_path / "pipeline" / "request.json").read_bytes())
-    assert "dense_encoder" not in json.loads((trained / "request.json").read_bytes())  # a run of an older Onym goes on
+    assert "dense_encoder" not in json.loads((training_folder / "request.json").read_bytes())  # a run of an older Onym goes on
 
 
 def test_none_is_no_encoder() -> None:
@@ -123,9 +123,9 @@ def test_an_encoder_that_is_not_there_is_refused_before_any_work(mine: Path, kb_
 
 
 @pytest.mark.slow
-def test_another_configuration_is_refused(trained: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_another_configuration_is_refused(training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="training-other"):
-        train_pipeline(config(mine, kb_folder, private=True), trained)
+        train_pipeline(config(mine, kb_folder, private=True), training_folder)
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ConfigError, match="output-exists"):
         train_pipeline(config(mine, kb_folder), tmp_path)

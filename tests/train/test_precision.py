@@ -33,8 +33,8 @@ from onym.train.trainer import METRIC, trainer_arguments
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
-from tests.train.launched import accelerated
-from tests.train.tiny import are_equal, config, furthest, losses, optim, samples, trained, weights_of
+from tests.train.launched import train_with_accelerate
+from tests.train.tiny import are_equal, config, furthest, losses, optim, samples, train_model, weights_of
 
 OPTIM = GenerativeOptimConfig(
     steps=70, batch_size=3, gradient_accumulation=5, learning_rate=2e-4, warmup_steps=7, schedule="cosine", weight_decay=0.3,
@@ -152,7 +152,7 @@ def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Pat
         for batch in (8, 4)
     )
     train(whole, tmp_path / "whole")
-    accelerated(tmp_path, FSDP, {"parts": parts})
+    train_with_accelerate(tmp_path, FSDP, {"parts": parts})
     made = tmp_path / "parts"
     # Its checkpoints are FSDP's: had it not been sharded, the optimizer's would be `optimizer.pt`.
     assert (tmp_path / "parts.work" / "checkpoints" / "checkpoint-3" / "optimizer.bin").is_file()
@@ -170,7 +170,7 @@ def test_weights_that_are_kept_twice_are_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     assert is_sharded()
     with pytest.raises(ConfigError, match="config-invalid"):
-        trained(tiny_bart(), samples(4), tmp_path, optim(precision="bf16-weights"))
+        train_model(tiny_bart(), samples(4), tmp_path, optim(precision="bf16-weights"))
     require_shardable("bf16")
 
 
@@ -206,7 +206,7 @@ def weight(*values: float) -> nn.Parameter:
     return nn.Parameter(torch.tensor(values, dtype=torch.bfloat16))
 
 
-def moved(optimizer: torch.optim.Optimizer, parameter: nn.Parameter, steps: int, seed: int = 0) -> Tensor:
+def take_steps(optimizer: torch.optim.Optimizer, parameter: nn.Parameter, steps: int, seed: int = 0) -> Tensor:
     """Take steps by random gradients that bf16 can say, and return what the weights are in the end."""
     draw = torch.Generator().manual_seed(seed)
     for _ in range(steps):
@@ -220,8 +220,8 @@ def moved(optimizer: torch.optim.Optimizer, parameter: nn.Parameter, steps: int,
 def test_steps_are_those_of_adamw_in_fp32() -> None:
     short, exact = weight(1.0, -2.0, 0.5), nn.Parameter(torch.tensor([1.0, -2.0, 0.5]))
     master = MasterAdamW([short], **OPTIONS)
-    moved(master, short, 20)
-    moved(torch.optim.AdamW([exact], fused=True, **OPTIONS), exact, 20)
+    take_steps(master, short, 20)
+    take_steps(torch.optim.AdamW([exact], fused=True, **OPTIONS), exact, 20)
     assert torch.equal(master.masters[0].detach(), exact.detach())
     assert torch.equal(short.detach(), exact.detach().bfloat16())
 
@@ -241,7 +241,7 @@ def test_frozen_weights_are_left_alone() -> None:
     one, other = weight(1.0), weight(2.0).requires_grad_(False)
     optimizer = MasterAdamW([one, other], **OPTIONS)
     assert [parameter is one for parameter in optimizer.moved] == [True]
-    moved(optimizer, one, 3)
+    take_steps(optimizer, one, 3)
     assert other.item() == 2.0
 
 
@@ -257,11 +257,11 @@ def test_a_weight_without_a_gradient_stays() -> None:
 
 def test_a_state_goes_on_exactly_where_it_was() -> None:
     whole = weight(1.0, 3.0)
-    expected = moved(MasterAdamW([whole], **OPTIONS), whole, 6)
+    expected = take_steps(MasterAdamW([whole], **OPTIONS), whole, 6)
 
     begun = weight(1.0, 3.0)
     first = MasterAdamW([begun], **OPTIONS)
-    moved(first, begun, 3)
+    take_steps(first, begun, 3)
     file = io.BytesIO()
     torch.save(first.state_dict(), file)
     file.seek(0)
@@ -289,7 +289,7 @@ def test_the_trained_and_the_saved_weights_are_the_copies(tmp_path: Path, is_fro
     if is_frozen:
         model.get_input_embeddings().requires_grad_(False)
     before = weights_of(model)
-    trainer = trained(model, samples(16), tmp_path, optim(precision="bf16-weights", eval_steps=4))
+    trainer = train_model(model, samples(16), tmp_path, optim(precision="bf16-weights", eval_steps=4))
     assert trainer.master is not None
     masters = {id(parameter): master for parameter, master in zip(trainer.master.moved, trainer.master.masters, strict=True)}
     named = dict(model.named_parameters(remove_duplicate=False))

@@ -61,7 +61,7 @@ def loss_by_hand(model: Any, batch: Sequence[Pair], prefer: PreferConfig) -> Ten
     return total / len(batch)
 
 
-def trained(
+def train_model(
     model: Any, dataset: RecordingSamples[Pair], folder: Path, settings: GenerativeOptimConfig, prefer: PreferConfig
 ) -> PreferenceTrainer:
     trainer = PreferenceTrainer(model, dataset, COLLATE, folder, settings, prefer=prefer)
@@ -69,11 +69,11 @@ def trained(
     return trainer
 
 
-def named(prefer: PreferConfig) -> str:
+def name_objective(prefer: PreferConfig) -> str:
     return prefer.loss + prefer.score
 
 
-@pytest.mark.parametrize("prefer", PREFERRED, ids=named)
+@pytest.mark.parametrize("prefer", PREFERRED, ids=name_objective)
 def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
     trainer, batch = PreferenceTrainer(still_bart(), pairs(5), COLLATE, tmp_path, optim(), prefer=prefer), pairs(5).samples
     found = trainer.batch_loss(trainer.model, COLLATE.pairs(batch)) / 5
@@ -81,13 +81,13 @@ def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prefer", PREFERRED, ids=named)
+@pytest.mark.parametrize("prefer", PREFERRED, ids=name_objective)
 def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig) -> None:
     """The first step of AdamW: every weight moves against its gradient, by its share of the rate."""
     model, expected = still_bart(torch.float64), still_bart(torch.float64)
     settings = optim(steps=1, eval_steps=1, batch_size=6, weight_decay=0.0, max_grad_norm=1e9, epsilon=1e-6)
     dataset = pairs(6)
-    trainer = trained(model, dataset, tmp_path, settings, prefer)
+    trainer = train_model(model, dataset, tmp_path, settings, prefer)
     loss = loss_by_hand(expected, dataset.samples, prefer)
     loss.backward()  # type: ignore[no-untyped-call]
     with torch.no_grad():
@@ -98,13 +98,13 @@ def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prefer", PREFERRED, ids=named)
+@pytest.mark.parametrize("prefer", PREFERRED, ids=name_objective)
 def test_accumulated_batches_are_one_batch(tmp_path: Path, prefer: PreferConfig) -> None:
     found = []
     for name, batch, times in (("whole", 8, 1), ("parts", 1, 8)):
         model = still_bart()
         settings = optim(steps=1, eval_steps=1, batch_size=batch, gradient_accumulation=times, epsilon=1e-3)
-        trainer = trained(model, pairs(8), tmp_path / name, settings, prefer)
+        trainer = train_model(model, pairs(8), tmp_path / name, settings, prefer)
         found.append((weights_of(model), trainer.state.log_history[0]["loss"]))
     assert furthest(found[0][0], found[1][0]) < 1e-6
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
@@ -146,7 +146,7 @@ def test_scores_of_a_batch_are_in_pairs() -> None:
 def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: str) -> None:
     settings = optim(steps=6, eval_steps=2, batch_size=2, precision=precision)
     model = tiny_bart(dropout=0.3)
-    trained(model, pairs(12), tmp_path / "whole", settings, PREFERRED[0])
+    train_model(model, pairs(12), tmp_path / "whole", settings, PREFERRED[0])
 
     class Stopping(RecordingSamples[Pair]):
         def __getitems__(self, indices: Sequence[int]) -> list[Pair]:
@@ -155,9 +155,9 @@ def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: 
             return super().__getitems__(indices)
 
     with pytest.raises(RuntimeError, match="stopped"):
-        trained(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
+        train_model(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
     again, dataset = tiny_bart(dropout=0.3), pairs(12)
-    trained(again, dataset, tmp_path / "parts", settings, PREFERRED[0])
+    train_model(again, dataset, tmp_path / "parts", settings, PREFERRED[0])
     assert dataset.indices == list(range(4, 12))  # a batch is made ready while the step before is taken
     assert are_equal(weights_of(model), weights_of(again))
 
@@ -212,7 +212,7 @@ def test_all_rounds_done_and_only_publishing_is_left(
     whole = train(training_config, tmp_path / "whole")
     whole.rename(tmp_path / "elsewhere")
     queries: list[Any] = []
-    monkeypatch.setattr(prefer_module, "predicted_preferences", lambda *words, **_: queries.append(words))
+    monkeypatch.setattr(prefer_module, "predict_preferences", lambda *words, **_: queries.append(words))
     again = train(training_config, tmp_path / "whole")
     assert queries == []
     assert are_equal(load_file(again / "model.safetensors"), load_file(tmp_path / "elsewhere" / "model.safetensors"))
@@ -247,6 +247,6 @@ def test_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) ->
 def test_where_there_is_nothing_to_prefer(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prefer_module, "predicted_preferences", lambda *_, **__: [])
+    monkeypatch.setattr(prefer_module, "predict_preferences", lambda *_, **__: [])
     with pytest.raises(InputError, match="training-empty"):
         train(config("prefer", model, corpus, kb_folder), tmp_path / "made")

@@ -87,27 +87,29 @@ def training_config(model: Path, corpus: Path, kb_folder: Path, **more: dict[str
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, kb_folder: Path) -> Path:
+def run_folder(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, kb_folder: Path) -> Path:
     return train(training_config(model, corpus, kb_folder), tmp_path_factory.mktemp("published") / "linker")
 
 
 @pytest.mark.slow
-def test_it_opens_with_its_own_template_window_search_and_ranking(made: Path, kb_folder: Path) -> None:
-    found = open_linker(made, kb_folder).config
+def test_it_opens_with_its_own_template_window_search_and_ranking(run_folder: Path, kb_folder: Path) -> None:
+    found = open_linker(run_folder, kb_folder).config
     assert (found["template"], found["window"]) == ("genre", 24)
     assert (found["search"]["search"], found["search"]["ranking"]) == ("exact", "sum")
 
 
-def test_what_the_folder_holds(made: Path, model: Path) -> None:
-    assert {path.name for path in made.iterdir()} == FILES
-    assert (made / "tokenizer.json").read_bytes() == (model / "tokenizer.json").read_bytes()
-    assert (made / "log.jsonl").read_text() == (made.with_name("linker.work") / "log.jsonl").read_text()
-    assert {stat.S_IMODE(path.stat().st_mode) & 0o444 for path in made.iterdir()} == {0o444}
-    assert (made / "README.md").read_text().startswith("---\nlibrary_name: onym\n")
+def test_what_the_folder_holds(run_folder: Path, model: Path) -> None:
+    assert {path.name for path in run_folder.iterdir()} == FILES
+    assert (run_folder / "tokenizer.json").read_bytes() == (model / "tokenizer.json").read_bytes()
+    assert (run_folder / "log.jsonl").read_text() == (run_folder.with_name("linker.work") / "log.jsonl").read_text()
+    assert {stat.S_IMODE(path.stat().st_mode) & 0o444 for path in run_folder.iterdir()} == {0o444}
+    assert (run_folder / "README.md").read_text().startswith("---\nlibrary_name: onym\n")
 
 
-def test_the_record_has_the_digests_and_the_whole_configuration(made: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
-    found = record(made)
+def test_the_record_has_the_digests_and_the_whole_configuration(
+    run_folder: Path, model: Path, corpus: Path, kb_folder: Path
+) -> None:
+    found = record(run_folder)
     assert found["kb"] == {"digest": KnowledgeBase.open(kb_folder).digest, "concepts": 3, "names": 9}
     dataset = PreparedDataset.open(corpus)
     assert found["corpus"] == {"name": "ncbi-disease", "digest": dataset.digest, "overlap": dataset.report["overlap"]}
@@ -121,23 +123,23 @@ def test_the_record_has_the_digests_and_the_whole_configuration(made: Path, mode
 
 
 def test_no_path_of_this_machine_is_reported_but_in_the_configuration(
-    made: Path, tmp_path_factory: pytest.TempPathFactory
+    run_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     base = str(tmp_path_factory.getbasetemp())
-    for path in made.iterdir():
+    for path in run_folder.iterdir():
         text = path.read_bytes().decode("utf-8", "replace")
         if path.name == "training.json":
-            text = json.dumps({key: value for key, value in record(made).items() if key != "config"})
+            text = json.dumps({key: value for key, value in record(run_folder).items() if key != "config"})
         assert base not in text, path.name
 
 
 @pytest.mark.slow
-def test_a_second_stage_remembers_the_first(tmp_path: Path, made: Path, corpus: Path, kb_folder: Path) -> None:
-    again = train(config("prefer", made, corpus, kb_folder), tmp_path / "better")
+def test_a_second_stage_remembers_the_first(tmp_path: Path, run_folder: Path, corpus: Path, kb_folder: Path) -> None:
+    again = train(config("prefer", run_folder, corpus, kb_folder), tmp_path / "better")
     found = record(again)
     assert (found["first_start"], found["start"], found["stages"]) == ("tiny-bart", "linker", ["finetune", "prefer"])
-    assert found["start_weights"] == weights_digest(made)
-    assert found["hours_in_all"] >= record(made)["hours_in_all"]
+    assert found["start_weights"] == weights_digest(run_folder)
+    assert found["hours_in_all"] >= record(run_folder)["hours_in_all"]
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from onym.train.configs import (
     RerankTrainingConfig,
     TrainingStage,
 )
-from onym.train.stages import preset_named, preset_text, presets, read_config, require_new, runs_folder
+from onym.train.stages import find_preset, preset_text, presets, read_config, require_new, runs_folder
 
 # GenBioEL, Table 11: training steps, learning rate, weight decay, batch size, Adam's epsilon and betas, warmup steps,
 # attention dropout, clipping, label smoothing.
@@ -57,7 +57,7 @@ SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25,
 
 
 def preset_config(name: str) -> AnyConfig:
-    stage: TrainingStage = preset_named(name)["stage"]
+    stage: TrainingStage = find_preset(name)["stage"]
     return read_config(stage, None, name, [] if stage in ("rerank", "mentions") else ["start.model=here"])
 
 
@@ -198,7 +198,7 @@ def test_a_configuration_for_another_stage_is_refused() -> None:
 
 def test_unknown_presets_and_missing_or_broken_files(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
-        preset_named("../cpu-small")
+        find_preset("../cpu-small")
     with pytest.raises(InputError, match="input-missing"):
         read_config("finetune", tmp_path / "none.toml")
     for data in (b"[start", b'[start]\nmodel = "\xff"\n'):

@@ -51,7 +51,7 @@ def open_model(folder: Path, dropout: float = 0.0, attention_dropout: float = 0.
     return open_start(folder, dropout=dropout, attention_dropout=attention_dropout)
 
 
-def encoded(model: Any, ids: Tensor = IDS, mask: Tensor = MASK) -> Tensor:
+def encode(model: Any, ids: Tensor = IDS, mask: Tensor = MASK) -> Tensor:
     with torch.no_grad():
         states: Tensor = model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
     return states
@@ -65,7 +65,7 @@ def test_a_bart_made_of_a_roberta_reads_as_it_does(tmp_path: Path, activation: s
         expected = other(input_ids=IDS, attention_mask=MASK).last_hidden_state
     model = open_model(tmp_path)
     assert model.config.model_type == "bart"
-    found = encoded(model)
+    found = encode(model)
     torch.testing.assert_close(found[MASK.bool()], expected[MASK.bool()], rtol=0, atol=1e-5)
 
 
@@ -81,7 +81,7 @@ def test_its_decoder_is_warm_too_and_its_head_is_tied(tmp_path: Path) -> None:
     assert torch.equal(encoder.embed_positions.weight, decoder.embed_positions.weight)
     assert (model.config.decoder_start_token_id, model.config.eos_token_id, model.config.pad_token_id) == (2, 2, 1)
     assert model.config.max_position_embeddings == 32
-    encoded(model, torch.full((1, 32), 5), torch.ones(1, 32, dtype=torch.long))
+    encode(model, torch.full((1, 32), 5), torch.ones(1, 32, dtype=torch.long))
 
 
 def test_its_first_scores_are_calm(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from onym.train import trainer as callbacks
 from onym.train import trainer as trainer_module
 from onym.train.configs import GenerativeOptimConfig
 from onym.train.samples.base import Batch, Sample
-from onym.train.trainer import SEAL, Clock, LogFile, is_sealed, prune, seal, sealed_checkpoints
-from tests.train.tiny import COLLATE, are_equal, furthest, optim, samples, trained, weights_of
+from onym.train.trainer import SEAL, Clock, LogFile, find_complete_checkpoints, is_sealed, prune, seal
+from tests.train.tiny import COLLATE, are_equal, furthest, optim, samples, train_model, weights_of
 
 PRECISIONS = ["fp32", "bf16", "bf16-weights"]
 TEN = {"steps": 10, "eval_steps": 2, "batch_size": 2, "gradient_accumulation": 2, "schedule": "linear", "warmup_steps": 3}
@@ -38,7 +38,7 @@ def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str
     """The decay is so strong that nothing else matters: neither biases nor norms have any."""
     model = still_bart()
     before = weights_of(model)
-    trained(model, samples(4), tmp_path, optim(steps=1, learning_rate=1e-3, weight_decay=500.0, precision=precision))
+    train_model(model, samples(4), tmp_path, optim(steps=1, learning_rate=1e-3, weight_decay=500.0, precision=precision))
     for name, value in model.named_parameters():
         ratio = float(value.detach().norm() / before[name].norm())
         assert ratio == pytest.approx(1.0 if re.search(r"bias$|norm", name) else 0.5, abs=0.02), name
@@ -53,7 +53,7 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulat
     for name, size, times in (("whole", 8, 1), ("parts", batch, accumulation)):
         model = still_bart()
         settings = optim(steps=1, eval_steps=1, batch_size=size, gradient_accumulation=times, epsilon=1e-3, label_smoothing=0.1)
-        trainer = trained(model, samples(8), tmp_path / name, settings)  # too few to be put into other batches by length
+        trainer = train_model(model, samples(8), tmp_path / name, settings)  # too few to be put into other batches by length
         found.append((weights_of(model), [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]))
     assert furthest(found[0][0], found[1][0]) < 1e-6
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
@@ -62,7 +62,7 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulat
 @pytest.mark.slow
 def test_each_sample_is_seen_once(tmp_path: Path) -> None:
     dataset = samples(64 * 3)
-    trained(still_bart(), dataset, tmp_path, optim(steps=48, batch_size=4))
+    train_model(still_bart(), dataset, tmp_path, optim(steps=48, batch_size=4))
     assert sorted(dataset.indices) == list(range(192))
 
 
@@ -81,38 +81,38 @@ class Counted:
 
 
 @pytest.fixture(scope="module", params=PRECISIONS)
-def uninterrupted(
+def reference_run(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[GenerativeOptimConfig, dict[str, Tensor]]:
     """Return the weights after ten steps with dropout, and how they were reached."""
     settings, model = optim(precision=request.param, **TEN), tiny_bart(dropout=0.3)
-    trained(model, samples(40), tmp_path_factory.mktemp("whole"), settings)
+    train_model(model, samples(40), tmp_path_factory.mktemp("whole"), settings)
     return settings, weights_of(model)
 
 
-def stopped(folder: Path, settings: GenerativeOptimConfig, batch: int, **more: Any) -> None:
+def stop_training(folder: Path, settings: GenerativeOptimConfig, batch: int, **more: Any) -> None:
     with pytest.raises(RuntimeError, match="stopped"):
-        trained(tiny_bart(dropout=0.3), samples(40), folder, settings, Counted(batch), **more)
+        train_model(tiny_bart(dropout=0.3), samples(40), folder, settings, Counted(batch), **more)
 
 
 @pytest.mark.slow
-def test_dropout_is_on(tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]]) -> None:
-    settings, weights = uninterrupted
+def test_dropout_is_on(tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]]) -> None:
+    settings, weights = reference_run
     model = tiny_bart(dropout=0.0)
-    trained(model, samples(40), tmp_path, settings)
+    train_model(model, samples(40), tmp_path, settings)
     assert furthest(weights_of(model), weights) > 1e-3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [0, 3, 5, 9, 19])
 def test_a_stopped_training_ends_as_one_that_was_not(
-    tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]], batch: int
+    tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]], batch: int
 ) -> None:
-    settings, weights = uninterrupted
-    stopped(tmp_path, settings, batch)
+    settings, weights = reference_run
+    stop_training(tmp_path, settings, batch)
     model, counted = tiny_bart(dropout=0.3), Counted()
     torch.manual_seed(99)
-    trained(model, samples(40), tmp_path, settings, counted)
+    train_model(model, samples(40), tmp_path, settings, counted)
     assert are_equal(weights_of(model), weights)
     assert counted.made == 20 - max(0, batch - 1) // 4 * 4, "the last checkpoint before should be gone on from"
 
@@ -120,11 +120,11 @@ def test_a_stopped_training_ends_as_one_that_was_not(
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["unsealed", "cut", "gone"])
 def test_a_torn_checkpoint_is_not_gone_back_to(
-    tmp_path: Path, uninterrupted: tuple[GenerativeOptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, weights = uninterrupted
+    settings, weights = reference_run
     monkeypatch.setattr(trainer_module, "prune", lambda *_, **__: None)  # as when the machine stops before it
-    stopped(tmp_path, settings, 15)
+    stop_training(tmp_path, settings, 15)
     checkpoints = tmp_path / "checkpoints"
     assert {path.name for path in checkpoints.iterdir()} == {"checkpoint-2", "checkpoint-4", "checkpoint-6"}
     if how == "unsealed":
@@ -133,7 +133,7 @@ def test_a_torn_checkpoint_is_not_gone_back_to(
         file = checkpoints / "checkpoint-6" / "optimizer.pt"
         file.write_bytes(file.read_bytes()[:-100]) if how == "cut" else file.unlink()
     model, counted = tiny_bart(dropout=0.3), Counted()
-    trained(model, samples(40), tmp_path, settings, counted)
+    train_model(model, samples(40), tmp_path, settings, counted)
     assert counted.made == 12
     assert are_equal(weights_of(model), weights)
 
@@ -141,8 +141,8 @@ def test_a_torn_checkpoint_is_not_gone_back_to(
 @pytest.mark.slow
 def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
     one, other, counted = tiny_bart(), tiny_bart(), Counted()
-    trained(one, samples(40), tmp_path, optim(**TEN))
-    trained(other, samples(40), tmp_path, optim(**TEN), counted)
+    train_model(one, samples(40), tmp_path, optim(**TEN))
+    train_model(other, samples(40), tmp_path, optim(**TEN), counted)
     assert counted.made == 0
     assert are_equal(weights_of(one), weights_of(other))
 
@@ -150,7 +150,7 @@ def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_only_the_last_checkpoint_is_kept_and_it_has_no_pickle_of_arguments(tmp_path: Path) -> None:
     model = tiny_bart()
-    trained(model, samples(40), tmp_path, optim(**TEN))
+    train_model(model, samples(40), tmp_path, optim(**TEN))
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["checkpoint-10"]
     files = {path.name for path in (tmp_path / "checkpoints" / "checkpoint-10").iterdir()}
     assert {"model.safetensors", "optimizer.pt", "sealed.json", "config.json"} <= files
@@ -176,7 +176,7 @@ class Scripted:
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_the_best_model_by_dev_is_kept(tmp_path: Path, precision: str) -> None:
     model, dev = tiny_bart(), Scripted(5.0, 10.0, 30.0, 20.0, 25.0, 15.0)
-    trainer = trained(model, samples(40), tmp_path, optim(precision=precision, **TEN), dev=dev)
+    trainer = train_model(model, samples(40), tmp_path, optim(precision=precision, **TEN), dev=dev)
     assert len(dev.indices) == 6
     assert trainer.metrics() == {"dev_r1": 30.0, "dev_r5": 99.0}
     assert trainer.state.best_global_step == 4
@@ -195,9 +195,9 @@ def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_p
     if batch is not None:
         dev = Scripted(*scores)
         with pytest.raises(RuntimeError, match="stopped"):
-            trained(tiny_bart(), samples(80), tmp_path, settings, Counted(batch), dev=dev, patience=2)
+            train_model(tiny_bart(), samples(80), tmp_path, settings, Counted(batch), dev=dev, patience=2)
         seen = 0 if batch < 5 else len(dev.indices)
-    trainer = trained(tiny_bart(), samples(80), tmp_path, settings, dev=Scripted(*scores[seen:]), patience=2)
+    trainer = train_model(tiny_bart(), samples(80), tmp_path, settings, dev=Scripted(*scores[seen:]), patience=2)
     logged = [(entry["step"], entry["eval_dev_r1"]) for entry in trainer.state.log_history if "eval_dev_r1" in entry]
     assert logged == [(0, 5.0), (2, 10.0), (4, 30.0), (6, 20.0), (8, 40.0), (10, 35.0), (12, 30.0)]
     assert trainer.state.best_global_step == 8
@@ -206,8 +206,8 @@ def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_p
 # What is told.
 @pytest.mark.slow
 def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> None:
-    stopped(tmp_path, optim(**TEN), 13)
-    trained(tiny_bart(dropout=0.3), samples(40), tmp_path, optim(**TEN))
+    stop_training(tmp_path, optim(**TEN), 13)
+    train_model(tiny_bart(dropout=0.3), samples(40), tmp_path, optim(**TEN))
     entries = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [entry["step"] for entry in entries if "loss" in entry] == list(range(1, 11))
 
@@ -215,12 +215,12 @@ def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_two_trainings_of_one_process_log_apart(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        trained(still_bart(), samples(8), tmp_path / name, optim(steps=2))
+        train_model(still_bart(), samples(8), tmp_path / name, optim(steps=2))
         assert len(list((tmp_path / name / "tensorboard").rglob("events*"))) == 1
 
 
 def test_nothing_is_written_to_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    trained(still_bart(), samples(8), tmp_path, optim(steps=2))
+    train_model(still_bart(), samples(8), tmp_path, optim(steps=2))
     output = capfd.readouterr()
     assert output.out == ""
     assert "shards" not in output.err
@@ -286,21 +286,21 @@ def test_the_latest_is_the_last_by_number(tmp_path: Path) -> None:
     for number in (100, 20, 3):
         checkpoint(tmp_path, number)
     (tmp_path / "checkpoint-last").mkdir()
-    assert [path.name for path in sealed_checkpoints(tmp_path)] == ["checkpoint-3", "checkpoint-20", "checkpoint-100"]
-    assert sealed_checkpoints(tmp_path / "none") == []
+    assert [path.name for path in find_complete_checkpoints(tmp_path)] == ["checkpoint-3", "checkpoint-20", "checkpoint-100"]
+    assert find_complete_checkpoints(tmp_path / "none") == []
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer_0/__0_0.distcp"])
 @pytest.mark.parametrize("how", ["gone", "short", "long"])
 def test_a_torn_one_does_not_count(tmp_path: Path, name: str, how: str) -> None:
     good, torn = checkpoint(tmp_path, 1), checkpoint(tmp_path, 2)
-    assert sealed_checkpoints(tmp_path) == [good, torn]
+    assert find_complete_checkpoints(tmp_path) == [good, torn]
     file = torn / name
     if how == "gone":
         file.unlink()
     else:
         file.write_bytes(b"x" if how == "short" else file.read_bytes() + b"x")
-    assert sealed_checkpoints(tmp_path) == [good]
+    assert find_complete_checkpoints(tmp_path) == [good]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"none": 1}'])

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from onym.models.template import GENBIOEL, Layout
+from onym.models.template import GENBIOEL, InputLayout
 from onym.models.tokens import Tokenizer
 from onym.train.configs import (
     AnyConfig,
@@ -103,7 +103,7 @@ def optim(**more: Any) -> GenerativeOptimConfig:
     return GenerativeOptimConfig(**(FEW_STEPS | {"schedule": "constant"} | more))
 
 
-def trained(
+def train_model(
     model: Any,
     dataset: RecordingSamples[Sample],
     folder: Path,
@@ -152,9 +152,9 @@ def losses(folder: Path) -> list[float]:
     return [entry["loss"] for entry in entries if "loss" in entry]
 
 
-def layout(model: Path, window: int = 32) -> Layout:
+def layout(model: Path, window: int = 32) -> InputLayout:
     """Return how the tiny model reads and writes."""
-    return Layout(GENBIOEL, Tokenizer.open(model), window, 158)
+    return InputLayout(GENBIOEL, Tokenizer.open(model), window, 158)
 
 
 def config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> GenerativeTrainingConfig:

@@ -24,7 +24,7 @@ class Letters:
 
     def ids_of(self, texts: Sequence[str]) -> Ragged:
         self.batches += 1
-        return ragged([[ord(letter) for letter in text] for text in texts])
+        return to_ragged([[ord(letter) for letter in text] for text in texts])
 
 
 class Plain:
@@ -65,6 +65,6 @@ def _prune(node: dict[Any, Any], unwanted: set[int]) -> bool:
     return bool(node)
 
 
-def ragged(lists: list[list[int]]) -> Ragged:
+def to_ragged(lists: list[list[int]]) -> Ragged:
     offsets = np.concatenate(([0], np.cumsum([len(each) for each in lists], dtype=np.int64))).astype(np.int64)
     return Ragged(offsets, np.array([token for each in lists for token in each], dtype=np.int32))

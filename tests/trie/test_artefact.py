@@ -16,7 +16,7 @@ from onym.store.stage import Record, staging
 from onym.trie import artefact
 from onym.trie.artefact import FORMAT, KIND, Origin, build_trie, open_trie, open_trie_artefact
 from onym.trie.packed import ROOT, Columns, PackedTrie
-from tests.trie.letters import Letters, Plain, ragged
+from tests.trie.letters import Letters, Plain, to_ragged
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 
 @pytest.fixture
-def built(kb: KnowledgeBase, tmp_path: Path) -> Path:
+def trie_folder(kb: KnowledgeBase, tmp_path: Path) -> Path:
     build_trie(kb, Letters(), Plain(), tmp_path / "trie")
     return tmp_path / "trie"
 
@@ -50,18 +50,18 @@ def forget(dest: Path) -> None:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
 
 
-def test_each_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, built: Path) -> None:
-    trie = open_trie(built, origin(kb))
+def test_each_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, trie_folder: Path) -> None:
+    trie = open_trie(trie_folder, origin(kb))
     for name in range(len(kb.names)):
         leaf = trie.find([ord(letter) for letter in kb.names[name]])
         assert trie.names_at(leaf).tolist() == [name]
     assert isinstance(trie.tokens.base, np.memmap)
-    assert trie.digest == (built / "CURRENT").read_text().strip()
+    assert trie.digest == (trie_folder / "CURRENT").read_text().strip()
     assert repr(trie).startswith(f"<PackedTrie {trie.digest}: 9 names, ")
 
 
-def test_the_manifest_says_what_the_trie_was_made_of(kb: KnowledgeBase, built: Path) -> None:
-    trie, found, artefact = open_trie_artefact(built)
+def test_the_manifest_says_what_the_trie_was_made_of(kb: KnowledgeBase, trie_folder: Path) -> None:
+    trie, found, artefact = open_trie_artefact(trie_folder)
     assert artefact.manifest.config == {
         "kb": kb.digest, "names": 9, "tokenizer": "letters", "template": "plain", "eos": 2, "vocabulary": 256,
     }  # fmt: skip
@@ -74,7 +74,9 @@ def test_the_same_input_gives_the_same_bytes(kb: KnowledgeBase, tmp_path: Path) 
     assert len(digests) == 1
 
 
-def test_batches_make_no_difference(kb: KnowledgeBase, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_make_no_difference(
+    kb: KnowledgeBase, trie_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(artefact, "BATCH", 3)
     tokenizer, steps = Letters(), list[tuple[str, int]]()
     build_trie(kb, tokenizer, Plain(), tmp_path / "other", progress=lambda *progress: steps.append(progress))
@@ -86,7 +88,7 @@ def test_batches_make_no_difference(kb: KnowledgeBase, built: Path, tmp_path: Pa
         ("growing the trie", 9),
         ("writing", 9),
     ]
-    assert (tmp_path / "other" / "CURRENT").read_text() == (built / "CURRENT").read_text()
+    assert (tmp_path / "other" / "CURRENT").read_text() == (trie_folder / "CURRENT").read_text()
 
 
 @pytest.mark.parametrize(
@@ -100,9 +102,9 @@ def test_batches_make_no_difference(kb: KnowledgeBase, built: Path, tmp_path: Pa
         ({"vocabulary": 257}, "another end token or vocabulary"),
     ],
 )
-def test_a_trie_of_something_else_is_refused(kb: KnowledgeBase, built: Path, changes: dict[str, Any], what: str) -> None:
+def test_a_trie_of_something_else_is_refused(kb: KnowledgeBase, trie_folder: Path, changes: dict[str, Any], what: str) -> None:
     with pytest.raises(IntegrityError) as caught:
-        open_trie(built, origin(kb, changes))
+        open_trie(trie_folder, origin(kb, changes))
     assert caught.value.code == "trie-mismatch"
     assert caught.value.what == f"the trie was built for {what}"
     assert "onym trie build" in caught.value.fix
@@ -126,7 +128,7 @@ def test_a_token_beyond_the_vocabulary_is_refused_and_nothing_is_left(kb: Knowle
 def test_a_token_that_16_bits_would_change_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
     class LargeIds(Letters):
         def ids_of(self, texts: Any) -> Any:
-            return ragged([[65_536 + 97] for _ in texts])
+            return to_ragged([[65_536 + 97] for _ in texts])
 
     with pytest.raises(InputError) as caught:
         build_trie(kb, LargeIds(), Plain(), tmp_path / "trie")
@@ -134,28 +136,28 @@ def test_a_token_that_16_bits_would_change_is_refused(kb: KnowledgeBase, tmp_pat
 
 
 @pytest.mark.parametrize("column", Columns._fields)
-def test_a_changed_byte_is_found(built: Path, column: str) -> None:
-    path = next(built.glob(f"*/{column}.npy"))
+def test_a_changed_byte_is_found(trie_folder: Path, column: str) -> None:
+    path = next(trie_folder.glob(f"*/{column}.npy"))
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)
     with pytest.raises(IntegrityError) as caught:
-        open_trie(built)
+        open_trie(trie_folder)
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_a_file_that_is_cut_short_or_missing(built: Path) -> None:
-    path = next(built.glob("*/low.npy"))
+def test_a_file_that_is_cut_short_or_missing(trie_folder: Path) -> None:
+    path = next(trie_folder.glob("*/low.npy"))
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(IntegrityError, match="wrong size"):
-        open_trie(built)
+        open_trie(trie_folder)
     path.unlink()
     with pytest.raises(IntegrityError, match="missing"):
-        open_trie(built)
+        open_trie(trie_folder)
 
 
 def test_columns_that_are_no_trie_are_refused_though_their_digests_are_right(kb: KnowledgeBase, tmp_path: Path) -> None:
-    trie = PackedTrie.build(ragged([[3]] * len(kb.names)), 2, 256)
+    trie = PackedTrie.build(to_ragged([[3]] * len(kb.names)), 2, 256)
     beyond = PackedTrie(trie.columns._replace(names=trie.names + np.uint32(1)), 2, 256)
     cycle = PackedTrie(trie.columns._replace(first=np.array([1, 1, 2, 3], dtype=np.uint32)), 2, 256)
     for number, hostile in enumerate((beyond, cycle)):
@@ -167,49 +169,49 @@ def test_columns_that_are_no_trie_are_refused_though_their_digests_are_right(kb:
 
 @pytest.mark.parametrize("change", [{"eos": "2"}, {"eos": -1}, {"vocabulary": None}, {"more": 1}, {"kb": 3}, {"names": 2**70}])
 def test_a_manifest_that_says_nonsense(kb: KnowledgeBase, tmp_path: Path, change: dict[str, Any]) -> None:
-    trie = PackedTrie.build(ragged([[3]] * len(kb.names)), 2, 256)
+    trie = PackedTrie.build(to_ragged([[3]] * len(kb.names)), 2, 256)
     publish(tmp_path / "trie", trie, origin(kb).model_dump() | change)
     with pytest.raises(IntegrityError) as caught:
         open_trie(tmp_path / "trie")
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_a_column_that_is_missing_from_the_manifest(built: Path) -> None:
-    version = built / (built / "CURRENT").read_text().strip()
+def test_a_column_that_is_missing_from_the_manifest(trie_folder: Path) -> None:
+    version = trie_folder / (trie_folder / "CURRENT").read_text().strip()
     manifest = json.loads((version / "manifest.json").read_text())
     del manifest["files"]["height.npy"]
     data = json.dumps(manifest).encode()
     (version / "manifest.json").write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()[:16]
-    version.rename(built / digest)
-    (built / "CURRENT").write_text(digest)
+    version.rename(trie_folder / digest)
+    (trie_folder / "CURRENT").write_text(digest)
     with pytest.raises(IntegrityError) as caught:
-        open_trie(built)
+        open_trie(trie_folder)
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_structure_is_checked_once_on_a_machine(kb: KnowledgeBase, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_structure_is_checked_once_on_a_machine(kb: KnowledgeBase, trie_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checks: list[str] = []
     monkeypatch.setattr(artefact, "require_sound", lambda *_: checks.append("checked"))
-    open_trie(built)
+    open_trie(trie_folder)
     assert checks == []  # this machine has written it
-    forget(built)
+    forget(trie_folder)
     for _ in range(3):
-        open_trie(built)
+        open_trie(trie_folder)
     assert checks == ["checked"]
 
 
-def test_an_old_reader_keeps_its_trie_while_another_is_published(kb: KnowledgeBase, built: Path) -> None:
-    trie = open_trie(built)
+def test_an_old_reader_keeps_its_trie_while_another_is_published(kb: KnowledgeBase, trie_folder: Path) -> None:
+    trie = open_trie(trie_folder)
     for name in ("b", "c", "d"):
-        build_trie(kb, Letters(name), Plain(), built)
+        build_trie(kb, Letters(name), Plain(), trie_folder)
     assert len(trie.children(ROOT)[0]) == len({kb.names[name][0] for name in range(len(kb.names))})
-    assert open_trie_artefact(built)[1].tokenizer == "d"
+    assert open_trie_artefact(trie_folder)[1].tokenizer == "d"
 
 
-def test_an_artefact_of_another_format(kb: KnowledgeBase, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_artefact_of_another_format(kb: KnowledgeBase, trie_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artefact, "FORMAT", 2)
     with pytest.raises(OnymError) as caught:
-        open_trie(built)
+        open_trie(trie_folder)
     assert caught.value.code == "artefact-version"
-    assert Artefact.open(built, KIND, 1).digest
+    assert Artefact.open(trie_folder, KIND, 1).digest

@@ -9,7 +9,7 @@ from hypothesis import given
 from onym.errors import InputError, LimitError
 from onym.trie import packed as growth
 from onym.trie.packed import MAX_NAME_TOKENS, grow
-from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
+from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, to_ragged
 
 
 def breadth_first(names: list[list[int]]) -> list[tuple[int, int, int, int, int]]:
@@ -37,7 +37,7 @@ def _height(node: dict[Any, Any]) -> int:
 
 @given(SEQUENCES)
 def test_the_columns_are_those_of_a_plain_trie(names: list[list[int]]) -> None:
-    columns = grow(ragged(names), EOS, VOCABULARY)
+    columns = grow(to_ragged(names), EOS, VOCABULARY)
     widths = np.diff(columns.first)
     found = zip(columns.tokens, widths, columns.low, columns.high, columns.height, strict=True)
     assert [tuple(int(each) for each in node) for node in found] == breadth_first(names)
@@ -47,35 +47,35 @@ def test_the_columns_are_those_of_a_plain_trie(names: list[list[int]]) -> None:
 @given(SEQUENCES)
 def test_names_stand_in_the_order_of_their_tokens_and_alike_ones_in_that_of_their_ids(names: list[list[int]]) -> None:
     order = sorted(range(len(names)), key=lambda name: ([*names[name], EOS], name))
-    assert grow(ragged(names), EOS, VOCABULARY).names.tolist() == order
+    assert grow(to_ragged(names), EOS, VOCABULARY).names.tolist() == order
 
 
 def test_the_types_are_small() -> None:
-    columns = grow(ragged([[3], [4]]), EOS, VOCABULARY)
+    columns = grow(to_ragged([[3], [4]]), EOS, VOCABULARY)
     assert [str(column.dtype) for column in columns] == ["uint16", "uint32", "uint32", "uint32", "uint16", "uint32"]
-    assert grow(ragged([[70_000]]), EOS, 85_401).tokens.tolist() == [0, 70_000, EOS]
+    assert grow(to_ragged([[70_000]]), EOS, 85_401).tokens.tolist() == [0, 70_000, EOS]
 
 
 def test_no_names_make_a_root_alone() -> None:
-    columns = grow(ragged([]), EOS, VOCABULARY)
+    columns = grow(to_ragged([]), EOS, VOCABULARY)
     assert [column.tolist() for column in columns] == [[0], [1, 1], [0], [0], [0], []]
 
 
 @pytest.mark.slow
 def test_a_name_of_the_maximal_length_and_one_token_more() -> None:
-    columns = grow(ragged([[3] * MAX_NAME_TOKENS]), EOS, VOCABULARY)
+    columns = grow(to_ragged([[3] * MAX_NAME_TOKENS]), EOS, VOCABULARY)
     assert int(columns.height[0]) == MAX_NAME_TOKENS + 1
     assert len(columns.tokens) == MAX_NAME_TOKENS + 2
     with pytest.raises(LimitError) as caught:
-        grow(ragged([[3], [3] * (MAX_NAME_TOKENS + 1)]), EOS, VOCABULARY)
+        grow(to_ragged([[3], [3] * (MAX_NAME_TOKENS + 1)]), EOS, VOCABULARY)
     assert (caught.value.code, caught.value.where) == ("limit-trie", "name 1")
 
 
 def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "MAX_NODES", 6)
-    assert len(grow(ragged([[3, 4], [5]]), EOS, VOCABULARY).tokens) == 6
+    assert len(grow(to_ragged([[3, 4], [5]]), EOS, VOCABULARY).tokens) == 6
     with pytest.raises(LimitError) as caught:
-        grow(ragged([[3, 4], [5, 5]]), EOS, VOCABULARY)
+        grow(to_ragged([[3, 4], [5, 5]]), EOS, VOCABULARY)
     assert caught.value.code == "limit-trie"
 
 
@@ -92,5 +92,5 @@ def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_tokens_that_make_no_trie(names: list[list[int]], eos: int, vocabulary: int, where: str) -> None:
     with pytest.raises(InputError) as caught:
-        grow(ragged(names), eos, vocabulary)
+        grow(to_ragged(names), eos, vocabulary)
     assert (caught.value.code, caught.value.where) == ("trie-tokens", where)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, IntegrityError, OnymError
 from onym.trie.packed import ROOT, Columns, PackedTrie
-from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
+from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, to_ragged
 
 
-def packed(names: list[list[int]]) -> PackedTrie:
-    return PackedTrie.build(ragged(names), EOS, VOCABULARY)
+def pack_names(names: list[list[int]]) -> PackedTrie:
+    return PackedTrie.build(to_ragged(names), EOS, VOCABULARY)
 
 
 def require_same(trie: PackedTrie, node: int, plain: dict[Any, Any]) -> None:
@@ -35,12 +35,12 @@ def require_same(trie: PackedTrie, node: int, plain: dict[Any, Any]) -> None:
 
 @given(SEQUENCES)
 def test_a_walk_sees_what_a_plain_trie_has(names: list[list[int]]) -> None:
-    require_same(packed(names), ROOT, DictTrie(names).root)
+    require_same(pack_names(names), ROOT, DictTrie(names).root)
 
 
 @given(SEQUENCES, st.lists(st.sampled_from([0, 1, 3, 4, 5]), max_size=6))
 def test_find(names: list[list[int]], other: list[int]) -> None:
-    trie = packed(names)
+    trie = pack_names(names)
     for sequence in [*names, other]:
         leaf = trie.find(sequence)
         found = trie.names_at(leaf).tolist() if leaf >= 0 else []
@@ -49,7 +49,7 @@ def test_find(names: list[list[int]], other: list[int]) -> None:
 
 @given(SEQUENCES)
 def test_many_nodes_at_once_are_as_one_by_one(names: list[list[int]]) -> None:
-    trie = packed(names)
+    trie = pack_names(names)
     nodes = np.arange(trie.node_count)[::-1]
     rows, tokens, children = trie.children_of(nodes)
     one_by_one = [trie.children(int(node)) for node in nodes]
@@ -64,7 +64,7 @@ def test_many_nodes_at_once_are_as_one_by_one(names: list[list[int]]) -> None:
 
 @given(SEQUENCES)
 def test_names_below_begin_alike(names: list[list[int]]) -> None:
-    trie = packed(names)
+    trie = pack_names(names)
     nodes: dict[tuple[int, ...], int] = {(): ROOT}
     for sequence in names:
         for end in range(len(sequence)):
@@ -76,7 +76,7 @@ def test_names_below_begin_alike(names: list[list[int]]) -> None:
 
 
 def test_a_name_that_begins_another() -> None:
-    trie = packed([[3, 4], [3]])
+    trie = pack_names([[3, 4], [3]])
     tokens, nodes = trie.children(trie.child(ROOT, 3))
     assert tokens.tolist() == [EOS, 4]
     assert trie.is_leaf(nodes).tolist() == [True, False]
@@ -84,26 +84,26 @@ def test_a_name_that_begins_another() -> None:
 
 
 def test_one_name_is_a_chain() -> None:
-    trie = packed([[3, 4, 5]])
+    trie = pack_names([[3, 4, 5]])
     assert trie.chain(ROOT).tolist() == [1, 2, 3, 4]
     assert trie.names_at(4).tolist() == [0]
     assert trie.chain(4).tolist() == []
 
 
 def test_a_chain_ends_before_a_choice() -> None:
-    trie = packed([[3, 4, 5], [3, 4]])
+    trie = pack_names([[3, 4, 5], [3, 4]])
     assert trie.tokens[trie.chain(ROOT)].tolist() == [3, 4]
     assert trie.chain(int(trie.chain(ROOT)[-1])).tolist() == []
 
 
 def test_a_name_without_tokens() -> None:
-    trie = packed([[], [3]])
+    trie = pack_names([[], [3]])
     assert trie.names_at(trie.find([])).tolist() == [0]
     assert trie.children(ROOT)[0].tolist() == [EOS, 3]
 
 
 def test_an_empty_trie_finds_nothing() -> None:
-    trie = packed([])
+    trie = pack_names([])
     assert trie.find([]) == -1
     assert trie.child(ROOT, EOS) == -1
     assert trie.names_below(ROOT).tolist() == []
@@ -111,40 +111,40 @@ def test_an_empty_trie_finds_nothing() -> None:
 
 
 def test_alike_names_share_a_leaf() -> None:
-    trie = PackedTrie.build(ragged([[3], [4], [3]]), EOS, VOCABULARY, np.array([30, 40, 31]))
+    trie = PackedTrie.build(to_ragged([[3], [4], [3]]), EOS, VOCABULARY, np.array([30, 40, 31]))
     assert trie.names_at(trie.find([3])).tolist() == [30, 31]
     assert trie.names_below(ROOT).tolist() == [30, 31, 40]
 
 
 def test_ids_that_are_too_few() -> None:
     with pytest.raises(InputError) as caught:
-        PackedTrie.build(ragged([[3], [4]]), EOS, VOCABULARY, np.array([1]))
+        PackedTrie.build(to_ragged([[3], [4]]), EOS, VOCABULARY, np.array([1]))
     assert caught.value.code == "trie-tokens"
 
 
 @pytest.mark.parametrize("token", [-1, 6, 70_000, 2**40])
 def test_a_token_that_there_is_not_leads_nowhere(token: int) -> None:
-    trie = packed([[3]])
+    trie = pack_names([[3]])
     assert trie.child(ROOT, token) == -1
     assert trie.find([token]) == -1
     assert trie.step(np.array([ROOT]), np.array([token])).tolist() == [-1]
 
 
 def test_a_leaf_has_no_way_on() -> None:
-    trie = packed([[3]])
+    trie = pack_names([[3]])
     assert trie.find([3, EOS]) == -1
 
 
 def test_sizes() -> None:
-    trie = packed([[3], [4, 5]])
+    trie = pack_names([[3], [4, 5]])
     assert (trie.node_count, len(trie.names)) == (6, 2)
     assert trie.nbytes == 6 * 16 + 4 + 2 * 4
     assert repr(trie) == "<PackedTrie in memory: 2 names, 6 nodes>"
 
 
-def damaged(column: str, row: int, value: int) -> PackedTrie:
+def damage_trie(column: str, row: int, value: int) -> PackedTrie:
     """Return a trie of some names of which one number is wrong."""
-    sound = packed([[5, 4], [5, 3], [1], [1, 0, 0]])
+    sound = pack_names([[5, 4], [5, 3], [1], [1, 0, 0]])
     columns = sound.columns._asdict()
     columns[column] = columns[column].copy()
     columns[column][row] = value
@@ -172,18 +172,18 @@ def use(trie: PackedTrie) -> None:
 )  # fmt: skip
 def test_damage_is_an_error_with_a_code_and_no_walk_is_endless(column: str, row: int, value: int) -> None:
     with pytest.raises(OnymError):
-        use(damaged(column, row, value))
+        use(damage_trie(column, row, value))
 
 
 @pytest.mark.parametrize("value", [0, 1, 3, 7, 11, 2**16, 2**32 - 1])
 def test_whatever_the_children_are_a_walk_ends(value: int) -> None:
     for row in range(11):
         with suppress(IntegrityError):
-            use(damaged("first", row, value))
+            use(damage_trie("first", row, value))
 
 
 def test_many_nodes_are_checked_as_one_is() -> None:
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
-        damaged("first", 2, 0).children_of(np.array([1]))
+        damage_trie("first", 2, 0).children_of(np.array([1]))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
-        damaged("first", 2, 0).step(np.array([1]), np.array([0]))
+        damage_trie("first", 2, 0).step(np.array([1]), np.array([0]))

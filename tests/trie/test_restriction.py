@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError
 from onym.trie.packed import ROOT, PackedTrie, Restriction
-from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, ragged
+from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, to_ragged
 
 
 def require_same(trie: PackedTrie, seen: Restriction, node: int, plain: dict[Any, Any]) -> None:
@@ -27,7 +27,7 @@ def require_same(trie: PackedTrie, seen: Restriction, node: int, plain: dict[Any
 @given(SEQUENCES, st.data())
 def test_what_is_allowed_is_the_trie_of_the_wanted_names(names: list[list[int]], data: st.DataObject) -> None:
     wanted = data.draw(st.sets(st.integers(0, max(0, len(names) - 1))))
-    trie = PackedTrie.build(ragged(names), EOS, VOCABULARY)
+    trie = PackedTrie.build(to_ragged(names), EOS, VOCABULARY)
     seen = trie.restriction(np.array([name in wanted for name in range(len(names))], dtype=bool))
     require_same(trie, seen, ROOT, DictTrie(names).without(set(range(len(names))) - wanted).root)
     assert sorted(seen.names_below(ROOT).tolist()) == [name for name in range(len(names)) if name in wanted]
@@ -36,7 +36,7 @@ def test_what_is_allowed_is_the_trie_of_the_wanted_names(names: list[list[int]],
 
 @pytest.mark.parametrize("is_wanted", [True, False])
 def test_everything_and_nothing(is_wanted: bool) -> None:
-    trie = PackedTrie.build(ragged([[3], [3, 4], [3]]), EOS, VOCABULARY)
+    trie = PackedTrie.build(to_ragged([[3], [3, 4], [3]]), EOS, VOCABULARY)
     seen = trie.restriction(np.full(3, is_wanted))
     assert seen.allows(np.arange(trie.node_count)).tolist() == [is_wanted] * trie.node_count
     assert seen.names_at(trie.find([3])).tolist() == ([0, 2] if is_wanted else [])
@@ -44,13 +44,13 @@ def test_everything_and_nothing(is_wanted: bool) -> None:
 
 
 def test_one_of_two_names_that_are_alike() -> None:
-    trie = PackedTrie.build(ragged([[3], [3]]), EOS, VOCABULARY)
+    trie = PackedTrie.build(to_ragged([[3], [3]]), EOS, VOCABULARY)
     seen = trie.restriction(np.array([False, True]))
     assert seen.names_at(trie.find([3])).tolist() == [1]
 
 
 def test_a_choice_that_does_not_fit() -> None:
-    trie = PackedTrie.build(ragged([[3], [4]]), EOS, VOCABULARY)
+    trie = PackedTrie.build(to_ragged([[3], [4]]), EOS, VOCABULARY)
     for is_wanted in (np.array([True]), np.array([0, 1])):
         with pytest.raises(InputError) as caught:
             trie.restriction(is_wanted)

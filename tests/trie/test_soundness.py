@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from onym.errors import IntegrityError
 from onym.trie.guard import require_sound
 from onym.trie.packed import ROOT, Columns, PackedTrie
-from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, ragged
+from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, to_ragged
 
 NAMES = [[3, 4], [3, 5], [3], [3], [4], []]
 
 
-def changed(trie: PackedTrie, **columns: npt.NDArray[Any]) -> PackedTrie:
+def change_columns(trie: PackedTrie, **columns: npt.NDArray[Any]) -> PackedTrie:
     return PackedTrie(trie.columns._replace(**columns), trie.eos, trie.vocabulary)
 
 
@@ -30,13 +30,13 @@ def is_sound(trie: PackedTrie, names: int) -> bool:
 
 @given(SEQUENCES)
 def test_what_is_built_is_sound(names: list[list[int]]) -> None:
-    assert is_sound(PackedTrie.build(ragged(names), EOS, VOCABULARY), len(names))
+    assert is_sound(PackedTrie.build(to_ragged(names), EOS, VOCABULARY), len(names))
 
 
 @pytest.mark.parametrize("column", Columns._fields)
 def test_each_other_number_is_found(column: str) -> None:
     """Change each number of each column by one: only the root's token, which means nothing, and ids of names may differ."""
-    trie = PackedTrie.build(ragged(NAMES), EOS, VOCABULARY)
+    trie = PackedTrie.build(to_ragged(NAMES), EOS, VOCABULARY)
     values = getattr(trie.columns, column)
     for row in range(len(values)):
         for change in (1, -1):
@@ -46,7 +46,7 @@ def test_each_other_number_is_found(column: str) -> None:
                 column == "names" and other[row] < len(NAMES)
             )
             sorted_still = column == "tokens" and _is_still_a_trie(trie, other)
-            assert is_sound(changed(trie, **{column: other}), len(NAMES)) == (free or sorted_still)
+            assert is_sound(change_columns(trie, **{column: other}), len(NAMES)) == (free or sorted_still)
 
 
 def _is_still_a_trie(trie: PackedTrie, tokens: npt.NDArray[Any]) -> bool:
@@ -60,24 +60,24 @@ def _is_still_a_trie(trie: PackedTrie, tokens: npt.NDArray[Any]) -> bool:
 
 
 def test_columns_of_other_lengths_and_types() -> None:
-    trie = PackedTrie.build(ragged(NAMES), EOS, VOCABULARY)
+    trie = PackedTrie.build(to_ragged(NAMES), EOS, VOCABULARY)
     for name, column in trie.columns._asdict().items():
-        assert not is_sound(changed(trie, **{name: column[:-1]}), len(NAMES))
-        assert not is_sound(changed(trie, **{name: column[:0]}), len(NAMES))
-        assert not is_sound(changed(trie, **{name: column.astype(np.uint64)}), len(NAMES))
+        assert not is_sound(change_columns(trie, **{name: column[:-1]}), len(NAMES))
+        assert not is_sound(change_columns(trie, **{name: column[:0]}), len(NAMES))
+        assert not is_sound(change_columns(trie, **{name: column.astype(np.uint64)}), len(NAMES))
     assert not is_sound(trie, len(NAMES) + 1)
     assert not is_sound(PackedTrie(trie.columns, VOCABULARY, VOCABULARY), len(NAMES))
     assert not is_sound(PackedTrie(trie.columns, EOS, 70_000), len(NAMES))
 
 
 def test_a_root_alone_has_no_names() -> None:
-    trie = PackedTrie.build(ragged([]), EOS, VOCABULARY)
-    assert not is_sound(changed(trie, names=np.zeros(1, dtype=np.uint32), high=np.ones(1, dtype=np.uint32)), 1)
+    trie = PackedTrie.build(to_ragged([]), EOS, VOCABULARY)
+    assert not is_sound(change_columns(trie, names=np.zeros(1, dtype=np.uint32), high=np.ones(1, dtype=np.uint32)), 1)
 
 
 def test_a_node_that_is_its_own_child() -> None:
-    trie = PackedTrie.build(ragged([[3]]), EOS, VOCABULARY)
-    assert not is_sound(changed(trie, first=np.array([1, 1, 2, 3], dtype=np.uint32)), 1)
+    trie = PackedTrie.build(to_ragged([[3]]), EOS, VOCABULARY)
+    assert not is_sound(change_columns(trie, first=np.array([1, 1, 2, 3], dtype=np.uint32)), 1)
 
 
 @given(st.data())

@@ -34,7 +34,7 @@ from onym.rerank.features import NAMES, FeatureMaker
 from onym.rerank.memory import KbMemory, Memory, count_mentions
 from onym.rerank.pool import Floats, Ints, Pool, Pooling
 from onym.store.cache import cache_folder
-from onym.text.analysis import analysed
+from onym.text.analysis import analyse
 from onym.text.normal import normal_name
 from onym.types import Document, Mention
 
@@ -199,7 +199,7 @@ class Proposing:
     def candidates(self, documents: Sequence[Document]) -> Iterator[Candidates]:
         """Yield the candidates of documents, batch by batch."""
         for start in range(0, len(documents), _BATCH):
-            docs = [analysed(doc) for doc in documents[start : start + _BATCH]]
+            docs = [analyse(doc) for doc in documents[start : start + _BATCH]]
             pool = self._pooling.pool(docs, self._parts.propose(docs))
             found = self._features.features(pool)
             yield Candidates(docs, pool, np.hstack((found.matrix, self._regression.features(pool))), found.names)

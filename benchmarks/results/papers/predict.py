@@ -32,7 +32,7 @@ from benchmarks.results.papers.parts import (
 )
 from benchmarks.results.papers.rows import KEYS, file_of, keep_row, open_papers_task
 from benchmarks.results.store import NAMES as NAMES_KEPT
-from benchmarks.results.store import judge, shortened, write_packed
+from benchmarks.results.store import judge, shorten_scores, write_packed
 from benchmarks.results.tasks import SPLITS, Task
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
@@ -59,7 +59,7 @@ class PapersReranker:
         left_out = set(WITHOUT[without])
         self._columns = [at for at, name in enumerate(ALL_COLUMNS) if name not in left_out]
         self._proposing: Proposing | None = None
-        self._trees = self._fitted()
+        self._trees = self._fit()
 
     @property
     def config(self) -> dict[str, object]:
@@ -74,12 +74,12 @@ class PapersReranker:
         if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # dev and test may share a dictionary
             self._proposing = Proposing(task.kb, self._documents, self._encoder, is_dense=self.is_dense)
         found = self._proposing.candidates(list(task.dataset.documents(task.split)))
-        answers = (one for each in found for one in self._answered(task.kb, each))
+        answers = (one for each in found for one in self._predict_pool(task.kb, each))
         self.kb = task.kb
         about = {"name": task.dataset.name, "digest": task.dataset.digest, "split": task.split}
         return Predictions.of(answers, source_of(self, NAMES_KEPT, dataset=about))
 
-    def _fitted(self) -> list[Trees]:
+    def _fit(self) -> list[Trees]:
         matrices, labels = [], []
         for part in parts_of(self.key, self._documents):
             proposing = Proposing(part.kb, part.others, self._encoder, is_dense=self.is_dense)
@@ -95,17 +95,17 @@ class PapersReranker:
         rows = matrix[:, self._columns]
         return np.asarray(np.mean([trees.probabilities(rows) for trees in self._trees], axis=0), dtype=np.float64)
 
-    def _answered(self, kb: KnowledgeBase, found: Candidates) -> Iterator[Prediction]:
+    def _predict_pool(self, kb: KnowledgeBase, found: Candidates) -> Iterator[Prediction]:
         scores, pool = self._probabilities(found.matrix), found.pool
         for row, each in enumerate(pool.mentions):
             pairs = slice(pool.offsets[row], pool.offsets[row + 1])
             order = sorted(range(pairs.start, pairs.stop), key=lambda at: (-scores[at], pool.concepts[at]))
             ranked = [(int(pool.concepts[at]), int(found.names[at]), float(scores[at])) for at in order]
             doc = found.documents[each.doc]
-            yield Prediction(doc.id, each.mention.start, each.mention.end, named_answers(kb, ranked))
+            yield Prediction(doc.id, each.mention.start, each.mention.end, answer_with_names(kb, ranked))
 
 
-def named_answers(kb: KnowledgeBase, ranked: Sequence[tuple[int, int, float]]) -> tuple[Answer, ...]:
+def answer_with_names(kb: KnowledgeBase, ranked: Sequence[tuple[int, int, float]]) -> tuple[Answer, ...]:
     """Return answers that are names: all concepts of a name share the score of the best of them, which stands first.
 
     `ranked` are concepts with their names and scores, best first.
@@ -137,16 +137,16 @@ def main(arguments: list[str]) -> int:
     for key in options.tasks:
         reranker = PapersReranker(key, encoder, options.without)
         for split in options.split or ["dev"]:
-            figures = _judged(reranker, key, split, is_kept=not options.dry)
+            figures = _judge(reranker, key, split, is_kept=not options.dry)
             print(json.dumps({"task": key, "split": split, "without": options.without, **figures}), flush=True)
         encoder.keep()
     return 0
 
 
-def _judged(reranker: PapersReranker, key: str, split: str, *, is_kept: bool) -> dict[str, float]:
+def _judge(reranker: PapersReranker, key: str, split: str, *, is_kept: bool) -> dict[str, float]:
     task = open_papers_task(key, split)
     made = reranker.predict(task)
-    predictions = Predictions.of(shortened(made), made.source)  # what is judged is what is kept
+    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
     judged = judge(task, predictions)
     if is_kept:
         write_packed(file_of(key, split), predictions)

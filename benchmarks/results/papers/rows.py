@@ -51,7 +51,7 @@ def file_of(key: str, split: str) -> Path:
     return PAPERS / f"{key}.{split}.jsonl.gz"
 
 
-def kept_rows() -> Rows:
+def read_rows() -> Rows:
     """Return all rows by key and split."""
     path = PAPERS / ROWS
     found: Rows = json.loads(path.read_text("utf-8")) if path.is_file() else {}
@@ -60,7 +60,7 @@ def kept_rows() -> Rows:
 
 def keep_row(key: str, split: str, judged: Judged, made: dict[str, Any]) -> None:
     """Keep the figures of a split."""
-    rows = kept_rows()
+    rows = read_rows()
     rows.setdefault(key, {})[split] = {"figures": judged.figures, "made": made}
     with whole_file(PAPERS / ROWS, force=True) as file:
         file.write(json.dumps(dict(sorted(rows.items())), indent=1).encode() + b"\n")

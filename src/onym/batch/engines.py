@@ -80,15 +80,15 @@ class ShardQueue:
         """Make a queue of shards in order."""
         return cls(storage, deque(shards), pipeline)
 
-    def replied(self, shard: Shard, reply: dict[str, Any]) -> None:
+    def note_reply(self, shard: Shard, reply: dict[str, Any]) -> None:
         """Note what a worker replied of a shard; an error that concerns all shards is raised."""
         require_no_error(reply)
         if "done" in reply:
-            self.succeeded(shard, reply.get("documents", 0))
+            self.note_success(shard, reply.get("documents", 0))
         else:
-            self.failed(shard, Failure(reply["code"], reply["what"]))
+            self.note_failure(shard, Failure(reply["code"], reply["what"]))
 
-    def succeeded(self, shard: Shard, documents: int = 0) -> None:
+    def note_success(self, shard: Shard, documents: int = 0) -> None:
         """Note that a shard is done, and how many documents it has."""
         self.done.add(shard.number)
         release(self.storage, shard.number)
@@ -99,7 +99,7 @@ class ShardQueue:
         self._running[shard.number] = documents, share * shard.bytes
         self._report()
 
-    def failed(self, shard: Shard, failure: Failure) -> None:
+    def note_failure(self, shard: Shard, failure: Failure) -> None:
         """Let a shard wait again, or give it up."""
         self._running.pop(shard.number, None)
         self._failures[shard.number] += 1
@@ -130,7 +130,7 @@ class LocalEngine:
 
     def run(self, queue: ShardQueue) -> None:
         """Link until nothing waits."""
-        run = _Run(queue, self._workers, self._command)
+        run = _LocalRun(queue, self._workers, self._command)
         try:
             run.to_the_end()
         finally:
@@ -144,7 +144,7 @@ class _ShardWorker(Worker):
     is_ready = False
 
 
-class _Run:
+class _LocalRun:
     """A run while it goes on."""
 
     def __init__(self, queue: ShardQueue, workers: int, command: Sequence[str]) -> None:
@@ -198,7 +198,7 @@ class _Run:
         shard, worker.shard = worker.shard, None
         if shard is None:
             raise InternalError("internal-error", "a worker told of a shard that it was not given")
-        self._queue.replied(shard, line)
+        self._queue.note_reply(shard, line)
 
     def _bury(self, worker: _ShardWorker) -> None:
         """Let the shard of a dead worker wait again; another worker is started where one is needed."""
@@ -206,7 +206,7 @@ class _Run:
         self._alive.remove(worker)
         status = worker.end()
         if worker.shard is not None:
-            self._queue.failed(worker.shard, Failure(DIED, f"the process that linked it ended with status {status}"))
+            self._queue.note_failure(worker.shard, Failure(DIED, f"the process that linked it ended with status {status}"))
         elif not worker.is_ready:
             self._dead_starts += 1
             if self._dead_starts > _STARTS:

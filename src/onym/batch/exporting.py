@@ -21,21 +21,21 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from onym.batch.inputs import GroupReading
-from onym.batch.ledger import Ledger, finished
+from onym.batch.ledger import Ledger, require_finished
 from onym.batch.plan import Shard
 from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import write_linked_corpus
 from onym.errors import ConfigError, InternalError
 from onym.fields import from_cells
-from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, OutputContext, named_format, write_output
+from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, OutputContext, format_of_path, write_output
 from onym.outputs.links import require_linked_output
 from onym.outputs.rows import write_rows
 from onym.registry import OUTPUTS
 from onym.store.hidden import owner_only
 from onym.store.output import require_file, whole_file, whole_path
 from onym.store.storage import Storage, open_storage
-from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of, styled
+from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of, style_id
 
 _ROWS = 10_000
 _ORDER, _VERSION = "order", "version"
@@ -57,12 +57,12 @@ def export(
     Without a format it is what the ending of the name says; else a table of .parquet, .csv, .tsv, .jsonl or .xlsx. An export of
     a private run is private: mode 0600, and 0700 for folders.
     """
-    format = format or named_format(dest, prefer=TABLE) or TABLE  # noqa: A001
+    format = format or format_of_path(dest, prefer=TABLE) or TABLE  # noqa: A001
     require_linked_output(dest, format, options=options, force=force)
     if format in OUTPUTS:
         require_file(dest, force=force)  # standard output is for the counts
     storage = open_storage(out)
-    ledger = finished(storage)
+    ledger = require_finished(storage)
     if format == PREDICTIONS:
         _require_candidates(ledger)
     with owner_only(ledger.plan.settings.private):
@@ -70,7 +70,7 @@ def export(
             return _write_table(ledger, storage, dest, force=force)
         if format in OUTPUTS:
             return _write_export(ledger, storage, dest, format, options, force=force)
-        linked = (each for shard in ledger.plan.shards for each in _linked(shard, storage))
+        linked = (each for shard in ledger.plan.shards for each in _read_linked(shard, storage))
         return write_linked_corpus(linked, dest, format, force=force).documents
 
 
@@ -93,15 +93,15 @@ def _write_export(
     """Write the documents that were linked, and with text only where the run has text."""
     settings, count = ledger.plan.settings, 0
 
-    def linked() -> Iterator[LinkedDocument]:
+    def iter_linked_documents() -> Iterator[LinkedDocument]:
         nonlocal count
         for shard in ledger.plan.shards:
-            for each in _linked(shard, storage, asserted=settings.assertion, complete=True):
+            for each in _read_linked(shard, storage, asserted=settings.assertion, complete=True):
                 count += 1
                 yield each
 
     context = OutputContext(dest, ledger.plan.source, settings.text, options=options, force=force)
-    write_output(linked(), format, context)
+    write_output(iter_linked_documents(), format, context)
     return count
 
 
@@ -116,7 +116,7 @@ def _write_table(ledger: Ledger, storage: Storage, dest: Path, *, force: bool) -
             for row in _rows(shard, storage, ["row", *columns]):
                 if row["row"] == "mention":
                     written += 1
-                    row["concept_id"] = row["concept_id"] and styled(row["concept_id"])
+                    row["concept_id"] = row["concept_id"] and style_id(row["concept_id"])
                     yield [row[name] for name in columns]
 
     with whole_file(dest, force=force) as file:
@@ -131,7 +131,7 @@ def _rows(shard: Shard, storage: Storage, columns: Sequence[str] | None = None) 
             yield from batch.to_pylist()
 
 
-def _linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete: bool = False) -> Iterator[LinkedDocument]:
+def _read_linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete: bool = False) -> Iterator[LinkedDocument]:
     """Yield the documents of a shard with their links: texts from the inputs, answers from the output, both in one order.
 
     With `complete`, documents that could not be linked are left out. If marks were `asserted`, no mark is none, not unknown.
@@ -185,10 +185,10 @@ def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = 
     """Write the current view of a run that is done as Parquet; with `latest`, the last version of each document alone."""
     require_file(dest, force=force)
     storage = open_storage(out)
-    ledger = finished(storage)
+    ledger = require_finished(storage)
     names = [shard.name for shard in ledger.plan.shards]
     with owner_only(ledger.plan.settings.private), storage.paths(names) as paths:
-        return _write_view(_ordered(ledger, paths), dest, latest=latest, force=force)
+        return _write_view(_sort_rows(ledger, paths), dest, latest=latest, force=force)
 
 
 def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) -> Compacted:
@@ -207,7 +207,7 @@ def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) ->
     return Compacted(kept.height, written, versions, tombstones, int(last["states"].sum()) - last.height)
 
 
-def _ordered(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
+def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
     """Return all rows with a number that grows with the file, the document in it, and from a document to its deletion."""
     names = {part.name for shard in ledger.plan.shards for group in shard.groups for part in group.files}
     in_order = sorted(names, key=lambda name: (PurePosixPath(name).name, name))

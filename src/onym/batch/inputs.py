@@ -29,7 +29,7 @@ _PASSING = frozenset({"input-unreadable", "input-missing", "system-refused", "me
 """Codes of files that are no fault of the files."""
 
 
-def found_groups(
+def find_groups(
     sources: Sequence[str | Path],
     format: str,  # noqa: A002
     range_bytes: int,
@@ -71,7 +71,7 @@ class GroupReading:
     def __iter__(self) -> Iterator[Item]:
         for item in self._reading:
             self._items += 1
-            yield _moved(item, self._planned.files[0].lines_before)
+            yield _renumber(item, self._planned.files[0].lines_before)
         _require_readable(self._reading.files)
         require_unchanged(self._planned, self._group.files)
 
@@ -102,7 +102,7 @@ def require_unchanged(group: InputGroup, files: Sequence[InputFile]) -> None:
             raise InputError("batch-input-changed", "an input has changed since the plan was made", where=part.name, fix=fix)
 
 
-def _moved(item: Item, ordinals: int) -> Item:
+def _renumber(item: Item, ordinals: int) -> Item:
     """Return a document or a problem of a range with its number in the whole file."""
     is_whole = not ordinals or (isinstance(item, Problem) and is_of_file(item))
     return item if is_whole else replace(item, ordinal=item.ordinal + ordinals)

@@ -70,8 +70,8 @@ class Ledger:
             **sums,
             "problems": dict(sorted(problems.items())),
             "files_failed": [file.name for receipt in found for file in receipt.files if file.code]
-            + [file.name for file in self.plan.failed],
-            "files_ignored": len(self.plan.aside) - len(self.plan.failed),
+            + [file.name for file in self.plan.unreadable_files],
+            "files_ignored": len(self.plan.aside) - len(self.plan.unreadable_files),
         }
 
 
@@ -79,16 +79,16 @@ def status(out: Path | str | Storage) -> Ledger:
     """Return what is done of a plan."""
     storage = open_storage(out) if isinstance(out, str | Path) else out
     plan = read_plan(storage)
-    return Ledger(plan, receipts_of(plan.shards, storage), _quarantined(storage))
+    return Ledger(plan, receipts_of(plan.shards, storage), _read_quarantine(storage))
 
 
-def refreshed(ledger: Ledger, storage: Storage) -> Ledger:
+def refresh(ledger: Ledger, storage: Storage) -> Ledger:
     """Return what is done by now; receipts that are known are not read again."""
     found = receipts_of(ledger.open_shards, storage)
-    return Ledger(ledger.plan, ledger.receipts | found, _quarantined(storage))
+    return Ledger(ledger.plan, ledger.receipts | found, _read_quarantine(storage))
 
 
-def finished(storage: Storage) -> Ledger:
+def require_finished(storage: Storage) -> Ledger:
     """Return what is done of a plan, or refuse one that is not done."""
     ledger = status(storage)
     if not ledger.is_done:
@@ -116,7 +116,7 @@ def release(storage: Storage, shard: int) -> None:
     storage.remove(f"{QUARANTINE}/{shard:06d}.json")
 
 
-def _quarantined(storage: Storage) -> dict[int, Quarantined]:
+def _read_quarantine(storage: Storage) -> dict[int, Quarantined]:
     found: dict[int, Quarantined] = {}
     for name in sorted(storage.names(QUARANTINE)):
         try:
@@ -172,7 +172,7 @@ def watch(out: str | Path, seconds: float = 2.0, pause: Callable[[float], None] 
     yield Look(ledger, 0.0)
     while any(shard.number not in ledger.quarantined for shard in ledger.open_shards):
         pause(seconds)
-        ledger = refreshed(ledger, storage)
+        ledger = refresh(ledger, storage)
         yield Look(ledger, (_documents(ledger) - before) / max(time.monotonic() - began, 1e-9))
 
 

@@ -57,10 +57,10 @@ class RayEngine:
     def run(self, queue: ShardQueue) -> None:
         """Link until nothing waits."""
         with cluster(self._address, self._workers) as ray:
-            _Run(ray, queue, self._workers, self._link).to_the_end()
+            _RayRun(ray, queue, self._workers, self._link).to_the_end()
 
 
-class _Run:
+class _RayRun:
     """A run while it goes on."""
 
     def __init__(self, ray: Any, queue: ShardQueue, limit: int | None, link: Callable[..., Any]) -> None:
@@ -93,14 +93,14 @@ class _Run:
         try:
             reply = self._ray.get(reference)
         except (failures.WorkerCrashedError, failures.OutOfMemoryError) as e:
-            self._queue.failed(shard, Failure(DIED, f"the process that linked it ended: {type(e).__name__}"))
+            self._queue.note_failure(shard, Failure(DIED, f"the process that linked it ended: {type(e).__name__}"))
         except failures.RayTaskError as e:
             what = f"a task of the cluster failed before it could link: {type(e.cause).__name__}"
             raise InternalError("batch-cluster-failed", what, fix="install the same version of Onym on each node") from None
         except failures.RayError:  # its node is gone, or its result with it
             self._queue.waiting.append(shard)
         else:
-            self._queue.replied(shard, reply)
+            self._queue.note_reply(shard, reply)
 
 
 @contextmanager

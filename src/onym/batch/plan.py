@@ -124,7 +124,7 @@ class BatchPlan(Strict):
     aside: tuple[AsideFile, ...] = ()
 
     @property
-    def failed(self) -> list[AsideFile]:
+    def unreadable_files(self) -> list[AsideFile]:
         """The files that could not be read."""
         return [file for file in self.aside if file.code]
 

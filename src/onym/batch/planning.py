@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from onym.batch.inputs import found_groups
+from onym.batch.inputs import find_groups
 from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, write_plan
 from onym.errors import ConfigError, InputError
 from onym.packs.locate import load, locate
@@ -66,7 +66,7 @@ def plan_batch(
         private=private,
     )
     source = open_planned(settings).source()
-    groups, aside = found_groups(sources, format, shard_bytes, shard_documents)
+    groups, aside = find_groups(sources, format, shard_bytes, shard_documents)
     if not groups:
         raise InputError("input-missing", "no file of documents was found", fix="name files or folders of documents")
     shards = tuple(_shards(groups, source, text=text, size=shard_bytes))
@@ -91,11 +91,11 @@ def require_planned(plan: BatchPlan, pipeline: Pipeline) -> None:
 
 
 def _shards(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool, size: int) -> Iterator[Shard]:
-    for number, members in enumerate(_packed(groups, size)):
+    for number, members in enumerate(_pack_groups(groups, size)):
         yield Shard(number=number, key=key_of(members, source, text=text), groups=tuple(members))
 
 
-def _packed(groups: Sequence[InputGroup], size: int) -> Iterator[list[InputGroup]]:
+def _pack_groups(groups: Sequence[InputGroup], size: int) -> Iterator[list[InputGroup]]:
     """Put groups together, in order, until they have a size; a range of a file is always alone."""
     waiting: list[InputGroup] = []
     size_so_far = 0

@@ -165,12 +165,12 @@ def _update_column(digest: Any, column: pa.Array) -> None:
     filled = pc.fill_null(column, "" if pa.types.is_string(column.type) else 0)
     if pa.types.is_string(filled.type):
         digest.update(pc.binary_length(filled).to_numpy(zero_copy_only=False).tobytes())
-        digest.update(_joined(filled))
+        digest.update(_join_texts(filled))
     else:
         digest.update(filled.to_numpy(zero_copy_only=False).tobytes())
 
 
-def _joined(texts: pa.StringArray) -> bytes:
+def _join_texts(texts: pa.StringArray) -> bytes:
     whole = pa.concat_arrays([texts])
     _, offsets, data = whole.buffers()
     if data is None or not len(whole):

@@ -14,7 +14,7 @@ from onym.batch.rows import FileReceipt, Receipt, RowWriter
 from onym.corpora.base import DELETED, Item
 from onym.corpora.corpus import unwritable
 from onym.corpora.problems import INTERNAL
-from onym.errors import ConfigError, IntegrityError, coded, is_failure
+from onym.errors import ConfigError, IntegrityError, is_failure, to_onym_error
 from onym.outputs.links import LinkCounts
 from onym.pipeline.pipeline import Pipeline
 from onym.store.hidden import owner_only
@@ -47,7 +47,7 @@ class ShardRunner:
         except BaseException as e:  # whatever it is, it is reported with a code
             if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
                 raise
-            ours = coded(e)
+            ours = to_onym_error(e)
             return {"failed": number, "code": ours.code, "what": ours.what}
         return {"done": number, "documents": receipt.documents}
 
@@ -70,7 +70,7 @@ def write_shard(shard: Shard, pipeline: Pipeline, file: BinaryIO, *, text: bool 
                 run.problems.update(each.code for each in linked.problems)
                 rows.add_linked(linked)
                 report(run.counts.documents, run.share)
-        return run.finished()
+        return run.finish()
 
 
 class _ShardRun:
@@ -108,7 +108,7 @@ class _ShardRun:
             self.counts.bugs += problem.code == INTERNAL
         self.rows.add_problem(problem)
 
-    def finished(self) -> Receipt:
+    def finish(self) -> Receipt:
         """Close the file, and return the receipt."""
         counts = self.counts
         receipt = Receipt(

@@ -110,13 +110,13 @@ class Answers:
 
 
 @dataclass(frozen=True, config=CHECKED)
-class Evidence:
+class AnswerFeatures:
     """Columns made of answers. Score and margin are bent at quantiles, so that weights can follow a curve.
 
     So are the scores of a detector; `detections` is None where they do not differ, as those of annotated mentions.
 
     >>> answers = Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5), ScoredAnswer(0.5, 0.5, 1, 3, 2)])
-    >>> Evidence.fit(answers).of(answers).shape
+    >>> AnswerFeatures.fit(answers).of(answers).shape
     (2, 16)
     """
 
@@ -129,7 +129,7 @@ class Evidence:
         require(all(len(each) <= len(_QUANTILES) for each in bends), "a calibration has too many bends")
 
     @classmethod
-    def fit(cls, answers: Answers) -> Evidence:
+    def fit(cls, answers: Answers) -> AnswerFeatures:
         """Choose where score and margin are bent."""
         detections = answers.detection
         differ = bool(len(detections)) and detections.min() < detections.max()
@@ -181,13 +181,13 @@ class ByScore:
 class ByEvidence:
     """The probability of an answer by its score, the margin to the next, ties, and the length of the surface."""
 
-    evidence: Evidence
+    evidence: AnswerFeatures
     function: Logistic
 
     @classmethod
     def fit(cls, answers: Answers, right: Floats) -> ByEvidence:
         """Fit answers to whether they were right."""
-        evidence = Evidence.fit(answers)
+        evidence = AnswerFeatures.fit(answers)
         return cls(evidence, Logistic.fit(evidence.of(answers), right))
 
     def probabilities(self, answers: Answers) -> Floats:
@@ -244,7 +244,7 @@ class Calibration:
         fix = f"give a corpus with at least {FOLDS} documents and {MIN_ANSWERS} mentions that get an answer"
         require(len(answers) >= MIN_ANSWERS and len(set(documents)) >= FOLDS, "too few answers to fit a calibration", fix)
         right = np.array([rank == 1 for rank in ranks], dtype=np.float64)
-        by_score, by_evidence = (_held_out(way, answers, right, folds) for way in (ByScore, ByEvidence))
+        by_score, by_evidence = (_cross_validate(way, answers, right, folds) for way in (ByScore, ByEvidence))
         losses = [CalibrationQuality.of(each, right).log_loss for each in (by_score, by_evidence)]
         is_better = losses[1] < (1 - _BETTER) * losses[0]
         kind, unseen = (ByEvidence, by_evidence) if is_better else (ByScore, by_score)
@@ -262,7 +262,7 @@ def _folds(documents: Sequence[str]) -> npt.NDArray[np.int64]:
     return np.array([numbers[doc] % FOLDS for doc in documents], dtype=np.int64)
 
 
-def _held_out(way: type[ByScore | ByEvidence], answers: Answers, right: Floats, folds: npt.NDArray[np.int64]) -> Floats:
+def _cross_validate(way: type[ByScore | ByEvidence], answers: Answers, right: Floats, folds: npt.NDArray[np.int64]) -> Floats:
     """Return the probability of each answer, fitted to the other folds."""
     found = np.zeros(len(answers))
     for fold in range(FOLDS):

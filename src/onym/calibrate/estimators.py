@@ -147,9 +147,9 @@ class Isotonic:
     @classmethod
     def fit(cls, scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> Isotonic:
         """Fit scores of answers to whether they were right."""
-        scores, right = judged(scores, outcomes)
+        scores, right = check_outcomes(scores, outcomes)
         unique, groups, counts = np.unique(scores, return_inverse=True, return_counts=True)
-        ends, values = pooled(np.bincount(groups, right) / counts, counts.astype(np.float64))
+        ends, values = pool_violators(np.bincount(groups, right) / counts, counts.astype(np.float64))
         starts = np.concatenate(([0], ends[:-1] + 1))
         knots = np.stack([unique[starts], unique[ends]], axis=1).reshape(-1)
         return cls(tuple(knots.tolist()), tuple(np.repeat(values, 2).tolist()))
@@ -159,7 +159,7 @@ class Isotonic:
         return np.interp(scores, self.scores, self.values)
 
 
-def judged(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> tuple[Floats, Floats]:
+def check_outcomes(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> tuple[Floats, Floats]:
     """Return scores and outcomes as numbers; there must be some, and one outcome for each score."""
     scores, right = np.asarray(scores, dtype=np.float64), np.asarray(outcomes, dtype=np.float64)
     is_sound = len(scores) > 0 and len(scores) == len(right) and np.isfinite(scores).all()
@@ -168,7 +168,7 @@ def judged(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -
     return scores, right
 
 
-def pooled(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+def pool_violators(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     """Return where each pool of adjacent violators ends, and its mean."""
     pools: list[tuple[int, float, float]] = []  # end, mean, weight
     for row, (mean, weight) in enumerate(zip(means.tolist(), weights.tolist(), strict=True)):
@@ -188,15 +188,15 @@ def fit_venn_abers(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[
     >>> fitted.probabilities(np.array([0.1, 0.9])).round(2).tolist()
     [0.25, 0.75]
     """
-    scores, right = judged(scores, outcomes)
-    centres, means, weights = _binned(scores, right)
+    scores, right = check_outcomes(scores, outcomes)
+    centres, means, weights = _bin_scores(scores, right)
     rows = np.unique(np.linspace(0, len(centres) - 1, _KNOTS).round().astype(np.int64))
     wrong, correct = (np.array([_with_one(means, weights, row, outcome) for row in rows]) for outcome in (0.0, 1.0))
     values = np.maximum.accumulate(correct / (1 - wrong + correct))
     return Isotonic(tuple(centres[rows].tolist()), tuple(np.minimum(values, 1.0).tolist()))
 
 
-def _binned(scores: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
+def _bin_scores(scores: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the mean score, the share of right answers and the number of answers of each bin; equal scores share one."""
     edges = np.unique(np.quantile(scores, np.linspace(0, 1, _BINS + 1)))
     bins = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
@@ -209,7 +209,7 @@ def _with_one(means: Floats, weights: Floats, row: int, outcome: float) -> float
     means, weights = means.copy(), weights.copy()
     means[row] = (means[row] * weights[row] + outcome) / (weights[row] + 1)
     weights[row] += 1
-    ends, values = pooled(means, weights)
+    ends, values = pool_violators(means, weights)
     return float(values[np.searchsorted(ends, row)])
 
 

@@ -132,7 +132,9 @@ class ConformalSets:
         later = np.array([rank - 2 for rank in ranks if rank and 1 < rank <= _RANKS], dtype=np.int64)
         counts = np.bincount(later, minlength=1) + 1.0  # one more of each, so that none is impossible
         made = cls(tuple((counts / counts.sum()).tolist()), {"": TypeSets.fit(np.array([np.nan]))})
-        right = np.array([made._got(p, rank) if rank else np.nan for p, rank in zip(confidences, ranks, strict=True)])
+        right = np.array(
+            [made._candidate_probability(p, rank) if rank else np.nan for p, rank in zip(confidences, ranks, strict=True)]
+        )
         named = np.array(types, dtype=object)
         groups = {name: right[named == name] for name in dict.fromkeys(types)}
         groups = {name: values for name, values in groups.items() if len(values) >= _MIN_MENTIONS} | {"": right}
@@ -141,7 +143,7 @@ class ConformalSets:
     def size(self, coverage: float, *, confidence: float, candidates: int, of_type: str) -> int:
         """Return how many of a mention's candidates, best first, are in its set: at least one, if there are any."""
         threshold = self._of(of_type).thresholds[COVERAGES.index(coverage)]
-        enough = (self._got(confidence, rank) >= threshold for rank in range(2, candidates + 1))
+        enough = (self._candidate_probability(confidence, rank) >= threshold for rank in range(2, candidates + 1))
         return min(candidates, 1) + sum(enough)
 
     def ceiling(self, of_type: str) -> float:
@@ -151,7 +153,7 @@ class ConformalSets:
     def _of(self, of_type: str) -> TypeSets:
         return self.by_type.get(of_type) or self.by_type[""]
 
-    def _got(self, confidence: float, rank: int) -> float:
+    def _candidate_probability(self, confidence: float, rank: int) -> float:
         """Return what the candidate of a rank gets."""
         if rank == 1:
             return float(confidence)

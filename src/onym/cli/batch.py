@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, left_of, progress, shown_on, tell, write_json, write_lines
+from onym.cli.console import JSON, estimate_remaining_seconds, progress, progress_callback, tell, write_json, write_lines
 from onym.cli.inputs import FAILED
 from onym.cli.options import (
     ASSERTION,
@@ -93,7 +93,7 @@ def plan(
         write_lines([("shards", f"{len(plan.shards):,}"), ("files", f"{files:,}"), ("megabytes", f"{size / 1e6:,.1f}")])
     for file in plan.aside:
         tell(f"{file.name}: {file.code or 'ignored'}: {file.why}")
-    if plan.failed:
+    if plan.unreadable_files:
         raise typer.Exit(5)
 
 
@@ -131,7 +131,7 @@ def _advance_on(bar: Progress | Lines) -> Callable[[Advance], None]:
 
     def show(advance: Advance) -> None:
         what = f"documents linked, {advance.done:,} of {advance.shards:,} shards done"
-        left = left_of(advance.share, time.monotonic() - began)
+        left = estimate_remaining_seconds(advance.share, time.monotonic() - began)
         bar.update(bar.task_ids[0], description=what, completed=advance.documents, left=left)
 
     return show
@@ -149,13 +149,13 @@ def status(
     """
     from onym.batch.ledger import status
 
-    ledger = _followed(out) if live else status(out)
+    ledger = _follow(out) if live else status(out)
     _show(ledger, json=json)
     if not ledger.is_done:
         raise typer.Exit(5)
 
 
-def _followed(out: str) -> Ledger:
+def _follow(out: str) -> Ledger:
     """Show what is done until nothing is left, and return the last state."""
     from onym.batch.ledger import watch
 
@@ -180,7 +180,7 @@ def verify(
     from onym.batch.ledger import status, verify
 
     with progress("checking", total=len(status(out).plan.shards)) as bar:
-        faults = verify(out, shown_on(bar))
+        faults = verify(out, progress_callback(bar))
     if json:
         write_json({"faults": [{"shard": fault.shard, "what": fault.what} for fault in faults]})
     else:
@@ -215,12 +215,12 @@ def export(
     Example: onym batch export linked -o links.parquet
     """
     from onym.batch.exporting import export
-    from onym.outputs.base import TABLE, ExportOptions, named_format
+    from onym.outputs.base import TABLE, ExportOptions, format_of_path
 
     options = ExportOptions.of(code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     with progress("exporting"):
         count = export(out, output, format, options=options, force=force)
-    is_table = (format or named_format(output, prefer=TABLE) or TABLE) == TABLE
+    is_table = (format or format_of_path(output, prefer=TABLE) or TABLE) == TABLE
     write_lines([("mentions" if is_table else "documents", f"{count:,}"), ("output", str(output))])
 
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 from typing import Any
 
-from onym.errors import ConfigError, coded, is_failure
+from onym.errors import ConfigError, is_failure, to_onym_error
 
 _STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
 _SIGNALLED, _NOBODY_READS, _INTERRUPTED = 128, 141, 130
@@ -37,7 +37,7 @@ def main() -> None:
     options = set(words[: words.index("--")] if "--" in words else words)
     with _streams(), _stoppable():
         status = _run(words, options)
-        status = _flushed(status, options)
+        status = _flush_stdout(status, options)
     sys.exit(status)
 
 
@@ -59,15 +59,15 @@ def _run(words: list[str], options: set[str]) -> int:
     except BaseException as e:
         if not is_failure(e):
             raise
-        return _reported(e, options)
+        return _report_error(e, options)
     finally:
         sys.stdout, sys.stderr = stdout, stderr  # typer puts others there when nobody reads them
     return 0
 
 
-def _reported(error: BaseException, options: set[str]) -> int:
+def _report_error(error: BaseException, options: set[str]) -> int:
     """Print an error for people or machines, and return its exit status. Where stderr cannot be written, the status is all."""
-    ours = coded(error, caught_in=__file__)
+    ours = to_onym_error(error, caught_in=__file__)
     if "--debug" in options:
         import traceback
 
@@ -87,7 +87,7 @@ def _print(text: str) -> None:
         stderr().print(text, style="" if text.startswith("{") else "red", markup=False, highlight=False, soft_wrap=True)
 
 
-def _flushed(status: int, options: set[str]) -> int:
+def _flush_stdout(status: int, options: set[str]) -> int:
     """Write what is left for stdout; the interpreter would do it too, and fail with a message of its own."""
     try:
         if sys.stdout is not None and not sys.stdout.closed:
@@ -99,7 +99,7 @@ def _flushed(status: int, options: set[str]) -> int:
     except OSError as e:
         _discard_stdout()
         failed = ConfigError("output-failed", f"standard output cannot be written: {e.strerror}", fix="free space there")
-        return status or _reported(failed, options)
+        return status or _report_error(failed, options)
 
 
 def _discard_stdout() -> None:

@@ -135,7 +135,7 @@ def progress(what: str, total: int | None = None) -> Iterator[Progress | Lines]:
         yield bar
 
 
-def shown_on(bar: Progress | Lines) -> Callable[[str, int], None]:
+def progress_callback(bar: Progress | Lines) -> Callable[[str, int], None]:
     """Return what a library tells its progress to: it shows what is being done, and how much of it is."""
     return lambda what, done: bar.update(bar.task_ids[0], description=what, completed=done)
 
@@ -214,10 +214,10 @@ def rate_of(done: float, seconds: float) -> str:
     return "" if not rate else f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
-def left_of(share: float, seconds: float) -> float | None:
+def estimate_remaining_seconds(share: float, seconds: float) -> float | None:
     """Return how many seconds the rest takes, if a share is done after so many; None where nothing is done.
 
-    >>> left_of(0.25, 60.0), left_of(0.0, 60.0)
+    >>> estimate_remaining_seconds(0.25, 60.0), estimate_remaining_seconds(0.0, 60.0)
     (180.0, None)
     """
     return seconds * (1 - share) / share if share else None
@@ -230,7 +230,7 @@ def line_of(what: str, done: float, total: float, seconds: float, left: float | 
     ('mapping: 600 of 2,000, 10/s, 0:02:20 left', 'linking: 0', 'linking: 600, 10/s, 0:00:30 left')
     """
     of = f" of {total:,.0f}" if total else ""
-    left = left_of(done / total, seconds) if left is None and total else left
+    left = estimate_remaining_seconds(done / total, seconds) if left is None and total else left
     rest = "" if left is None else f"{_time(left)} left"
     return ", ".join(part for part in (f"{what}: {done:,.0f}{of}", rate_of(done, seconds), rest) if part)
 

@@ -14,10 +14,10 @@ from onym.cli.inputs import (
     FOLLOW_LINKS,
     MAX_PROBLEMS,
     PROBLEMS,
-    any_failed,
-    counted,
+    count_items,
     file_rows,
     files_as_dict,
+    has_failed_file,
     open_log,
     report_files,
     report_log,
@@ -53,7 +53,7 @@ def convert(
     is_streamed = output == STDOUT
     with progress("converting") as bar, open_log(output, problems, max_problems, force=force) as log:
         reading = read_corpus(source, from_, follow_links=follow_links)
-        items = log.watch(counted(reading, bar))
+        items = log.watch(count_items(reading, bar))
         written = write_corpus(items, output, to, force=force, style=id_style or "")
         for problem in written.unwritable:
             log.add(problem)
@@ -71,7 +71,7 @@ def convert(
         for row in rows:
             tell(row)
     report_log(log)
-    if written.left_out or any_failed(reading.files):
+    if written.skipping_problems or has_failed_file(reading.files):
         raise typer.Exit(FAILED)
 
 
@@ -91,7 +91,7 @@ def check(
 
     with progress("checking") as bar:
         reading = read_corpus(source, from_, follow_links=follow_links)
-        problems = list(check_corpus(counted(reading, bar)))
+        problems = list(check_corpus(count_items(reading, bar)))
     if json:
         write_json({**files_as_dict(reading.files), "problems": [asdict(problem) for problem in problems]})
     else:
@@ -118,7 +118,7 @@ def stats(
 
     with progress("counting") as bar:
         reading = read_corpus(source, from_, follow_links=follow_links)
-        stats = corpus_stats(counted(reading, bar))
+        stats = corpus_stats(count_items(reading, bar))
     counts = stats.as_dict()
     if json:
         write_json({**files_as_dict(reading.files), **counts})
@@ -128,5 +128,5 @@ def stats(
             rows += [(word, f"{name}: {count:,}") for name, count in counts[key].items()]
         write_lines([*file_rows(reading.files), *rows])
         report_files(reading.files)
-    if any_failed(reading.files) or stats.left_out:
+    if has_failed_file(reading.files) or stats.left_out:
         raise typer.Exit(FAILED)

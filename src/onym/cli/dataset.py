@@ -99,7 +99,7 @@ def prepare(
             raise ConfigError(
                 "config-invalid", "splits and formats are those of published datasets", fix="give --name for your own"
             )
-        found = [_published(what or [], output, data, base, force=force)]
+        found = [_prepare_published(what or [], output, data, base, force=force)]
     else:
         if (split is not None) + (shares is not None) + (folds is not None) > 1 or (split and what):
             raise ConfigError("config-invalid", "a corpus is divided in one way", fix="give files, or --split for each of them")
@@ -113,7 +113,7 @@ def prepare(
         _show(dataset)
 
 
-def _published(
+def _prepare_published(
     words: Sequence[str], output: Path | None, data: Path | None, kb: KnowledgeBase | None, *, force: bool
 ) -> PreparedDataset:
     from onym.datasets import prepare

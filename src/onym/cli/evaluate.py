@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines, write_tables
+from onym.cli.console import JSON, progress, progress_callback, stderr, write_json, write_lines, write_tables
 from onym.cli.inputs import resolve_kb
 from onym.cli.options import (
     DATA,
@@ -20,7 +20,7 @@ from onym.cli.options import (
     SPLIT,
     VERIFY,
     command_with,
-    listed,
+    split_commas,
 )
 from onym.store.cache import Verify
 
@@ -102,10 +102,12 @@ def evaluate(
         raise ConfigError("config-invalid", what, fix="give --prefer with --linker, to onym link or to onym pipeline build")
     evaluation: Evaluation | EndToEndEvaluation
     with progress("evaluating") as bar:
-        opening = OpenContext(download, shown_on(bar), verify)
+        opening = OpenContext(download, progress_callback(bar), verify)
         loaded = load(pipeline, context=opening) if pipeline else None
         base = kb or (loaded.kb if loaded else None)
-        task = EvaluationTask.open(dataset, split, kb=base, data=data, replaced=replaced, verify=verify, prefer=listed(prefer))
+        task = EvaluationTask.open(
+            dataset, split, kb=base, data=data, replaced=replaced, verify=verify, prefer=split_commas(prefer)
+        )
         task = task.with_types(type or ())
         if loaded and pipeline:
             trained = read_trained_types(locate(pipeline))
@@ -155,9 +157,9 @@ def compare(
     if report:
         require_file(report, force=force)
     from onym.evaluate.evaluation import Comparison
-    from onym.evaluate.published import published_for
+    from onym.evaluate.published import find_published_for
     from onym.evaluate.run import run_comparison, write_comparison
-    from onym.evaluate.tables import comparison_tables, published_tables
+    from onym.evaluate.tables import comparison_tables, tabulate_published
     from onym.evaluate.task import EvaluationTask
 
     names = (first.name, second.name)
@@ -172,7 +174,9 @@ def compare(
     if json:
         write_json(comparison.as_dict())
         return
-    write_tables([*comparison_tables(comparison, *names), *published_tables(published_for(one.manifest, comparison.protocol))])
+    write_tables(
+        [*comparison_tables(comparison, *names), *tabulate_published(find_published_for(one.manifest, comparison.protocol))]
+    )
 
 
 @app.command()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
-from onym.cli.inputs import FAILED, any_failed, open_sources, report_files, resolve_kb
+from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, resolve_kb
 from onym.cli.options import FORCE, PRECISION, VERIFY
-from onym.errors import shown_id
+from onym.errors import format_id
 from onym.store.cache import Verify
 
 if TYPE_CHECKING:
@@ -61,17 +61,17 @@ def explain(
     with open_sources(sources) as found:
         loaded = load(pipeline, context=OpenContext(verify=verify)).with_precision(precision)
         reading = found.read()
-        explained = _explained(reading, loaded, problems)
+        explained = _explain_items(reading, loaded, problems)
         if output is None:
             _print(explained, json=json)
         else:
             _write(explained, output, force=force)
     report_files(reading.files)
-    if problems or any_failed(reading.files):
+    if problems or has_failed_file(reading.files):
         raise typer.Exit(FAILED)
 
 
-def _explained(items: Iterable[Item], pipeline: Pipeline, problems: list[Problem]) -> Iterator[Explanations]:
+def _explain_items(items: Iterable[Item], pipeline: Pipeline, problems: list[Problem]) -> Iterator[Explanations]:
     from onym.types import Problem
 
     for item in items:
@@ -90,7 +90,7 @@ def _print(explained: Iterable[Explanations], *, json: bool) -> None:
         for row in each.rows():
             write_json({"document": each.document.id, **row})
         if each.note:
-            tell(f"document {shown_id(each.document.id)}: {each.note}")
+            tell(f"document {format_id(each.document.id)}: {each.note}")
 
 
 def _write(explained: Iterable[Explanations], output: Path, *, force: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, stderr, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, stderr, write_json, write_lines
 
 if TYPE_CHECKING:
     from onym.packs.install import ListedPipeline
@@ -35,7 +35,7 @@ def get(
     Example: onym get hpo-phenotypes
     """
     from onym.packs.install import install
-    from onym.packs.recipe import Origin, read_recipe
+    from onym.packs.recipe import FileSources, read_recipe
 
     if list_all or not name:
         _list(json=json)
@@ -44,7 +44,7 @@ def get(
     for each in (*recipe.releases, *recipe.models):
         stderr().print(f"{each.title}, {each.version}. Licence: {each.licence}", soft_wrap=True, markup=False, highlight=False)
     with progress(name) as bar:
-        done = install(recipe, Origin(mirror, from_, file), force=force, progress=shown_on(bar))
+        done = install(recipe, FileSources(mirror, from_, file), force=force, progress=progress_callback(bar))
     if json:
         files = [
             {"part": each.part, "file": each.name, "url": each.url, "bytes": each.bytes, "sha256": each.sha256}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.options import DEVICE
 
 app = typer.Typer(help="Build and inspect the index of name embeddings for the dense linker.", no_args_is_help=True)
@@ -46,10 +46,10 @@ def build(
     encoder = open_encoder(folder_of(model, download=False), device=device)
     with progress("encoding names", total=len(known.names)) as bar:
         if output:
-            build_index(known, encoder, output, index_kind, progress=shown_on(bar))
+            build_index(known, encoder, output, index_kind, progress=progress_callback(bar))
             _, origin, artefact = open_index_artefact(output)
         else:
-            _, origin, artefact = open_derived_index_artefact(known, encoder, index_kind, progress=shown_on(bar))
+            _, origin, artefact = open_derived_index_artefact(known, encoder, index_kind, progress=progress_callback(bar))
     rows = {"folder": str(artefact.location), "digest": artefact.digest, "kind": origin.kind, "precision": origin.precision}
     counts = artefact.manifest.counts
     if json:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from onym.cli.console import left_of, tell
+from onym.cli.console import estimate_remaining_seconds, tell
 from onym.cli.help import MORE
-from onym.cli.options import listed
+from onym.cli.options import split_commas
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -46,7 +46,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Inputs:
+class OpenInputs:
     """Sources that are open. With `are_texts`, all of them are texts of the command line."""
 
     sources: Sequence[Source]
@@ -62,32 +62,32 @@ class Inputs:
 
 
 @contextmanager
-def open_sources(names: Sequence[str], *, follow_links: bool = False) -> Iterator[Inputs]:
+def open_sources(names: Sequence[str], *, follow_links: bool = False) -> Iterator[OpenInputs]:
     """Open what arguments name: paths, `-` for standard input, and texts, which are no paths.
 
     Files of several sources have their path before their names.
     """
-    from onym.store.files.source import Source, spooled
+    from onym.store.files.source import Source, spool
 
     def open_one(name: str, number: int) -> Source:
         if number in texts:
             return _text_source(name, number)
         is_stdin = name == "-"
-        source = stack.enter_context(spooled(_standard_input())) if is_stdin else Source.open(name, follow_links=follow_links)
+        source = stack.enter_context(spool(_standard_input())) if is_stdin else Source.open(name, follow_links=follow_links)
         return source if len(names) == 1 else source.under(name)
 
     texts = {number for number, name in enumerate(names, 1) if name != "-" and _is_text(name)}
     with ExitStack() as stack:
-        yield Inputs([open_one(name, number) for number, name in enumerate(names, 1)], len(texts) == len(names))
+        yield OpenInputs([open_one(name, number) for number, name in enumerate(names, 1)], len(texts) == len(names))
 
 
-def counted(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
+def count_items(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
     """Yield documents and problems, moving the bar on; the share of the files that is read tells how long the rest takes."""
     began, share = time.monotonic(), 0.0
     for number, item in enumerate(reading):
         if number % _STEP == 0:
             share = max(share, reading.share)  # which is less while the last bytes of a file are at work
-            bar.update(bar.task_ids[0], completed=number, left=left_of(share, time.monotonic() - began))
+            bar.update(bar.task_ids[0], completed=number, left=estimate_remaining_seconds(share, time.monotonic() - began))
         yield item
 
 
@@ -99,7 +99,7 @@ def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) ->
     name = "stdout" if output == STDOUT else output.name
     path = problems or output.with_name(f"{name}.problems.jsonl")
     is_left = problems is None and output != STDOUT and not output.exists()
-    return ProblemLog(path, MaxProblems.parsed(bound), always=problems is not None, force=force or is_left)
+    return ProblemLog(path, MaxProblems.parse(bound), always=problems is not None, force=force or is_left)
 
 
 def report_log(log: ProblemLog) -> None:
@@ -135,16 +135,16 @@ def report_files(files: Sequence[PlannedFile]) -> None:
             tell(f"{state}: {len(own) - _SHOWN:,} more; --json lists all")
 
 
-def any_failed(files: Sequence[PlannedFile]) -> bool:
+def has_failed_file(files: Sequence[PlannedFile]) -> bool:
     """Tell whether a file failed."""
     return any(file.state == "failed" for file in files)
 
 
-def allowed(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
+def concept_filter(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
     """Return the concepts that may be answers; None is all of them."""
     from onym.kb.ranking import select_concepts
 
-    return select_concepts(kb, listed(types), list(ids_in(concepts)) if concepts else ())
+    return select_concepts(kb, split_commas(types), list(ids_in(concepts)) if concepts else ())
 
 
 def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:

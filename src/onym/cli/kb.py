@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, stderr, tell, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, stderr, tell, write_json, write_lines
 from onym.cli.inputs import resolve_kb
 from onym.cli.options import ID_STYLE
 from onym.errors import ConfigError
@@ -67,7 +67,7 @@ def build(
     ignored: list[IgnoredFile] = []
     try:
         with progress("reading") as bar:
-            manifest = build_kb(recipe, output, root=base, progress=shown_on(bar), report_ignored=ignored.extend)
+            manifest = build_kb(recipe, output, root=base, progress=progress_callback(bar), report_ignored=ignored.extend)
     finally:
         for line in summarise_ignored(ignored):
             tell(line)

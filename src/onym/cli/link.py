@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.answers import Shown
-from onym.cli.console import JSON, progress, shown_on, tell, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
 from onym.cli.inputs import (
     FAILED,
     FOLLOW_LINKS,
     MAX_PROBLEMS,
     PROBLEMS,
-    allowed,
-    any_failed,
     choose_pipeline,
-    counted,
+    concept_filter,
+    count_items,
     file_rows,
     files_as_dict,
+    has_failed_file,
     open_log,
     open_sources,
     report_files,
@@ -48,7 +48,7 @@ from onym.cli.options import (
     TOP_K,
     VERIFY,
     command_with,
-    listed,
+    split_commas,
 )
 from onym.store.cache import Verify
 from onym.types import IdStyle
@@ -153,17 +153,17 @@ def link(
         open_sources(sources, follow_links=follow_links) as found,
         open_log(output, problems, max_problems, force=force) as log,
     ):
-        opening = OpenContext(download, shown_on(bar), verify)
+        opening = OpenContext(download, progress_callback(bar), verify)
         reading = found.read(from_)
-        items = counted(reading, bar)
+        items = count_items(reading, bar)
         if pipeline is not None:
             loaded = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
             loaded = loaded.with_assertion() if assertion else loaded
             drift = DriftWatch(loaded.calibration)
-            shown_on(bar)("linking", 0)
+            progress_callback(bar)("linking", 0)
             counts = write_linked(
                 items,
-                lambda docs: drift.watched(loaded.link_many(docs)),
+                lambda docs: drift.watch(loaded.link_many(docs)),
                 loaded.source(),
                 output,
                 format,
@@ -175,10 +175,10 @@ def link(
                 sink=shown,
             )
         elif kb is not None:
-            known = KnowledgeBase.open(kb, verify=verify, prefer=listed(prefer))
-            only = allowed(known, types, concepts)
+            known = KnowledgeBase.open(kb, verify=verify, prefer=split_commas(prefer))
+            only = concept_filter(known, types, concepts)
             named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
-            shown_on(bar)("linking", 0)
+            progress_callback(bar)("linking", 0)
             counts = write_links(
                 items,
                 named,
@@ -201,7 +201,7 @@ def link(
     report_log(log)
     if pipeline is not None and drift.warning:
         tell(drift.warning)
-    if counts.left_out or counts.problems or any_failed(reading.files):
+    if counts.left_out or counts.problems or has_failed_file(reading.files):
         raise typer.Exit(_BUG if counts.bugs else FAILED)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.answers import Shown
-from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.help import EXPORT
-from onym.cli.inputs import allowed, choose_pipeline, require_pipeline
+from onym.cli.inputs import choose_pipeline, concept_filter, require_pipeline
 from onym.cli.options import (
     CODE_SYSTEM,
     CONCEPTS,
@@ -28,7 +28,7 @@ from onym.cli.options import (
     TOP_K,
     VERIFY,
     command_with,
-    listed,
+    split_commas,
 )
 from onym.store.cache import Verify
 from onym.types import FhirVersion, IdStyle
@@ -95,7 +95,15 @@ def map_(
     from onym.kb import KnowledgeBase
     from onym.linkers import linker_config, open_linker
     from onym.outputs.base import ExportOptions, check_terms
-    from onym.outputs.mapping import count_rows, counted, map_terms, new_counts, read_terms, require_mapping, write_mappings
+    from onym.outputs.mapping import (
+        count_mappings,
+        count_rows,
+        map_terms,
+        new_counts,
+        read_terms,
+        require_mapping,
+        write_mappings,
+    )
     from onym.packs.locate import load, locate_kb
     from onym.parts import OpenContext
     from onym.store.output import STDOUT
@@ -116,17 +124,17 @@ def map_(
     rows = count_rows(file, column) if shown else require_mapping(file, column, output, force=force, options=options)
     table = read_terms(file, column)
     with progress("mapping", total=rows) as bar:
-        opening, only = OpenContext(download, shown_on(bar), verify), None
+        opening, only = OpenContext(download, progress_callback(bar), verify), None
         if kb is not None:
-            known = KnowledgeBase.open(locate_kb(kb), verify=verify, prefer=listed(prefer))
-            only = allowed(known, types, concepts)
+            known = KnowledgeBase.open(locate_kb(kb), verify=verify, prefer=split_commas(prefer))
+            only = concept_filter(known, types, concepts)
             named: Linker | Pipeline = open_linker(linker_config(linker or "tfidf", **of_linker), known, opening)
         elif pipeline is not None:
             named = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
-        shown_on(bar)("mapping", 0)
+        progress_callback(bar)("mapping", 0)
         if shown:
             counts = new_counts()
-            mappings = counted(map_terms(table, named, top_k=top_k or 5, only=only), counts, shown_on(bar))
+            mappings = count_mappings(map_terms(table, named, top_k=top_k or 5, only=only), counts, progress_callback(bar))
             shown.mappings(mappings, table.columns, named.kb, id_style)
         else:
             counts = write_mappings(
@@ -138,7 +146,7 @@ def map_(
                 style=id_style,
                 force=force,
                 options=options,
-                progress=shown_on(bar),
+                progress=progress_callback(bar),
             )
     if shown:
         shown.print()

@@ -182,13 +182,13 @@ class ConfigOptions:
     def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the values; what is separated by commas is a tuple where the field is one."""
         fields = self.config().model_fields
-        return {name: listed(value) if _is_tuple(fields[name]) else value for name, value in values.items()}
+        return {name: split_commas(value) if _is_tuple(fields[name]) else value for name, value in values.items()}
 
 
-def listed(words: str) -> tuple[str, ...]:
+def split_commas(words: str) -> tuple[str, ...]:
     """Return what is separated by commas.
 
-    >>> listed("mesh, mondo")
+    >>> split_commas("mesh, mondo")
     ('mesh', 'mondo')
     """
     return tuple(word.strip() for word in words.split(",") if word.strip())

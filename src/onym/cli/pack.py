@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 
 if TYPE_CHECKING:
     from onym.packs.archive import PackRecord
@@ -42,7 +42,7 @@ def build(
     Example: onym pack build mesh-pipeline -o mesh.onymp
     """
     from onym.packs.build import build_pack, require_pack_output
-    from onym.packs.licences import stated
+    from onym.packs.licences import parse_named_values
     from onym.parts import OpenContext
 
     require_pack_output(output, force=force)
@@ -54,10 +54,10 @@ def build(
             version=version,
             private=private,
             compress=compress,
-            releases=stated(release or (), "--release"),
-            licences=stated(licence or (), "--licence"),
+            releases=parse_named_values(release or (), "--release"),
+            licences=parse_named_values(licence or (), "--licence"),
             force=force,
-            context=OpenContext(progress=shown_on(bar)),
+            context=OpenContext(progress=progress_callback(bar)),
         )
     size = output.stat().st_size
     if json:

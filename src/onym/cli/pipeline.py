@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.inputs import ids_in
 from onym.cli.options import (
     CONCEPTS,
@@ -70,7 +70,7 @@ def build(
             detector=None if detector == "none" else detector_config(detector, **options["detector"]),
             concepts=tuple(ids_in(concepts)) if concepts else (),
             force=force,
-            context=OpenContext(download, shown_on(bar)),
+            context=OpenContext(download, progress_callback(bar)),
             **options["config"],
         )
     if json:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.inputs import allowed
+from onym.cli.inputs import concept_filter
 from onym.cli.options import DEVICE, DOWNLOAD, FORCE, KB, OF_CONFIG, SOME_PIPELINE_OPTIONS, command_with
 
 app = typer.Typer(help="Plot embeddings.", no_args_is_help=True)
@@ -41,16 +41,16 @@ def names(
     from onym.store.output import require_file
 
     require_file(output, force=force)
-    from onym.evaluate.names import choose_names, draw_names, format_of, sampled_concepts
+    from onym.evaluate.names import choose_names, draw_names, format_of, sample_concepts
     from onym.kb import KnowledgeBase
     from onym.packs.locate import locate_kb
     from onym.store.output import whole_file
 
     kind, known = format_of(output), KnowledgeBase.open(locate_kb(kb))
-    only = allowed(known, types, concepts)
+    only = concept_filter(known, types, concepts)
     shown = only.nonzero()[0].tolist() if concepts and only is not None else None
     with whole_file(output, force=force) as file, progress("choosing names") as bar:
-        choice = choose_names(known, shown or sampled_concepts(known, sample, seed=seed, only=only), seed=seed)
+        choice = choose_names(known, shown or sample_concepts(known, sample, seed=seed, only=only), seed=seed)
 
         def show(what: str, names: int) -> None:
             bar.update(bar.task_ids[0], description=what, completed=names, total=len(choice.names))

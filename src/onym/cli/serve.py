@@ -53,14 +53,14 @@ def serve(
 
     from onym.errors import missing_extra
     from onym.packs.locate import read_pipeline
-    from onym.serve.settings import ServeSettings, named_pipelines, read_token
+    from onym.serve.settings import ServeSettings, parse_pipelines, read_token
 
     try:
         from onym.serve.server import run_service
     except ImportError as e:
         raise missing_extra("the service", "serve") from e
     settings = ServeSettings(
-        pipelines=named_pipelines(pipeline),
+        pipelines=parse_pipelines(pipeline),
         precision=precision,
         token=read_token(token_file) if token_file else "",
         allow_hosts=tuple(allow_host or ()),

@@ -148,10 +148,10 @@ def presets(
 
     Example: onym train presets genbioel-ncbi
     """
-    from onym.train.stages import preset_named, preset_text, presets
+    from onym.train.stages import find_preset, preset_text, presets
 
     if json:
-        write_json(preset_named(name) if name else presets())
+        write_json(find_preset(name) if name else presets())
         return
     write_plain(preset_text(name) if name else "\n".join(presets()))
 

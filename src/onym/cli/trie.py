@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from onym.cli.console import JSON, progress, shown_on, write_json, write_lines
+from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 
 app = typer.Typer(help="Build and inspect the prefix tree (trie) for the generative linker.", no_args_is_help=True)
 
@@ -31,17 +31,17 @@ def build(
     if output:
         require_artefact(output)
     from onym.kb import KnowledgeBase
-    from onym.models.template import template_named
+    from onym.models.template import find_template
     from onym.models.tokens import Tokenizer
     from onym.trie.artefact import build_trie, open_derived_trie_artefact, open_trie_artefact
 
-    of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), template_named(template)
+    of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), find_template(template)
     with progress("tokenising names", total=len(of[0].names)) as bar:
         if output:
-            build_trie(*of, output, progress=shown_on(bar))
+            build_trie(*of, output, progress=progress_callback(bar))
             artefact = open_trie_artefact(output).artefact
         else:
-            artefact = open_derived_trie_artefact(*of, progress=shown_on(bar)).artefact
+            artefact = open_derived_trie_artefact(*of, progress=progress_callback(bar)).artefact
     folder, counts = str(artefact.location), artefact.manifest.counts
     if json:
         write_json({"folder": folder, "digest": artefact.digest, "counts": counts})
@@ -71,10 +71,12 @@ def _rows(described: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what is told of a trie as lines; where names are counted by length, one line for each."""
     lengths = described["names_by_tokens"]
     rows = [
-        (name.replace("_", " "), _shown(value)) for name, value in described.items() if isinstance(value, str | int | float)
+        (name.replace("_", " "), _format_value(value))
+        for name, value in described.items()
+        if isinstance(value, str | int | float)
     ]
     return rows + [("names", f"of {tokens} tokens: {count:,}") for tokens, count in lengths.items()]
 
 
-def _shown(value: str | float) -> str:
+def _format_value(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:,}"

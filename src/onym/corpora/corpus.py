@@ -142,7 +142,7 @@ class Written:
         return [problem for problem in self.problems if problem.code == _UNWRITABLE]
 
     @property
-    def left_out(self) -> list[Problem]:
+    def skipping_problems(self) -> list[Problem]:
         """The problems that cost a document or a mention."""
         return [problem for problem in self.problems if is_loss(problem)]
 
@@ -159,7 +159,7 @@ def write_corpus(
     form = require_writable(format)
     written = Written()
     with output_at(path, form, force=force) as output:
-        form.write(_taken(items, form, written), output, style)
+        form.write(_take_documents(items, form, written), output, style)
     return written
 
 
@@ -180,11 +180,11 @@ def write_linked_corpus(
         return write_corpus(map(with_answers, linked), path, format, force=force, style=style)
     written = Written()
     with output_at(path, form, force=force) as output:
-        form.write_linked(_taken_linked(linked, written), output)
+        form.write_linked(_take_linked(linked, written), output)
     return written
 
 
-def _taken_linked(linked: Iterable[LinkedDocument], written: Written) -> Iterator[LinkedDocument]:
+def _take_linked(linked: Iterable[LinkedDocument], written: Written) -> Iterator[LinkedDocument]:
     for each in linked:
         if problem := unwritable(each.document):
             written.problems.append(problem)
@@ -230,7 +230,7 @@ class _OneFile:
         return nullcontext(self._file)
 
 
-def _taken(items: Iterable[Item], form: Format, written: Written) -> Iterator[Document]:
+def _take_documents(items: Iterable[Item], form: Format, written: Written) -> Iterator[Document]:
     for item in iter_items(items):
         if isinstance(item, Problem):
             written.problems.append(item)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from onym.corpora.base import Style
 from onym.kb.curie import to_curie
-from onym.types import Mention, Notes, styled
+from onym.types import Mention, Notes, style_id
 from onym.vocabularies import prefix_by_shape
 
 KEY = "ids"
@@ -36,10 +36,10 @@ _NOT_LETTERS = re.compile(r"[^a-z]+")
 
 
 @lru_cache(maxsize=65_536)
-def parsed_ids(text: str, kind: str = "", default: str = "") -> tuple[str, ...]:
+def parse_ids(text: str, kind: str = "", default: str = "") -> tuple[str, ...]:
     """Return the CURIEs that an id column means for a mention of the type `kind`; several for a composite.
 
-    >>> parsed_ids("D003924|D009765", "Disease"), parsed_ids("7157", "Gene"), parsed_ids("-1", "Chemical")
+    >>> parse_ids("D003924|D009765", "Disease"), parse_ids("7157", "Gene"), parse_ids("-1", "Chemical")
     (('mesh:D003924', 'mesh:D009765'), ('ncbigene:7157',), ())
     """
     kind = _NOT_LETTERS.sub("", kind.lower())
@@ -57,31 +57,31 @@ def ids_text(concept_ids: tuple[str, ...], kind: str = "", default: str = "", st
     ('D003924|125853', 'mesh:D003924')
     """
     if style:
-        return "|".join(styled(curie, style) for curie in concept_ids)
+        return "|".join(style_id(curie, style) for curie in concept_ids)
     return "|".join(_plain(curie, kind, default) for curie in concept_ids)
 
 
-def noted_ids(text: str, kind: str = "", default: str = "") -> tuple[tuple[str, ...], Notes]:
+def parse_ids_with_note(text: str, kind: str = "", default: str = "") -> tuple[tuple[str, ...], Notes]:
     """Return the CURIEs of an id column, and the note that is needed to write it again as it was.
 
-    >>> noted_ids("MESH:D003924", "Disease")
+    >>> parse_ids_with_note("MESH:D003924", "Disease")
     (('mesh:D003924',), (('ids', 'MESH:D003924'),))
     """
-    concept_ids = parsed_ids(text, kind, default)
+    concept_ids = parse_ids(text, kind, default)
     return concept_ids, () if text == ids_text(concept_ids, kind, default) else ((KEY, text),)
 
 
-def written_ids(mention: Mention, style: Style = "", default: str = "") -> str:
+def format_ids(mention: Mention, style: Style = "", default: str = "") -> str:
     """Return the id column of a mention; as its source wrote it, if that still means the mention's concepts."""
     noted = dict(mention.notes).get(KEY)
-    if not style and noted is not None and parsed_ids(noted, mention.type, default) == mention.concept_ids:
+    if not style and noted is not None and parse_ids(noted, mention.type, default) == mention.concept_ids:
         return noted
     return ids_text(mention.concept_ids, mention.type, default, style)
 
 
 def keeps_ids(mention: Mention, default: str = "") -> bool:
     """Tell whether the mention's concept ids survive being written as an id column."""
-    return parsed_ids(written_ids(mention, default=default), mention.type, default) == mention.concept_ids
+    return parse_ids(format_ids(mention, default=default), mention.type, default) == mention.concept_ids
 
 
 def _variant(text: str) -> tuple[str, ...]:
@@ -108,6 +108,6 @@ def _curie(part: str, kind: str, default: str) -> str:
 def _plain(curie: str, kind: str, default: str) -> str:
     prefix, _, local = curie.partition(":")
     for form in (local, f"{prefix.upper()}:{local}"):
-        if parsed_ids(form, kind, default) == (curie,):
+        if parse_ids(form, kind, default) == (curie,):
             return form
     return curie

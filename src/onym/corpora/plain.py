@@ -52,12 +52,12 @@ def from_plain(plain: Any, where: str) -> Iterator[Item]:
     yield from draft.items()
 
 
-def linked_to_plain(linked: LinkedDocument) -> Plain:
+def to_plain_linked(linked: LinkedDocument) -> Plain:
     """Return a linked document as plain values: the document with its answers as concept ids, and the links behind them.
 
     >>> fever = Mention(0, 5, "fever")
     >>> linked = LinkedDocument(Document("1", "fever", (fever,)), (Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)),))
-    >>> linked_to_plain(linked)["links"]
+    >>> to_plain_linked(linked)["links"]
     [{'candidates': [{'concept_id': 'mesh:D005334', 'name': 'fever', 'score': 1.0}]}]
     """
     plain = to_plain(with_answers(linked)) | {"schema": LINKED}
@@ -65,7 +65,7 @@ def linked_to_plain(linked: LinkedDocument) -> Plain:
     return plain | {key: value for key, value in more.items() if value}
 
 
-def linked_from_plain(plain: Any, where: str) -> LinkedDocument:
+def from_plain_linked(plain: Any, where: str) -> LinkedDocument:
     """Return the linked document of plain values; its mentions must be as many as its links."""
     items = list(from_plain(plain, where))
     document = items[-1]

@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeVar
 
 from onym.corpora.base import DELETED, Item
-from onym.errors import ConfigError, InputError, IntegrityError, coded, is_failure
+from onym.errors import ConfigError, InputError, IntegrityError, is_failure, to_onym_error
 from onym.store.arrays import require_whole_maps
 from onym.store.output import whole_file
 from onym.types import Document, LinkedDocument, Problem, iter_checked
@@ -91,7 +91,7 @@ def problem_of(error: BaseException, document_id: str) -> Problem:
     """
     if isinstance(error.__cause__, _ProblemError):  # of a part that isolated it already
         return error.__cause__.problem
-    ours = coded(error, caught_in=__file__)
+    ours = to_onym_error(error, caught_in=__file__)
     return Problem(document_id, ours.code, ours.what, ours.where)
 
 
@@ -127,7 +127,7 @@ _ENOUGH = 100  # documents before a share is judged, unless the run is over
 class MaxProblems:
     """How much may go wrong: a number of problems, or a share of the documents; neither is no bound.
 
-    >>> MaxProblems.parsed("5%").share, MaxProblems.parsed("10").count
+    >>> MaxProblems.parse("5%").share, MaxProblems.parse("10").count
     (0.05, 10)
     """
 
@@ -135,7 +135,7 @@ class MaxProblems:
     share: float | None = None
 
     @classmethod
-    def parsed(cls, text: str) -> Self:
+    def parse(cls, text: str) -> Self:
         """Read `N` or `P%`; empty is no bound."""
         found = _MAX.fullmatch(text.strip())
         if text and not found:

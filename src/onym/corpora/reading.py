@@ -84,7 +84,7 @@ class Plan:
 
 def plan_of(source: Source, format: str = "") -> Plan:  # noqa: A002 - what it is
     """Decide what becomes of the files of a source. Nothing is raised but for the name of an unknown format."""
-    making = _Making(source, format)
+    making = _PlanBuilder(source, format)
     making.take_groups()
     making.take_files()
     by_name = sorted(making.files, key=lambda file: file.name)
@@ -101,7 +101,7 @@ def state_counts(files: Iterable[PlannedFile]) -> dict[State, int]:
     return {state: counts[state] for state in get_args(State)}
 
 
-class _Making:
+class _PlanBuilder:
     """A plan while it is made."""
 
     def __init__(self, source: Source, format: str) -> None:  # noqa: A002
@@ -250,7 +250,7 @@ class Reading:
         documents = 0
         try:
             items = within_limit(get(group.format).read(Source(group.name, group.files)), group.files[0].limits.document_bytes)
-            for item in numbered(items, group.name, group.first, group.last):
+            for item in number_items(items, group.name, group.first, group.last):
                 documents += isinstance(item, Document)
                 yield item
             for file in group.files:
@@ -302,13 +302,13 @@ def is_loss(problem: Problem) -> bool:
     return problem.code not in KEEPS_ALL and not is_of_file(problem)
 
 
-def numbered(items: Iterable[Item], source: str, first: int = 1, last: int | None = None) -> Iterator[Item]:
+def number_items(items: Iterable[Item], source: str, first: int = 1, last: int | None = None) -> Iterator[Item]:
     """Yield the items of a file with their `source` and `ordinal`; a document that could not be read has a number too.
 
     With `first` and `last`, only the items with these ordinals are yielded, and reading stops after the last of them.
 
     >>> lost = Problem("1", "corpus-malformed", "a line has no tab")
-    >>> [(item.source, item.ordinal) for item in numbered([lost, Document("2", "fever")], "a.txt")]
+    >>> [(item.source, item.ordinal) for item in number_items([lost, Document("2", "fever")], "a.txt")]
     [('a.txt', 1), ('a.txt', 2)]
     """
     read = 0

@@ -55,7 +55,7 @@ class RequiredFile:
         return None
 
 
-class Inputs:
+class DatasetFiles:
     """Files of a dataset that are there, by the names that its reader has for them."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
@@ -63,7 +63,7 @@ class Inputs:
         self._sources: dict[str, Source] = {}
 
     @classmethod
-    def found(cls, folder: Path, files: tuple[RequiredFile, ...]) -> Self:
+    def find(cls, folder: Path, files: tuple[RequiredFile, ...]) -> Self:
         """Look required files up in a data folder."""
         found = {file: file.find(folder) for file in files}
         missing = [file.path for file, path in found.items() if path is None]
@@ -143,9 +143,9 @@ class DropCounts:
         return replace(document, mentions=mentions)
 
 
-Reader = Callable[[Inputs, DropCounts], Iterator[tuple[str, Document]]]
+Reader = Callable[[DatasetFiles, DropCounts], Iterator[tuple[str, Document]]]
 """Yields each document with its split, one split after the other, and counts what it leaves out."""
-Dictionary = Callable[[Inputs], tuple[Recipe, dict[str, Source]]]
+Dictionary = Callable[[DatasetFiles], tuple[Recipe, dict[str, Source]]]
 """Returns how a dataset's own dictionary becomes a knowledge base: a recipe, and the sources that it names."""
 
 

@@ -17,7 +17,7 @@ from onym.corpora.base import PART_OF
 from onym.corpora.formats import biosyn, pubtator
 from onym.corpora.formats.biosyn import OFFSETS
 from onym.corpora.ids import KEY
-from onym.datasets.base import NO_ID, SPLITS, Dictionary, DropCounts, Inputs, Reader, members
+from onym.datasets.base import NO_ID, SPLITS, DatasetFiles, Dictionary, DropCounts, Reader, members
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.store.files.source import Source
 from onym.types import Document, Mention, Notes, Problem
@@ -33,7 +33,7 @@ _FOLDERS = {"train": ("train", "dev"), "dev": ("dev",), "test": ("test",)}
 def biosyn_reader(archive: str) -> Reader:
     """Return a reader of an archive with folders `processed_train`, `processed_dev` and `processed_test`."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split in SPLITS:
             for doc in queries(inputs, archive, split, split, drops):
                 yield split, _cut_composites(doc, split, drops)
@@ -44,20 +44,20 @@ def biosyn_reader(archive: str) -> Reader:
 def biosyn_dictionary(archive: str) -> Dictionary:
     """Return how the archive's dictionary for testing becomes a knowledge base: a row is one concept, whatever ids it has."""
 
-    def build(inputs: Inputs) -> tuple[Recipe, dict[str, Source]]:
+    def build(inputs: DatasetFiles) -> tuple[Recipe, dict[str, Source]]:
         source = SourceConfig(path=DICTIONARY, format="biosyn", name="biosyn")
         return Recipe(sources=(source,), merge=False), {DICTIONARY: members(inputs.source(archive), "", DICTIONARY)}
 
     return build
 
 
-def queries(inputs: Inputs, archive: str, folder: str, split: str, drops: DropCounts) -> list[Document]:
+def queries(inputs: DatasetFiles, archive: str, folder: str, split: str, drops: DropCounts) -> list[Document]:
     """Return the documents of a folder of queries in the order of their ids, however they were packed."""
     found = members(inputs.source(archive), f"processed_{folder}", "*.concept")
     return sorted(drops.iter_documents(split, biosyn.read(found)), key=attrgetter("id"))
 
 
-def kept_notes(mention: Mention) -> Notes:
+def select_notes(mention: Mention) -> Notes:
     """Return the notes that a prepared mention keeps: its offsets in the abstract, and its ids as the source wrote them."""
     return tuple(note for note in mention.notes if note[0] in (OFFSETS, KEY))
 
@@ -78,7 +78,7 @@ def _cut_composites(doc: Document, split: str, drops: DropCounts) -> Document:
             drops.drop(split, NO_ID)
             continue
         parts = parts_of(mention.surface)
-        notes = kept_notes(mention)
+        notes = select_notes(mention)
         notes = (*notes, (PART_OF, str(number))) if len(parts) > 1 else notes
         lines += [(part, mention, notes) for part in parts]
     mentions, start = [], 0
@@ -92,7 +92,7 @@ def _cut_composites(doc: Document, split: str, drops: DropCounts) -> Document:
 def genbioel_reader(archive: str, raw: Mapping[str, str]) -> Reader:
     """Return a reader of BioSyn's archive and of the corpus itself, by split."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         abstracts = {folder: _abstracts(inputs, path) for folder, path in raw.items()}
         for split, folders in _FOLDERS.items():
             for folder in folders:
@@ -103,7 +103,7 @@ def genbioel_reader(archive: str, raw: Mapping[str, str]) -> Reader:
     return read
 
 
-def _abstracts(inputs: Inputs, path: str) -> dict[str, Document]:
+def _abstracts(inputs: DatasetFiles, path: str) -> dict[str, Document]:
     found: dict[str, Document] = {}
     for item in pubtator.read(inputs.source(path)):
         if not isinstance(item, Problem):
@@ -130,7 +130,7 @@ def _mention_in_context(document_id: str, abstract_id: str, mention: Mention, co
     before, after = context
     surface = parts_of(mention.surface)[0].lower()
     start, end = len(before), len(before) + len(surface)
-    in_context = Mention(start, end, surface, mention.concept_ids, mention.type, notes=kept_notes(mention))
+    in_context = Mention(start, end, surface, mention.concept_ids, mention.type, notes=select_notes(mention))
     return Document(document_id, before + surface + after, (in_context,), notes=((DOCUMENT, abstract_id),))
 
 

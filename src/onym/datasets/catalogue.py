@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from onym.corpora.base import documents_of
 from onym.corpora.formats import askapatient, cometa, hpo_gsc, pubtator
-from onym.corpora.ids import parsed_ids, written_ids
-from onym.datasets.base import NO_ID, SPLITS, Dataset, Dictionary, DropCounts, Inputs, Reader, RequiredFile, members
+from onym.corpora.ids import format_ids, parse_ids
+from onym.datasets.base import NO_ID, SPLITS, Dataset, DatasetFiles, Dictionary, DropCounts, Reader, RequiredFile, members
 from onym.datasets.biosyn import biosyn_dictionary, biosyn_reader, genbioel_reader
 from onym.errors import ConfigError
 from onym.kb.recipe import Recipe, SourceConfig
@@ -39,7 +39,7 @@ _ASKAPATIENT_TABLE = "names.tsv"
 def pubtator_reader(files: Mapping[str, str], *, dev: int = 0) -> Reader:
     """Return a reader of files by split; the last `dev` documents of train are dev where it has no file of its own."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
             found = list(pubtator.read(inputs.source(path)))
             count = sum(isinstance(item, Document) for item in found)
@@ -53,7 +53,7 @@ def pubtator_reader(files: Mapping[str, str], *, dev: int = 0) -> Reader:
 def unique_pubtator_reader(files: Mapping[str, str]) -> Reader:
     """Return a reader that drops duplicate documents of a file: NCBI's training set has PMID 8528200 twice."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         seen: set[tuple[str, str]] = set()
         for split, doc in pubtator_reader(files)(inputs, drops):
             if (split, doc.id) in seen:
@@ -68,15 +68,15 @@ def unique_pubtator_reader(files: Mapping[str, str]) -> Reader:
 def bc5cdr_reader(files: Mapping[str, str]) -> Reader:
     """Return a reader of files by split."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
             for doc in drops.iter_documents(split, pubtator.read(inputs.source(path))):
-                yield split, replace(doc, mentions=tuple(_kept_mentions(doc, split, drops)))
+                yield split, replace(doc, mentions=tuple(_select_mentions(doc, split, drops)))
 
     return read
 
 
-def _kept_mentions(doc: Document, split: str, drops: DropCounts) -> Iterator[Mention]:
+def _select_mentions(doc: Document, split: str, drops: DropCounts) -> Iterator[Mention]:
     for mention in doc.mentions:
         pieces = cut(mention)
         if not pieces:
@@ -96,7 +96,7 @@ def cut(mention: Mention) -> list[Mention]:
     >>> [(piece.start, piece.end, piece.concept_ids) for piece in cut(whole)]
     [(4, 9, ('mesh:D051437',)), (14, 27, ('mesh:D017093',))]
     """
-    ids, fragments = written_ids(mention).split("|"), dict(mention.notes).get(_FRAGMENTS)
+    ids, fragments = format_ids(mention).split("|"), dict(mention.notes).get(_FRAGMENTS)
     if len(ids) == 1 or fragments is None:
         return [mention]
     joint = _joint(mention.surface, fragments.split("|"))
@@ -107,7 +107,7 @@ def cut(mention: Mention) -> list[Mention]:
     for text, concept_id in zip(texts, ids, strict=False):  # as published: what has no partner is lost
         end = start + len(text)
         notes = ((WHOLE, f"{mention.start}|{mention.end}"),)
-        pieces.append(Mention(start, end, text, parsed_ids(concept_id, mention.type), mention.type, notes=notes))
+        pieces.append(Mention(start, end, text, parse_ids(concept_id, mention.type), mention.type, notes=notes))
         start = end + len(joint)
     return pieces
 
@@ -121,7 +121,7 @@ def _joint(surface: str, fragments: list[str]) -> str:
 def medmentions_reader(corpus: str, lists: Mapping[str, str]) -> Reader:
     """Return a reader of the corpus; `lists` names the file of PMIDs of each split."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         split_of = {pmid: split for split, path in lists.items() for pmid in _pmids(inputs, path)}
         documents: dict[str, list[Document]] = {split: [] for split in SPLITS}
         for item in pubtator.read(inputs.source(corpus)):
@@ -137,14 +137,14 @@ def medmentions_reader(corpus: str, lists: Mapping[str, str]) -> Reader:
     return read
 
 
-def _pmids(inputs: Inputs, path: str) -> list[str]:
+def _pmids(inputs: DatasetFiles, path: str) -> list[str]:
     return [line.text.strip() for file in inputs.source(path).files for line in iter_lines(file) if line.text.strip()]
 
 
 def hpo_gsc_reader(archive: str, files: Mapping[str, str]) -> Reader:
     """Return a reader of an archive's files by split."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, name in files.items():
             for doc in drops.iter_documents(split, hpo_gsc.read(members(inputs.source(archive), "", name))):
                 yield split, drops.with_ids(split, doc)
@@ -155,7 +155,7 @@ def hpo_gsc_reader(archive: str, files: Mapping[str, str]) -> Reader:
 def cometa_reader(files: Mapping[str, str]) -> Reader:
     """Return a reader of tables by split."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
             for doc in drops.iter_documents(split, cometa.read(inputs.source(path))):
                 if (kept := drops.with_ids(split, doc)).mentions:
@@ -172,7 +172,7 @@ def askapatient_files(fold: int) -> dict[str, str]:
 def askapatient_reader(fold: int) -> Reader:
     """Return a reader of a fold."""
 
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in askapatient_files(fold).items():
             for doc in drops.iter_documents(split, askapatient.read(inputs.source(path))):
                 if (kept := drops.with_ids(split, doc)).mentions:
@@ -184,13 +184,13 @@ def askapatient_reader(fold: int) -> Reader:
 def askapatient_dictionary(fold: int) -> Dictionary:
     """Return how the labels and phrases of a fold's training file become a knowledge base."""
 
-    def build(inputs: Inputs) -> tuple[Recipe, dict[str, Source]]:
+    def build(inputs: DatasetFiles) -> tuple[Recipe, dict[str, Source]]:
         rows = [
             row
             for doc in documents_of(askapatient.read(inputs.source(askapatient_files(fold)["train"])))
             for row in dictionary_rows(doc)
         ]
-        lines = ["\t".join(map(_quoted, row)) for row in dict.fromkeys([("id", "name", "kind"), *rows])]
+        lines = ["\t".join(map(_quote, row)) for row in dict.fromkeys([("id", "name", "kind"), *rows])]
         table = InputFile.from_bytes(_ASKAPATIENT_TABLE, "".join(f"{line}\n" for line in lines).encode())
         source = SourceConfig(path=_ASKAPATIENT_TABLE, format="table", name="askapatient", prefix="snomedct")
         return Recipe(sources=(source,)), {_ASKAPATIENT_TABLE: Source.of_files(_ASKAPATIENT_TABLE, [table])}
@@ -208,7 +208,7 @@ def dictionary_rows(doc: Document) -> Iterator[tuple[str, str, str]]:
                 yield concept_id, mention.surface, NameKind.EXACT.label
 
 
-def _quoted(cell: str) -> str:
+def _quote(cell: str) -> str:
     return '"' + cell.replace('"', '""') + '"'
 
 
@@ -252,7 +252,7 @@ def _by_name() -> dict[str, Dataset]:
     return {dataset.name: dataset for dataset in found}
 
 
-def _required(files: Mapping[str, str]) -> tuple[RequiredFile, ...]:
+def _list_required(files: Mapping[str, str]) -> tuple[RequiredFile, ...]:
     return tuple(RequiredFile(path) for path in files.values())
 
 
@@ -261,7 +261,7 @@ def _diseases() -> tuple[Dataset, ...]:
         Dataset(
             name="ncbi-disease",
             title="NCBI disease corpus, original abstracts",
-            files=_required(_NCBI),
+            files=_list_required(_NCBI),
             read=unique_pubtator_reader(_NCBI),
             kb="MEDIC, or MeSH and MONDO, joined by cross-references to OMIM",
             protocol="strict; composites keep all their ids",
@@ -271,7 +271,7 @@ def _diseases() -> tuple[Dataset, ...]:
         Dataset(
             name="ncbi-disease-genbioel",
             title="NCBI disease corpus as GenBioEL and ANGEL use it: dev is part of train",
-            files=(RequiredFile(_NCBI_BIOSYN, is_archive=True), *_required(_NCBI)),
+            files=(RequiredFile(_NCBI_BIOSYN, is_archive=True), *_list_required(_NCBI)),
             read=genbioel_reader(_NCBI_BIOSYN, _NCBI),
             dictionary=biosyn_dictionary(_NCBI_BIOSYN),
             kb=_MEDIC,
@@ -288,7 +288,7 @@ def _chemicals_and_diseases() -> tuple[Dataset, ...]:
         Dataset(
             name="bc5cdr",
             title="BioCreative V chemicals and diseases, composites cut as by GenBioEL",
-            files=_required(_CDR),
+            files=_list_required(_CDR),
             read=bc5cdr_reader(_CDR),
             kb="MeSH; with open files, MeSH and MONDO, as in benchmarks/recipes/open-kb.toml",
             protocol="any-id",
@@ -318,7 +318,7 @@ def _folds() -> tuple[Dataset, ...]:
         Dataset(
             name=f"askapatient-fold{fold}",
             title=f"AskAPatient, fold {fold} of 10: phrases of patients",
-            files=_required(askapatient_files(fold)),
+            files=_list_required(askapatient_files(fold)),
             read=askapatient_reader(fold),
             dictionary=askapatient_dictionary(fold),
             kb="the labels of its SNOMED CT and AMT concepts and the fold's training phrases, built into kb",
@@ -355,7 +355,7 @@ def _corpus(name: str, title: str, files: dict[str, str], kb: str, licence: str,
         name=name,
         title=title,
         splits=SPLITS if dev else tuple(files),
-        files=_required(files),
+        files=_list_required(files),
         read=pubtator_reader(files, dev=dev),
         kb=kb,
         protocol="strict",
@@ -383,7 +383,7 @@ def _medmentions() -> tuple[Dataset, ...]:
         Dataset(
             name=name,
             title=title,
-            files=(RequiredFile(f"MedMentions/{folder}/data/corpus_pubtator.txt", min_parts=3), *_required(_MEDMENTIONS)),
+            files=(RequiredFile(f"MedMentions/{folder}/data/corpus_pubtator.txt", min_parts=3), *_list_required(_MEDMENTIONS)),
             read=medmentions_reader(f"MedMentions/{folder}/data/corpus_pubtator.txt", _MEDMENTIONS),
             kb=_NEEDS_UMLS,
             protocol="strict",
@@ -401,7 +401,7 @@ def _cometa() -> Dataset:
     return Dataset(
         name="cometa",
         title="COMETA, stratified, general: posts of lay people",
-        files=_required(_COMETA),
+        files=_list_required(_COMETA),
         read=cometa_reader(_COMETA),
         kb="SNOMED CT; under a licence of your own",
         protocol="any-id",

@@ -15,7 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from onym.corpora.corpus import read_sources
-from onym.datasets.base import SPLITS, Dataset, DropCounts, Inputs, Reader
+from onym.datasets.base import SPLITS, Dataset, DatasetFiles, DropCounts, Reader
 from onym.datasets.prepared import PreparedDataset, prepare_dataset, require_free
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
@@ -52,9 +52,9 @@ def prepare_own(
     """
     require_free(dest, force=force)
     if isinstance(files, Mapping):
-        return _prepared(name, files, dest, kb, _by_file(files, format))
+        return _prepare(name, files, dest, kb, _by_file(files, format))
     _require_shares(shares)
-    return _prepared(name, files, dest, kb, _divided(lambda texts: by_shares(texts, shares), files, format))
+    return _prepare(name, files, dest, kb, _make_reader(lambda texts: by_shares(texts, shares), files, format))
 
 
 def prepare_folds(
@@ -73,11 +73,11 @@ def prepare_folds(
     for fold in range(folds):
         require_free(dest / str(fold + 1), force=force)
 
-    def prepared(fold: int) -> PreparedDataset:
-        read = _divided(lambda texts: by_fold(texts, fold, folds), files, format)
-        return _prepared(f"{name}-fold{fold + 1}", files, dest / str(fold + 1), kb, read)
+    def prepare_fold(fold: int) -> PreparedDataset:
+        read = _make_reader(lambda texts: by_fold(texts, fold, folds), files, format)
+        return _prepare(f"{name}-fold{fold + 1}", files, dest / str(fold + 1), kb, read)
 
-    return [prepared(fold) for fold in range(folds)]
+    return [prepare_fold(fold) for fold in range(folds)]
 
 
 def by_shares(texts: Sequence[str], shares: Sequence[float]) -> Division:
@@ -107,8 +107,8 @@ def _in_drawn_order(texts: Sequence[str]) -> list[str]:
     return sorted(set(texts), key=lambda text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
 
 
-def _divided(divide: Callable[[Sequence[str]], Division], files: Sequence[Path], format: str) -> Reader:  # noqa: A002
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+def _make_reader(divide: Callable[[Sequence[str]], Division], files: Sequence[Path], format: str) -> Reader:  # noqa: A002
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         documents = list(_documents(inputs, files, format, "train", drops))
         split_of = divide([doc.text for doc in documents])
         for split in SPLITS:
@@ -120,7 +120,7 @@ def _divided(divide: Callable[[Sequence[str]], Division], files: Sequence[Path],
 
 
 def _by_file(files: Mapping[str, Sequence[Path]], format: str) -> Reader:  # noqa: A002
-    def read(inputs: Inputs, drops: DropCounts) -> Iterator[tuple[str, Document]]:
+    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split in SPLITS:
             for doc in _documents(inputs, files.get(split, ()), format, split, drops):
                 yield split, drops.with_ids(split, doc)
@@ -129,7 +129,7 @@ def _by_file(files: Mapping[str, Sequence[Path]], format: str) -> Reader:  # noq
 
 
 def _documents(
-    inputs: Inputs,
+    inputs: DatasetFiles,
     files: Sequence[Path],
     format: str,  # noqa: A002
     split: str,
@@ -142,7 +142,7 @@ def _documents(
         reading.require_whole()
 
 
-def _prepared(name: str, files: Files, dest: Path, kb: KnowledgeBase | None, read: Reader) -> PreparedDataset:
+def _prepare(name: str, files: Files, dest: Path, kb: KnowledgeBase | None, read: Reader) -> PreparedDataset:
     if not _NAME.fullmatch(name):
         fix = "use letters, digits, points, hyphens and underscores"
         raise ConfigError("config-invalid", "this cannot name a dataset", fix=fix)
@@ -163,7 +163,7 @@ def _prepared(name: str, files: Files, dest: Path, kb: KnowledgeBase | None, rea
         licence="one's own",
         splits=tuple(split for split in SPLITS if by_split.get(split)),
     )
-    return prepare_dataset(dataset, Inputs({str(path): path for path in paths}), dest, kb)
+    return prepare_dataset(dataset, DatasetFiles({str(path): path for path in paths}), dest, kb)
 
 
 def _require_shares(shares: Sequence[float]) -> None:

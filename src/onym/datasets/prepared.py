@@ -14,11 +14,11 @@ from typing import Any, Self
 
 from onym.corpora.formats import jsonl
 from onym.corpora.plain import to_plain
-from onym.corpora.reading import numbered
-from onym.datasets.base import SPLITS, Dataset, DropCounts, Inputs
+from onym.corpora.reading import number_items
+from onym.datasets.base import SPLITS, Dataset, DatasetFiles, DropCounts
 from onym.datasets.catalogue import get
 from onym.datasets.report import Counts, KbCoverage, Report, SplitCounts, report_of
-from onym.errors import ConfigError, InputError, IntegrityError, LimitError, shown_id
+from onym.errors import ConfigError, InputError, IntegrityError, LimitError, format_id
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.store.artefact import Artefact
@@ -81,7 +81,7 @@ class PreparedDataset:
             what = f"{self.name} has no split named {split!r}"
             raise ConfigError("dataset-split", what, where=str(self.folder), fix=f"it has {', '.join(self.splits)}")
         file = self._artefact.file(_file_of(split))
-        for item in numbered(jsonl.read(Source.of_files(file.name, [file])), file.name):
+        for item in number_items(jsonl.read(Source.of_files(file.name, [file])), file.name):
             if isinstance(item, Problem):
                 raise IntegrityError(
                     "artefact-corrupt", item.what, where=f"{self.folder}: {item.where}", fix="prepare it again"
@@ -93,10 +93,10 @@ def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = N
     """Prepare a dataset from the files in the folder `source`; `kb` replaces its own dictionary, if it has one."""
     dataset = get(name)
     require_free(dest, force=force)
-    return prepare_dataset(dataset, Inputs.found(source, dataset.files), dest, kb)
+    return prepare_dataset(dataset, DatasetFiles.find(source, dataset.files), dest, kb)
 
 
-def prepare_dataset(dataset: Dataset, inputs: Inputs, dest: Path, kb: KnowledgeBase | None) -> PreparedDataset:
+def prepare_dataset(dataset: Dataset, inputs: DatasetFiles, dest: Path, kb: KnowledgeBase | None) -> PreparedDataset:
     """Prepare a dataset from its files, whether the catalogue has it or not."""
     drops = DropCounts()
     with staging(dest) as stage:
@@ -129,7 +129,7 @@ def require_free(dest: Path, *, force: bool) -> None:
             raise ConfigError("output-exists", what, where=str(dest), fix="name another folder") from e
 
 
-def _own_kb(dataset: Dataset, inputs: Inputs, dest: Path) -> KnowledgeBase | None:
+def _own_kb(dataset: Dataset, inputs: DatasetFiles, dest: Path) -> KnowledgeBase | None:
     if dataset.dictionary is None:
         return None
     recipe, sources = dataset.dictionary(inputs)
@@ -137,7 +137,7 @@ def _own_kb(dataset: Dataset, inputs: Inputs, dest: Path) -> KnowledgeBase | Non
     return KnowledgeBase.open(dest)
 
 
-def _write(stage: Stage, dataset: Dataset, inputs: Inputs, drops: DropCounts, counts: Counts) -> None:
+def _write(stage: Stage, dataset: Dataset, inputs: DatasetFiles, drops: DropCounts, counts: Counts) -> None:
     for split, documents in groupby(dataset.read(inputs, drops), key=itemgetter(0)):
         with stage.file(_file_of(split)) as file:
             for line in _lines(split, (doc for _, doc in documents), counts):
@@ -154,7 +154,7 @@ def _lines(split: str, documents: Iterable[Document], counts: Counts) -> Iterato
         line = json.dumps(to_plain(doc), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         if len(line) > DEFAULT_LIMITS.line_bytes:
             what = f"a document is longer than {DEFAULT_LIMITS.line_bytes:,} bytes"
-            raise LimitError("limit-line", what, where=f"{split}: {shown_id(doc.id)}")
+            raise LimitError("limit-line", what, where=f"{split}: {format_id(doc.id)}")
         counts.add(split, doc)
         yield line
 

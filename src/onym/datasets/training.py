@@ -132,14 +132,14 @@ def _letters(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
 
 
-def pooled_documents(datasets: Sequence[PreparedDataset], split: str) -> list[list[Document]]:
+def pool_documents(datasets: Sequence[PreparedDataset], split: str) -> list[list[Document]]:
     """Return the documents of a split of each dataset that no earlier one has, and no other one has in its test split.
 
     >>> def dataset(**splits):
     ...     return type("Of", (), {"splits": tuple(splits), "documents": lambda self, split: iter(splits[split])})()
     >>> one = dataset(dev=[Document("1", "Fever."), Document("2", "Cough.")], test=[])
     >>> other = dataset(dev=[Document("1", "Fever."), Document("3", "Pain.")], test=[Document("9", "cough")])
-    >>> [[doc.id for doc in documents] for documents in pooled_documents([one, other], "dev")]
+    >>> [[doc.id for doc in documents] for documents in pool_documents([one, other], "dev")]
     [['1'], ['3']]
     """
     return [_own_documents(dataset, split, datasets[:row], datasets[row + 1 :]) for row, dataset in enumerate(datasets)]

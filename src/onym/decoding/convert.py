@@ -26,7 +26,7 @@ def convert_weights(source: Path, dest: Path, *, force: bool = False) -> int:
     tensors: dict[str, Tensor] = {}
     for path in parts:
         tensors |= _tensors(path)
-    data = _saved(tensors, source)
+    data = _serialise(tensors, source)
     with whole_folder(dest, force=force) as folder:
         for path in kept:
             with folder.file(path.name) as file:
@@ -68,20 +68,20 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     return {str(name): tensor for name, tensor in found.items()}
 
 
-def _saved(tensors: dict[str, Tensor], source: Path) -> bytes:
+def _serialise(tensors: dict[str, Tensor], source: Path) -> bytes:
     from safetensors.torch import save
 
     try:
         if any(tensor.nbytes > tensor.untyped_storage().nbytes() for tensor in tensors.values()):
             raise ValueError("a tensor is larger than what the file holds of it")
-        data: bytes = save(_unshared(tensors), metadata={"format": "pt"})
+        data: bytes = save(_unshare_tensors(tensors), metadata={"format": "pt"})
     except Exception as e:  # sparse, quantised, empty or repeated ones
         what = "the file has tensors that safetensors cannot hold"
         raise InputError("model-malformed", what, where=str(source), fix="fetch it again") from e
     return data
 
 
-def _unshared(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _unshare_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Give every tensor memory of its own, as safetensors wants; tied weights are tied again when the model is opened."""
     return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
 

@@ -32,7 +32,7 @@ class Known(NamedTuple):
     log_probs: Floats
 
 
-class Request(NamedTuple):
+class NodeRequest(NamedTuple):
     """A node to ask about, below one that is known."""
 
     mention: int
@@ -67,7 +67,7 @@ class Explorer:
         self._rows = np.arange(len(prompts))  # of the session, by mention; -1 once let go
         self._begin(prompts)
 
-    def ask(self, requests: Sequence[Request]) -> None:
+    def ask(self, requests: Sequence[NodeRequest]) -> None:
         """Make nodes known; requests stand in the order of their mentions, and their parents are known."""
         if not requests:
             return
@@ -96,7 +96,7 @@ class Explorer:
             self._note(mention, ROOT, int(slot), nodes, found[mention])
         self.expansions += 1
 
-    def _with_chains(self, requests: Sequence[Request]) -> _Rows:
+    def _with_chains(self, requests: Sequence[NodeRequest]) -> _DecoderRows:
         trie = self.trie
         chain = min(self._chain, (_CHEAP - len(requests)) // len(requests))
         mentions, nodes, parents, waves = [], [], [], []
@@ -117,7 +117,7 @@ class Explorer:
                 parents.append(-len(nodes))  # the row before
                 nodes.append(below)
                 waves.append(wave)
-        return _Rows(*(np.array(column, dtype=np.int64) for column in (mentions, nodes, parents, waves)))
+        return _DecoderRows(*(np.array(column, dtype=np.int64) for column in (mentions, nodes, parents, waves)))
 
     def _learn(self, mentions: Ints, nodes: Ints, slots: Ints, logits: Tensor) -> None:
         rows, tokens, children = self.trie.children_of(nodes)
@@ -139,7 +139,7 @@ class Explorer:
         self.known[mention][node] = Known(slot, children, log_probs)
 
 
-class _Rows(NamedTuple):
+class _DecoderRows(NamedTuple):
     mentions: Ints
     nodes: Ints
     parents: Ints

@@ -116,10 +116,10 @@ def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], e
     scored_rows = np.concatenate([rows, np.array(ends, dtype=np.int64)])
     wanted = np.concatenate([tokens, np.full(len(ends), eos)])
     log_probs = token_log_probs(logits, torch.from_numpy(scored_rows), torch.from_numpy(wanted)).tolist()
-    return _summed(trees, log_probs[: len(tokens)], log_probs[len(tokens) :])
+    return _sum_along_names(trees, log_probs[: len(tokens)], log_probs[len(tokens) :])
 
 
-def _summed(trees: Sequence[_Tree], of_tokens: Sequence[float], of_ends: Sequence[float]) -> list[list[Scored]]:
+def _sum_along_names(trees: Sequence[_Tree], of_tokens: Sequence[float], of_ends: Sequence[float]) -> list[list[Scored]]:
     """Add up along the names."""
     token, end = iter(of_tokens), iter(of_ends)
     found = []

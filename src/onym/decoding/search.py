@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from onym.decoding.explorer import Explorer, Floats, Request
+from onym.decoding.explorer import Explorer, Floats, NodeRequest
 from onym.decoding.session import Ints, Session
 from onym.models.torch_loading import fix_thread_count, single_core_workers
 from onym.trie.packed import ROOT, PackedTrie, Restriction
@@ -99,9 +99,9 @@ class BeamSearch:
         counts = explorer.expansions
         return [Decoded(best(beam.names, self._ranking, self._width), False, int(counts[m])) for m, beam in beams.items()]
 
-    def _unknown(self, beam: _Beam, mention: int) -> list[Request]:
+    def _unknown(self, beam: _Beam, mention: int) -> list[NodeRequest]:
         known = self._explorer.known[mention]
-        return [Request(mention, each.node, each.parent) for each in beam.open if each.node not in known]
+        return [NodeRequest(mention, each.node, each.parent) for each in beam.open if each.node not in known]
 
     def _advance(self, beam: _Beam, mention: int, length: int) -> None:
         if self._stopping == "transformers":
@@ -259,9 +259,9 @@ class ExactSearch:
             search.push(branch)
         return found
 
-    def _unknown(self, search: _Search, mention: int) -> list[Request]:
+    def _unknown(self, search: _Search, mention: int) -> list[NodeRequest]:
         known = self._explorer.known[mention]
-        return [Request(mention, each.node, each.parent) for each in search.frontier if each.node not in known]
+        return [NodeRequest(mention, each.node, each.parent) for each in search.frontier if each.node not in known]
 
     def _fall_back(self, searches: list[_Search]) -> None:
         unproved = [mention for mention, search in enumerate(searches) if not search.is_proved]
@@ -312,7 +312,7 @@ def search_names(
 
     def decode(batch: list[int]) -> list[Decoded]:
         session = start([sources[i] for i in batch])
-        return _decoded(session, trie, [prompts[i] for i in batch], config, restriction)
+        return _decode(session, trie, [prompts[i] for i in batch], config, restriction)
 
     decoded = _side_by_side(decode, batches)
     found = {i: each for batch, answers in zip(batches, decoded, strict=True) for i, each in zip(batch, answers, strict=True)}
@@ -326,7 +326,7 @@ def _side_by_side(decode: Callable[[list[int]], list[Decoded]], batches: list[li
     return list(single_core_workers(cores).map(decode, batches))
 
 
-def _decoded(
+def _decode(
     session: Session, trie: PackedTrie, prompts: Sequence[Tokens], config: SearchConfig, restriction: Restriction | None
 ) -> list[Decoded]:
     widest = 2 * config.width if config.search == "beam" else None

@@ -53,7 +53,7 @@ class TreeSession:
         self.vocabulary = adapter.vocabulary
         self._adapter = adapter
         self._mentions = len(sources)
-        ids, mask = _padded_ids(sources, adapter.pad)
+        ids, mask = _pad_ids(sources, adapter.pad)
         with torch.inference_mode():
             is_token = self._tensor(mask)
             keys = adapter.encode(self._tensor(ids), is_token.long())
@@ -99,7 +99,7 @@ class TreeSession:
     def _read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
         ranks = _ranks(owners)
         slots = self._used + ranks
-        rows = _Rows(self._tensor(owners), self._tensor(ranks), self._mentions, int(ranks.max()) + 1)
+        rows = _TokenRows(self._tensor(owners), self._tensor(ranks), self._mentions, int(ranks.max()) + 1)
         self._grow(self._used + rows.count)
         self._see(owners, parents, slots, wave)
         states = self._adapter.embed(self._tensor(tokens), self._tensor(self._depths[owners, slots]))
@@ -144,19 +144,19 @@ class TreeSession:
                 self._depths[mine, new] = self._depths[mine, above] + 1
             self._sees[mine, new, new] = True
 
-    def _through(self, states: Tensor, rows: _Rows) -> Tensor:
+    def _through(self, states: Tensor, rows: _TokenRows) -> Tensor:
         """Take the states of all rows through the layers."""
         adapter, used, end = self._adapter, self._used, self._used + rows.count
         mask = self._mask(used, end)
         for layer in range(adapter.layers):
             query, key, value = adapter.self_query(layer, states)
             keys, values = self._keys[layer], self._values[layer]
-            keys[:, :, :, used:end] = rows.padded(key).permute(0, 2, 3, 1)
-            values[:, :, used:end] = rows.padded(value).transpose(1, 2)
-            attended = _attended(rows.padded(query), keys[..., :end], values[:, :, :end], mask, adapter.scale)
+            keys[:, :, :, used:end] = rows.pad(key).permute(0, 2, 3, 1)
+            values[:, :, used:end] = rows.pad(value).transpose(1, 2)
+            attended = _attend(rows.pad(query), keys[..., :end], values[:, :, :end], mask, adapter.scale)
             states = adapter.after_self(layer, states, rows.flat(attended))
-            query = rows.padded(adapter.cross_query(layer, states))
-            attended = _attended(query, *self._cross[layer], self._hidden, adapter.scale)
+            query = rows.pad(adapter.cross_query(layer, states))
+            attended = _attend(query, *self._cross[layer], self._hidden, adapter.scale)
             states = adapter.after_cross(layer, states, rows.flat(attended))
         return states
 
@@ -170,7 +170,7 @@ class TreeSession:
         return mask if bias is None else bias.permute(0, 3, 1, 2).to(mask.dtype) + mask
 
 
-class _Rows:
+class _TokenRows:
     """Tokens of several mentions: in one list, or as a rectangle of (mentions, count): as many rows as one has at most."""
 
     def __init__(self, owners: Tensor, ranks: Tensor, mentions: int, count: int) -> None:
@@ -178,7 +178,7 @@ class _Rows:
         self._owners, self._ranks, self._mentions = owners, ranks, mentions
         self._is_full = len(owners) == mentions * count
 
-    def padded(self, heads: Tensor) -> Tensor:
+    def pad(self, heads: Tensor) -> Tensor:
         """Return (rows, heads, width) as (mentions, count, heads, width)."""
         shape = (self._mentions, self.count, *heads.shape[1:])
         if self._is_full:
@@ -193,7 +193,7 @@ class _Rows:
         return by_row.flatten(0, 1) if self._is_full else by_row[self._owners, self._ranks]
 
 
-def _attended(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+def _attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor:
     """Return what queries (mentions, rows, heads, width) find; for so few rows plain products beat a fused kernel."""
     scores = torch.matmul(query.transpose(1, 2) * scale, keys)
     if mask is not None:
@@ -205,7 +205,7 @@ def _additive(is_seen: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(is_seen.shape, dtype=dtype, device=is_seen.device).masked_fill_(~is_seen, -torch.inf)
 
 
-def _padded_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _pad_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
     ids = np.full((len(sources), max(map(len, sources))), pad, dtype=np.int64)
     mask = np.zeros(ids.shape, dtype=bool)
     for row, source in enumerate(sources):

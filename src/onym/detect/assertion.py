@@ -153,7 +153,7 @@ class Cue(NamedTuple):
     end: int
     effects: Sequence[Effect]
 
-    def mirrored(self) -> Cue:
+    def mirror(self) -> Cue:
         """Return the cue as it stands in the text read backwards."""
         return Cue(-self.end, -self.start, self.effects)
 
@@ -212,7 +212,7 @@ class _Sentence:
         boundaries = (Cue(found.start(), found.start(), _EVERYTHING_STOPS) for found in _BOUNDARY.finditer(text, start, end))
         cues = sorted([*phrases, *boundaries])
         self._after = _scopes(cues, _FORWARD, end)
-        self._before = _scopes([cue.mirrored() for cue in reversed(cues)], _BACKWARD, -start)
+        self._before = _scopes([cue.mirror() for cue in reversed(cues)], _BACKWARD, -start)
 
     def marks_of(self, mention: Mention) -> tuple[AssertionMark, ...]:
         """Return the marks of a mention, in the order of `MARKS`."""

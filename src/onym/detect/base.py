@@ -128,10 +128,10 @@ def detect_batches(
     def act(docs: Sequence[Document]) -> Iterable[Detected]:
         return (with_spans(doc, spans) for doc, spans in zip(docs, find(docs), strict=True))
 
-    return isolate(documents, act, _failed, batch=batch)
+    return isolate(documents, act, _fail_document, batch=batch)
 
 
-def _failed(doc: Document, problem: Problem) -> Detected:
+def _fail_document(doc: Document, problem: Problem) -> Detected:
     return Detected(replace(doc, mentions=(), relations=()), problems=(problem,))
 
 
@@ -147,19 +147,19 @@ def with_spans(doc: Document, spans: Sequence[Span]) -> Detected:
     return Detected(replace(doc, mentions=mentions, relations=()), tuple(span.score for span in ordered))
 
 
-def resolved(spans: Iterable[Span], *, nested: bool = False) -> list[Span]:
+def resolve_overlaps(spans: Iterable[Span], *, nested: bool = False) -> list[Span]:
     """Return the spans that stay, in the order of the text; the order in which they are given does not matter.
 
     With `nested`, a span may lie inside another, but none may cross another, and of several at one place one stays.
 
     >>> spans = [Span(0, 6), Span(0, 17), Span(7, 17), Span(10, 20)]  # breast, breast carcinoma, carcinoma
-    >>> [(span.start, span.end) for span in resolved(spans)]
+    >>> [(span.start, span.end) for span in resolve_overlaps(spans)]
     [(0, 17)]
-    >>> [(span.start, span.end) for span in resolved(spans, nested=True)]
+    >>> [(span.start, span.end) for span in resolve_overlaps(spans, nested=True)]
     [(0, 6), (0, 17), (7, 17)]
     """
     ranked = sorted(spans, key=_rank)
-    return _nested(ranked) if nested else _disjoint(ranked)
+    return _resolve_nested(ranked) if nested else _disjoint(ranked)
 
 
 def _rank(span: Span) -> tuple[float, int, int, str]:
@@ -178,7 +178,7 @@ def _disjoint(ranked: Iterable[Span]) -> list[Span]:
     return kept
 
 
-def _nested(ranked: Iterable[Span]) -> list[Span]:
+def _resolve_nested(ranked: Iterable[Span]) -> list[Span]:
     kept: list[Span] = []
     max_length = 0
     for span in ranked:

@@ -30,7 +30,7 @@ from onym.detect.base import (
     RejectionReason,
     Span,
     detect_batches,
-    resolved,
+    resolve_overlaps,
     split_types,
 )
 from onym.detect.classifier import MentionClassifier, open_classifier
@@ -41,8 +41,8 @@ from onym.kb.name_table import NameTable, open_name_table
 from onym.kb.ranking import ConceptMask, concepts_of_types, describe_mask, names_of, own_names_of
 from onym.parts import ModelReference, OpenContext
 from onym.text.abbreviations import Abbreviations
-from onym.text.analysis import TextAnalysis, analysed, analysis_of
-from onym.text.boundaries import closed, may_cross_sentences, words
+from onym.text.analysis import TextAnalysis, analyse, analysis_of
+from onym.text.boundaries import close_brackets, may_cross_sentences, words
 from onym.text.fingerprints import NormalTexts
 from onym.text.normal import normal_name, other_numbers
 from onym.types import Document
@@ -55,7 +55,7 @@ Judged = tuple[int, int, int, RejectionReason | None]
 """Where a name starts and ends in a text, the row of the name that is meant, and why it is not a mention, if so."""
 
 
-class Config(DetectorConfig):
+class DictionaryDetectorConfig(DetectorConfig):
     """Which names are taken for mentions, see `NameFilter`, and whether mentions may be nested."""
 
     kind: Literal["dictionary"] = "dictionary"
@@ -90,8 +90,11 @@ class Config(DetectorConfig):
     )
 
 
+Config = DictionaryDetectorConfig  # the name that the registry looks up
+
+
 def open(
-    config: Config,
+    config: DictionaryDetectorConfig,
     kb: KnowledgeBase,
     context: OpenContext,
     *,
@@ -117,21 +120,21 @@ class DictionaryDetector:
     def __init__(
         self,
         kb: KnowledgeBase,
-        config: Config | None = None,
+        config: DictionaryDetectorConfig | None = None,
         *,
         only: ConceptMask | None = None,
         classifier: MentionClassifier | None = None,
     ) -> None:
         self.kb = kb
-        self._config = config or Config()
+        self._config = config or DictionaryDetectorConfig()
         self._classifier = classifier
         self._threshold = _threshold(classifier, self._config)
-        self._only = only = _narrowed(kb, self._config, only)
-        self._is_wanted = _wanted_names(kb, self._config, only)
+        self._only = only = _narrow_to_types(kb, self._config, only)
+        self._is_wanted = _select_names(kb, self._config, only)
         self._filter = NameFilter(
             kb, min_length=self._config.min_length, case_sensitive_below=self._config.case_sensitive_below, only=only
         )
-        self._look_up = lru_cache(CACHE_SIZE)(self._looked_up)
+        self._look_up = lru_cache(CACHE_SIZE)(self._find_name)
         self._type = lru_cache(CACHE_SIZE)(self._type_of)
         self._name = lru_cache(CACHE_SIZE)(kb.names.__getitem__)
         self._seen = 0
@@ -161,7 +164,7 @@ class DictionaryDetector:
         >>> [(found.surface, found.reason) for found in detector.find_rejections(Document("1", "No fever, no MI."))]
         [('MI', 'too-short')]
         """
-        doc = analysed(document)
+        doc = analyse(document)
         judged = list(self._judge(doc, next(self._names([doc]))))
         spans, scored, mentions = self._choose(doc, judged)
         found: dict[tuple[int, int], Rejection | None] = {(span.start, span.end): None for span in mentions}
@@ -181,12 +184,12 @@ class DictionaryDetector:
         for start, end, name, reason in judged:
             if reason is not None:
                 yield start, end, reason, self._describe(analysis, doc.text[start:end], name, reason)
-        for start, end, name in self._looked_up_names(analysis, self._look_up_unwanted):
+        for start, end, name in self._look_up_names(analysis, self._look_up_unwanted):
             yield start, end, *self._reject_unwanted(name)
 
     def _find(self, docs: Sequence[Document]) -> Iterator[list[Span]]:
         """Yield the names in each text that do not overlap, and are likely to be mentions."""
-        batch = [analysed(doc) for doc in docs]
+        batch = [analyse(doc) for doc in docs]
         for doc, names in zip(batch, self._names(batch), strict=True):
             yield self._choose(doc, self._judge(doc, names))[-1]
 
@@ -194,8 +197,8 @@ class DictionaryDetector:
         """Return the spans that may be mentions, with their scores those that do not overlap, and the mentions."""
         type_of = self._type
         spans = [Span(start, end, type=type_of(name)) for start, end, name, reason in judged if reason is None]
-        spans += self._defined(analysis_of(doc))
-        found = resolved(spans, nested=self._config.nested)
+        spans += self._find_short_forms(analysis_of(doc))
+        found = resolve_overlaps(spans, nested=self._config.nested)
         if self._classifier is None:
             return spans, found, found
         scored = self._score(doc.text, found, self._classifier)
@@ -215,21 +218,21 @@ class DictionaryDetector:
             # A name may have full stops and brackets in it, but not the end of a sentence or half a pair.
             if _has_between(passages, start, end) or _is_in_two_sentences(analysis, start, end):
                 yield start, end, name, "sentence-boundary"
-            elif (whole := closed(text, start, end)) is None:
+            elif (whole := close_brackets(text, start, end)) is None:
                 yield start, end, name, "unpaired-bracket"
             else:
-                meant, reason = self._meant(name, text[start:end], known)
+                meant, reason = self._resolve_name(name, text[start:end], known)
                 yield whole[0], whole[1], meant, reason
 
     def _abbreviations(self, analysis: TextAnalysis) -> Abbreviations:
         return analysis.abbreviations if self._config.abbreviations else Abbreviations(())
 
-    def _meant(self, name: int, surface: str, known: Abbreviations) -> tuple[int, RejectionReason | None]:
+    def _resolve_name(self, name: int, surface: str, known: Abbreviations) -> tuple[int, RejectionReason | None]:
         """Return the name that is meant where one is written so: itself, or what the text says it is short for."""
         long = known.expand(surface)
         if long is None:
             return name, self._filter.reject(name, surface)
-        meant = self._named(long)
+        meant = self._find_long_form(long)
         return (meant, None) if meant >= 0 else (name, "other-abbreviation")
 
     def _describe(self, analysis: TextAnalysis, surface: str, name: int, reason: RejectionReason) -> str:
@@ -262,18 +265,18 @@ class DictionaryDetector:
         found = self._names_in_order(docs)
         if not self._config.reordered:
             return found
-        return (chain(names, self._reordered_names(analysis_of(doc))) for names, doc in zip(found, docs, strict=True))
+        return (chain(names, self._find_reordered_names(analysis_of(doc))) for names, doc in zip(found, docs, strict=True))
 
     def _names_in_order(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
         """Yield the names in the order of their words. For the first texts, look-ups are quicker than to open the table is."""
         self._seen += len(docs)
         if self._seen < _FEW_TEXTS or self._config.inflections:
-            return (self._looked_up_names(analysis_of(doc), self._look_up) for doc in docs)
+            return (self._look_up_names(analysis_of(doc), self._look_up) for doc in docs)
         texts = NormalTexts([doc.text for doc in docs])
         found = self._names_in(texts)
         look_up = self._look_up
         return (
-            self._looked_up_names(analysis_of(doc), look_up) if row in texts.odd else found[row] for row, doc in enumerate(docs)
+            self._look_up_names(analysis_of(doc), look_up) if row in texts.odd else found[row] for row, doc in enumerate(docs)
         )
 
     def _names_in(self, texts: NormalTexts) -> list[list[NameSpan]]:
@@ -297,19 +300,19 @@ class DictionaryDetector:
         return open_name_table(self.kb)
 
     @cached_property
-    def _reordered(self) -> ReorderedNames:
+    def _word_order_index(self) -> ReorderedNames:
         return ReorderedNames(self.kb)
 
-    def _reordered_names(self, analysis: TextAnalysis) -> Iterator[NameSpan]:
+    def _find_reordered_names(self, analysis: TextAnalysis) -> Iterator[NameSpan]:
         """Yield every span of a name whose words are in another order."""
-        aligned = analysis.normalised
-        for start, end, name in self._reordered.find(aligned.text):
+        aligned = analysis.normal_form
+        for start, end, name in self._word_order_index.find(aligned.text):
             if self._is_allowed(name):
                 yield *aligned.raw_span(start, end), name
 
-    def _looked_up_names(self, analysis: TextAnalysis, look_up: Callable[[str], tuple[int, bool]]) -> Iterator[NameSpan]:
+    def _look_up_names(self, analysis: TextAnalysis, look_up: Callable[[str], tuple[int, bool]]) -> Iterator[NameSpan]:
         """Yield every span of a name in a text, one look-up after the other."""
-        aligned = analysis.normalised
+        aligned = analysis.normal_form
         text, edges = aligned.text, words(aligned.text)
         for number, (start, _) in enumerate(edges):
             for row in range(number, len(edges)):
@@ -320,7 +323,7 @@ class DictionaryDetector:
                 if not goes_on:
                     break
 
-    def _looked_up(self, key: str) -> tuple[int, bool]:
+    def _find_name(self, key: str) -> tuple[int, bool]:
         """Return the name to be found that is `key`, or the other number of it, or -1; and whether a longer one begins so."""
         names, goes_on = self._names_like(key)
         return next(filter(self._is_allowed, names), -1), goes_on
@@ -332,11 +335,11 @@ class DictionaryDetector:
 
     def _names_like(self, key: str) -> tuple[Iterator[int], bool]:
         """Return the rows of the name that is `key` and of its other numbers, and whether a longer name begins so."""
-        row, goes_on = self._found(key)
-        others = (self._found(other)[0] for other in other_numbers(key)) if self._config.inflections else ()
+        row, goes_on = self._find_key(key)
+        others = (self._find_key(other)[0] for other in other_numbers(key)) if self._config.inflections else ()
         return (each for each in chain((row,), others) if each >= 0), goes_on
 
-    def _found(self, key: str) -> tuple[int, bool]:
+    def _find_key(self, key: str) -> tuple[int, bool]:
         """Return the name that is `key`, or -1, and whether a longer one begins so."""
         names, data = self.kb.names, key.encode("utf-8", "surrogatepass")
         row = names.lower_bound(data)
@@ -348,14 +351,14 @@ class DictionaryDetector:
     def _is_allowed(self, name: int) -> bool:
         return self._is_wanted is None or bool(self._is_wanted[name])
 
-    def _named(self, long: str) -> int:
+    def _find_long_form(self, long: str) -> int:
         """Return the name that a long form is, or -1."""
         return self._look_up(normal_name(long))[0]
 
-    def _defined(self, analysis: TextAnalysis) -> Iterator[Span]:
+    def _find_short_forms(self, analysis: TextAnalysis) -> Iterator[Span]:
         """Yield the places of the short forms that the text defines by a name, with or without a plural `s`."""
         known = self._abbreviations(analysis)
-        named = {each.short: self._named(known.expand(each.short) or "") for each in known.definitions}
+        named = {each.short: self._find_long_form(known.expand(each.short) or "") for each in known.definitions}
         for short, name in named.items():
             forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
             for form in forms:
@@ -370,7 +373,7 @@ class DictionaryDetector:
         return next((found for concept in (*grouped, *concepts) if (found := self.kb.label_of(concept)[1])), "")
 
 
-def _threshold(classifier: MentionClassifier | None, config: Config) -> float:
+def _threshold(classifier: MentionClassifier | None, config: DictionaryDetectorConfig) -> float:
     """Return the least probability of a mention: the one that is set, or the classifier's own."""
     if classifier is None:
         if config.threshold is not None or config.convention:
@@ -381,7 +384,7 @@ def _threshold(classifier: MentionClassifier | None, config: Config) -> float:
     return own if config.threshold is None else config.threshold
 
 
-def _narrowed(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> ConceptMask | None:
+def _narrow_to_types(kb: KnowledgeBase, config: DictionaryDetectorConfig, only: ConceptMask | None) -> ConceptMask | None:
     """Return the concepts whose names are looked for: fewer than may be answers, where the configuration names types."""
     if config.types is None:
         return only
@@ -389,7 +392,9 @@ def _narrowed(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> Co
     return wanted if only is None else wanted & only
 
 
-def _wanted_names(kb: KnowledgeBase, config: Config, only: ConceptMask | None) -> npt.NDArray[np.bool_] | None:
+def _select_names(
+    kb: KnowledgeBase, config: DictionaryDetectorConfig, only: ConceptMask | None
+) -> npt.NDArray[np.bool_] | None:
     """Return for each name whether it is looked for; None if all are."""
     if config.lent_names or kb.term_lent is None:
         return None if only is None else names_of(kb, only)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from onym.models.collective import Collective
 
 
-class Config(DetectorConfig):
+class ModelDetectorConfig(DetectorConfig):
     """A trained detector; what is None is the model's own."""
 
     kind: Literal["model"] = "model"
@@ -47,8 +47,11 @@ class Config(DetectorConfig):
     )
 
 
+Config = ModelDetectorConfig  # the name that the registry looks up
+
+
 def open(
-    config: Config,
+    config: ModelDetectorConfig,
     kb: KnowledgeBase,
     context: OpenContext,
     *,
@@ -66,11 +69,11 @@ def open(
     return detector_of(model, config)
 
 
-def detector_of(model: Collective, config: Config | None = None) -> Detector:
+def detector_of(model: Collective, config: ModelDetectorConfig | None = None) -> Detector:
     """Return the detector that a model was trained to be."""
     from onym.detect.spans import SpanDetector, TagDetector
 
-    config = config or Config()
+    config = config or ModelDetectorConfig()
     if model.settings.detect == "spans":
         types = split_types(config.types)
         return SpanDetector(model, types=types, convention=config.convention, threshold=config.threshold, nested=config.nested)

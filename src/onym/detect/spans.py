@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from onym.detect.base import Detected, Span, detect_batches, resolved
+from onym.detect.base import Detected, Span, detect_batches, resolve_overlaps
 from onym.errors import ConfigError
 from onym.models.collective import BEGIN, INSIDE, OUTSIDE, Collective, CollectiveSettings, Label
 from onym.models.documents import ReadText
@@ -29,16 +29,16 @@ class WantedType:
     threshold: float
 
 
-def wanted_types(
+def select_types(
     settings: CollectiveSettings, types: Collection[str] = (), convention: str = "", threshold: float | None = None
 ) -> tuple[WantedType, ...]:
     """Return what a model is to find; no types are all that it knows. A corpus may lack a type: then the others answer.
 
     >>> labels = (Label(type="Disease", corpus="a"), Label(type="Disease", corpus="b", threshold=0.3), Label(type="Gene"))
     >>> settings = CollectiveSettings(labels=labels)
-    >>> [(each.type, each.columns, each.threshold) for each in wanted_types(settings)]
+    >>> [(each.type, each.columns, each.threshold) for each in select_types(settings)]
     [('Disease', (0, 1), 0.4), ('Gene', (2,), 0.5)]
-    >>> [(each.type, each.columns) for each in wanted_types(settings, ["Disease"], "b")]
+    >>> [(each.type, each.columns) for each in select_types(settings, ["Disease"], "b")]
     [('Disease', (1,))]
     """
     labels = settings.labels or (Label(threshold=settings.threshold),)
@@ -51,10 +51,10 @@ def wanted_types(
     if convention and convention not in corpora:
         what = f"the detector did not learn from {convention!r}"
         raise ConfigError("config-invalid", what, fix=f"it learnt from {', '.join(corpora) or 'one corpus'}")
-    return tuple(_wanted(name, labels, convention, threshold) for name in known if not types or name in types)
+    return tuple(_select_type(name, labels, convention, threshold) for name in known if not types or name in types)
 
 
-def _wanted(name: str, labels: Sequence[Label], convention: str, threshold: float | None) -> WantedType:
+def _select_type(name: str, labels: Sequence[Label], convention: str, threshold: float | None) -> WantedType:
     same_type = [at for at, label in enumerate(labels) if label.type == name]
     columns = [at for at in same_type if labels[at].corpus == convention] or same_type
     least = sum(labels[at].threshold for at in columns) / len(columns) if threshold is None else threshold
@@ -126,7 +126,7 @@ class SpanDetector:
         nested: bool = False,
     ) -> None:
         self.model, self._nested = model, nested
-        self._wanted = wanted_types(model.settings, types, convention, threshold)
+        self._wanted = select_types(model.settings, types, convention, threshold)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -142,11 +142,11 @@ class SpanDetector:
 
     def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
         for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
-            yield resolved(scored_spans(self.model, doc.text, read, self._wanted), nested=self._nested)
+            yield resolve_overlaps(score_spans(self.model, doc.text, read, self._wanted), nested=self._nested)
 
 
 @torch.inference_mode()
-def scored_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[WantedType]) -> list[Span]:
+def score_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[WantedType]) -> list[Span]:
     """Return all spans that are likely enough to be of a type that is wanted for."""
     word_ranges = word_spans(text, read.tokens, model.settings.max_span_tokens)
     if not len(word_ranges):
@@ -186,11 +186,11 @@ class TagDetector:
 
     def _find(self, batch: Sequence[Document]) -> Iterator[list[Span]]:
         for doc, read in zip(batch, self.model.reader.read(batch), strict=True):
-            yield tagged_spans(self.model, doc.text, read, self._threshold)
+            yield tag_spans(self.model, doc.text, read, self._threshold)
 
 
 @torch.inference_mode()
-def tagged_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
+def tag_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
     """Return the mentions: runs of words each of which is inside one with at least that probability.
 
     A word has the tag of its first token. The score of a mention is the mean of its words' probabilities.

@@ -48,11 +48,11 @@ class Case:
     document: Document | None = field(default=None, repr=False, compare=False)
 
     @property
-    def tied(self) -> int:
+    def tie_size(self) -> int:
         """How many answers share the best score, decided or not: 0 where there is none, 1 where there is no tie."""
-        return max(map(self._tied, range(len(self.rankings))), default=0)
+        return max(map(self._count_ties, range(len(self.rankings))), default=0)
 
-    def _tied(self, part: int) -> int:
+    def _count_ties(self, part: int) -> int:
         ranking, scores = self.rankings[part], self.scores[part] if self.scores else ()
         if not scores:
             return len(ranking[0]) if ranking else 0
@@ -167,7 +167,7 @@ def _case(
         concept = resolver.canonical(concept_id)
         return gold.get(concept, concept)
 
-    groups = [list(_tie_groups(_marked(each, is_decided=is_decided), canonical)) for each in by_part]
+    groups = [list(_tie_groups(_group_keys(each, is_decided=is_decided), canonical)) for each in by_part]
     by_name = [sorted(each, key=lambda one: (-one[1], one[2])) for each in by_part]
     return Case(
         document_id=doc.id,
@@ -181,7 +181,7 @@ def _case(
     )
 
 
-def _marked(answers: list[Answer], *, is_decided: bool) -> Iterator[tuple[Iterable[str], tuple[float, int]]]:
+def _group_keys(answers: list[Answer], *, is_decided: bool) -> Iterator[tuple[Iterable[str], tuple[float, int]]]:
     """Yield the ids of each answer with what it shares with those of its group: the score, and its rank if that is decided."""
     return ((ids, (score, rank if is_decided else 0)) for rank, (ids, score, _) in enumerate(answers))
 

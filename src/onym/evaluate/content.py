@@ -12,7 +12,7 @@ from typing import Any
 from onym.evaluate.evaluation import ConfidenceFigures, Evaluation, SliceScore
 from onym.evaluate.metrics import Scores
 from onym.evaluate.mistakes import Example, Mistake, NamedConcepts, Neighbour, common_mistakes, examples_of
-from onym.evaluate.published import PublishedFigure, published_for
+from onym.evaluate.published import PublishedFigure, find_published_for
 from onym.evaluate.slices import SIMILARITY_BINS, SLICES
 from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
@@ -269,7 +269,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         protocol=evaluation.protocol,
         kb=f"{len(kb):,} concepts, {len(kb.names):,} names",
         headline=tuple(_headline(scores, evaluation) for scores in evaluation.scores.values()),
-        published=published_for(manifest, evaluation.protocol),
+        published=find_published_for(manifest, evaluation.protocol),
         coverage=evaluation.coverage.note,
         left_out=tuple(evaluation.left_out.items()),
         slices=tuple(_slice_row(part) for part in evaluation.slices),

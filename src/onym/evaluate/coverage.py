@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from onym.corpora.base import Item
-from onym.errors import ConfigError, InputError, shown_id
+from onym.errors import ConfigError, InputError, format_id
 from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
 from onym.types import Document, Problem
 
@@ -84,7 +84,7 @@ def mention_coverage(gold: Iterable[Document], predictions: Predictions) -> Cove
         unit="mentions",
         gold=len(wanted),
         covered=len(wanted) - len(missing),
-        failed=sum(shown_id(doc.id) in lost for doc in missing),
+        failed=sum(format_id(doc.id) in lost for doc in missing),
         # A corpus may annotate a span twice; then there are two predictions for it.
         repeated=sum(max(0, extra - max(0, times[own[key]] - 1)) for key, extra in predictions.repeated.items()),
         not_in_gold=len(found - times.keys()),
@@ -101,20 +101,20 @@ def document_coverage(gold: Iterable[Document], predicted: Predictions | Sequenc
     if isinstance(predicted, Predictions):
         names = DocumentNames.of_documents(gold)
         lost = {problem.document_id for problem in predicted.problems}
-        keys = {key for key in predicted.document_keys if shown_id(key[0]) not in lost}
-        read: Counter[DocumentName] = Counter({names.matched(key, predicted.names): 1 for key in keys})
+        keys = {key for key in predicted.document_keys if format_id(key[0]) not in lost}
+        read: Counter[DocumentName] = Counter({names.match(key, predicted.names): 1 for key in keys})
         wanted: Counter[DocumentName] = Counter(names.of(doc.key) for doc in gold)
         repeated = predicted.repeated.total()
     else:
         ids = [item.id for item in predicted if isinstance(item, Document)]
-        lost = {item.document_id for item in predicted if isinstance(item, Problem)} - {*map(shown_id, ids)}
+        lost = {item.document_id for item in predicted if isinstance(item, Problem)} - {*map(format_id, ids)}
         read, wanted = Counter(ids), Counter(doc.id for doc in gold)
         repeated = sum(max(0, count - max(1, wanted[name])) for name, count in read.items())
-    failed = sum(shown_id(doc.id) in lost for doc in gold)
+    failed = sum(format_id(doc.id) in lost for doc in gold)
     return Coverage("documents", len(gold), (wanted & read).total(), failed, repeated, len(read.keys() - wanted.keys()))
 
 
-def require_covered(coverage: Coverage, title: str, *, allow_partial: bool = False) -> None:
+def require_coverage(coverage: Coverage, title: str, *, allow_partial: bool = False) -> None:
     """Refuse predictions of other documents; without `allow_partial` also those that are not whole. `title` is the split's."""
     if not coverage.covered and not coverage.failed and coverage.not_in_gold:
         what = f"none of the {coverage.gold:,} {coverage.unit} of {title} has a prediction"

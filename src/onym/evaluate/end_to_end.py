@@ -37,11 +37,11 @@ import numpy.typing as npt
 from onym.corpora.base import Item, documents_of
 from onym.corpora.reading import is_loss
 from onym.datasets.overlap import corpus_document
-from onym.errors import ConfigError, InputError, shown_id
+from onym.errors import ConfigError, InputError, format_id
 from onym.evaluate.cases import CanonicalId
-from onym.evaluate.coverage import Coverage, document_coverage, require_covered
+from onym.evaluate.coverage import Coverage, document_coverage, require_coverage
 from onym.evaluate.mistakes import EndToEndMistakes, find_mistakes
-from onym.evaluate.significance import drawn_sums, percentiles
+from onym.evaluate.significance import draw_sums, percentiles
 from onym.evaluate.task import EvaluationTask, describe_split
 from onym.evaluate.types import drop_other_types
 from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
@@ -141,7 +141,7 @@ def _documents_in_gold(
             left_out[NOT_IN_GOLD] += len(doc.mentions)
         elif doc.text != texts[name]:
             what = "the predicted document has another text than the gold one, so offsets do not agree"
-            where, fix = f"document {shown_id(doc.id)}", "predict on the text of the gold document"
+            where, fix = f"document {format_id(doc.id)}", "predict on the text of the gold document"
             raise InputError("text-differs", what, where=where, fix=fix)
         else:
             yield name, doc
@@ -272,7 +272,7 @@ def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int
     """
     if not len(counts):
         return (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
-    precision, recall, f1 = shares_of_counts(drawn_sums(counts, replicates, np.random.default_rng(seed)))
+    precision, recall, f1 = shares_of_counts(draw_sums(counts, replicates, np.random.default_rng(seed)))
     return percentiles(precision), percentiles(recall), percentiles(f1)
 
 
@@ -357,7 +357,7 @@ def evaluate_end_to_end(
     task.require_same_kb(source)
     predicted = predicted if isinstance(predicted, Predictions) else list(predicted)
     coverage = document_coverage(gold, predicted)
-    require_covered(coverage, task.title, allow_partial=allow_partial)
+    require_coverage(coverage, task.title, allow_partial=allow_partial)
     aligned, left_out = _align(gold, predicted)
     aligned, other = drop_other_types(task, aligned)
     canonical = task.resolver.canonical
@@ -373,17 +373,17 @@ def evaluate_end_to_end(
         mentions=len(mentions),
         in_kb=sum(map(task.resolver.is_in_kb, mentions)),
         coverage=coverage,
-        left_out=task.dropped | results[protocol].scores.left_out | left_out | other,
+        left_out=task.drop_counts | results[protocol].scores.left_out | left_out | other,
         manifest=task.manifest(source),
     )
 
 
-def predicted_documents(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
+def merge_predictions(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
     """Return the gold documents with predicted mentions instead: the best answer of each, none where it was left unlinked.
 
     >>> from onym.outputs.predictions import Prediction
     >>> made = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
-    >>> [doc] = predicted_documents([Document("1", "fever")], made)
+    >>> [doc] = merge_predictions([Document("1", "fever")], made)
     >>> doc.mentions[0].concept_ids
     ('mesh:D005334',)
     """
@@ -415,11 +415,11 @@ def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) ->
     """Return a predicted document for each gold one, in order, and what is not scored, by reason."""
     unreadable = 0
     if isinstance(predicted, Predictions):
-        aligned = predicted_documents(gold, predicted)
+        aligned = merge_predictions(gold, predicted)
         mentions = Counter(one.document_id for one in predicted)
     else:
         found = list(documents_of(predicted))
-        aligned = _aligned_documents(gold, found)
+        aligned = _align_documents(gold, found)
         mentions = Counter()
         for doc in found:
             mentions[doc.id] += len(doc.mentions)
@@ -429,7 +429,7 @@ def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) ->
     return aligned, {reason: count for reason, count in counts.items() if count}
 
 
-def _aligned_documents(gold: Sequence[Document], predicted: Iterable[Document]) -> list[Document]:
+def _align_documents(gold: Sequence[Document], predicted: Iterable[Document]) -> list[Document]:
     """Return a predicted document for each gold one: of the same id, and of the same text where several have that id."""
     counts = Counter(doc.id for doc in gold)
     texts = {(doc.id, doc.text) for doc in gold}
@@ -437,7 +437,7 @@ def _aligned_documents(gold: Sequence[Document], predicted: Iterable[Document]) 
     for doc in predicted:
         if counts[doc.id] > 1 and (doc.id, doc.text) not in texts:
             what, fix = "a predicted document has another text than the gold documents of its id", "predict on their text"
-            raise InputError("text-differs", what, where=f"document {shown_id(doc.id)}", fix=fix)
+            raise InputError("text-differs", what, where=f"document {format_id(doc.id)}", fix=fix)
         waiting[doc.id, doc.text if counts[doc.id] > 1 else ""].append(doc)
     aligned = []
     for doc in gold:

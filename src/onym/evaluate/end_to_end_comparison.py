@@ -8,7 +8,7 @@ from typing import Any
 from onym.evaluate.coverage import Coverage
 from onym.evaluate.end_to_end import EndToEndEvaluation, shares_of_counts
 from onym.evaluate.evaluation import require_comparable
-from onym.evaluate.significance import PairedBootstrap, paired_bootstrap_of_sums
+from onym.evaluate.significance import PairedBootstrap, bootstrap_paired_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,6 @@ def compare_end_to_end(first: EndToEndEvaluation, second: EndToEndEvaluation) ->
         types=tuple(first.manifest["types_scored"]),
         shares={name: (share, other.shares[name][0]) for name, (share, _) in one.shares.items()},
         coverage=(first.coverage, second.coverage),
-        bootstrap=paired_bootstrap_of_sums(one.counts, other.counts, lambda sums: shares_of_counts(sums)[2]),
+        bootstrap=bootstrap_paired_sums(one.counts, other.counts, lambda sums: shares_of_counts(sums)[2]),
         by_type={each.type: (each.gold, each.recall, recalls[each.type]) for each in first.by_type},
     )

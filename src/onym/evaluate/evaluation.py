@@ -16,8 +16,8 @@ from onym.calibrate import area_under_roc, expected_calibration_error, risk_cove
 from onym.datasets.overlap import corpus_document
 from onym.errors import ConfigError
 from onym.evaluate.cases import Case, gold_cases, key_of
-from onym.evaluate.coverage import Coverage, mention_coverage, require_covered
-from onym.evaluate.metrics import PROTOCOLS, Scores, gold_ranks, protocol_named, score
+from onym.evaluate.coverage import Coverage, mention_coverage, require_coverage
+from onym.evaluate.metrics import PROTOCOLS, Scores, find_protocol, gold_ranks, score
 from onym.evaluate.significance import (
     AngelTTest,
     McNemar,
@@ -150,11 +150,11 @@ def evaluate(
     Without `similarity`, the subgroups by string similarity are left out. Predictions that lack mentions, or repeat some, are
     refused unless `allow_partial` is set.
     """
-    protocol_named(protocol)  # an unknown one is refused before the work
+    find_protocol(protocol)  # an unknown one is refused before the work
     task.require_same_kb(predictions.source)
     gold = task.gold()
     coverage = _coverage(task, gold, predictions)
-    require_covered(coverage, task.title, allow_partial=allow_partial)
+    require_coverage(coverage, task.title, allow_partial=allow_partial)
     cases = _cases(task, gold, predictions)
     ranks = gold_ranks(cases, protocol)
     low, high = _interval(cases, ranks)
@@ -168,7 +168,7 @@ def evaluate(
         high=high,
         slices=tuple(_slice_score(name, rows, cases, ranks) for name, rows in sliced.indices.items()),
         coverage=coverage,
-        left_out=task.dropped,
+        left_out=task.drop_counts,
         without_slices=sliced.left_out,
         manifest=task.manifest(predictions.source),
         cases=tuple(cases),
@@ -177,7 +177,7 @@ def evaluate(
     )
 
 
-def predicted_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
+def make_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
     """Return the cases of a split with their predicted answers; a mention without a prediction has none."""
     return _cases(task, task.gold(), predictions)
 

@@ -29,12 +29,12 @@ Protocol = Callable[[Case], int | None]
 """Returns the rank of gold, from 1, or None where no answer is right."""
 
 
-def protocol_named(name: str) -> Protocol:
+def find_protocol(name: str) -> Protocol:
     """Return a protocol by its name.
 
     >>> tie = (frozenset({"a:1"}), frozenset({"a:2"}))
     >>> case = Case("1", frozenset({"a:1"}), ((tie,),))
-    >>> protocol_named("strict")(case), protocol_named("any-id")(case)
+    >>> find_protocol("strict")(case), find_protocol("any-id")(case)
     (2, 1)
     """
     if name not in PROTOCOLS:
@@ -133,7 +133,7 @@ def score(cases: Sequence[Case], name: str = "strict", ks: Iterable[int] = (1, 5
 
 def gold_ranks(cases: Iterable[Case], name: str) -> list[int | None]:
     """Return the rank of gold of each case under a protocol."""
-    return list(map(protocol_named(name), cases))
+    return list(map(find_protocol(name), cases))
 
 
 def recall_at(ranks: Sequence[int | None], k: int) -> float:

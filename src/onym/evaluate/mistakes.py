@@ -106,7 +106,7 @@ def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase) -> M
         surface=surface_of(first),
         gold=NamedConcepts.of(sorted(first.gold), kb),
         answered=NamedConcepts.of(_ids(_tie_group(first, 0)), kb),
-        tied=first.tied,
+        tied=first.tie_size,
         runner_up=NamedConcepts.of(second, kb),
         found=found.total(),
         gold_ranks=tuple(sorted(found.items())),
@@ -253,7 +253,7 @@ def find_mistakes(
     """
     groups: dict[_ErrorKey, list[_Error]] = {}
     for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
-        for error in _errors(_linked(gold_doc.mentions, canonical), _linked(predicted_doc.mentions, canonical)):
+        for error in _errors(_canonical_ids(gold_doc.mentions, canonical), _canonical_ids(predicted_doc.mentions, canonical)):
             groups.setdefault(error.key, []).append(error)
     counts = dict.fromkeys(KINDS, 0)
     frequent: list[EndToEndMistake] = []
@@ -287,7 +287,7 @@ def _normal_key(linked: _Linked | None) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if linked is None else (normal_name(linked[0].surface), tuple(sorted(linked[1])))
 
 
-def _linked(mentions: Iterable[Mention], canonical: CanonicalId) -> list[_Linked]:
+def _canonical_ids(mentions: Iterable[Mention], canonical: CanonicalId) -> list[_Linked]:
     return [(mention, frozenset(map(canonical, mention.concept_ids))) for mention in mentions]
 
 

@@ -63,7 +63,7 @@ class NameChoice:
         return {**shown, "names_of_several_concepts": self.shared, "names_over_the_limit": self.over}
 
 
-def sampled_concepts(kb: KnowledgeBase, count: int, *, seed: int = 0, only: ConceptMask | None = None) -> list[int]:
+def sample_concepts(kb: KnowledgeBase, count: int, *, seed: int = 0, only: ConceptMask | None = None) -> list[int]:
     """Sample concepts with at least `MIN_NAMES` names, in families: some at random, each with the most similar concepts.
 
     Any encoder separates concepts that have nothing in common. Where there are fewer than `count`, all are taken.

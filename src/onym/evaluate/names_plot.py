@@ -99,7 +99,7 @@ def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], owners: npt.NDA
     share = f"nearest other name is of the same concept: {100 * panel.share:.1f} % of names"
     axes.text(0, _SIDE + 28, _short(panel.model, _MAX_TITLE), fontsize=15, fontweight="bold")
     axes.text(0, _SIDE + 10, share, fontsize=11, color=_MUTED)
-    points = fitted(panel.points)
+    points = fit_square(panel.points)
     present = [concept for concept in range(len(labels)) if (owners == concept).any()]
     for concept in present:
         _draw_points(axes, points[owners == concept], concept, size=34)
@@ -110,10 +110,10 @@ def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], owners: npt.NDA
             _draw_label(axes, labels[concept], concept, box, anchor)
 
 
-def fitted(points: Points, side: float = _SIDE) -> Points:
+def fit_square(points: Points, side: float = _SIDE) -> Points:
     """Return the points in a square, with a margin; both directions keep one scale.
 
-    >>> fitted(np.array([[0.0, 0.0], [2.0, 1.0]]), 100).round().tolist()
+    >>> fit_square(np.array([[0.0, 0.0], [2.0, 1.0]]), 100).round().tolist()
     [[7.0, 28.0], [93.0, 72.0]]
     """
     low, high = points.min(0), points.max(0)
@@ -244,11 +244,11 @@ def _choices(anchor: npt.NDArray[np.float64], size: Size, points: Points, anchor
     corners = np.concatenate([around, lattice])
     corners = corners[((corners >= 0) & (corners + 2 * half <= np.array(picture))).all(1)]
     far = np.linalg.norm(np.maximum(np.abs(corners + half - anchor) - half, 0), axis=1)
-    cost = far + 12 * _covered(corners, size, points) + 60 * _covered(corners, size, anchors)
+    cost = far + 12 * _count_covered(corners, size, points) + 60 * _count_covered(corners, size, anchors)
     return np.asarray(corners[np.argsort(cost, kind="stable")])
 
 
-def _covered(corners: Points, size: Size, points: Points) -> npt.NDArray[np.int64]:
+def _count_covered(corners: Points, size: Size, points: Points) -> npt.NDArray[np.int64]:
     """Return how many points each box covers or touches."""
     if not len(points) or not len(corners):
         return np.zeros(len(corners), dtype=np.int64)

@@ -23,7 +23,7 @@ from onym.evaluate.end_to_end import EndToEndEvaluation
 from onym.evaluate.end_to_end_comparison import EndToEndComparison
 from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, Scored, hits
 from onym.evaluate.mistakes import common_mistakes
-from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, published_for
+from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, find_published_for
 from onym.evaluate.tables import NO_TYPE, difference_rows, end_to_end_difference_rows, slice_rows, type_rows
 from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
@@ -298,7 +298,7 @@ def end_to_end_page(found: EndToEndEvaluation) -> str:
         "tiles": _end_to_end_tiles(found),
         "protocols": PROTOCOL_DEFINITIONS,
         "errors": ERROR_DEFINITIONS,
-        "published": published_for(found.manifest, found.protocol),
+        "published": find_published_for(found.manifest, found.protocol),
         "manifest": flat(found.manifest),
     }
     return _render("end_to_end.html.j2", found.title, values | _safe({"types_plot": _types_plot(found)}))
@@ -350,7 +350,7 @@ def _render_comparison(values: Mapping[str, object], protocol: str, evaluations:
     shared = {
         "names": names,
         "dataset": _dataset_and_split(manifests[0]),
-        "published": published_for(manifests[0], protocol),
+        "published": find_published_for(manifests[0], protocol),
         "manifests": list(map(flat, manifests)),
     }
     return _render("comparison.html.j2", f"{names[0]} against {names[1]}", {**values, **shared})

@@ -53,17 +53,17 @@ PUBLISHED = (
 """The best first, by dataset and protocol."""
 
 
-def published_on(dataset: str, split: str, protocol: str) -> tuple[PublishedFigure, ...]:
+def find_published(dataset: str, split: str, protocol: str) -> tuple[PublishedFigure, ...]:
     """Return what was published for a dataset by a protocol; nothing for other splits than test.
 
-    >>> [figure.percent for figure in published_on("bc5cdr", "test", "any-id")], published_on("bc5cdr", "dev", "any-id")
+    >>> [figure.percent for figure in find_published("bc5cdr", "test", "any-id")], find_published("bc5cdr", "dev", "any-id")
     ([94.5, 93.3, 93.1], ())
     """
     is_same = split == _SPLIT
     return tuple(each for each in PUBLISHED if is_same and (each.dataset, each.protocol) == (dataset, protocol))
 
 
-def published_for(manifest: dict[str, Any], protocol: str) -> tuple[PublishedFigure, ...]:
+def find_published_for(manifest: dict[str, Any], protocol: str) -> tuple[PublishedFigure, ...]:
     """Return what was published for the dataset of an evaluation, by its protocol; nothing if some types are not scored."""
     dataset = manifest["dataset"] if not manifest.get("types_scored") else {}
-    return published_on(str(dataset.get("name")), str(dataset.get("split")), protocol)
+    return find_published(str(dataset.get("name")), str(dataset.get("split")), protocol)

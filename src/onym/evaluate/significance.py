@@ -1,7 +1,7 @@
 """Confidence intervals and significance tests, from whether each case was right (1) or wrong (0).
 
 `bootstrap_interval` is the confidence interval of a figure; `paired_bootstrap` and `mcnemar_exact` test whether two systems
-differ on the same cases, and `paired_bootstrap_of_sums` whether their F1 differs on the same documents. `angel_t_test` is as
+differ on the same cases, and `bootstrap_paired_sums` whether their F1 differs on the same documents. `angel_t_test` is as
 published; statistically invalid, for comparison only.
 """
 
@@ -71,14 +71,14 @@ def bootstrap_interval(
     >>> bootstrap_interval([1] * 80 + [0] * 20)
     (0.72, 0.88)
     """
-    right = _checked(hits)
+    right = _check_hits(hits)
     rng = _generator(replicates, level, seed)
     if not len(right):
         return 0.0, 1.0
     if groups is None:  # drawing n of n zeros and ones and adding them is a binomial draw
         shares = rng.binomial(len(right), right.mean(), replicates) / len(right)
     else:
-        shares = _drawn_groups(right, groups, replicates, rng)
+        shares = _draw_groups(right, groups, replicates, rng)
     return percentiles(shares, level)
 
 
@@ -103,11 +103,11 @@ def paired_bootstrap(
     rng = _generator(replicates, level, seed)
     if not len(gain):
         return PairedBootstrap(0.0, -1.0, 1.0, 1.0)
-    drawn = _drawn_gains(gain, replicates, rng) if groups is None else _drawn_groups(gain, groups, replicates, rng)
+    drawn = _draw_gains(gain, replicates, rng) if groups is None else _draw_groups(gain, groups, replicates, rng)
     return _test_replicates(float(gain.mean()), drawn, level)
 
 
-def paired_bootstrap_of_sums(
+def bootstrap_paired_sums(
     a: _Floats,
     b: _Floats,
     measure: Callable[[_Floats], _Floats],
@@ -121,7 +121,7 @@ def paired_bootstrap_of_sums(
     A row of `a` and the same row of `b` are the counts of one document. `measure` gets one row of sums for each replicate.
 
     >>> counts = np.array([[1.0, 2.0], [2.0, 2.0]])  # right, predicted
-    >>> result = paired_bootstrap_of_sums(counts, counts * [0, 1], lambda sums: sums[:, 0] / sums[:, 1])
+    >>> result = bootstrap_paired_sums(counts, counts * [0, 1], lambda sums: sums[:, 0] / sums[:, 1])
     >>> result.difference, result.low, result.high
     (0.75, 0.5, 1.0)
     """
@@ -134,7 +134,7 @@ def paired_bootstrap_of_sums(
         return measure(sums[:, : a.shape[1]]) - measure(sums[:, a.shape[1] :])
 
     both = np.hstack((a, b))
-    return _test_replicates(float(gains(both.sum(axis=0, keepdims=True))[0]), gains(drawn_sums(both, replicates, rng)), level)
+    return _test_replicates(float(gains(both.sum(axis=0, keepdims=True))[0]), gains(draw_sums(both, replicates, rng)), level)
 
 
 def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
@@ -147,7 +147,7 @@ def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
     """
     gain = _gain(a, b)
     only_a, only_b = int((gain > 0).sum()), int((gain < 0).sum())
-    return McNemar(only_a, only_b, _two_sided(only_a, only_b))
+    return McNemar(only_a, only_b, _binomial_p_value(only_a, only_b))
 
 
 def angel_t_test(a: Hits, b: Hits, *, replicates: int = 100, seed: int = 0) -> AngelTTest:
@@ -161,14 +161,14 @@ def angel_t_test(a: Hits, b: Hits, *, replicates: int = 100, seed: int = 0) -> A
     rng = _generator(replicates, 0.95, seed)
     if not gain.any():
         return AngelTTest(0.0, 0.0, 1.0, replicates)
-    drawn = _drawn_gains(gain, replicates, rng)
+    drawn = _draw_gains(gain, replicates, rng)
     error = float(drawn.std(ddof=1)) / math.sqrt(replicates)
     mean = float(drawn.mean())
     t = mean / error if error else math.copysign(math.inf, mean)
-    return AngelTTest(float(gain.mean()), t, _t_two_sided(t, replicates - 1), replicates)
+    return AngelTTest(float(gain.mean()), t, _t_test_p_value(t, replicates - 1), replicates)
 
 
-def _checked(hits: Hits) -> _Counts:
+def _check_hits(hits: Hits) -> _Counts:
     array = np.asarray(hits)
     if array.ndim != 1 or (len(array) and not np.isin(array, (0, 1)).all()):
         raise ConfigError("hits-invalid", "each case is either right, 1, or wrong, 0", fix="give one 0 or 1 for each case")
@@ -177,7 +177,7 @@ def _checked(hits: Hits) -> _Counts:
 
 def _gain(a: Hits, b: Hits) -> _Counts:
     """Return for each case 1 where only `a` is right, -1 where only `b` is, else 0."""
-    one, other = _checked(a), _checked(b)
+    one, other = _check_hits(a), _check_hits(b)
     _require_alike(len(one), len(other))
     return one - other
 
@@ -202,25 +202,25 @@ def _test_replicates(difference: float, drawn: _Floats, level: float) -> PairedB
     return PairedBootstrap(difference, *percentiles(drawn, level), min(1.0, 2 * (tail + 1) / (len(drawn) + 1)))
 
 
-def _drawn_gains(gain: _Counts, replicates: int, rng: np.random.Generator) -> _Floats:
+def _draw_gains(gain: _Counts, replicates: int, rng: np.random.Generator) -> _Floats:
     """Return the mean gain of each replicate: drawing n cases of three kinds is a multinomial draw."""
     kinds = np.array([(gain > 0).sum(), (gain < 0).sum(), (gain == 0).sum()]) / len(gain)
     counts = rng.multinomial(len(gain), kinds, size=replicates)  # (replicates, 3)
     return np.asarray((counts[:, 0] - counts[:, 1]) / len(gain), dtype=np.float64)
 
 
-def _drawn_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: np.random.Generator) -> _Floats:
+def _draw_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: np.random.Generator) -> _Floats:
     """Return the mean of each replicate over all cases of the groups that it drew."""
     _require_alike(len(values), len(groups))
     numbers: dict[Any, int] = {}
     group_of = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     sums_and_sizes = (np.bincount(group_of, weights=values), np.bincount(group_of))
     rows = np.stack(sums_and_sizes, axis=1).astype(np.float64)  # (groups, 2)
-    sums, sizes = drawn_sums(rows, replicates, rng).T
+    sums, sizes = draw_sums(rows, replicates, rng).T
     return np.asarray(sums / sizes, dtype=np.float64)
 
 
-def drawn_sums(rows: _Floats, replicates: int, rng: np.random.Generator) -> _Floats:
+def draw_sums(rows: _Floats, replicates: int, rng: np.random.Generator) -> _Floats:
     """Return the sums of the rows that each replicate draws, with replacement. *Shape:* (replicates, columns of `rows`)."""
     step = max(1, _BLOCK // max(rows.size, 1))
     blocks = (min(step, replicates - start) for start in range(0, replicates, step))
@@ -233,7 +233,7 @@ def percentiles(drawn: _Floats, level: float = 0.95) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _two_sided(one: int, other: int) -> float:
+def _binomial_p_value(one: int, other: int) -> float:
     """Return the probability that `one + other` throws of a fair coin split so unevenly or more."""
     count, fewer = one + other, min(one, other)
     ways = total = 1
@@ -243,7 +243,7 @@ def _two_sided(one: int, other: int) -> float:
     return min(1.0, 2 * total / (1 << count))  # whole numbers of any size divide exactly
 
 
-def _t_two_sided(t: float, degrees: int) -> float:
+def _t_test_p_value(t: float, degrees: int) -> float:
     """Return the two-sided p-value of Student's t: a ratio of integrals of a sine's power up to an angle.
 
     The tangent of the angle is sqrt(degrees) / |t|. The integral from zero is small where p is, so that even p-values of

@@ -11,7 +11,7 @@ from onym.evaluate.coverage import Coverage
 from onym.evaluate.end_to_end import EndToEndEvaluation
 from onym.evaluate.end_to_end_comparison import EndToEndComparison
 from onym.evaluate.evaluation import Comparison
-from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, PublishedFigure, published_for
+from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, PublishedFigure, find_published_for
 from onym.evaluate.significance import PairedBootstrap
 from onym.evaluate.slices import SLICES
 
@@ -29,7 +29,7 @@ def linking_tables(content: ReportContent) -> list[Table]:
     ['exact on bc5cdr (test)']
     """
     slices = [slices_table(content)] if content.slices else []
-    return [headline_table(content), *published_tables(content.published), *slices]
+    return [headline_table(content), *tabulate_published(content.published), *slices]
 
 
 def headline_table(content: ReportContent) -> Table:
@@ -41,7 +41,7 @@ def headline_table(content: ReportContent) -> Table:
         is_main = row.protocol == content.protocol
         cells = (
             "→" if is_main else "",
-            starred(row.protocol, content.coverage),
+            mark_footnote(row.protocol, content.coverage),
             percent(row.recall_at_1),
             interval(row.low, row.high),
             percent(row.recall_at_5),
@@ -65,7 +65,7 @@ def slices_table(content: ReportContent) -> Table:
 
 def end_to_end_tables(evaluation: EndToEndEvaluation) -> list[Table]:
     """Return the tables in order."""
-    published = published_tables(published_for(evaluation.manifest, evaluation.protocol))
+    published = tabulate_published(find_published_for(evaluation.manifest, evaluation.protocol))
     return [
         _protocol_table(evaluation),
         *published,
@@ -82,7 +82,7 @@ def _protocol_table(evaluation: EndToEndEvaluation) -> Table:
     for name, result in evaluation.results.items():
         is_main = name == evaluation.protocol
         cells = (
-            starred(f"→ {name}" if is_main else name, evaluation.coverage.note),
+            mark_footnote(f"→ {name}" if is_main else name, evaluation.coverage.note),
             *share_cells(result.shares.values()),
         )
         table.add_row(*map(plain, cells), style="bold" if is_main else "")
@@ -218,10 +218,10 @@ def with_note(table: Table, note: str) -> Table:
     return table
 
 
-def starred(text: str, note: str) -> str:
+def mark_footnote(text: str, note: str) -> str:
     """Return the first cell of a line of figures: it ends with a star if there is a footnote.
 
-    >>> starred("strict", "1 of 960 mentions predicted")
+    >>> mark_footnote("strict", "1 of 960 mentions predicted")
     'strict*'
     """
     return f"{text}*" if note else text
@@ -234,7 +234,7 @@ def plain(text: str) -> Text:
     return Text(printable(text))
 
 
-def published_tables(figures: Sequence[PublishedFigure]) -> list[Table]:
+def tabulate_published(figures: Sequence[PublishedFigure]) -> list[Table]:
     """Return the table for the terminal, if there are figures: narrow enough for 80 characters."""
     if not figures:
         return []

@@ -95,7 +95,7 @@ class EvaluationTask:
         return f"{self.dataset.name} ({self.split})"
 
     @property
-    def dropped(self) -> dict[str, int]:
+    def drop_counts(self) -> dict[str, int]:
         """Mentions that the preparation of the split dropped, by reason."""
         dropped: dict[str, int] = self.dataset.report["splits"][self.split]["dropped"]
         return {f"dropped by the preparation: {reason}": count for reason, count in dropped.items()}

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.calibrate import Answers, Calibration, ScoredAnswer
-from onym.datasets.training import pooled_documents
+from onym.datasets.training import pool_documents
 from onym.errors import ConfigError
 from onym.evaluate.cases import CanonicalId, gold_cases, key_of
 from onym.evaluate.end_to_end import EndToEndScores
@@ -66,7 +66,7 @@ def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical
     return TunedThreshold(best, figures[best], answers.scores().f1)
 
 
-def held_out_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
+def cross_validate_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
     """Return the strict F1 that tuning brings to documents that it did not see: each fold has the threshold of the others.
 
     Where it is not better than without a threshold, a threshold would follow the chance of these few documents.
@@ -74,7 +74,7 @@ def held_out_f1(gold: Sequence[Document], predictions: Predictions, canonical: C
     >>> from onym.types import Mention
     >>> gold = [Document(str(n), "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),)) for n in range(10)]
     >>> made = Predictions.of([Prediction(str(n), 0, 5, ((("mesh:D005334",), 0.9, 0),)) for n in range(10)], {})
-    >>> held_out_f1(gold, made)
+    >>> cross_validate_f1(gold, made)
     1.0
     """
     folds = []
@@ -159,7 +159,7 @@ class JudgedAnswers:
     keys: Sequence[Key] = ()
 
     @classmethod
-    def pooled(cls, several: Sequence[JudgedAnswers]) -> JudgedAnswers:
+    def pool(cls, several: Sequence[JudgedAnswers]) -> JudgedAnswers:
         """Return the answers of several datasets as one; documents of one id stay apart."""
         return cls(
             Answers(np.concatenate([each.answers.columns for each in several])),
@@ -201,11 +201,11 @@ def calibrate_pipeline(
     if types and mentions == "found":
         what = "mentions that are found in raw text have no annotated type"
         raise ConfigError("config-invalid", what, fix="calibrate with --mentions terms or given, or without --type")
-    pooled = pooled_documents([task.dataset for task in tasks], tasks[0].split)
+    pooled = pool_documents([task.dataset for task in tasks], tasks[0].split)
     pooled = [[_of_types(doc, types) for doc in gold] for gold in pooled] if types else pooled
     documents = [doc for gold in pooled for doc in gold]
     judging = distinct_terms(pooled) if mentions == "terms" else pooled
-    judged = [_judged(task, gold, pipeline, mentions) for task, gold in zip(tasks, judging, strict=True)]
+    judged = [_judge_pipeline(task, gold, pipeline, mentions) for task, gold in zip(tasks, judging, strict=True)]
     return FittedCalibration(
         dataset=", ".join(task.dataset.name for task in tasks),
         split=tasks[0].split,
@@ -215,7 +215,7 @@ def calibrate_pipeline(
         left_out=sum(1 for task in tasks for _ in task.texts()) - len(documents),
         gold=sum(bool(mention.concept_ids) for gold in judging for doc in gold for mention in doc.mentions),
         types=tuple(types) or None,
-        calibration=JudgedAnswers.pooled(judged).fit(),
+        calibration=JudgedAnswers.pool(judged).fit(),
     )
 
 
@@ -223,12 +223,12 @@ def _of_types(doc: Document, types: Sequence[str]) -> Document:
     return replace(doc, mentions=tuple(mention for mention in doc.mentions if mention.type in types))
 
 
-def _judged(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
+def _judge_pipeline(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
     """Return the judged answers of a pipeline, whatever its thresholds are."""
     bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
     bare = bare.for_terms() if mentions == "terms" else bare
     documents = map(without_annotations, gold) if mentions == "found" else gold
-    return judged_answers(task, gold, Predictions.of(predictions_of(bare.link_many(documents)), pipeline.source()), mentions)
+    return judge_answers(task, gold, Predictions.of(predictions_of(bare.link_many(documents)), pipeline.source()), mentions)
 
 
 def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]:
@@ -252,13 +252,13 @@ def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]
     return [list(terms(gold)) for gold in pooled]
 
 
-def judged_answers(
+def judge_answers(
     task: EvaluationTask, gold: Sequence[Document], predictions: Predictions, mentions: Mentions
 ) -> JudgedAnswers:
     """Judge the answers of predictions, strictly. A mention that was found counts also where gold has none there."""
     names = DocumentNames.of_documents(gold)
     found = {own: predictions.mentions[key] for key, own in predictions.keys_to(names).items()}
-    ranks, annotated = _ranks(task, gold, found, is_decided=predictions.is_decided), dict(_annotated(gold, names))
+    ranks, annotated = _ranks(task, gold, found, is_decided=predictions.is_decided), dict(_iter_gold(gold, names))
     surfaces = {names.of(doc.key): doc.text for doc in gold}
     judged = [key for key in found if mentions == "found" or key in ranks]
     keys = [key for key in judged if found[key].answers and not found[key].nil_reason]
@@ -286,7 +286,7 @@ def _ranks(
     return {key_of(case, names): rank for case, rank in judged if len(case.mentions) == 1}
 
 
-def _annotated(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple[Key, Mention]]:
+def _iter_gold(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple[Key, Mention]]:
     return (((names.of(doc.key), mention.start, mention.end), mention) for doc in gold for mention in doc.mentions)
 
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.errors import IntegrityError
-from onym.index.guard import problem_of, streamed_head
-from onym.index.kinds import KINDS, Kind, faiss, kind_for, kind_named, one_thread, parts_for
+from onym.index.guard import make_stream_head, problem_of
+from onym.index.kinds import KINDS, IndexKind, faiss, find_kind, kind_for, one_thread, parts_for
 from onym.index.vectors import NameVectors, VectorSource
 from onym.kb import KnowledgeBase
 from onym.store.artefact import Artefact, Manifest
@@ -28,7 +28,7 @@ FILE = "index.faiss"
 Found = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
 
-class Part(NamedTuple):
+class IndexPart(NamedTuple):
     """A part: where its names begin and end, and its index."""
 
     start: int
@@ -41,13 +41,13 @@ class Part(NamedTuple):
         return self.end - self.start
 
 
-def parts_of(names: int, count: int) -> list[Part]:
+def parts_of(names: int, count: int) -> list[IndexPart]:
     """Divide names into parts of about the same size.
 
     >>> [(part.start, part.end) for part in parts_of(10, 3)]
     [(0, 3), (3, 6), (6, 10)]
     """
-    return [Part(names * number // count, names * (number + 1) // count) for number in range(count)]
+    return [IndexPart(names * number // count, names * (number + 1) // count) for number in range(count)]
 
 
 def file_of(number: int) -> str:
@@ -59,15 +59,15 @@ def file_of(number: int) -> str:
     return FILE if number == 0 else f"index-{number}.faiss"
 
 
-def built_side_by_side(parts: Sequence[Part], build: Callable[[Part], Any], progress: Progress) -> list[Part]:
+def build_in_parallel(parts: Sequence[IndexPart], build: Callable[[IndexPart], Any], progress: Progress) -> list[IndexPart]:
     """Build the indexes of all parts, as many at a time as there are cores."""
 
-    def build_alone(part: Part) -> Part:
+    def build_alone(part: IndexPart) -> IndexPart:
         with one_thread():
             return part._replace(index=build(part))
 
     done = 0
-    built: list[Part] = []
+    built: list[IndexPart] = []
     with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as pool:
         for part in pool.map(build_alone, parts):
             built.append(part)
@@ -76,7 +76,7 @@ def built_side_by_side(parts: Sequence[Part], build: Callable[[Part], Any], prog
     return built
 
 
-def merged(found: Sequence[Found], k: int) -> Found:
+def merge_found(found: Sequence[Found], k: int) -> Found:
     """Return the best of what was found in all parts. *Shape:* scores and ids of each part (n, k) -> (n, k)."""
     scores = np.concatenate([each for each, _ in found], axis=1)
     ids = np.concatenate([each for _, each in found], axis=1)
@@ -122,7 +122,7 @@ class IndexOrigin(BaseModel):
 
 def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVectors, *, progress: Progress) -> Manifest:
     """Make the index of vectors, and publish it from a stage that is held already."""
-    kind = kind_named(origin.kind)
+    kind = find_kind(origin.kind)
     index = kind.make(origin.width, origin.names)
     if kind.sample:
         progress("learning from a sample of the vectors", 0)
@@ -131,11 +131,11 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
     if kind.is_streamed:
         _write_streamed(stage, index, vectors, progress)
     elif kind.is_in_parts:
-        _write_parts(stage, _built_parts(index, kind, vectors, progress))
+        _write_parts(stage, _build_parts(index, kind, vectors, progress))
     else:
         _fill(index, vectors, progress)
         progress("writing the index", origin.names)
-        _write_parts(stage, [Part(0, origin.names, index)])
+        _write_parts(stage, [IndexPart(0, origin.names, index)])
     if kind.is_refined:
         with stage.file(VECTORS) as file:
             for shard in vectors.shards():
@@ -147,7 +147,7 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
 class IndexArtefact(NamedTuple):
     """An index that is open: parts, with FAISS's own objects over mapped files, what it was made of, the artefact itself."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[IndexPart, ...]
     origin: IndexOrigin
     artefact: Artefact
 
@@ -162,24 +162,24 @@ def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None,
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
     _require_expected(origin, expected, where)
-    found = parts_of(origin.names, parts_for(kind_named(origin.kind), origin.names))
-    files = [artefact.mapped(file_of(number)) for number in range(len(found))]
+    found = parts_of(origin.names, parts_for(find_kind(origin.kind), origin.names))
+    files = [artefact.map_bytes(file_of(number)) for number in range(len(found))]
     for part, data in zip(found, files, strict=True):
         _require_structure(data, origin, part.names, where, is_new=artefact.is_new_here)
-    kept_vectors(artefact, origin)
+    open_vectors(artefact, origin)
     parts = tuple(part._replace(index=_read(data, origin, part.names, where)) for part, data in zip(found, files, strict=True))
     if artefact.is_new_here:
         artefact.remember()
     return IndexArtefact(parts, origin, artefact)
 
 
-def kept_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.float16] | None:
+def open_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.float16] | None:
     """Return the vectors that are kept with an index, mapped; none where its kind has none. *Shape:* (names, width)."""
-    if not kind_named(origin.kind).is_refined:
+    if not find_kind(origin.kind).is_refined:
         return None
-    data = artefact.mapped(VECTORS)
+    data = artefact.map_bytes(VECTORS)
     if len(data) != origin.names * origin.width * _HALF.itemsize:
-        raise _torn("the vectors of the index are not as many as it has names", str(artefact.folder.parent))
+        raise _corrupt_error("the vectors of the index are not as many as it has names", str(artefact.folder.parent))
     return data.view(_HALF).reshape(origin.names, origin.width)
 
 
@@ -188,7 +188,7 @@ def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Pr
     empty: bytes = faiss().serialize_index(index).tobytes()
     item = 4 if empty[:4] == KINDS["flat"].fourcc else 1
     with stage.file(FILE) as file:
-        file.write(streamed_head(empty, len(vectors), index.sa_code_size(), item))
+        file.write(make_stream_head(empty, len(vectors), index.sa_code_size(), item))
         done = 0
         for shard in vectors.shards():
             file.write(index.sa_encode(np.ascontiguousarray(shard)).tobytes())
@@ -196,19 +196,19 @@ def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Pr
             progress("writing the index", done)
 
 
-def _built_parts(trained: Any, kind: Kind, vectors: NameVectors, progress: Progress) -> list[Part]:
+def _build_parts(trained: Any, kind: IndexKind, vectors: NameVectors, progress: Progress) -> list[IndexPart]:
     """Build each part from all its vectors at once: FAISS draws the order in which it adds what it gets together."""
     library, empty = faiss(), faiss().serialize_index(trained)
 
-    def build(part: Part) -> Any:
+    def build(part: IndexPart) -> Any:
         index = library.deserialize_index(empty)
         index.add(vectors.range(part.start, part.end))
         return index
 
-    return built_side_by_side(parts_of(len(vectors), parts_for(kind, len(vectors))), build, progress)
+    return build_in_parallel(parts_of(len(vectors), parts_for(kind, len(vectors))), build, progress)
 
 
-def _write_parts(stage: Stage, parts: Sequence[Part]) -> None:
+def _write_parts(stage: Stage, parts: Sequence[IndexPart]) -> None:
     for number, part in enumerate(parts):
         with stage.file(file_of(number)) as file:
             faiss().write_index(part.index, faiss().PyCallbackIOWriter(file.write))
@@ -228,9 +228,9 @@ def _origin(manifest: Manifest, where: str) -> IndexOrigin:
     try:
         origin = IndexOrigin.model_validate(manifest.config, strict=True)
     except ValidationError as e:
-        raise _torn("the manifest does not say what the index was made of", where) from e
+        raise _corrupt_error("the manifest does not say what the index was made of", where) from e
     if origin.kind not in KINDS or origin.metric != _METRIC:
-        raise _torn("the index is of a kind that this Onym does not know", where)
+        raise _corrupt_error("the index is of a kind that this Onym does not know", where)
     return origin
 
 
@@ -246,7 +246,7 @@ def _require_expected(found: IndexOrigin, expected: IndexOrigin | None, where: s
 
 def _require_structure(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: str, *, is_new: bool) -> None:
     if problem := problem_of(data, origin.kind, origin.width, names, is_new=is_new):
-        raise _torn(problem, where)
+        raise _corrupt_error(problem, where)
 
 
 def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: str) -> Any:
@@ -255,9 +255,9 @@ def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: s
         with _limits(len(data), max(1_000_000, names)):
             index = library.read_index(library.ZeroCopyIOReader(library.swig_ptr(data), len(data)), _flags(library))
     except Exception as e:  # whatever FAISS says of a file that it cannot read
-        raise _torn("FAISS cannot read the file", where) from e
+        raise _corrupt_error("FAISS cannot read the file", where) from e
     if (index.d, index.ntotal, index.metric_type) != (origin.width, names, library.METRIC_INNER_PRODUCT):
-        raise _torn("the index is not what its head says", where)
+        raise _corrupt_error("the index is not what its head says", where)
     return index
 
 
@@ -281,5 +281,5 @@ def _flags(library: Any) -> int:
     return int(library.IO_FLAG_READ_ONLY | library.IO_FLAG_SKIP_PRECOMPUTE_TABLE | library.IO_FLAG_PQ_SKIP_SDC_TABLE)
 
 
-def _torn(what: str, where: str) -> IntegrityError:
+def _corrupt_error(what: str, where: str) -> IntegrityError:
     return IntegrityError("artefact-corrupt", what, where=where, fix="build it again")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from onym.index.artefact import IndexArtefact, IndexOrigin, Part, open_index_artefact, write_index
-from onym.index.kinds import AUTO, faiss, kind_named
+from onym.index.artefact import IndexArtefact, IndexOrigin, IndexPart, open_index_artefact, write_index
+from onym.index.kinds import AUTO, faiss, find_kind
 from onym.index.search import Index, index_of
 from onym.index.vectors import VectorSource, open_derived_vectors
 from onym.kb import KnowledgeBase
@@ -104,7 +104,7 @@ _KIND = "flat"
 def index_in_memory(kb: KnowledgeBase, encoder: VectorSource, names: npt.NDArray[np.int64] | None = None) -> Index:
     """Return an exact index of a knowledge base's names, or of those with these ids. Others are never found by it."""
     ids = np.arange(len(kb.names)) if names is None else names
-    index = faiss().IndexIDMap(kind_named(_KIND).make(encoder.width, len(ids)))
+    index = faiss().IndexIDMap(find_kind(_KIND).make(encoder.width, len(ids)))
     if len(ids):
         index.add_with_ids(encoder.encode([kb.names[name] for name in ids.tolist()]), ids)
-    return Index([Part(0, len(kb.names), index)], IndexOrigin.of(kb, encoder, _KIND), digest="")
+    return Index([IndexPart(0, len(kb.names), index)], IndexOrigin.of(kb, encoder, _KIND), digest="")

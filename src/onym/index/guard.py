@@ -46,7 +46,7 @@ class Header:
 SIZE = _HEAD.size
 
 
-def streamed_head(empty: bytes, count: int, code_bytes: int, item_bytes: int) -> bytes:
+def make_stream_head(empty: bytes, count: int, code_bytes: int, item_bytes: int) -> bytes:
     """Return the head of the file of an index of `count` codes, made of the file of the empty one.
 
     The file of an empty index ends with the length of its codes, 0; FAISS counts those of a flat one in numbers of 4 bytes.
@@ -72,7 +72,7 @@ def problem_of(data: Bytes, kind: str, width: int, names: int, *, is_new: bool) 
     >>> problem_of(np.zeros(10, dtype=np.uint8), "flat", 16, 3, is_new=True)
     'the file is shorter than it says'
     """
-    walk = _Walk(data)
+    walk = _FileCursor(data)
     try:
         _STRUCTURES.get(kind, _codes)(walk, kind, width, names, is_new)
         _require(walk.at == len(data), "the file is longer than it says")
@@ -92,7 +92,7 @@ def _require(is_so: bool, what: str) -> None:
         raise _Wrong(what)
 
 
-class _Walk:
+class _FileCursor:
     """An offset in the file, which moves on as the file is read."""
 
     def __init__(self, data: Bytes) -> None:
@@ -101,9 +101,9 @@ class _Walk:
     def numbers(self, layout: str) -> tuple[Any, ...]:
         """Read numbers of fixed sizes, as `struct` describes them."""
         one = struct.Struct(f"<{layout}")
-        return one.unpack(self.passed(one.size).tobytes())
+        return one.unpack(self.skip(one.size).tobytes())
 
-    def passed(self, count: int) -> Bytes:
+    def skip(self, count: int) -> Bytes:
         """Pass over so many bytes, without a copy."""
         _require(0 <= count <= len(self._data) - self.at, "the file is shorter than it says")
         found = self._data[self.at : self.at + count]
@@ -114,14 +114,14 @@ class _Walk:
         """Read a vector, its length first, which has to be `length` where one is given."""
         (said,) = self.numbers("Q")
         _require(length is None or said == length, "a vector of the file is of another length than it has to be")
-        return self.passed(said * np.dtype(dtype).itemsize).view(dtype)
+        return self.skip(said * np.dtype(dtype).itemsize).view(dtype)
 
     def head(self, fourcc: bytes, width: int, count: int) -> None:
         """Read the head of an index, or of one inside another."""
-        _require(Header.parse(self.passed(SIZE).tobytes()) == Header(fourcc, width, count, True), "a head says something else")
+        _require(Header.parse(self.skip(SIZE).tobytes()) == Header(fourcc, width, count, True), "a head says something else")
 
 
-def _codes(walk: _Walk, kind: str, width: int, names: int, _is_new: bool) -> None:
+def _codes(walk: _FileCursor, kind: str, width: int, names: int, _is_new: bool) -> None:
     """Walk along an index that is nothing but the codes of its vectors."""
     walk.head(KINDS[kind].fourcc, width, names)
     if kind == "flat":
@@ -129,12 +129,12 @@ def _codes(walk: _Walk, kind: str, width: int, names: int, _is_new: bool) -> Non
         return
     code = _ITEM[kind] * width
     quantizer = struct.pack("<iifQQ", _TYPES[kind], 0, 0.0, width, code)
-    _require(walk.passed(len(quantizer)).tobytes() == quantizer, "the quantizer is another one")
+    _require(walk.skip(len(quantizer)).tobytes() == quantizer, "the quantizer is another one")
     walk.vector("<f4", 2 * width if KINDS[kind].sample else 0)
     walk.vector("u1", code * names)
 
 
-def _graph(walk: _Walk, kind: str, width: int, names: int, is_new: bool) -> None:
+def _graph(walk: _FileCursor, kind: str, width: int, names: int, is_new: bool) -> None:
     """Walk along a graph, and then along the vectors that its nodes stand for."""
     walk.head(KINDS[kind].fourcc, width, names)
     shares, room = _levels()
@@ -184,7 +184,7 @@ def _require_neighbours(
         _require(bool((levels[there[there >= 0]] > level).all()), "a neighbour is not on the level where it is named")
 
 
-def _lists(walk: _Walk, kind: str, width: int, names: int, is_new: bool) -> None:
+def _lists(walk: _FileCursor, kind: str, width: int, names: int, is_new: bool) -> None:
     """Walk along lists of codes: the centres of the lists, what codes stand for, and then each list."""
     lists, codes, bits = lists_of(names), codes_per_vector(width, KINDS[kind].group), code_bits(names)
     code = (codes * bits + 7) // 8
@@ -199,18 +199,18 @@ def _lists(walk: _Walk, kind: str, width: int, names: int, is_new: bool) -> None
     sizes = _sizes(walk, lists)
     _require(sum(sizes) == names, "the lists do not hold the names")
     if not is_new:
-        walk.passed(names * (code + 8))
+        walk.skip(names * (code + 8))
         return
     is_listed = np.zeros(names, dtype=np.bool_)
     for length in sizes:
-        walk.passed(length * code)
-        ids = walk.passed(length * 8).view("<i8")
+        walk.skip(length * code)
+        ids = walk.skip(length * 8).view("<i8")
         _require(not length or (ids.min() >= 0 and ids.max() < names), "a list holds a name that does not exist")
         is_listed[ids] = True
     _require(bool(is_listed.all()), "a name is in no list")
 
 
-def _sizes(walk: _Walk, lists: int) -> list[int]:
+def _sizes(walk: _FileCursor, lists: int) -> list[int]:
     """Return how long each list is; where most are empty, the file names only the others."""
     (form,) = walk.numbers("4s")
     if form == b"full":

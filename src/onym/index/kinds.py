@@ -51,7 +51,7 @@ _PART, _MAX_PARTS = 100_000, 4  # names of a part at least, and parts
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class IndexKind:
     """A kind of index. `make` takes the width of the vectors and how many there will be.
 
     The file of a `is_streamed` kind is a short head and then the code of each vector: it is written without being held in
@@ -76,10 +76,10 @@ class Kind:
         return self.group > 0
 
 
-def kind_named(name: str) -> Kind:
+def find_kind(name: str) -> IndexKind:
     """Return the kind of that name.
 
-    >>> kind_named("flat").is_streamed
+    >>> find_kind("flat").is_streamed
     True
     """
     if name not in KINDS:
@@ -89,14 +89,14 @@ def kind_named(name: str) -> Kind:
     return KINDS[name]
 
 
-def kind_for(name: str, names: int) -> Kind:
+def kind_for(name: str, names: int) -> IndexKind:
     """Return the kind of that name; for `auto` the one that is advised for so many names.
 
     >>> [kind_for("auto", names).name for names in (1_000, 250_000, 1_000_000)], kind_for("sq8", 1_000).name
     (['flat', 'flat', 'hnsw'], 'sq8')
     """
     if name != AUTO:
-        return kind_named(name)
+        return find_kind(name)
     # Looking at every vector is exact and there is nothing to learn or to tune; among 250,000 names two cores answer some 200
     # mentions a second. Beyond that it is time and memory that decide: graphs over one byte a number look at some thousand
     # vectors only, and of the kinds that may miss a name they miss the fewest.
@@ -112,7 +112,7 @@ def compact_kind(names: int) -> str:
     return "pq" if code_bits(names) == _CODE_BITS else "sq8"
 
 
-def parts_for(kind: Kind, names: int) -> int:
+def parts_for(kind: IndexKind, names: int) -> int:
     """Return of how many parts an index is.
 
     >>> [parts_for(KINDS["hnsw"], names) for names in (0, 199_999, 200_000, 6_000_000)], parts_for(KINDS["flat"], 6_000_000)
@@ -178,18 +178,18 @@ def _lists(width: int, count: int, group: int) -> Any:
     return index
 
 
-def _in_lists(name: str, group: int, *, is_refined: bool) -> Kind:
+def _in_lists(name: str, group: int, *, is_refined: bool) -> IndexKind:
     make = partial(_lists, group=group)
-    return Kind(name, b"IwPQ", make, is_streamed=False, sample=400_000, is_refined=is_refined, group=group)
+    return IndexKind(name, b"IwPQ", make, is_streamed=False, sample=400_000, is_refined=is_refined, group=group)
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("flat", b"IxFI", _flat),
-        Kind("flat16", b"IxSQ", _half),
-        Kind("sq8", b"IxSQ", _bytes, sample=65_536),
-        Kind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, is_in_parts=True, is_refined=True),
+        IndexKind("flat", b"IxFI", _flat),
+        IndexKind("flat16", b"IxSQ", _half),
+        IndexKind("sq8", b"IxSQ", _bytes, sample=65_536),
+        IndexKind("hnsw", b"IHNs", _graph, is_streamed=False, sample=65_536, is_in_parts=True, is_refined=True),
         _in_lists("ivfpq", group=4, is_refined=True),
         _in_lists("pq", group=8, is_refined=False),
     )

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.errors import ConfigError, IntegrityError
-from onym.index.artefact import IndexArtefact, IndexOrigin, Part, kept_vectors, merged, open_index_artefact
-from onym.index.kinds import faiss, kind_named
+from onym.index.artefact import IndexArtefact, IndexOrigin, IndexPart, merge_found, open_index_artefact, open_vectors
+from onym.index.kinds import faiss, find_kind
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_concepts
 from onym.store.arrays import require_whole_maps
@@ -37,7 +37,7 @@ class Index:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[IndexPart],
         origin: IndexOrigin,
         digest: str,
         mapped: object = None,
@@ -61,7 +61,7 @@ class Index:
         the names that may be found: a truth value for each name, or ids.
         """
         require_whole_maps()
-        vectors = self._required(vectors)
+        vectors = self._require_width(vectors)
         allowed = None if within is None else self._mask(within)
         scores = np.full((len(vectors), k), -np.inf, dtype=np.float32)
         ids = np.full((len(vectors), k), -1, dtype=np.int64)
@@ -75,22 +75,22 @@ class Index:
 
     def _best(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
         if self._vectors is None:
-            return _ordered(*self._found(vectors, k, allowed))
+            return _sort_found(*self._search_all(vectors, k, allowed))
         count = len(self) if allowed is None else int(allowed.sum())
-        _, ids = self._found(vectors, min(_REFINED[self.origin.kind] * k, count), allowed)
-        scores, ids = _ordered(_products(vectors, ids, self._vectors), ids)
+        _, ids = self._search_all(vectors, min(_REFINED[self.origin.kind] * k, count), allowed)
+        scores, ids = _sort_found(_products(vectors, ids, self._vectors), ids)
         return scores[:, :k], ids[:, :k]
 
-    def _found(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
+    def _search_all(self, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None) -> tuple[Scores, NameIds]:
         is_few = allowed is not None and int(allowed.sum()) < _FEW * len(self)
         found = [
-            self._found_in(part, vectors, k, None if allowed is None else allowed[part.start : part.end], is_few=is_few)
+            self._search_part(part, vectors, k, None if allowed is None else allowed[part.start : part.end], is_few=is_few)
             for part in self._parts
         ]
-        return found[0] if len(found) == 1 else merged(found, k)
+        return found[0] if len(found) == 1 else merge_found(found, k)
 
-    def _found_in(
-        self, part: Part, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None, *, is_few: bool
+    def _search_part(
+        self, part: IndexPart, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None, *, is_few: bool
     ) -> tuple[Scores, NameIds]:
         bits = None if allowed is None else np.packbits(allowed, bitorder="little")
         selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # it keeps the bits
@@ -111,11 +111,11 @@ class Index:
             if is_few:
                 return library.downcast_index(index.storage), library.SearchParameters(sel=selector)
             return index, library.SearchParametersHNSW(sel=selector, efSearch=_EFFORT)
-        if kind_named(self.origin.kind).is_in_lists:
+        if find_kind(self.origin.kind).is_in_lists:
             return index, library.SearchParametersIVF(sel=selector, nprobe=index.nlist if is_few else min(_PROBED, index.nlist))
         return index, library.SearchParameters(sel=selector) if selector is not None else None
 
-    def _required(self, vectors: npt.NDArray[np.float32]) -> Scores:
+    def _require_width(self, vectors: npt.NDArray[np.float32]) -> Scores:
         if vectors.ndim != 2 or vectors.shape[1] != self.origin.width:
             what = f"vectors of the shape {vectors.shape} in an index of width {self.origin.width:,}"
             raise ConfigError("index-query", what, fix="use the encoder that the index was built with")
@@ -148,7 +148,7 @@ def _products(wanted: Scores, ids: NameIds, vectors: npt.NDArray[np.float16]) ->
     return products
 
 
-def _ordered(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
+def _sort_found(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
     """Return the best first, equal ones in the order of their ids, and last the entries where no name was found."""
     scores[(ids < 0) | np.isnan(scores)] = -np.inf
     order = np.lexsort((ids, -scores), axis=1)
@@ -166,7 +166,7 @@ def open_index(folder: Path | str, expected: IndexOrigin | None = None, *, verif
 def index_of(found: IndexArtefact) -> Index:
     """Return the index of an artefact that is open."""
     parts, origin, artefact = found
-    return Index(parts, origin, artefact.digest, artefact, kept_vectors(artefact, origin))
+    return Index(parts, origin, artefact.digest, artefact, open_vectors(artefact, origin))
 
 
 _NAMES_PER_CANDIDATE = 4  # names asked for a candidate, and how many times as many when those are of too few concepts
@@ -189,7 +189,7 @@ class Nearest:
     def _names(self) -> npt.NDArray[np.bool_] | None:
         return None if self.only is None else names_of(self.kb, self.only)
 
-    def ranked(self, vectors: Vectors) -> list[Ranked]:
+    def rank(self, vectors: Vectors) -> list[Ranked]:
         """Return the concepts of the names nearest to each vector, best first."""
         found = [Ranked()] * len(vectors)
         queries = list(range(len(vectors)))

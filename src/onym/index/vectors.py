@@ -162,7 +162,7 @@ def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSo
         rows = min(SHARD, origin.names - start)
         column = work.piece(_column(number), "<f4", rows * origin.width)
         if column is None:
-            column = _encoded(kb.names, start, rows, encoder, known).reshape(-1)
+            column = _encode_shard(kb.names, start, rows, encoder, known).reshape(-1)
             work.keep(_column(number), column)
         stage.write_array(_column(number), column)
         progress("encoding names", start + rows)
@@ -172,7 +172,7 @@ def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSo
     return manifest
 
 
-def _encoded(names: Strings, start: int, rows: int, encoder: VectorSource, known: _EarlierVectors) -> Rows:
+def _encode_shard(names: Strings, start: int, rows: int, encoder: VectorSource, known: _EarlierVectors) -> Rows:
     """Return the vectors of one shard: known ones as they were, the others encoded."""
     earlier = known.rows[start : start + rows]
     is_known = earlier >= 0

@@ -10,7 +10,7 @@ from onym.fields import frame_of
 from onym.kb.ranking import ConceptMask
 from onym.linkers.base import Linker
 from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
-from onym.outputs.mapping import mapped_rows
+from onym.outputs.mapping import map_to_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Row, kinds_of
 
@@ -38,7 +38,7 @@ def map_series(
         what = f"a column of pandas or polars is needed, not {type(series).__name__}"
         raise InputError("type-series", what, fix="make a series of the terms")
     terms = [None if is_null else term for term, is_null in zip(series.to_list(), _nulls(series, kind), strict=True)]
-    rows = mapped_rows(terms, linker, top_k=top_k, only=only)
+    rows = map_to_rows(terms, linker, top_k=top_k, only=only)
     if kind == "pandas":
         return _pandas_frame(rows, series)
     return frame_of([[row[name] for name in COLUMNS] for row in rows], kinds_of(COLUMNS))

@@ -14,9 +14,9 @@ from pydantic import WithJsonSchema
 
 from onym._version import __version__
 from onym.corpora.problems import require_complete
-from onym.errors import InputError, LimitError, coded, missing_extra
+from onym.errors import InputError, LimitError, missing_extra, to_onym_error
 from onym.kb.search import search
-from onym.outputs.mapping import mapped_rows
+from onym.outputs.mapping import map_to_rows
 from onym.types import Row, concept_to_dict, require_text
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Tools:
             raise LimitError("limit-record", f"more than {MAX_TERMS:,} terms", fix="give fewer at once")
         for term in terms:
             _require_short(term, MAX_TERM)
-        return [{"term": term} | row for term, row in zip(terms, mapped_rows(terms, self._pipeline), strict=True)]
+        return [{"term": term} | row for term, row in zip(terms, map_to_rows(terms, self._pipeline), strict=True)]
 
 
 def build_server(pipeline: Pipeline) -> MCPServer:
@@ -161,7 +161,7 @@ def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
         try:
             return tool(*arguments, **named)
         except Exception as e:
-            error = coded(e, caught_in=__file__)
+            error = to_onym_error(e, caught_in=__file__)
             message = f"[{error.code}] {error.what}"
         raise ToolError(message)  # outside of the handler, so that no cause with a text goes along
 

@@ -128,7 +128,7 @@ class OnymPipe(Pipe):
     def __call__(self, doc: Doc) -> Doc:
         """Link one text."""
         (linked,) = require_complete(self.pipeline.link_many(self._documents([doc])))
-        return self._annotated(doc, linked)
+        return self._annotate(doc, linked)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Link a stream of texts, a batch at a time. A text that cannot be linked is given to spaCy's handler of errors."""
@@ -141,7 +141,7 @@ class OnymPipe(Pipe):
                 except InputError as e:
                     self.get_error_handler()(self.name, self, [doc], e)
                 else:
-                    yield self._annotated(doc, complete)
+                    yield self._annotate(doc, complete)
 
     def _documents(self, docs: Sequence[Doc]) -> Iterator[Document]:
         for number, doc in enumerate(docs, 1):
@@ -149,13 +149,13 @@ class OnymPipe(Pipe):
             mentions = tuple(Mention(ent.start_char, ent.end_char, ent.text, type=ent.label_) for ent in ents)
             yield Document(str(number), doc.text, mentions)
 
-    def _annotated(self, doc: Doc, linked: LinkedDocument) -> Doc:
+    def _annotate(self, doc: Doc, linked: LinkedDocument) -> Doc:
         """Put the links of a text into its doc."""
         rows = linked.to_dict()["links"]
         ids = [ent.id_ for ent in doc.ents] if self.use_entities else [""] * len(rows)
         tokens = WholeTokens(doc)
         spans = [_span(tokens, row, span_id) for row, span_id in zip(rows, ids, strict=True)]
-        doc.user_data[GROUP] = _keyed(spans, rows)
+        doc.user_data[GROUP] = _rows_by_span(spans, rows)
         doc.spans[GROUP] = spans
         own = spans if _are_apart(spans) else filter_spans(spans)
         doc.set_ents([*own, *_apart(doc.ents, own)])
@@ -177,7 +177,7 @@ def _apart(ents: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
     return [ent for ent in ents if covered.isdisjoint(range(ent.start, ent.end))]
 
 
-def _keyed(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
+def _rows_by_span(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
     """Return the rows by their spans; of mentions within the same tokens, the second and later ones get an id as well."""
     found: dict[str, Row] = {}
     for span, row in zip(spans, rows, strict=True):

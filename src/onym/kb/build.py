@@ -46,11 +46,11 @@ class Terms:
     source_offsets: npt.NDArray[np.int64]
     source_values: Ints
 
-    def kept(self, mask: npt.NDArray[np.bool_]) -> Terms:
+    def select(self, mask: npt.NDArray[np.bool_]) -> Terms:
         """Return the terms of a mask."""
-        return self.ordered(np.flatnonzero(mask))
+        return self.reorder(np.flatnonzero(mask))
 
-    def ordered(self, order: Ints) -> Terms:
+    def reorder(self, order: Ints) -> Terms:
         """Return the terms in another order, or some of them."""
         sources = Ragged(self.source_offsets, self.source_values).take(order)
         return Terms(
@@ -76,7 +76,7 @@ class Named:
     is_lent: npt.NDArray[np.bool_]  # by a concept of another vocabulary, which was joined or adds its names
 
 
-def named_rows(found: Gathered, decisions: Decisions, recipe: Recipe) -> Named:
+def resolve_names(found: Gathered, decisions: Decisions, recipe: Recipe) -> Named:
     """Bring every name row to its final concept, add those that cross-references add, and filter by semantic type."""
     identity = decisions.identity
     ids, number = found.ids.column().to_frame("concept"), found.names.column("id").to_numpy()
@@ -86,14 +86,14 @@ def named_rows(found: Gathered, decisions: Decisions, recipe: Recipe) -> Named:
     ).sort("row", "target")  # fmt: skip
     found.decided["names added through cross-references"] += extra.height
     finals = pl.concat([_to_final(ids, identity.final)["concept"], extra["target"]])
-    concepts, codes = coded(finals)
+    concepts, codes = encode_values(finals)
     own = len(ids)
     concept = np.concatenate([codes[number], codes[own:]])
     row = np.concatenate([np.arange(len(number), dtype=np.uint32), extra["row"].to_numpy().astype(np.uint32)])
     from_other = np.concatenate([_is_of_another(ids["concept"], finals[: len(ids)])[number], np.ones(extra.height, dtype=bool)])
     named = Named(concepts, concept, row, np.arange(len(row)) >= len(number), from_other)
     if decisions.left_out.height:
-        named = _kept(named, ~named.concepts.is_in(decisions.left_out["concept"].implode()).to_numpy())
+        named = _filter_rows(named, ~named.concepts.is_in(decisions.left_out["concept"].implode()).to_numpy())
     return _of_types(named, found, identity, recipe) if recipe.semantic_types else named
 
 
@@ -107,12 +107,12 @@ def _of_types(named: Named, found: Gathered, identity: Identity, recipe: Recipe)
     """Keep the concepts that have one of the wanted semantic types."""
     typed = _to_final(found.types.frame(), identity.final).filter(pl.col("type").is_in(recipe.semantic_types))
     allowed = named.concepts.to_frame("concept").join(typed.unique("concept"), on="concept", how="left", maintain_order="left")
-    kept = _kept(named, allowed["type"].is_not_null().to_numpy())
+    kept = _filter_rows(named, allowed["type"].is_not_null().to_numpy())
     found.dropped["semantic type"] += len(named.row) - len(kept.row)
     return kept
 
 
-def _kept(named: Named, is_allowed: npt.NDArray[np.bool_]) -> Named:
+def _filter_rows(named: Named, is_allowed: npt.NDArray[np.bool_]) -> Named:
     """Keep the rows of the allowed concepts."""
     keep = is_allowed[named.concept]
     left, renumbered = np.unique(named.concept[keep], return_inverse=True)
@@ -128,10 +128,10 @@ def _to_final(rows: pl.DataFrame, final: pl.DataFrame) -> pl.DataFrame:
     return found.with_columns(concept=pl.coalesce("final", "concept")).drop("final")
 
 
-def coded(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
+def encode_values(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
     """Return the distinct values in order, and each row's index among them.
 
-    >>> values, codes = coded(pl.Series(["b", "a", "b"]))
+    >>> values, codes = encode_values(pl.Series(["b", "a", "b"]))
     >>> values.to_list(), codes.tolist()
     (['a', 'b'], [1, 0, 1])
     """
@@ -141,13 +141,13 @@ def coded(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
     return values, codes.to_numpy().astype(np.uint32)
 
 
-def coded_used(column: pl.Series, rows: Ints) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
-    """Do as `coded`, for the values of some rows alone; the other rows' codes mean nothing."""
+def encode_used_values(column: pl.Series, rows: Ints) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
+    """Do as `encode_values`, for the values of some rows alone; the other rows' codes mean nothing."""
     used = np.zeros(len(column), dtype=bool)
     used[rows] = True
     if used.all():
-        return coded(column)
-    values, some = coded(column.filter(pl.Series(used)))
+        return encode_values(column)
+    values, some = encode_values(column.filter(pl.Series(used)))
     codes = np.zeros(len(column), dtype=np.uint32)
     codes[used] = some
     return values, codes
@@ -191,12 +191,12 @@ def fewest(terms: Terms, counts: Counter[str]) -> Terms:
     emptied = best[np.bincount(terms.concept[keep], minlength=len(sizes))[terms.concept[best]] == 0]
     keep[emptied] = True
     counts["shared name left to the concept with fewest names"] += int((~keep).sum())
-    return terms.kept(keep)
+    return terms.select(keep)
 
 
 def by_concept(terms: Terms) -> Terms:
     """Sort terms by concept, the best kind first, then in the order of the sources."""
-    return terms.ordered(np.lexsort((terms.row, terms.kind, terms.concept)))
+    return terms.reorder(np.lexsort((terms.row, terms.kind, terms.concept)))
 
 
 def _starts(values: Ints) -> npt.NDArray[np.bool_]:
@@ -217,7 +217,7 @@ def counts_to_offsets(counts: Ints) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
-def grouped(owner: Ints, values: Ints, owners: int) -> tuple[npt.NDArray[np.int64], Ints]:
+def group_values(owner: Ints, values: Ints, owners: int) -> tuple[npt.NDArray[np.int64], Ints]:
     """Return, per owner, the sorted distinct values that belong to it."""
     key = _distinct(owner.astype(np.uint64) << 32 | values.astype(np.uint64))
     offsets = counts_to_offsets(np.bincount((key >> 32).astype(np.int64), minlength=owners))
@@ -232,8 +232,8 @@ def facts(
     rows = rows.filter(pl.col(column) != pl.col("concept"))  # a joined concept may refer to what it now is
     table = concepts.alias("concept").to_frame().with_row_index("code")
     known = rows.join(table, on="concept", maintain_order="left")
-    values, codes = coded(known[column])
-    offsets, members = grouped(known["code"].to_numpy(), codes, len(concepts))
+    values, codes = encode_values(known[column])
+    offsets, members = group_values(known["code"].to_numpy(), codes, len(concepts))
     return to_strings(values), offsets, members, rows.height - known.height
 
 
@@ -328,10 +328,10 @@ def _successors(found: Gathered, recipe: Recipe, root: Path) -> pl.DataFrame:
 
 
 def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Recipe) -> dict[str, int]:
-    named = named_rows(found, decisions, recipe)
+    named = resolve_names(found, decisions, recipe)
     if not len(named.row):
         raise InputError("kb-empty", "no name is left after the filters", fix="see the filters of the recipe")
-    names, codes = coded_used(found.names.column("name"), named.row)
+    names, codes = encode_used_values(found.names.column("name"), named.row)
     found.names.drop("name")
     stage.write_strings("names", to_strings(names))
     terms = unique_terms(named, codes, found)
@@ -359,7 +359,7 @@ def _write_term_columns(stage: Stage, terms: Terms, concepts: int, names: int) -
     stage.write_array("term.kind", terms.kind.astype("|u1"))
     stage.write_array("term.language", terms.language.astype("<u2"))
     stage.write_ragged("term.sources", terms.source_offsets, terms.source_values.astype("<u2"))
-    offsets, values = grouped(terms.name, terms.concept, names)
+    offsets, values = group_values(terms.name, terms.concept, names)
     stage.write_ragged("name.concepts", offsets, values.astype("<u4"))
 
 
@@ -397,7 +397,7 @@ def _write_aliases(stage: Stage, found: Gathered, decisions: Decisions, concepts
         ruled = rows.join(rules, on=["alias", "concept"], how="left", maintain_order="left")
         stage.write_array("alias.rule", ruled["rule"].fill_null(NO_RULE).to_numpy().astype("|u1"))
     known = rows.select("code").with_row_index("row").filter(pl.col("code").is_not_null())
-    offsets, members = grouped(known["code"].to_numpy(), known["row"].to_numpy(), len(concepts))
+    offsets, members = group_values(known["code"].to_numpy(), known["row"].to_numpy(), len(concepts))
     stage.write_ragged("concept.aliases", offsets, members.astype("<u4"))
     return {"aliases": rows.height}
 

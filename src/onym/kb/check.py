@@ -19,7 +19,7 @@ _LATIN, _LOOKALIKE = r"[A-Za-z]", r"[\p{Cyrillic}\p{Armenian}\p{Cherokee}]"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class KbProblem:
     """An `error` makes the knowledge base unusable; a `warning` is content that a person should look at."""
 
     level: Literal["error", "warning"]
@@ -27,7 +27,7 @@ class Problem:
     examples: tuple[str, ...] = ()
 
 
-def check_kb(folder: Path) -> list[Problem]:
+def check_kb(folder: Path) -> list[KbProblem]:
     """Hash everything again, check the structure, then the content; errors end the check.
 
     >>> check_kb(getfixture("tiny_kb"))
@@ -35,16 +35,16 @@ def check_kb(folder: Path) -> list[Problem]:
     """
     torn = check_artefact(folder)
     if torn:
-        return [Problem("error", what) for what in torn]
+        return [KbProblem("error", what) for what in torn]
     try:
         kb = KnowledgeBase.open(folder)
         kb.require_sound()
     except OnymError as e:
-        return [Problem("error", e.what)]
+        return [KbProblem("error", e.what)]
     return list(_content(kb))
 
 
-def _content(kb: KnowledgeBase) -> Iterator[Problem]:
+def _content(kb: KnowledgeBase) -> Iterator[KbProblem]:
     concepts_per_name = np.diff(kb.name_concepts.offsets.astype(np.int64))
     crowded = np.flatnonzero(concepts_per_name > _MANY)
     if len(crowded):
@@ -60,5 +60,5 @@ def _content(kb: KnowledgeBase) -> Iterator[Problem]:
         yield _warning(f"{twins.height:,} ids differ from another only in case", twins["id"].to_list())
 
 
-def _warning(what: str, examples: list[str]) -> Problem:
-    return Problem("warning", what, tuple(printable(example) for example in examples[:5]))
+def _warning(what: str, examples: list[str]) -> KbProblem:
+    return KbProblem("warning", what, tuple(printable(example) for example in examples[:5]))

@@ -27,7 +27,7 @@ def _addresses() -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def _compiled() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _compile_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern), form.replace("${", "\\g<").replace("}", ">")) for pattern, form in _addresses())
 
 
@@ -41,7 +41,7 @@ def to_curie(text: str, prefix: str = "") -> str:
     """
     text = text.strip()
     if _MAY_BE_ADDRESS.search(text):
-        for pattern, form in _compiled():
+        for pattern, form in _compile_patterns():
             text = pattern.sub(form, text)
     head, colon, local = text.partition(":")
     if not colon:

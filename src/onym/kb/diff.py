@@ -58,7 +58,7 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Difference:
     traced = gone.join(traces, left_on="id", right_on="alias", how="left", maintain_order="left")
     is_retired = (pl.col("kind") == int(AliasKind.RETIRED)) & pl.col("concept").is_null()
     both = before.join(after, on="id", suffix="_new", maintain_order="left")
-    names_added, names_removed = _changed_names(old, new)
+    names_added, names_removed = _count_changed_names(old, new)
     return Difference(
         added=after.join(before, on="id", how="anti", maintain_order="left"),
         removed=traced.filter(pl.col("kind").is_null()).select("id", "name"),
@@ -70,7 +70,7 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Difference:
     )
 
 
-def _changed_names(old: KnowledgeBase, new: KnowledgeBase) -> tuple[int, int]:
+def _count_changed_names(old: KnowledgeBase, new: KnowledgeBase) -> tuple[int, int]:
     """Count the (concept, name) pairs that came and went."""
     before, after = (term_frame(kb).select("id", "name") for kb in (old, new))
     return after.join(before, on=["id", "name"], how="anti").height, before.join(after, on=["id", "name"], how="anti").height

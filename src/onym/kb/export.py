@@ -14,7 +14,7 @@ from onym.errors import ConfigError
 from onym.kb.identity import AliasKind
 from onym.kb.joins import JoinRule
 from onym.kb.knowledge_base import NO_CONCEPT
-from onym.types import IdStyle, NameKind, styled
+from onym.types import IdStyle, NameKind, style_id
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase
@@ -106,7 +106,7 @@ def _entities(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> Iterator
     for row in range(start, end):
         concept = kb.concept(row)
         yield {
-            "concept_id": styled(concept.id, ids),
+            "concept_id": style_id(concept.id, ids),
             "canonical_name": concept.preferred_name,
             "aliases": [term.form for term in concept.terms[1:]],
             "types": list(concept.types),

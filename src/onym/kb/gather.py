@@ -149,7 +149,7 @@ def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str,
             found.rows += batch.num_rows
             progress(f"reading {label}", found.rows)
         found.inputs += _require_inputs(source, config, format_name)
-        found.ignored += _ignored(source, config, format_name)
+        found.ignored += _find_ignored(source, config, format_name)
     return found
 
 
@@ -176,7 +176,7 @@ def _require_inputs(source: Source, config: SourceConfig, format_name: str) -> l
     return inputs
 
 
-def _ignored(source: Source, config: SourceConfig, format_name: str) -> list[IgnoredFile]:
+def _find_ignored(source: Source, config: SourceConfig, format_name: str) -> list[IgnoredFile]:
     """Return the files of a release that were not read, by names relative to the recipe."""
     base = portable(config.path)
     return [replace(file, name=f"{base}/{file.name}") for file in find_ignored(source, format_name)]
@@ -184,13 +184,13 @@ def _ignored(source: Source, config: SourceConfig, format_name: str) -> list[Ign
 
 def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, config: SourceConfig, label: str) -> None:
     frame = frame.filter(
-        _counted(found.dropped, frame, "empty concept id", ~pl.col("concept_id").str.contains(r"^[^:]+:[^\s].*$"))
+        _count_dropped(found.dropped, frame, "empty concept id", ~pl.col("concept_id").str.contains(r"^[^:]+:[^\s].*$"))
     )
-    found.types.add(_exploded(frame, "semantic_types", "type"))
+    found.types.add(_explode(frame, "semantic_types", "type"))
     found.xrefs.add(_xrefs(found, frame, config))
-    found.broader.add(_exploded(frame, "broader", "broader"))
+    found.broader.add(_explode(frame, "broader", "broader"))
     found.groups.add(_groups(frame, config))
-    found.alternatives.add(_exploded(frame, "alternative_ids", "alternative"))
+    found.alternatives.add(_explode(frame, "alternative_ids", "alternative"))
     defined = frame.filter(pl.col("definition").is_not_null() & (pl.col("definition") != ""))
     found.definitions.add(defined.select(concept="concept_id", definition="definition"))
     retired = frame.filter(pl.col("kind").eq_missing(int(NameKind.RETIRED)) | pl.col("replaced_by").is_not_null())
@@ -202,38 +202,38 @@ def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, config: SourceCo
 
 
 def _xrefs(found: Gathered, frame: pl.DataFrame, config: SourceConfig) -> pl.DataFrame:
-    rows = _exploded(frame, "xrefs", "xref")
+    rows = _explode(frame, "xrefs", "xref")
     if not config.xrefs:
         return rows
     other = ~prefix_of("xref").is_in(config.xrefs)
-    return rows.filter(_counted(found.dropped, rows, "cross-reference to another vocabulary", other))
+    return rows.filter(_count_dropped(found.dropped, rows, "cross-reference to another vocabulary", other))
 
 
 def _groups(frame: pl.DataFrame, config: SourceConfig) -> pl.DataFrame:
     """Return the groups that the source states, and those that the recipe gives to all of its concepts."""
-    stated = _exploded(frame, "groups", "group")
+    stated = _explode(frame, "groups", "group")
     common = [frame.select(concept="concept_id", group=pl.lit(group)).unique(maintain_order=True) for group in config.groups]
     return pl.concat([stated, *common])
 
 
-def _exploded(frame: pl.DataFrame, column: str, alias: str) -> pl.DataFrame:
+def _explode(frame: pl.DataFrame, column: str, alias: str) -> pl.DataFrame:
     rows = frame.select(pl.col("concept_id").alias("concept"), pl.col(column).alias(alias))
     return rows.filter(pl.col(alias).list.len() > 0).explode(alias).filter(pl.col(alias).is_not_null() & (pl.col(alias) != ""))
 
 
 def _names(found: Gathered, frame: pl.DataFrame, recipe: Recipe, label: str) -> pl.DataFrame:
     frame = frame.with_columns(pl.col("kind").fill_null(int(NameKind.EXACT)), pl.col("source").fill_null(label))
-    for kind in recipe.dropped_kinds:
-        frame = frame.filter(_counted(found.dropped, frame, f"kind: {NameKind(kind).label}", pl.col("kind") == kind))
+    for kind in recipe.kinds_to_drop:
+        frame = frame.filter(_count_dropped(found.dropped, frame, f"kind: {NameKind(kind).label}", pl.col("kind") == kind))
     if recipe.languages:
         other = pl.col("language").is_not_null() & ~pl.col("language").is_in(recipe.languages)
-        frame = frame.filter(_counted(found.dropped, frame, "language", other))
+        frame = frame.filter(_count_dropped(found.dropped, frame, "language", other))
     if recipe.vocabularies:
-        frame = frame.filter(_counted(found.dropped, frame, "vocabulary", ~pl.col("source").is_in(recipe.vocabularies)))
+        frame = frame.filter(_count_dropped(found.dropped, frame, "vocabulary", ~pl.col("source").is_in(recipe.vocabularies)))
     too_long = pl.col("name").str.len_chars() > recipe.max_name_length
-    frame = frame.filter(_counted(found.dropped, frame, "name too long", too_long))
+    frame = frame.filter(_count_dropped(found.dropped, frame, "name too long", too_long))
     frame = frame.with_columns(normal=normal_names(pl.col("name")))
-    frame = frame.filter(_counted(found.dropped, frame, "name empty", pl.col("normal") == ""))
+    frame = frame.filter(_count_dropped(found.dropped, frame, "name empty", pl.col("normal") == ""))
     return frame.select(
         id=found.ids.of(frame["concept_id"]),
         name="normal",
@@ -244,7 +244,7 @@ def _names(found: Gathered, frame: pl.DataFrame, recipe: Recipe, label: str) -> 
     )
 
 
-def _counted(dropped: Counter[str], frame: pl.DataFrame, reason: str, unwanted: pl.Expr) -> pl.Expr:
+def _count_dropped(dropped: Counter[str], frame: pl.DataFrame, reason: str, unwanted: pl.Expr) -> pl.Expr:
     """Count the rows to be dropped under their reason, and return the condition that keeps the others."""
     count = int(frame.select(unwanted.sum()).item() or 0)
     if count:
@@ -282,7 +282,7 @@ def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.
         joins=recipe.joins,
         **evidence,
     )
-    left_out = _left_out(found, identity)
+    left_out = _find_unjoined(found, identity)
     found.dropped["concepts of a lending source that joined nothing"] += left_out.height
     return Decisions(identity, groups if recipe.groups else None, left_out, recipe.joins != _DEFAULT)
 
@@ -303,7 +303,7 @@ def _groups_of_concepts(found: Gathered, active: pl.Series, xrefs: pl.DataFrame,
     )
 
 
-def _left_out(found: Gathered, identity: Identity) -> pl.DataFrame:
+def _find_unjoined(found: Gathered, identity: Identity) -> pl.DataFrame:
     """Return the concepts that only lending sources have, and that no other one was joined with."""
     lent = found.lent.frame().group_by("concept").agg(pl.col("is_lent").all()).filter("is_lent").select("concept")
     for end in ("concept", "final"):

@@ -15,7 +15,7 @@ from enum import IntEnum
 import polars as pl
 
 from onym.kb.curie import prefix_of
-from onym.kb.joins import Evidence, JoinRule, Union, join_all, xref_edges
+from onym.kb.joins import JoinEvidence, JoinRule, Union, join_all, xref_edges
 from onym.kb.recipe import JoinConfig
 
 _JOINED = {
@@ -63,32 +63,32 @@ def identify(
 ) -> Identity:
     """Decide where every id leads. `active` holds the ids that have names, in the order of their sources' precedence."""
     here = pl.DataFrame({"concept": active})
-    heirs = _followed(successors.drop_nulls("successor"), counts)
+    heirs = _follow_chains(successors.drop_nulls("successor"), counts)
     folded = heirs.join(here, on="concept", how="semi").join(here.rename({"concept": "successor"}), on="successor", how="semi")
     counts["retired concepts folded into their successor"] += folded.height
     standing = here.join(folded, on="concept", how="anti")
-    resolved = _resolved(xrefs, heirs, standing)
+    resolved = _resolve_edges(xrefs, heirs, standing)
     edges = xref_edges(resolved, standing, _ranks(active), merge=merge)
-    evidence = Evidence(edges, resolved, _renamed(names, folded), _renamed(groups, folded), _ranks(active))
+    evidence = JoinEvidence(edges, resolved, _rename_concepts(names, folded), _rename_concepts(groups, folded), _ranks(active))
     union = join_all(evidence, joins) if merge else Union()
     _count(union, counts)
     joined = union.frame()
-    final = _composed(folded.rename({"successor": "final"}), joined.drop("rule"))
+    final = _compose(folded.rename({"successor": "final"}), joined.drop("rule"))
     primary = standing.join(joined, on="concept", how="left").select("concept", final=pl.coalesce("final", "concept"))
-    added = _added(edges.filter(joins.many_to_one == "copy"), primary, counts)
+    added = _find_extra_targets(edges.filter(joins.many_to_one == "copy"), primary, counts)
     aliases = pl.concat(
         [
             _own(joined),
-            _gone(successors, heirs, standing, primary, counts),
+            _find_retired(successors, heirs, standing, primary, counts),
             _foreign(resolved, standing, primary),
-            _stated(alternatives, heirs, primary),
+            _alternative_ids(alternatives, heirs, primary),
         ]
     )
     aliases = aliases.unique(["alias", "concept"], keep="first", maintain_order=True).sort("alias", "concept", nulls_last=True)
     return Identity(final=final, added=added, aliases=aliases, joins=joined, xrefs=xrefs.unique(maintain_order=True))
 
 
-def _followed(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
+def _follow_chains(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
     """Follow each chain to its end by doubling; chains without an end are dropped and counted."""
     links = successors.filter(pl.col("concept") != pl.col("successor")).unique("concept", keep="first", maintain_order=True)
     for _ in range(_DOUBLINGS):
@@ -103,7 +103,7 @@ def _followed(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
     return ended
 
 
-def _resolved(xrefs: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
+def _resolve_edges(xrefs: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
     """Cross-references between final ids: both ends through successors, where they are not current themselves."""
     rows = xrefs.unique(maintain_order=True)
     gone = heirs.join(standing, on="concept", how="anti")
@@ -129,19 +129,19 @@ def _count(union: Union, counts: Counter[str]) -> None:
         counts[f"concepts joined by {reason}"] += union.counts[rule]
 
 
-def _renamed(rows: pl.DataFrame, folded: pl.DataFrame) -> pl.DataFrame:
+def _rename_concepts(rows: pl.DataFrame, folded: pl.DataFrame) -> pl.DataFrame:
     """Bring what was said of a folded id to its successor."""
     led = rows.join(folded, on="concept", how="left", maintain_order="left")
     return led.with_columns(concept=pl.coalesce("successor", "concept")).drop("successor")
 
 
-def _composed(folded: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+def _compose(folded: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
     onward = joined.select(final="concept", next="final")
     through = folded.join(onward, on="final", how="left").select("concept", final=pl.coalesce("next", "final"))
     return pl.concat([through, joined]).sort("concept")
 
 
-def _added(edges: pl.DataFrame, primary: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
+def _find_extra_targets(edges: pl.DataFrame, primary: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
     """Concepts of edges that are not one-to-one: their names go to each target as well."""
     loose = edges.filter(~pl.col("one_to_one")).select(concept="low", target="high")
     loose = loose.join(primary.rename({"concept": "target", "final": "to"}), on="target").select("concept", target="to")
@@ -165,14 +165,14 @@ def _foreign(xrefs: pl.DataFrame, standing: pl.DataFrame, primary: pl.DataFrame)
     return unknown.join(primary, on="concept", maintain_order="left").select(_alias("xref", "final", AliasKind.ALTERNATIVE))
 
 
-def _stated(alternatives: pl.DataFrame, heirs: pl.DataFrame, primary: pl.DataFrame) -> pl.DataFrame:
+def _alternative_ids(alternatives: pl.DataFrame, heirs: pl.DataFrame, primary: pl.DataFrame) -> pl.DataFrame:
     """Return the ids that sources state as other ids of their concepts; they may be those of concepts themselves."""
     led = pl.concat([primary, heirs.join(primary.rename({"concept": "successor"}), on="successor").select("concept", "final")])
     rows = alternatives.join(led.unique("concept", keep="first", maintain_order=True), on="concept", maintain_order="left")
     return rows.filter(pl.col("alternative") != pl.col("final")).select(_alias("alternative", "final", AliasKind.ALTERNATIVE))
 
 
-def _gone(
+def _find_retired(
     successors: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame, primary: pl.DataFrame, counts: Counter[str]
 ) -> pl.DataFrame:
     """Return the retired ids, with their successors where they have a current one."""

@@ -32,7 +32,7 @@ class JoinRule(IntEnum):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class JoinEvidence:
     """What the rules look at. All ids are of current concepts, except those that `shared` refers to."""
 
     edges: pl.DataFrame  # low, high, one_to_one: cross-references between current concepts of two vocabularies
@@ -41,13 +41,13 @@ class Evidence:
     groups: pl.DataFrame  # concept, group
     ranks: pl.DataFrame  # prefix, rank: vocabularies in their order of precedence
 
-    def after(self, joined: pl.DataFrame) -> Evidence:
+    def after(self, joined: pl.DataFrame) -> JoinEvidence:
         """Return the evidence after some joins, which count as cross-references for the rules that follow."""
         known = joined.select(low="concept", high="final", one_to_one=pl.lit(value=True))
         return replace(self, edges=pl.concat([self.edges, known]).unique(["low", "high"], keep="first", maintain_order=True))
 
 
-def oriented(pairs: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
+def orient_pairs(pairs: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
     """Return pairs `a`, `b` of two vocabularies as `low`, `high`, whatever else they carry, without those of one vocabulary."""
     for side in ("a", "b"):
         table = ranks.select(pl.col("prefix").alias(f"{side}_prefix"), pl.col("rank").alias(f"{side}_rank"))
@@ -59,7 +59,7 @@ def oriented(pairs: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def uncontradicted(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+def drop_contradicted(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     """Drop the pairs of which either concept has a cross-reference to another concept of the other's vocabulary."""
     stated = edges.select("low", "high", stated=pl.lit(value=True))
     pairs = pairs.join(stated, on=["low", "high"], how="left", maintain_order="left")
@@ -71,7 +71,7 @@ def uncontradicted(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     return pairs.drop("stated")
 
 
-def unrivalled(pairs: pl.DataFrame) -> pl.DataFrame:
+def select_unique_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs whose concepts stand in no other pair of the same two vocabularies."""
     lone_low = pl.len().over("low", prefix_of("high")) == 1
     lone_high = pl.len().over("high", prefix_of("low")) == 1
@@ -134,21 +134,27 @@ _SAID_BY = {
 }
 
 
-def by_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
+def by_name(evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
     """Return pairs of one semantic group: the preferred name of one is a name of exactly one concept of the other vocabulary.
 
     `rules` are those of the vocabularies of `low`, see `JoinConfig`. Cross-references must not contradict.
     """
     names = evidence.names.select("concept", "name").unique().with_columns(vocabulary=prefix_of("concept"))
     lone = names.filter(pl.len().over("vocabulary", "name") == 1).select("name", b="concept")
-    found = _preferred(evidence, "a").join(lone, on="name").filter(prefix_of("a") != prefix_of("b")).select("a", "b").unique()
-    said = oriented(found, evidence.ranks).with_columns(high_says=pl.col("a") == pl.col("high"))
+    found = (
+        _select_preferred(evidence, "a")
+        .join(lone, on="name")
+        .filter(prefix_of("a") != prefix_of("b"))
+        .select("a", "b")
+        .unique()
+    )
+    said = orient_pairs(found, evidence.ranks).with_columns(high_says=pl.col("a") == pl.col("high"))
     pairs = said.group_by("low", "high").agg(votes=pl.len(), high_says=pl.col("high_says").any())
-    clear = _choose(uncontradicted(_of_one_group(pairs, evidence.groups), evidence.edges))
-    return clear.filter(_allowed(rules)).select("low", "high")
+    clear = _choose(drop_contradicted(_of_one_group(pairs, evidence.groups), evidence.edges))
+    return clear.filter(_allow_rule(rules)).select("low", "high")
 
 
-def by_xref_and_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
+def by_xref_and_name(evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
     """Return pairs with a cross-reference that is not one-to-one, where the preferred name of `low` is a name of `high`."""
     loose = evidence.edges.filter(~pl.col("one_to_one") & prefix_of("low").is_in(list(rules))).select("low", "high")
     finer, coarser = (_says_so(loose, evidence, *ends) for ends in (("low", "high"), ("high", "low")))
@@ -157,20 +163,20 @@ def by_xref_and_name(evidence: Evidence, rules: Mapping[str, NameRule]) -> pl.Da
     return _choose(pairs).select("low", "high")
 
 
-def _allowed(rules: Mapping[str, NameRule]) -> pl.Expr:
+def _allow_rule(rules: Mapping[str, NameRule]) -> pl.Expr:
     """Tell whether the rule of a pair's vocabulary is met; a vocabulary without a rule is not joined by name."""
     return pl.any_horizontal(
         pl.lit(value=False), *((prefix_of("low") == prefix) & _SAID_BY[rule] for prefix, rule in rules.items())
     )
 
 
-def _preferred(evidence: Evidence, column: str) -> pl.DataFrame:
+def _select_preferred(evidence: JoinEvidence, column: str) -> pl.DataFrame:
     return evidence.names.filter("is_preferred").select("name", pl.col("concept").alias(column)).unique()
 
 
-def _says_so(pairs: pl.DataFrame, evidence: Evidence, one: str, other: str) -> pl.DataFrame:
+def _says_so(pairs: pl.DataFrame, evidence: JoinEvidence, one: str, other: str) -> pl.DataFrame:
     """Return the pairs in which the preferred name of one end is a name of the other."""
-    said = pairs.join(_preferred(evidence, one), on=one)
+    said = pairs.join(_select_preferred(evidence, one), on=one)
     names = evidence.names.select("name", pl.col("concept").alias(other))
     return said.join(names, on=[other, "name"], how="semi").select("low", "high").unique()
 
@@ -185,7 +191,7 @@ def _choose(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs without a rival, the more certain ones first; each leaves fewer rivals to the others."""
     found_pairs = []
     for votes in (_BOTH, _ONE):
-        taken = unrivalled(pairs.filter(pl.col("votes") >= votes)).sort("low", "high")
+        taken = select_unique_pairs(pairs.filter(pl.col("votes") >= votes)).sort("low", "high")
         found_pairs.append(taken)
         pairs = _without_ends(pairs, taken)
     return pl.concat(found_pairs)
@@ -200,20 +206,20 @@ def _without_ends(pairs: pl.DataFrame, taken: pl.DataFrame) -> pl.DataFrame:
     return pairs
 
 
-def by_shared_id(evidence: Evidence, vocabularies: Sequence[str]) -> pl.DataFrame:
+def by_shared_id(evidence: JoinEvidence, vocabularies: Sequence[str]) -> pl.DataFrame:
     """Return pairs that share an id of one of the vocabularies, such as `cas`, and that cross-references do not contradict."""
     used = evidence.shared.filter(prefix_of("xref").is_in(list(vocabularies))).unique()
     lone = used.filter(pl.len().over("xref", prefix_of("concept")) == 1)
     found = lone.rename({"concept": "a"}).join(lone.rename({"concept": "b"}), on="xref")
     found = found.filter(prefix_of("a") < prefix_of("b")).select("a", "b").unique()
-    pairs = oriented(found, evidence.ranks).select("low", "high")
-    return unrivalled(uncontradicted(pairs, evidence.edges)).sort("low", "high")
+    pairs = orient_pairs(found, evidence.ranks).select("low", "high")
+    return select_unique_pairs(drop_contradicted(pairs, evidence.edges)).sort("low", "high")
 
 
-Propose = Callable[[Evidence], pl.DataFrame]
+Propose = Callable[[JoinEvidence], pl.DataFrame]
 
 
-def join_all(evidence: Evidence, joins: JoinConfig) -> Union:
+def join_all(evidence: JoinEvidence, joins: JoinConfig) -> Union:
     """Join what the chosen rules propose. What one rule has joined no later rule may contradict."""
     union = Union(joins.undo)
     for rule, propose in _rules(joins):
@@ -235,6 +241,6 @@ def xref_edges(xrefs: pl.DataFrame, standing: pl.DataFrame, ranks: pl.DataFrame,
     """Return (low, high, one_to_one) for each cross-reference between two current concepts; none unless `merge`."""
     current = standing.rename({"concept": "xref"}) if merge else standing.rename({"concept": "xref"}).clear()
     both = xrefs.join(current, on="xref", how="semi", maintain_order="left").rename({"concept": "a", "xref": "b"})
-    pairs = oriented(both, ranks).select("low", "high").unique(maintain_order=True)
+    pairs = orient_pairs(both, ranks).select("low", "high").unique(maintain_order=True)
     single = (pl.len().over("low", prefix_of("high")) == 1) & (pl.len().over("high", prefix_of("low")) == 1)
     return pairs.with_columns(one_to_one=single)

@@ -62,7 +62,7 @@ class KnowledgeBase:
         self.manifest: Manifest = artefact.manifest
         self.concept_ids: Strings = artefact.strings("concepts")
         self.names: Strings = artefact.strings("names")
-        self.name_concepts: Ragged = artefact.ragged("name.concepts", len(self.concept_ids))
+        self.name_concepts: Ragged = artefact.read_ragged("name.concepts", len(self.concept_ids))
         self.concept_terms: npt.NDArray[np.uint32] = artefact.array("concept.terms")
         self.term_names: npt.NDArray[np.uint32] = artefact.array("term.name")
         self.term_forms: Strings = artefact.strings("term.form")
@@ -70,25 +70,25 @@ class KnowledgeBase:
         self.term_languages: npt.NDArray[np.uint16] = artefact.array("term.language")
         self.term_lent: npt.NDArray[np.uint8] | None = artefact.array("term.lent") if artefact.has("term.lent") else None
         self.sources: Strings = artefact.strings("sources")
-        self.term_sources: Ragged = artefact.ragged("term.sources", len(self.sources))
+        self.term_sources: Ragged = artefact.read_ragged("term.sources", len(self.sources))
         self.languages: Strings = artefact.strings("languages")
         self.types: Strings = artefact.strings("types")
-        self.concept_types: Ragged = artefact.ragged("concept.types", len(self.types))
+        self.concept_types: Ragged = artefact.read_ragged("concept.types", len(self.types))
         self.groups: Strings = artefact.strings("groups") if artefact.has("groups") else Strings.of([])
         self.concept_groups: Ragged = (
-            artefact.ragged("concept.groups", len(self.groups))
+            artefact.read_ragged("concept.groups", len(self.groups))
             if artefact.has("groups")
             else _empty_lists(len(self.concept_ids))
         )
         self.definitions: Strings = artefact.strings("definitions")
-        self.concept_definitions: Ragged = artefact.ragged("concept.definitions", len(self.definitions))
+        self.concept_definitions: Ragged = artefact.read_ragged("concept.definitions", len(self.definitions))
         self.xrefs: Strings = artefact.strings("xrefs")
-        self.concept_xrefs: Ragged = artefact.ragged("concept.xrefs", len(self.xrefs))
+        self.concept_xrefs: Ragged = artefact.read_ragged("concept.xrefs", len(self.xrefs))
         self.aliases: Strings = artefact.strings("aliases")
         self.alias_concepts: npt.NDArray[np.uint32] = artefact.array("alias.concept")
         self.alias_kinds: npt.NDArray[np.uint8] = artefact.array("alias.kind")
         self.alias_rules: npt.NDArray[np.uint8] | None = artefact.array("alias.rule") if artefact.has("alias.rule") else None
-        self.concept_aliases: Ragged = artefact.ragged("concept.aliases", len(self.aliases))
+        self.concept_aliases: Ragged = artefact.read_ragged("concept.aliases", len(self.aliases))
         self._terms = Ragged(self.concept_terms, self.term_names, into=len(self.names), name=f"{self.folder}, concept.terms")
         self._artefact = artefact
         self._prefixes: tuple[str, ...] | None = None
@@ -168,7 +168,7 @@ class KnowledgeBase:
             row = self.concept_ids.find(candidate)
             if row >= 0:
                 return (row,)
-            if aliased := self._aliased(candidate):
+            if aliased := self._find_aliases(candidate):
                 return aliased
         return ()
 
@@ -195,7 +195,7 @@ class KnowledgeBase:
         """
         found: dict[int, None] = dict.fromkeys(self.resolve(concept_id))
         for candidate in self._spellings(concept_id.strip()):
-            found |= dict.fromkeys(self._aliased(candidate))
+            found |= dict.fromkeys(self._find_aliases(candidate))
         return tuple(found)
 
     def concept(self, row: int) -> Concept:
@@ -323,7 +323,7 @@ class KnowledgeBase:
             raise corrupt("a column points beyond its table", str(self.folder))
         return found
 
-    def _aliased(self, alias: str) -> tuple[int, ...]:
+    def _find_aliases(self, alias: str) -> tuple[int, ...]:
         return self._aliased_from(self.aliases.lower_bound(alias.encode("utf-8", "surrogatepass")), alias)
 
     def _aliased_from(self, row: int, alias: str) -> tuple[int, ...]:
@@ -339,12 +339,12 @@ class KnowledgeBase:
         """Yield the ways an id may be meant: as it stands, with the canonical prefix, in upper and lower case."""
         yield concept_id
         prefix, colon, local = concept_id.partition(":")
-        prefixes = (canonical_prefix(prefix),) if colon else self._known_prefixes()
+        prefixes = (canonical_prefix(prefix),) if colon else self._list_prefixes()
         for known in prefixes:
             for spelling in dict.fromkeys(((local if colon else concept_id), (local if colon else concept_id).upper())):
                 yield f"{known}:{spelling}"
 
-    def _known_prefixes(self) -> tuple[str, ...]:
+    def _list_prefixes(self) -> tuple[str, ...]:
         """Return the prefixes of the concepts and then of the aliases; ids are sorted, so each prefix is one leap away."""
         if self._prefixes is None:
             known = (*iter_prefixes(self.concept_ids), *iter_prefixes(self.aliases))

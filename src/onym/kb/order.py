@@ -79,7 +79,7 @@ class CandidateOrder:
         """Tell which of these rows of concepts are supplementary records."""
         return (concepts >= self._supplementary.start) & (concepts < self._supplementary.stop)
 
-    def ranked(self, found: Mapping[int, tuple[float, int]]) -> Iterator[Scored]:
+    def rank(self, found: Mapping[int, tuple[float, int]]) -> Iterator[Scored]:
         """Yield concepts, given the score and the name of each, best first."""
         by_score = sorted(((concept, score, name) for concept, (score, name) in found.items()), key=lambda each: -each[1])
         for _, group in groupby(by_score, key=lambda each: each[1]):

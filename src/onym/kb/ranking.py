@@ -151,7 +151,7 @@ def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
     """Return scored concepts as candidates, best first."""
     if not best or not top_k:
         return Ranked()
-    ranked = list(islice(kb.order.ranked(best), top_k))
+    ranked = list(islice(kb.order.rank(best), top_k))
     candidates = tuple(
         Candidate(kb.concept_ids[concept], kb.names[name], score, *kb.label_of(concept)) for concept, score, name in ranked
     )

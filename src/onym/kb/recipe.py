@@ -90,15 +90,15 @@ class Recipe(Strict):
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as an artefact records it, later keys only where they are used: older recipes keep their digest."""
-        sources = [_used(source, _LATER_IN_SOURCES) for source in self.sources]
-        return {**_used(self, _LATER), "sources": sources}
+        sources = [_dump_used(source, _LATER_IN_SOURCES) for source in self.sources]
+        return {**_dump_used(self, _LATER), "sources": sources}
 
     @property
-    def dropped_kinds(self) -> list[int]:
+    def kinds_to_drop(self) -> list[int]:
         """The kinds of names that do not enter, as numbers; retired ones never do."""
         return [int(NameKind[label.upper()]) for label in self.drop_kinds] + [int(NameKind.RETIRED)]
 
 
-def _used(config: Strict, later: frozenset[str]) -> dict[str, Any]:
+def _dump_used(config: Strict, later: frozenset[str]) -> dict[str, Any]:
     used = config.model_dump(mode="json", exclude_defaults=True)
     return {key: value for key, value in config.model_dump(mode="json").items() if key not in later or key in used}

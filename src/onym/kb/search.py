@@ -18,7 +18,7 @@ from onym.store.cache import Verify
 from onym.store.derived import Locations, open_derived
 from onym.store.stage import Record, Stage
 from onym.text.normal import normal_name
-from onym.text.similarity import Counts, NameSimilarity, Vocabulary
+from onym.text.similarity import GramCounts, GramVocabulary, NameSimilarity
 from onym.types import Progress, silent
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def write_similarity(stage: Stage, dest: Path, kb: KnowledgeBase, *, progress: P
     """Count the 3-grams of all names, and publish them from a stage that is held already."""
     kb.require_intact()
     progress("counting 3-grams of names", 0)
-    vocabulary, counts = Vocabulary.of(kb.names.to_arrow().to_pylist())
+    vocabulary, counts = GramVocabulary.of(kb.names.to_arrow().to_pylist())
     stage.write_array("grams", vocabulary.grams)
     stage.write_array("idf", vocabulary.idf)
     stage.write_ragged("names", counts.offsets, counts.grams)
@@ -117,14 +117,14 @@ def _open(folder: Path, kb: KnowledgeBase, *, verify: Verify) -> NameSimilarity:
     if artefact.manifest.config.get("kb") != kb.digest:
         raise IntegrityError("artefact-corrupt", "3-grams of another knowledge base", where=where, fix="delete the folder")
     grams, idf, times = artefact.array("grams"), artefact.array("idf", "f"), artefact.array("times")
-    names = artefact.ragged("names", into=len(grams))
+    names = artefact.read_ragged("names", into=len(grams))
     if artefact.is_new_here:
-        _require_sound(Vocabulary(grams, idf), names, times, len(kb.names), where)
+        _require_sound(GramVocabulary(grams, idf), names, times, len(kb.names), where)
         artefact.remember()
-    return NameSimilarity.of_counts(Vocabulary(grams, idf), Counts(names.offsets.astype(np.int64), names.values, times))
+    return NameSimilarity.of_counts(GramVocabulary(grams, idf), GramCounts(names.offsets.astype(np.int64), names.values, times))
 
 
-def _require_sound(vocabulary: Vocabulary, names: Ragged, times: np.ndarray, count: int, where: str) -> None:
+def _require_sound(vocabulary: GramVocabulary, names: Ragged, times: np.ndarray, count: int, where: str) -> None:
     names.require_sound(where, len(vocabulary))
     is_ordered = bool((vocabulary.grams[1:] > vocabulary.grams[:-1]).all())
     if len(names) != count or len(times) != len(names.values) or len(vocabulary.idf) != len(vocabulary) or not is_ordered:

@@ -83,7 +83,7 @@ def link_batches(
     def act(docs: Sequence[Document]) -> Iterable[LinkedDocument]:
         return (LinkedDocument(doc, tuple(links)) for doc, links in zip(docs, link(docs), strict=True))
 
-    return isolate(documents, act, _failed, batch=batch)
+    return isolate(documents, act, _fail_document, batch=batch)
 
 
 def link_among(
@@ -154,7 +154,7 @@ class _Wanted:
     def _merge_link(self, link: Link, again: Iterator[Link]) -> Link:
         if not self._is_left_out(link):
             return self._let_through(link)
-        return _left_out(next(again) if self.needs_linking(link) else self._let_through(link))
+        return _filter_out(next(again) if self.needs_linking(link) else self._let_through(link))
 
     def _is_left_out(self, link: Link) -> bool:
         """Return True if the best meaning of a mention is another concept than the wanted ones."""
@@ -169,11 +169,11 @@ class _Wanted:
         return replace(link, candidates=candidates[: self.top_k], tied=tied)
 
 
-def _left_out(link: Link) -> Link:
+def _filter_out(link: Link) -> Link:
     return replace(link, stage=None, nil_reason="filtered-out" if link.candidates else link.nil_reason)
 
 
-def _failed(doc: Document, problem: Problem) -> LinkedDocument:
+def _fail_document(doc: Document, problem: Problem) -> LinkedDocument:
     return LinkedDocument(doc, problems=(problem,))
 
 

@@ -27,14 +27,14 @@ from onym.linkers import generative as generative_part
 from onym.linkers import rerank as rerank_part
 from onym.linkers.base import Cacheable, Linker, LinkerConfig, link_batches, with_cache
 from onym.parts import OpenContext
-from onym.text.analysis import analysed
+from onym.text.analysis import analyse
 from onym.types import Candidate, Document, Link, LinkedDocument
 
 _BATCH = 256  # documents
 _ENCODER, _RERANKER = "encoder", "reranker"
 
 
-class Config(LinkerConfig):
+class CascadeLinkerConfig(LinkerConfig):
     """The parts of a cascade; the generative part is asked about `candidates` concepts, by up to `names` names of each.
 
     On the command line `--encoder` is the model of the dense part, or that of the reranker; the other options are those of the
@@ -42,10 +42,10 @@ class Config(LinkerConfig):
     """
 
     kind: Literal["cascade"] = "cascade"
-    exact: exact_part.Config | None = Field(default_factory=exact_part.Config)
-    dense: dense_part.Config | None = None
-    generative: generative_part.Config | None = None
-    rerank: rerank_part.Config | None = None
+    exact: exact_part.ExactLinkerConfig | None = Field(default_factory=exact_part.ExactLinkerConfig)
+    dense: dense_part.DenseLinkerConfig | None = None
+    generative: generative_part.GenerativeLinkerConfig | None = None
+    rerank: rerank_part.RerankLinkerConfig | None = None
     candidates: int = Field(default=10, ge=1, le=1_000, description="Candidates per mention that the generative part scores.")
     names: int = Field(
         default=3, ge=1, le=100, description="Names per candidate that it scores: the nearest, then the preferred ones."
@@ -54,10 +54,19 @@ class Config(LinkerConfig):
     @classmethod
     def options(cls) -> dict[str, FieldInfo]:
         """Return the options of the parts."""
-        encoder = dense_part.Config.model_fields["model"]
+        encoder = dense_part.DenseLinkerConfig.model_fields["model"]
         own = {name: cls.model_fields[name] for name in ("candidates", "names")}
-        index, reranker = dense_part.Config.model_fields["index"], rerank_part.Config.model_fields["model"]
-        return {**generative_part.Config.options(), _ENCODER: encoder, "index": index, _RERANKER: reranker, **own}
+        index, reranker = (
+            dense_part.DenseLinkerConfig.model_fields["index"],
+            rerank_part.RerankLinkerConfig.model_fields["model"],
+        )
+        return {
+            **generative_part.GenerativeLinkerConfig.options(),
+            _ENCODER: encoder,
+            "index": index,
+            _RERANKER: reranker,
+            **own,
+        }
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
@@ -69,18 +78,21 @@ class Config(LinkerConfig):
         own: dict[str, Any] = {name: wanted.pop(name) for name in ("candidates", "names") if name in wanted}
         encoder, index, reranker = (wanted.pop(name, None) for name in (_ENCODER, "index", _RERANKER))
         if reranker is not None:
-            own["rerank"] = rerank_part.Config.from_options({"model": reranker, "encoder": encoder, "index": index})
+            own["rerank"] = rerank_part.RerankLinkerConfig.from_options({"model": reranker, "encoder": encoder, "index": index})
         elif encoder is not None:
-            own["dense"] = dense_part.Config.from_options({"model": encoder, "index": index})
+            own["dense"] = dense_part.DenseLinkerConfig.from_options({"model": encoder, "index": index})
         if "model" in wanted:
-            own["generative"] = generative_part.Config.from_options(wanted)
+            own["generative"] = generative_part.GenerativeLinkerConfig.from_options(wanted)
         elif wanted:
             what = f"{min(wanted)} is an option of the generative part, which has no model"
             raise ConfigError("config-invalid", what, fix="name its folder with --model")
         return cls.of(own)
 
 
-def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CascadeLinker:
+Config = CascadeLinkerConfig  # the name that the registry looks up
+
+
+def open(config: CascadeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> CascadeLinker:
     """Open the parts."""
     if config.dense is None and config.generative is None and config.rerank is None:
         what = "a cascade needs an encoder, a generative model or both, or a reranker"
@@ -115,7 +127,7 @@ class CascadeLinker(Cacheable):
         dense: Linker | None = None,
         generative: NameScorer | None = None,
         rerank: Linker | None = None,
-        config: Config | None = None,
+        config: CascadeLinkerConfig | None = None,
     ) -> None:
         parts: list[Linker] = [part for part in (exact, dense, generative, rerank) if part is not None]
         if len(parts) < 2 or len({part.kb.digest for part in parts}) != 1:
@@ -126,7 +138,7 @@ class CascadeLinker(Cacheable):
             raise ConfigError("cascade-parts", what, fix="leave the other model out")
         self.kb: KnowledgeBase = parts[0].kb
         self._exact, self._dense, self._generative, self._rerank, self._parts = exact, dense, generative, rerank, parts
-        self._config = config or Config()
+        self._config = config or CascadeLinkerConfig()
 
     @property
     def config(self) -> dict[str, Any]:
@@ -148,7 +160,7 @@ class CascadeLinker(Cacheable):
 
     def link_batch(self, documents: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
         """Return the links of each document."""
-        batch = [analysed(doc) for doc in documents]  # the parts share what the text says about itself
+        batch = [analyse(doc) for doc in documents]  # the parts share what the text says about itself
         links = [[Link(mention) for mention in doc.mentions] for doc in batch]
         left = [list(range(len(doc.mentions))) for doc in batch]
         if self._exact is not None:
@@ -169,15 +181,15 @@ class CascadeLinker(Cacheable):
             named = {"dense": self._dense, "generative": self._generative, "rerank": self._rerank}
             for stage, part in named.items():
                 for linked in require_complete(part.link(rest, top_k=top_k, only=only)) if part else ():
-                    yield [_staged(link, stage) for link in linked.links]
+                    yield [_set_stage(link, stage) for link in linked.links]
             return
         near = require_complete(self._dense.link(rest, top_k=self._config.candidates, only=only))
         candidates = [link.candidates for linked in near for link in linked.links]
-        scored = self._rescored(self._generative, rest, candidates, top_k)
+        scored = self._rescore(self._generative, rest, candidates, top_k)
         for doc in rest:
-            yield [_staged(next(scored).link(mention), "generative") for mention in doc.mentions]
+            yield [_set_stage(next(scored).link(mention), "generative") for mention in doc.mentions]
 
-    def _rescored(
+    def _rescore(
         self,
         model: NameScorer,
         rest: Sequence[Document],
@@ -201,5 +213,5 @@ class CascadeLinker(Cacheable):
         return list(found)
 
 
-def _staged(link: Link, stage: str) -> Link:
+def _set_stage(link: Link, stage: str) -> Link:
     return replace(link, stage=stage if link.candidates else None)

@@ -27,7 +27,7 @@ Vectors = npt.NDArray[np.float32]
 _BATCH = 64  # documents, as many as a pipeline's detector reads together
 
 
-class Config(ModelLinkerConfig):
+class CollectiveLinkerConfig(ModelLinkerConfig):
     """All mentions of a document by one reading of it. Both ways in which mentions help each other were chosen on dev."""
 
     kind: Literal["collective"] = "collective"
@@ -38,7 +38,10 @@ class Config(ModelLinkerConfig):
     )
 
 
-def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> CollectiveLinker:
+Config = CollectiveLinkerConfig  # the name that the registry looks up
+
+
+def open(config: CollectiveLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> CollectiveLinker:
     """Open the model and the index of all names, which is built on first use."""
     reference = require_model(config.model, "a collective linker")
     try:
@@ -57,13 +60,19 @@ class CollectiveLinker:
     Related: `DenseLinker`, which sees the mention alone; `GenerativeLinker`, which reads a window for each mention.
     """
 
-    def __init__(self, kb: KnowledgeBase, model: Collective, index: Index, config: Config | None = None) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, model: Collective, index: Index, config: CollectiveLinkerConfig | None = None
+    ) -> None:
         self.kb, self.model, self.index = kb, model, index
-        self._config = config or Config()
+        self._config = config or CollectiveLinkerConfig()
 
     @classmethod
     def of(
-        cls, model: Collective, kb: KnowledgeBase, config: Config | None = None, context: OpenContext | None = None
+        cls,
+        model: Collective,
+        kb: KnowledgeBase,
+        config: CollectiveLinkerConfig | None = None,
+        context: OpenContext | None = None,
     ) -> CollectiveLinker:
         """Link with a model that is open. The index is kept with the knowledge base."""
         from onym.index.build import open_derived_index
@@ -71,15 +80,17 @@ class CollectiveLinker:
         if model.names is None:
             fix = "use it as a detector, with another linker"
             raise ConfigError("model-family", "the model finds mentions and links none", where=model.name, fix=fix)
-        config, context = config or Config(), context or OpenContext()
+        config, context = config or CollectiveLinkerConfig(), context or OpenContext()
         return cls(kb, model, open_derived_index(kb, model.names, config.index, progress=context.progress), config)
 
     @classmethod
     def from_pretrained(
         cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> CollectiveLinker:
-        """Open a model by its folder; `options` are those of `Config`."""
-        return open(Config.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext())
+        """Open a model by its folder; `options` are those of `CollectiveLinkerConfig`."""
+        return open(
+            CollectiveLinkerConfig.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext()
+        )
 
     @property
     def config(self) -> dict[str, Any]:
@@ -102,8 +113,8 @@ class CollectiveLinker:
     def _links(self, batch: Sequence[Document], nearest: Nearest) -> Iterator[list[Link]]:
         vectors, mentions = self.model.mention_vectors([self._as_read(doc) for doc in batch])
         if self._config.average_repeated_mentions:
-            vectors = _averaged(vectors, [(doc, batch[doc].mentions[at].surface.casefold()) for doc, at in mentions])
-        answers = dict(zip(mentions, nearest.ranked(vectors), strict=True))
+            vectors = _average_by_key(vectors, [(doc, batch[doc].mentions[at].surface.casefold()) for doc, at in mentions])
+        answers = dict(zip(mentions, nearest.rank(vectors), strict=True))
         for number, doc in enumerate(batch):
             yield [answers.get((number, at), Ranked()).link(mention) for at, mention in enumerate(doc.mentions)]
 
@@ -114,11 +125,11 @@ class CollectiveLinker:
         return replace(doc, mentions=defining_mentions(doc), relations=())
 
 
-def _averaged(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:
+def _average_by_key(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:
     """Return vectors where those with the same key have their mean, at its length of before.
 
     >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]], dtype=np.float32)
-    >>> _averaged(rows, [(0, "mi"), (0, "mi"), (1, "mi")]).tolist()
+    >>> _average_by_key(rows, [(0, "mi"), (0, "mi"), (1, "mi")]).tolist()
     [[0.7071067690849304, 0.7071067690849304], [0.7071067690849304, 0.7071067690849304], [3.0, 4.0]]
     """
     if not len(vectors):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from onym.models.settings import EncoderSettings
 
 
-class Config(ModelLinkerConfig):
+class DenseLinkerConfig(ModelLinkerConfig):
     """Nearest names by the embeddings of an encoder."""
 
     kind: Literal["dense"] = "dense"
@@ -29,7 +29,12 @@ class Config(ModelLinkerConfig):
     cache_size: int = Field(default=CACHE_SIZE, ge=0, description="Number of distinct surfaces whose results are cached.")
 
 
-def open(config: Config, kb: KnowledgeBase, context: OpenContext, encoder: EncoderSettings | None = None) -> DenseLinker:
+Config = DenseLinkerConfig  # the name that the registry looks up
+
+
+def open(
+    config: DenseLinkerConfig, kb: KnowledgeBase, context: OpenContext, encoder: EncoderSettings | None = None
+) -> DenseLinker:
     """Open the encoder and the index of all names, which is built on first use.
 
     `encoder` replaces the settings that the model's folder has.
@@ -51,9 +56,9 @@ class DenseLinker(SurfaceLinker):
     Related: `TfidfLinker` for similarity of letters, `GenerativeLinker` for a mention in its context.
     """
 
-    def __init__(self, kb: KnowledgeBase, encoder: TextEncoder, index: Index, config: Config | None = None) -> None:
+    def __init__(self, kb: KnowledgeBase, encoder: TextEncoder, index: Index, config: DenseLinkerConfig | None = None) -> None:
         self.encoder, self.index = encoder, index
-        self._config = config or Config()
+        self._config = config or DenseLinkerConfig()
         super().__init__(kb, expand=self._config.expand_abbreviations, cache_size=self._config.cache_size)
 
     @classmethod
@@ -66,8 +71,8 @@ class DenseLinker(SurfaceLinker):
         context: OpenContext | None = None,
         **options: Any,
     ) -> DenseLinker:
-        """Open an encoder by its folder or its name on the hub; `options` are those of `Config`."""
-        config = Config.of({"model": ModelReference(path=str(model)), **options})
+        """Open an encoder by its folder or its name on the hub; `options` are those of `DenseLinkerConfig`."""
+        config = DenseLinkerConfig.of({"model": ModelReference(path=str(model)), **options})
         return open(config, kb, context or OpenContext(), encoder)
 
     @property
@@ -88,6 +93,6 @@ class DenseLinker(SurfaceLinker):
         found = [Ranked()] * len(texts)
         rows = [row for row, text in enumerate(texts) if text]  # nothing is near to nothing
         vectors = self.encoder.encode([texts[row] for row in rows])
-        for row, ranked in zip(rows, nearest.ranked(vectors), strict=True):
+        for row, ranked in zip(rows, nearest.rank(vectors), strict=True):
             found[row] = ranked
         return found

@@ -18,7 +18,7 @@ from onym.text.normal import other_numbers
 _CACHE_SIZE = 100_000  # queries: their answers are small
 
 
-class Config(LinkerConfig):
+class ExactLinkerConfig(LinkerConfig):
     """Exact match."""
 
     kind: Literal["exact"] = "exact"
@@ -29,7 +29,10 @@ class Config(LinkerConfig):
     )
 
 
-def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> ExactLinker:
+Config = ExactLinkerConfig  # the name that the registry looks up
+
+
+def open(config: ExactLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> ExactLinker:
     """Open the linker."""
     return ExactLinker(kb, config)
 
@@ -49,8 +52,8 @@ class ExactLinker(SurfaceLinker):
     batch = 64
     filters_after_ranking = True
 
-    def __init__(self, kb: KnowledgeBase, config: Config | None = None) -> None:
-        self._config = config or Config()
+    def __init__(self, kb: KnowledgeBase, config: ExactLinkerConfig | None = None) -> None:
+        self._config = config or ExactLinkerConfig()
         super().__init__(kb, expand=self._config.expand_abbreviations, cache_size=_CACHE_SIZE)
 
     @property
@@ -60,9 +63,9 @@ class ExactLinker(SurfaceLinker):
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
         """Return what answers queries with the concepts that they name."""
-        return lambda queries: [self._ranked(query, top_k, only) for query in queries]
+        return lambda queries: [self._rank(query, top_k, only) for query in queries]
 
-    def _ranked(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
+    def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
         name = self._find(query)
         names = [name] if name >= 0 else self._in_other_order(query)
         return rank_concepts(self.kb, [(each, 1.0) for each in names], top_k, only) if names else Ranked()

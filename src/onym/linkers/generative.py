@@ -14,7 +14,7 @@ from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_scored
 from onym.linkers.base import ModelLinkerConfig, link_batches
-from onym.models.template import Layout, template_named
+from onym.models.template import InputLayout, find_template
 from onym.parts import ModelReference, OpenContext, TokenizerReference, require_model
 from onym.store.models import FolderSettings, weights_digest
 from onym.text.analysis import expand_abbreviations
@@ -47,7 +47,7 @@ class ModelSettings(FolderSettings):
     ranking: Ranking = "mean"
 
 
-class Config(ModelLinkerConfig):
+class GenerativeLinkerConfig(ModelLinkerConfig):
     """Trie-constrained generation. What is None is the model's own.
 
     `pooling`: a concept's score is that of its best name, or the logarithm of the sum of its names' probabilities.
@@ -76,22 +76,25 @@ class Config(ModelLinkerConfig):
     )
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
 
-    def resolved(self, own: ModelSettings | None = None) -> Config:
+    def resolve(self, own: ModelSettings | None = None) -> GenerativeLinkerConfig:
         """Return the configuration with everything said, by a model's own settings."""
-        settings = (own or ModelSettings()).changed(
+        settings = (own or ModelSettings()).update(
             template=self.template, window=self.window, search=self.search, ranking=self.ranking
         )
         return self.model_copy(update=settings.model_dump())
 
 
-def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> GenerativeLinker:
+Config = GenerativeLinkerConfig  # the name that the registry looks up
+
+
+def open(config: GenerativeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> GenerativeLinker:
     """Open the model and the trie of all names, which is built on first use.
 
     A tokenizer of its own is for models without one: ANGEL's checkpoints share that of `facebook/bart-large`.
     """
     reference = require_model(config.model, "a generative linker")
     if config.template is not None:
-        template_named(config.template)  # an unknown one is refused before anything is opened
+        find_template(config.template)  # an unknown one is refused before anything is opened
     try:
         from onym.decoding.adapters import adapter_of
         from onym.decoding.session import open_model
@@ -108,7 +111,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> GenerativeL
     }
     tokenizer = Tokenizer.open(config.tokenizer.folder(context) if config.tokenizer else folder)
     return GenerativeLinker(
-        kb, adapter_of(model), tokenizer, config.resolved(ModelSettings.read(folder)), about=about, context=context
+        kb, adapter_of(model), tokenizer, config.resolve(ModelSettings.read(folder)), about=about, context=context
     )
 
 
@@ -120,7 +123,7 @@ class GenerativeLinker:
         kb: KnowledgeBase,
         adapter: Adapter,
         tokenizer: Tokenizer,
-        config: Config | None = None,
+        config: GenerativeLinkerConfig | None = None,
         *,
         search: SearchConfig | None = None,
         trie: PackedTrie | None = None,
@@ -128,15 +131,15 @@ class GenerativeLinker:
         context: OpenContext | None = None,
     ) -> None:
         self.kb = kb
-        self._config = (config or Config()).resolved()
-        self._template = template_named(str(self._config.template))
-        self.trie = trie or self._derived_trie(tokenizer, context or OpenContext())
+        self._config = (config or GenerativeLinkerConfig()).resolve()
+        self._template = find_template(str(self._config.template))
+        self.trie = trie or self._open_trie(tokenizer, context or OpenContext())
         _require_same_tokens(self.trie, adapter)
         self._adapter, self._tokenizer, self._about = adapter, tokenizer, about or {}
         self._search = search or self._search_config()
-        self.layout = Layout(self._template, tokenizer, int(self._config.window or 0), adapter.max_positions)
+        self.layout = InputLayout(self._template, tokenizer, int(self._config.window or 0), adapter.max_positions)
 
-    def _derived_trie(self, tokenizer: Tokenizer, context: OpenContext) -> PackedTrie:
+    def _open_trie(self, tokenizer: Tokenizer, context: OpenContext) -> PackedTrie:
         from onym.trie.artefact import open_derived_trie
 
         return open_derived_trie(self.kb, tokenizer, self._template, progress=context.progress)
@@ -154,8 +157,10 @@ class GenerativeLinker:
     def from_pretrained(
         cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> GenerativeLinker:
-        """Open a model by its folder or its name on the hub; `options` are those of `Config`."""
-        return open(Config.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext())
+        """Open a model by its folder or its name on the hub; `options` are those of `GenerativeLinkerConfig`."""
+        return open(
+            GenerativeLinkerConfig.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext()
+        )
 
     @property
     def config(self) -> dict[str, Any]:
@@ -173,7 +178,7 @@ class GenerativeLinker:
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             decoded = iter(self.decode(batch, restriction))
             for doc in batch:
-                yield [self._ranked(next(decoded), top_k, only, restriction).link(mention) for mention in doc.mentions]
+                yield [self._rank(next(decoded), top_k, only, restriction).link(mention) for mention in doc.mentions]
 
         return link_batches(documents, links, batch=_BATCH)
 
@@ -228,16 +233,16 @@ class GenerativeLinker:
 
         return TreeSession(self._adapter, sources)
 
-    def _ranked(self, decoded: Decoded, top_k: int, only: ConceptMask | None, restriction: Restriction | None) -> Ranked:
+    def _rank(self, decoded: Decoded, top_k: int, only: ConceptMask | None, restriction: Restriction | None) -> Ranked:
         found: dict[int, list[tuple[float, int]]] = {}
         for hypothesis in decoded.hypotheses:
             score = self._score(hypothesis)
-            for concept, name in self._named(hypothesis, only, restriction).items():
+            for concept, name in self._concepts_at(hypothesis, only, restriction).items():
                 found.setdefault(concept, []).append((score, name))
-        pooled = {concept: (self._pooled([score for score, _ in names]), names[0][1]) for concept, names in found.items()}
+        pooled = {concept: (self._pool_scores([score for score, _ in names]), names[0][1]) for concept, names in found.items()}
         return rank_scored(self.kb, pooled, top_k)
 
-    def _named(self, hypothesis: Hypothesis, only: ConceptMask | None, restriction: Restriction | None) -> dict[int, int]:
+    def _concepts_at(self, hypothesis: Hypothesis, only: ConceptMask | None, restriction: Restriction | None) -> dict[int, int]:
         """Return the concepts that were named, each with its first name there: names with the same tokens share a leaf."""
         named: dict[int, int] = {}
         for name in (restriction or self.trie).names_at(hypothesis.leaf).tolist():
@@ -249,7 +254,7 @@ class GenerativeLinker:
     def _score(self, hypothesis: Hypothesis) -> float:
         return hypothesis.log_prob if self._config.pooling == "sum" else hypothesis.score(self._search.ranking)
 
-    def _pooled(self, scores: list[float]) -> float:
+    def _pool_scores(self, scores: list[float]) -> float:
         return scores[0] if self._config.pooling == "best" else float(np.logaddexp.reduce(scores))
 
 

@@ -27,7 +27,7 @@ from onym.rerank.features import NAMES, FeatureMaker
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats, Pool, PooledMention, Pooling
 from onym.rerank.trees import Reranker, open_reranker
-from onym.text.analysis import analysed
+from onym.text.analysis import analyse
 from onym.text.similarity import NameSimilarity
 from onym.types import Document, Link, LinkedDocument, Mention
 
@@ -40,17 +40,17 @@ _BATCH = 64  # documents
 _TINY = 1e-12  # a probability that is told from 0
 
 
-class Config(LinkerConfig):
+class RerankLinkerConfig(LinkerConfig):
     """A trained reranker, and the encoder of its dense part where it was trained with one."""
 
     kind: Literal["rerank"] = "rerank"
     model: ModelReference | None = Field(default=None, description="Folder of the trained reranker.")
-    dense: dense_part.Config | None = None
+    dense: dense_part.DenseLinkerConfig | None = None
 
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options: the model, and those of the dense part."""
-        own = dense_part.Config.model_fields
+        own = dense_part.DenseLinkerConfig.model_fields
         return {"model": cls.model_fields["model"], "encoder": own["model"], "index": own["index"]}
 
     @classmethod
@@ -59,14 +59,17 @@ class Config(LinkerConfig):
         wanted = {name: value for name, value in options.items() if value is not None}
         encoder, index = wanted.pop("encoder", None), wanted.pop("index", None)
         if encoder is not None:
-            wanted["dense"] = dense_part.Config.from_options({"model": encoder, "index": index})
+            wanted["dense"] = dense_part.DenseLinkerConfig.from_options({"model": encoder, "index": index})
         elif index is not None:
             what = "index is an option of the dense part, which has no encoder"
             raise ConfigError("config-invalid", what, fix="name its folder with --encoder")
         return cls.of(wanted)
 
 
-def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> RerankLinker:
+Config = RerankLinkerConfig  # the name that the registry looks up
+
+
+def open(config: RerankLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> RerankLinker:
     """Open the reranker and the linkers whose candidates it was trained on."""
     folder = require_model(config.model, "a reranker").folder(context)
     reranker = open_reranker(folder, verify=context.verify)
@@ -78,9 +81,9 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> RerankLinke
     return RerankLinker(kb, reranker, parts, config)
 
 
-def open_parts(kb: KnowledgeBase, context: OpenContext, dense: dense_part.Config | None = None) -> RerankParts:
+def open_parts(kb: KnowledgeBase, context: OpenContext, dense: dense_part.DenseLinkerConfig | None = None) -> RerankParts:
     """Open the linkers whose candidates are pooled: TF-IDF, and dense if an encoder is given."""
-    tfidf = tfidf_part.open(tfidf_part.Config(names_per_mention=NAMES_PER_MENTION), kb, context)
+    tfidf = tfidf_part.open(tfidf_part.TfidfLinkerConfig(names_per_mention=NAMES_PER_MENTION), kb, context)
     found: dict[str, Linker] = {"tfidf": tfidf}
     if dense is not None:
         found["dense"] = dense_part.open(dense, kb, context)
@@ -118,9 +121,11 @@ class RerankLinker(Cacheable, Confident):
     When to use: one right id is wanted, and how probable it is.
     """
 
-    def __init__(self, kb: KnowledgeBase, reranker: Reranker, parts: RerankParts, config: Config | None = None) -> None:
+    def __init__(
+        self, kb: KnowledgeBase, reranker: Reranker, parts: RerankParts, config: RerankLinkerConfig | None = None
+    ) -> None:
         self.kb, self.reranker, self.parts = kb, reranker, parts
-        self._config = config or Config()
+        self._config = config or RerankLinkerConfig()
         self.has_confidence = True
         memory = KbMemory(reranker.memory, kb)
         self._pooling, self._features = Pooling(kb, memory), FeatureMaker(kb, memory, parts.similarity)
@@ -138,9 +143,9 @@ class RerankLinker(Cacheable, Confident):
         parts = self.parts.with_cache()
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            docs = [analysed(doc) for doc in batch]
+            docs = [analyse(doc) for doc in batch]
             pool = self._pooling.pool(docs, parts.propose(docs, only), only, is_distinct=True)
-            ranked, rows = self._ranked(pool, top_k), iter(pool.rows_of)
+            ranked, rows = self._rank(pool, top_k), iter(pool.rows_of)
             for doc in batch:
                 yield [self._link(mention, ranked[next(rows)]) for mention in doc.mentions]
 
@@ -160,7 +165,7 @@ class RerankLinker(Cacheable, Confident):
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return of each link the names and memories that speak for the answer, and what each feature did for it."""
-        docs = [analysed(doc)]
+        docs = [analyse(doc)]
         pool = self._pooling.pool(docs, self.parts.propose(docs))
         matrix = self._features.features(pool).matrix
         return [self._evidence(pool, matrix, row, link) if link.candidates else Evidence() for row, link in enumerate(links)]
@@ -191,7 +196,7 @@ class RerankLinker(Cacheable, Confident):
         ]
         return tuple(sorted(found, key=lambda each: (-abs(each.effect), each.feature)))
 
-    def _ranked(self, pool: Pool, top_k: int) -> list[Ranked]:
+    def _rank(self, pool: Pool, top_k: int) -> list[Ranked]:
         """Return the candidates of each mention, best first."""
         found = self._features.features(pool)
         names, concepts = found.names.tolist(), pool.concepts.tolist()

@@ -17,7 +17,7 @@ from onym.rerank.evidence import Evidence, name_reasons
 from onym.types import Document, Link, Progress, silent
 
 
-class Config(LinkerConfig):
+class TfidfLinkerConfig(LinkerConfig):
     """TF-IDF similarity."""
 
     kind: Literal["tfidf"] = "tfidf"
@@ -25,7 +25,10 @@ class Config(LinkerConfig):
     names_per_mention: int = Field(default=100, ge=1, le=10_000, description="Number of similar names that are retrieved.")
 
 
-def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> TfidfLinker:
+Config = TfidfLinkerConfig  # the name that the registry looks up
+
+
+def open(config: TfidfLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> TfidfLinker:
     """Open the linker."""
     return TfidfLinker(kb, config, progress=context.progress)
 
@@ -40,8 +43,8 @@ class TfidfLinker(SurfaceLinker):
     ['mesh:D009203']
     """
 
-    def __init__(self, kb: KnowledgeBase, config: Config | None = None, *, progress: Progress = silent) -> None:
-        self._config = config or Config()
+    def __init__(self, kb: KnowledgeBase, config: TfidfLinkerConfig | None = None, *, progress: Progress = silent) -> None:
+        self._config = config or TfidfLinkerConfig()
         super().__init__(kb, expand=self._config.expand_abbreviations)
         self.similarity = open_similarity(kb, progress=progress)
 

@@ -73,32 +73,32 @@ class Heads(nn.Module):
         *Shape:* states (tokens, width), firsts and lasts (spans,) -> (spans, dim).
         """
         if self.represent == "ends":
-            return _applied(self.ends, torch.cat([states[firsts], states[lasts - 1]], 1))
-        sums = _summed(states)
+            return _apply(self.ends, torch.cat([states[firsts], states[lasts - 1]], 1))
+        sums = _cumulate(states)
         means = (sums[lasts] - sums[firsts]) / (lasts - firsts).unsqueeze(1)
-        return _applied(self.mean, means) if hasattr(self, "mean") else means
+        return _apply(self.mean, means) if hasattr(self, "mean") else means
 
     def span_scores(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
         """Return how likely each span is a mention of each label, as logits. *Shape:* as of `vectors` -> (spans, labels)."""
-        start, end, inside = _applied(self.span, states).chunk(3, 1)  # (tokens, labels), or (tokens, hidden)
-        sums = _summed(inside)
+        start, end, inside = _apply(self.span, states).chunk(3, 1)  # (tokens, labels), or (tokens, hidden)
+        sums = _cumulate(inside)
         within = sums[lasts] - sums[firsts]
         if not hasattr(self, "label"):
             return start[firsts] + end[lasts - 1] + within
         means = within / (lasts - firsts).unsqueeze(1)
-        return _applied(self.label, nn.functional.gelu(start[firsts] + end[lasts - 1] + means))
+        return _apply(self.label, nn.functional.gelu(start[firsts] + end[lasts - 1] + means))
 
     def tag_scores(self, states: Tensor) -> Tensor:
         """Return the scores of each token's tags, as logits. *Shape:* (tokens, width) -> (tokens, 3)."""
-        return _applied(self.tag, states)
+        return _apply(self.tag, states)
 
 
-def _applied(layer: nn.Linear, states: Tensor) -> Tensor:
+def _apply(layer: nn.Linear, states: Tensor) -> Tensor:
     """Return what a layer makes of vectors, in their precision, whatever its own."""
     return nn.functional.linear(states, layer.weight.to(states.dtype), layer.bias.to(states.dtype))
 
 
-def _summed(values: Tensor) -> Tensor:
+def _cumulate(values: Tensor) -> Tensor:
     """Return the sums of all rows before each row, and of all rows. *Shape:* (rows, width) -> (rows + 1, width)."""
     return torch.cat([values.new_zeros(1, values.shape[1]), values.cumsum(0)])
 
@@ -259,7 +259,7 @@ def open_shared(reference: ModelReference, precision: ReaderPrecision, device: s
     """Return a model, opened once for all parts of a pipeline: a detector and a linker then share one reading of a document."""
     folder = reference.folder(context)
     key = ("collective", str(folder.resolve()), precision, device)
-    return context.shared(key, lambda: Collective.open(folder, precision, device=device))
+    return context.open_once(key, lambda: Collective.open(folder, precision, device=device))
 
 
 def heads_bytes(heads: Heads) -> bytes:

@@ -12,16 +12,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onym.models.encoder import batches, padded
+from onym.models.encoder import batches, pad_rows
 from onym.models.tensors import require_finite
 from onym.models.tokens import Placed, Tokenizer
-from onym.models.torch_encoder import hidden_of
+from onym.models.torch_encoder import token_vectors
 from onym.models.torch_loading import fix_thread_count
 from onym.text.analysis import TextAnalysis, analysis_of
 from onym.types import Document
 
 
-class Window(NamedTuple):
+class TokenWindow(NamedTuple):
     """Tokens from `start` to `end` are read together; those from `first` to `last` are taken from this window."""
 
     start: int
@@ -30,7 +30,7 @@ class Window(NamedTuple):
     last: int
 
 
-def windows(tokens: int, length: int, overlap: int) -> list[Window]:
+def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
     """Return the windows over so many tokens. Each token is taken from the one window in which it stands farther from an end.
 
     Where a window stands depends on the number of tokens before it alone: what is far behind a token never changes its window,
@@ -42,12 +42,12 @@ def windows(tokens: int, length: int, overlap: int) -> list[Window]:
     [Window(start=0, end=3, first=0, last=3)]
     """
     if tokens <= length:
-        return [Window(0, tokens, 0, tokens)] if tokens else []
+        return [TokenWindow(0, tokens, 0, tokens)] if tokens else []
     step = length - overlap
     starts = range(0, tokens - overlap, step)
     ends = [min(start + length, tokens) for start in starts]
     middles = [0, *(start + (overlap + 1) // 2 for start in starts[1:]), tokens]
-    return [Window(start, end, *own) for start, end, own in zip(starts, ends, pairwise(middles), strict=True)]
+    return [TokenWindow(start, end, *own) for start, end, own in zip(starts, ends, pairwise(middles), strict=True)]
 
 
 _BUDGET = 2_048  # tokens read at once, padding included: what a layer works on stays in the cache of a core
@@ -85,7 +85,7 @@ class DocumentReader:
         for doc in documents:
             analysis = analysis_of(doc)
             reading = self._reading(analysis)
-            tokens = reading.tokens if reading else self.tokenizer.placed(doc.text)
+            tokens = reading.tokens if reading else self.tokenizer.tokenize_with_offsets(doc.text)
             if group and size + len(tokens) > _TOGETHER:
                 yield from self._group(group)
                 group, size = [], 0
@@ -116,7 +116,7 @@ def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, lengt
     for batch in batches(lengths, _BUDGET):
         selected = [rows[row] for row in batch.tolist()]
         ids, mask = window_rows(tokenizer, [(texts[text], window) for text, window in selected], model.config.pad_token_id)
-        hidden = require_finite(hidden_of(model, ids.to(model.device), mask.to(model.device))).cpu()
+        hidden = require_finite(token_vectors(model, ids.to(model.device), mask.to(model.device))).cpu()
         before = len(tokenizer.before)
         for row, (text, window) in enumerate(selected):
             own = slice(before + window.first - window.start, before + window.last - window.start)
@@ -124,9 +124,9 @@ def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, lengt
     return states
 
 
-def window_rows(tokenizer: Tokenizer, parts: list[tuple[Placed, Window]], pad: int) -> tuple[Tensor, Tensor]:
+def window_rows(tokenizer: Tokenizer, parts: list[tuple[Placed, TokenWindow]], pad: int) -> tuple[Tensor, Tensor]:
     """Return windows as ids and mask, with what the tokenizer puts around a text. *Shape:* both (windows, tokens)."""
     before, after = list(tokenizer.before), list(tokenizer.after)
     rows = [[*before, *tokens.ids[window.start : window.end].tolist(), *after] for tokens, window in parts]
-    ids, mask = padded(rows, pad)
+    ids, mask = pad_rows(rows, pad)
     return torch.from_numpy(ids), torch.from_numpy(mask)

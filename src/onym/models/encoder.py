@@ -41,10 +41,10 @@ def batches(lengths: npt.NDArray[Any], budget: int) -> Iterator[npt.NDArray[np.i
 Rows = npt.NDArray[np.int64]
 
 
-def padded(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple[Rows, Rows]:
+def pad_rows(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple[Rows, Rows]:
     """Return lists of tokens as ids and mask, both (lists, tokens), as wide as `length`, or as the longest of them.
 
-    >>> [each.tolist() for each in padded([[5, 6], [7]], pad=0)]
+    >>> [each.tolist() for each in pad_rows([[5, 6], [7]], pad=0)]
     [[[5, 6], [7, 0]], [[1, 1], [1, 0]]]
     """
     length = length or max(map(len, lists), default=0)
@@ -57,7 +57,7 @@ def padded(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple[R
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TokenBatch:
     """Texts as rows of tokens; `pad` fills a row."""
 
     tokenizer: Tokenizer
@@ -82,7 +82,7 @@ class Reading:
         """Return the texts at these places as ids and mask, both (texts, tokens), as wide as the longest of them."""
         before, after, room = self.tokenizer.before, self.tokenizer.after, self.room
         lists = [[*before, *tokens[text][:room], *after] for text in texts.tolist()]
-        return padded(lists, self.pad, self.settings.length if self.settings.pooling == "mean-all" else 0)
+        return pad_rows(lists, self.pad, self.settings.length if self.settings.pooling == "mean-all" else 0)
 
 
 Vectors = npt.NDArray[np.float32]
@@ -101,7 +101,7 @@ class TextEncoder(ABC):
     def __init__(self, tokenizer: Tokenizer, settings: EncoderSettings, pad: int, about: dict[str, Any] | None = None) -> None:
         self.settings = settings
         self._tokenizer, self._about = tokenizer, about or {}
-        self.reading = Reading(tokenizer, settings, pad)
+        self.reading = TokenBatch(tokenizer, settings, pad)
 
     @property
     def digest(self) -> str:

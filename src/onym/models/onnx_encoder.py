@@ -10,7 +10,7 @@ import numpy as np
 
 from onym.errors import InputError, LimitError, missing_extra
 from onym.models.encoder import Rows, TextEncoder, Vectors, about_model, require_vocabulary
-from onym.models.settings import EncoderSettings, pooled, read_settings
+from onym.models.settings import EncoderSettings, pool, read_settings
 from onym.models.shape import EncoderShape, read_encoder_shape
 from onym.models.tensors import Arrays, Floats, has_int8, parameters_of, read_arrays, require_finite
 from onym.models.tokens import Tokenizer
@@ -36,7 +36,7 @@ class OnnxEncoder(TextEncoder):
         precision: str,
     ) -> None:
         require_vocabulary(tokenizer, shape.vocab_size)
-        settings = settings.changed(length=min(settings.length, shape.max_length))
+        settings = settings.update(length=min(settings.length, shape.max_length))
         self._heads = shape.num_attention_heads
         if self._heads * settings.length**2 > _MAX_CELLS:
             what = f"the attention of {self._heads:,} heads over {settings.length:,} tokens takes too much memory"
@@ -59,9 +59,9 @@ class OnnxEncoder(TextEncoder):
     def _vectors(self, ids: Rows, mask: Rows) -> Vectors:
         at_once = max(1, _CELLS // max(1, self._heads * ids.shape[1] ** 2))
         parts = (slice(start, start + at_once) for start in range(0, len(ids), at_once))
-        return np.concatenate([self._computed(ids[part], mask[part]) for part in parts])
+        return np.concatenate([self._compute(ids[part], mask[part]) for part in parts])
 
-    def _computed(self, ids: Rows, mask: Rows) -> Vectors:
+    def _compute(self, ids: Rows, mask: Rows) -> Vectors:
         attention = np.where(mask[:, None, None, :] > 0, np.float32(0), _FAR)
         inputs = {"ids": ids, "positions": self._positions(mask), "attention": attention}
         try:
@@ -69,7 +69,7 @@ class OnnxEncoder(TextEncoder):
         except Exception as e:  # its message may say what was read
             raise InputError("model-malformed", "ONNX Runtime cannot compute the model", fix="fetch it again") from e
         with np.errstate(all="ignore"):  # a stranger's weights may be any
-            return require_finite(self._comparable(pooled(hidden, mask, self.settings.pooling).astype(np.float32)))
+            return require_finite(self._comparable(pool(hidden, mask, self.settings.pooling).astype(np.float32)))
 
     def _positions(self, mask: Rows) -> Rows:
         """Return the position of each token; with RoBERTa, that of padding is its id."""

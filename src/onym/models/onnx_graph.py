@@ -35,12 +35,12 @@ def encoder_graph(shape: EncoderShape, arrays: Arrays) -> Graph:
 
     *Shape:* ids and positions (texts, tokens), attention (texts, 1, 1, tokens) -> hidden (texts, tokens, width).
     """
-    making = _Making(shape, arrays)
-    making.end(making.layers(making.embedded()))
+    making = _GraphBuilder(shape, arrays)
+    making.end(making.layers(making.embed()))
     return Graph(making.model(), making.weights)
 
 
-class _Making:
+class _GraphBuilder:
     """Nodes in the order in which they are computed, and the weights that they use."""
 
     def __init__(self, shape: EncoderShape, arrays: Arrays) -> None:
@@ -50,14 +50,14 @@ class _Making:
         self._constants: dict[str, TensorProto] = {}  # sizes: ONNX Runtime wants to see them in the model
         self._prefix = next((each for each in _PREFIXES if f"{each}embeddings.word_embeddings.weight" in arrays), "")
 
-    def embedded(self) -> str:
+    def embed(self) -> str:
         """Return what the first layer reads: tokens with their positions."""
         shape = self._shape
         tokens = self._rows_of("embeddings.word_embeddings.weight", shape.vocab_size, IDS)
         positions = self._rows_of("embeddings.position_embeddings.weight", shape.max_position_embeddings, POSITIONS)
         kinds = self._matrix("embeddings.token_type_embeddings.weight", (shape.type_vocab_size, shape.hidden_size))
-        both = self._op("Add", self._op("Add", tokens, positions), self._kept("kind", np.ascontiguousarray(kinds[:, 0])))
-        return self._normed(both, "embeddings.LayerNorm")
+        both = self._op("Add", self._op("Add", tokens, positions), self._add_weight("kind", np.ascontiguousarray(kinds[:, 0])))
+        return self._normalise(both, "embeddings.LayerNorm")
 
     def layers(self, values: str) -> str:
         """Return what the last layer makes of values."""
@@ -66,10 +66,10 @@ class _Making:
             layer = f"encoder.layer.{number}"
             read = self._attention(values, f"{layer}.attention.self")
             read = self._linear(read, f"{layer}.attention.output.dense", shape.hidden_size, shape.hidden_size)
-            values = self._normed(self._op("Add", read, values), f"{layer}.attention.output.LayerNorm")
+            values = self._normalise(self._op("Add", read, values), f"{layer}.attention.output.LayerNorm")
             inner = self._linear(values, f"{layer}.intermediate.dense", shape.hidden_size, shape.intermediate_size)
             inner = self._linear(self._op("Gelu", inner), f"{layer}.output.dense", shape.intermediate_size, shape.hidden_size)
-            values = self._normed(self._op("Add", inner, values), f"{layer}.output.LayerNorm")
+            values = self._normalise(self._op("Add", inner, values), f"{layer}.output.LayerNorm")
         return values
 
     def end(self, values: str) -> None:
@@ -110,22 +110,24 @@ class _Making:
 
     def _linear(self, values: str, name: str, inputs: int, outputs: int) -> str:
         matrix = self._matrix(f"{name}.weight", (outputs, inputs))
-        product = self._op("MatMul", values, self._kept(f"{name}.weight", matrix))
-        return self._op("Add", product, self._kept(f"{name}.bias", self._array(f"{name}.bias", (outputs,))))
+        product = self._op("MatMul", values, self._add_weight(f"{name}.weight", matrix))
+        return self._op("Add", product, self._add_weight(f"{name}.bias", self._array(f"{name}.bias", (outputs,))))
 
-    def _normed(self, values: str, name: str) -> str:
+    def _normalise(self, values: str, name: str) -> str:
         parts = (f"{name}.weight", f"{name}.bias")
-        weights = [self._kept(part, self._array(part, (self._shape.hidden_size,))) for part in parts]
+        weights = [self._add_weight(part, self._array(part, (self._shape.hidden_size,))) for part in parts]
         return self._op("LayerNormalization", values, *weights, epsilon=self._shape.layer_norm_eps)
 
     def _rows_of(self, name: str, rows: int, ids: str) -> str:
         """Return rows of a table, which stays in int8 if it is: few of them are looked at."""
         scales = scales_of(self._arrays, self._prefix + name)
         if scales is None:
-            return self._op("Gather", self._kept(name, self._array(name, (rows, self._shape.hidden_size))), ids)
-        table = self._kept(name, self._raw(name, (rows, self._shape.hidden_size), "i"))
+            return self._op("Gather", self._add_weight(name, self._array(name, (rows, self._shape.hidden_size))), ids)
+        table = self._add_weight(name, self._raw(name, (rows, self._shape.hidden_size), "i"))
         whole = self._op("Cast", self._op("Gather", table, ids), to=TensorProto.FLOAT)
-        return self._op("Mul", whole, self._op("Gather", self._kept(f"{name}_scale", _bounded(scales, name)[:, None]), ids))
+        return self._op(
+            "Mul", whole, self._op("Gather", self._add_weight(f"{name}_scale", _bound_scales(scales, name)[:, None]), ids)
+        )
 
     def _matrix(self, name: str, size: tuple[int, int]) -> Floats:
         """Return a matrix in fp32, whatever it is kept in, with a column for each output. *Shape:* `size`, turned."""
@@ -133,7 +135,7 @@ class _Making:
         if scales is None:
             return np.ascontiguousarray(self._array(name, size).T)
         found = np.empty(size[::-1], dtype=np.float32)
-        np.multiply(self._raw(name, size, "i").T, _bounded(scales, name), out=found)
+        np.multiply(self._raw(name, size, "i").T, _bound_scales(scales, name), out=found)
         return found
 
     def _array(self, name: str, size: tuple[int, ...]) -> Floats:
@@ -156,12 +158,12 @@ class _Making:
         self._constants[name] = numpy_helper.from_array(values, name)
         return name
 
-    def _kept(self, name: str, values: npt.NDArray[Any]) -> str:
+    def _add_weight(self, name: str, values: npt.NDArray[Any]) -> str:
         self.weights[name] = values
         return name
 
 
-def _bounded(scales: Floats, name: str) -> Floats:
+def _bound_scales(scales: Floats, name: str) -> Floats:
     """Return scales whose products with numbers of int8 are finite."""
     if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # it is not, if one is no number
         raise not_finite(name)

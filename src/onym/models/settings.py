@@ -1,6 +1,6 @@
 """How a text becomes a vector and how vectors are compared: kept in a model's folder, for it was trained so.
 
-`pooled` is the one pooling, of tensors and of arrays. How vectors become comparable is not shared: torch and NumPy round the
+`pool` is the one pooling, of tensors and of arrays. How vectors become comparable is not shared: torch and NumPy round the
 length of a vector differently, and each encoder keeps its own.
 """
 
@@ -37,9 +37,9 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
     try:
         found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in read_model_json(folder / MODULES)]
     except (TypeError, KeyError) as e:
-        raise _malformed(folder / MODULES, "a module has no type or no path") from e
+        raise _make_error(folder / MODULES, "a module has no type or no path") from e
     if any(path.startswith(".") or Path(path).name != path for _, path in found):
-        raise _malformed(folder / MODULES, "a module lies outside of the folder, or is hidden in it")
+        raise _make_error(folder / MODULES, "a module lies outside of the folder, or is hidden in it")
     return found
 
 
@@ -78,11 +78,11 @@ def _length(folder: Path) -> int:
 def _object(path: Path) -> dict[str, Any]:
     found = read_model_json(path)
     if not isinstance(found, dict):
-        raise _malformed(path, "the file is not an object")
+        raise _make_error(path, "the file is not an object")
     return found
 
 
-def _malformed(path: Path, what: str) -> InputError:
+def _make_error(path: Path, what: str) -> InputError:
     return InputError("model-malformed", what, where=str(path), fix="fetch the model again")
 
 
@@ -93,7 +93,7 @@ Pooling = Literal["cls", "mean", "mean-all"]
 Values = TypeVar("Values", bound=Any)
 
 
-def pooled(hidden: Values, mask: Any, pooling: Pooling) -> Values:
+def pool(hidden: Values, mask: Any, pooling: Pooling) -> Values:
     """Return one vector for each text, of torch or NumPy as `hidden` and `mask` are.
 
     *Shape:* hidden (texts, tokens, width), mask (texts, tokens), integers -> (texts, width). For `mean-all` the texts have to
@@ -101,7 +101,7 @@ def pooled(hidden: Values, mask: Any, pooling: Pooling) -> Values:
 
     >>> import numpy as np
     >>> hidden, mask = np.array([[[2.0], [4.0], [9.0]]]), np.array([[1, 1, 0]])
-    >>> [pooled(hidden, mask, way).item() for way in ("cls", "mean", "mean-all")]
+    >>> [pool(hidden, mask, way).item() for way in ("cls", "mean", "mean-all")]
     [2.0, 3.0, 5.0]
     """
     weights = mask[:, :, None]

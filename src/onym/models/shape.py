@@ -173,12 +173,12 @@ def read_encoder_shape(folder: Path) -> EncoderShape:
     try:
         shape = EncoderShape.model_validate(said | {"family": family})
     except ValidationError as e:
-        raise _refused(e, folder) from e
+        raise _find_refusal(e, folder) from e
     require_readable(shape.pad_token_id, shape.vocab_size, shape.max_length, folder)
     return shape
 
 
-def _refused(error: ValidationError, folder: Path) -> OnymError:
+def _find_refusal(error: ValidationError, folder: Path) -> OnymError:
     """Return what is wrong with a configuration: too large a number, a way of computing that is not known, or anything else."""
     first, where = error.errors()[0], str(folder / CONFIG)
     what = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()

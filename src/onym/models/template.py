@@ -89,10 +89,10 @@ GENRE = Template("genre", "[START_ENT]", "[END_ENT]", "")
 TEMPLATES = {template.name: template for template in (GENBIOEL, GENRE)}
 
 
-def template_named(name: str) -> Template:
+def find_template(name: str) -> Template:
     """Return a template by its name.
 
-    >>> template_named("genre").prompt
+    >>> find_template("genre").prompt
     ''
     """
     if name not in TEMPLATES:
@@ -128,7 +128,7 @@ _SOURCE = 1024  # tokens; of a mention that is longer by itself the beginning is
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class InputLayout:
     """What is put before a model. `window` is how many tokens it reads of a mention and its context, special ones included.
 
     `longest` is how many tokens the model can read at all: a mention is not cut, except where it must be.

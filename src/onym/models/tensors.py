@@ -88,10 +88,10 @@ def has_int8(arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
     return any(each.dtype == np.int8 for each in arrays.values())
 
 
-def quantized(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
+def quantize(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
     """Return tensors with all matrices in int8, each with the scales of its rows; the others as they are, in fp32.
 
-    >>> small = quantized({"weight": np.array([[0.5, -1.0], [0.0, 0.0]])})
+    >>> small = quantize({"weight": np.array([[0.5, -1.0], [0.0, 0.0]])})
     >>> small["weight"].tolist(), [round(float(scale), 4) for scale in small["weight_scale"]]
     ([[64, -127], [0, 0]], [0.0079, 0.0])
     """
@@ -122,7 +122,7 @@ def write_quantized(source: Path, dest: Path) -> None:
         raise missing_extra("an encoder in int8", "onnx") from e
     require_safe(source)
     read_encoder_shape(source)
-    weights = save(quantized(read_arrays(source)))
+    weights = save(quantize(read_arrays(source)))
     left_out = set(weight_files(source))
     with whole_folder(dest) as folder:
         folder.write(WEIGHTS, weights)
@@ -167,10 +167,10 @@ def open_weights(path: Path) -> Iterator[None]:
         raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
 
 
-def _renamed(name: str) -> str:
+def _modern_name(name: str) -> str:
     """Return what a weight is called now: the first BERTs had other names for those of a normalisation.
 
-    >>> _renamed("embeddings.LayerNorm.gamma")
+    >>> _modern_name("embeddings.LayerNorm.gamma")
     'embeddings.LayerNorm.weight'
     """
     for old, new in _OLD_NAMES.items():
@@ -197,7 +197,7 @@ def _read_file(path: Path) -> Arrays:
     if other := set(_read(path, _types).values()) - _TYPES:
         what = f"a tensor is of the type {min(other)}, which ONNX Runtime is not used for"
         raise InputError("model-malformed", what, where=str(path), fix="save it in float32 or float16")
-    return {_renamed(name): values for name, values in _read(path, _arrays).items()}
+    return {_modern_name(name): values for name, values in _read(path, _arrays).items()}
 
 
 def _types(file: Any) -> dict[str, str]:

@@ -59,7 +59,7 @@ class Tokenizer:
     def __init__(self, data: bytes, where: str = FILE, *, digest: str | None = None) -> None:
         require_tame(data, where)
         with _readable(where):
-            self._fast = _parsed(data)
+            self._fast = _parse_tokenizer(data)
             self._fast.no_padding()
             self._fast.no_truncation()
             self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
@@ -99,11 +99,11 @@ class Tokenizer:
         flat = np.fromiter((token for each in found for token in each), dtype=np.int32, count=int(offsets[-1]))
         return Ragged(offsets, flat)
 
-    def placed(self, text: str) -> Placed:
+    def tokenize_with_offsets(self, text: str) -> Placed:
         """Return the tokens of a text and where each stands in it, without special ones and without the space around one."""
         with _encodable([text]):
             found = self._fast.encode(text, add_special_tokens=False)
-        offsets = np.array([_trimmed(text, *span) for span in found.offsets], dtype=np.int64).reshape(-1, 2)
+        offsets = np.array([_trim_span(text, *span) for span in found.offsets], dtype=np.int64).reshape(-1, 2)
         return Placed(np.array(found.ids, dtype=np.int64), offsets[:, 0], offsets[:, 1])
 
     def text(self, ids: Sequence[int]) -> str:
@@ -118,7 +118,7 @@ class Tokenizer:
         raise InputError("tokenizer-malformed", "the tokenizer has no token for the end of a text", where=where)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Return a span without the space around it: tokenizers differ in whether a space belongs to the word behind it."""
     while start < end and text[start].isspace():
         start += 1
@@ -151,7 +151,7 @@ def _encodable(texts: Sequence[str]) -> Iterator[None]:
         raise InputError("tokenizer-failed", "the tokenizer cannot read a text", fix="use another model") from None
 
 
-def _parsed(data: bytes) -> Any:
+def _parse_tokenizer(data: bytes) -> Any:
     try:
         from tokenizers import Tokenizer as Fast
     except ImportError as e:
@@ -181,7 +181,7 @@ def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_added(token, ids[token]) for token in _SPECIAL],
+        "added_tokens": [_describe_token(token, ids[token]) for token in _SPECIAL],
         "normalizer": {**normalizer, "strip_accents": None, "lowercase": lowercase},
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "post_processor": _around(ids),
@@ -200,7 +200,7 @@ def _tokens(vocabulary: bytes, where: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _added(token: str, number: int) -> dict[str, Any]:
+def _describe_token(token: str, number: int) -> dict[str, Any]:
     off = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": number, "content": token, "special": True, **off}
 

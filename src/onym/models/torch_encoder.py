@@ -13,7 +13,7 @@ from torch.nn.functional import normalize
 
 from onym.models.device import Precision
 from onym.models.encoder import Rows, TextEncoder, Vectors, about_model, require_vocabulary
-from onym.models.settings import EncoderSettings, pooled, read_settings
+from onym.models.settings import EncoderSettings, pool, read_settings
 from onym.models.shape import require_readable
 from onym.models.tensors import require_finite
 from onym.models.tokens import Tokenizer
@@ -22,10 +22,10 @@ from onym.models.torch_loading import fix_thread_count, open_pretrained
 
 def vectors_of(model: Any, ids: Tensor, mask: Tensor, settings: EncoderSettings) -> Tensor:
     """Return the vectors of padded texts. *Shape:* ids and mask (texts, tokens) -> (texts, width)."""
-    return comparable(pooled(hidden_of(model, ids, mask), mask, settings.pooling), settings)
+    return comparable(pool(token_vectors(model, ids, mask), mask, settings.pooling), settings)
 
 
-def hidden_of(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
+def token_vectors(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
     """Return the vectors of all tokens, in fp32 at least whatever the model's precision.
 
     *Shape:* ids and mask (texts, tokens) -> (texts, tokens, width).
@@ -60,7 +60,7 @@ class Encoder(TextEncoder):
     ) -> None:
         require_vocabulary(tokenizer, model.config.vocab_size)
         settings = settings or EncoderSettings()
-        settings = settings.changed(length=min(settings.length, max_length(model)))
+        settings = settings.update(length=min(settings.length, max_length(model)))
         super().__init__(tokenizer, settings, model.config.pad_token_id, about)
         self.width: int = model.config.hidden_size
         self.precision = str(model.dtype).removeprefix("torch.")

@@ -44,9 +44,9 @@ class Coded(NamedTuple):
 class Vocabularies:
     """Names of vocabularies; `own` has those of a person, by prefix: URIs for FHIR (`URI|VERSION`), ids for OMOP.
 
-    >>> Vocabularies().coded("hp:0001250")
+    >>> Vocabularies().to_fhir_code("hp:0001250")
     Coded(system='http://human-phenotype-ontology.org', version='', code='HP:0001250')
-    >>> Vocabularies({"ward": "http://hospital.example/ward|2026"}).coded("ward:7")
+    >>> Vocabularies({"ward": "http://hospital.example/ward|2026"}).to_fhir_code("ward:7")
     Coded(system='http://hospital.example/ward', version='2026', code='7')
     >>> Vocabularies().omop("snomedct:22298006"), Vocabularies({"ward": "Ward"}).omop("ward:7")
     (('SNOMED', '22298006'), ('Ward', '7'))
@@ -72,7 +72,7 @@ class Vocabularies:
         """True where a person has named none."""
         return not self._own
 
-    def coded(self, concept_id: str) -> Coded:
+    def to_fhir_code(self, concept_id: str) -> Coded:
         """Return the code system and the code of a concept, for FHIR."""
         prefix = concept_id.partition(":")[0]
         system, _, version = self.system(prefix).partition("|")
@@ -240,16 +240,16 @@ class TermWriter(Protocol):
 Endings = Literal["ENDINGS", "TERM_ENDINGS"]
 
 
-def named_format(path: Path, endings: Endings = "ENDINGS", *, prefer: str = "") -> str:
+def format_of_path(path: Path, endings: Endings = "ENDINGS", *, prefer: str = "") -> str:
     """Return the format that the extension of a file means; empty if no format has it.
 
     If several formats have the extension, `prefer` wins, else the first by name.
 
-    >>> named_format(Path("ward.fhir.ndjson")), named_format(Path("note_nlp.csv")), named_format(Path("links.csv"))
+    >>> format_of_path(Path("ward.fhir.ndjson")), format_of_path(Path("note_nlp.csv")), format_of_path(Path("links.csv"))
     ('fhir', 'omop', 'table')
-    >>> named_format(Path("links.jsonl")), named_format(Path("links.jsonl"), prefer="table")
+    >>> format_of_path(Path("links.jsonl")), format_of_path(Path("links.jsonl"), prefer="table")
     ('predictions', 'table')
-    >>> named_format(Path("terms.sssom.tsv"), "TERM_ENDINGS")
+    >>> format_of_path(Path("terms.sssom.tsv"), "TERM_ENDINGS")
     'sssom'
     """
     names = _formats_by_extension(endings, prefer)
@@ -292,7 +292,7 @@ def get_writer(name: str) -> Writer:
 
 def get_term_writer(path: Path) -> TermWriter:
     """Return the format that the name of a file of mappings says; a table, where it says none."""
-    return cast("TermWriter", OUTPUTS.load(named_format(path, "TERM_ENDINGS") or TABLE))
+    return cast("TermWriter", OUTPUTS.load(format_of_path(path, "TERM_ENDINGS") or TABLE))
 
 
 def check_output(name: str, context: OutputContext) -> None:

@@ -18,7 +18,7 @@ from onym._version import __version__
 from onym.errors import ConfigError
 from onym.linkers.base import AnswerSource
 from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies, require_uri
-from onym.outputs.terms import TermMapping, shown_name
+from onym.outputs.terms import TermMapping, display_name
 from onym.types import Candidate, Document, FhirVersion, Link, LinkedDocument
 
 ENDINGS, TERM_ENDINGS = (".fhir.ndjson",), (".fhir.json",)
@@ -69,7 +69,7 @@ def coding(candidate: Candidate, vocabularies: Vocabularies = _NAMED) -> Resourc
     >>> coding(Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"))
     {'system': 'https://www.nlm.nih.gov/mesh', 'code': 'D005334', 'display': 'Fever', 'userSelected': False}
     """
-    coded = vocabularies.coded(candidate.concept_id)
+    coded = vocabularies.to_fhir_code(candidate.concept_id)
     version = {"version": coded.version} if coded.version else {}
     shown = string_of(candidate.preferred_name or candidate.name)
     display = {"display": shown} if shown else {}
@@ -208,14 +208,14 @@ def _target(
     mapping: TermMapping, answer: Candidate, linker: AnswerSource, version: FhirVersion, vocabularies: Vocabularies
 ) -> Resource:
     key, otherwise = _RELATIONS[version]
-    shown = string_of(shown_name(answer, linker.kb))
+    shown = string_of(display_name(answer, linker.kb))
     found = [
         *extension(f"{BASE}:confidence", "Decimal", mapping.confidence),
         *extension(f"{BASE}:score", "Decimal", float(answer.score)),
     ]
     return {
         **({"extension": found} if found else {}),
-        "code": vocabularies.coded(answer.concept_id).code,
+        "code": vocabularies.to_fhir_code(answer.concept_id).code,
         **({"display": shown} if shown else {}),
         key: "equivalent" if mapping.is_exact else otherwise,
         "comment": _comment(mapping, answer),

@@ -51,7 +51,7 @@ def read_shown(path: Path, kb: KnowledgeBase | None = None) -> Iterator[LinkedDo
     form = _LINKED.get(path.suffix)
     found = form.read_linked(Source.open(path)) if form else map(LinkedDocument, documents_of(read_corpus(path)))
     for linked in found:
-        yield replace(linked, links=tuple(_named(link, kb) for link in linked.links or _annotated(linked.document)))
+        yield replace(linked, links=tuple(_add_names(link, kb) for link in linked.links or _iter_annotations(linked.document)))
 
 
 def check(context: OutputContext) -> None:
@@ -77,13 +77,13 @@ def write_page(shown: Iterable[LinkedDocument | Explanations], title: str, file:
     return count
 
 
-def _annotated(doc: Document) -> Iterator[Link]:
+def _iter_annotations(doc: Document) -> Iterator[Link]:
     """Yield the annotations of a document as links."""
     for mention in doc.mentions:
         yield Link(mention, tuple(Candidate(concept_id, "", 1.0) for concept_id in mention.concept_ids), tied=0)
 
 
-def _named(link: Link, kb: KnowledgeBase | None) -> Link:
+def _add_names(link: Link, kb: KnowledgeBase | None) -> Link:
     """Return a link whose candidates have the names that the knowledge base knows."""
     if kb is None:
         return link

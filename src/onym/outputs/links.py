@@ -23,8 +23,8 @@ from onym.outputs.base import (
     ExportOptions,
     OutputContext,
     check_output,
+    format_of_path,
     list_extensions,
-    named_format,
     refuse_options,
     write_output,
 )
@@ -133,7 +133,7 @@ def format_of(path: Path | None) -> str:
     """
     if path is None:
         return TABLE
-    if found := named_format(path, prefer=PREDICTIONS):
+    if found := format_of_path(path, prefer=PREDICTIONS):
         return found
     if not path.suffix:
         return PREDICTIONS
@@ -192,14 +192,14 @@ def write_linked(
     """
     format, counts = format or format_of(path), LinkCounts()  # noqa: A001
     linked = link(_documents(log.watch(items) if log else items, counts))
-    linked = _counted(log.watch_linked(linked) if log else linked, counts)
+    linked = _count_documents(log.watch_linked(linked) if log else linked, counts)
     if sink is not None:
         sink(linked)
     elif format in OUTPUTS:
         write_output(_writable(linked, counts, log), format, OutputContext(path, source, text, style, options, force))
     else:
         written = write_linked_corpus(linked, path, format, force=force, style=style)
-        counts.left_out += len(written.left_out)
+        counts.left_out += len(written.skipping_problems)
         if log:
             for problem in written.problems:
                 log.add(problem)
@@ -227,7 +227,7 @@ def _documents(items: Iterable[Item], counts: LinkCounts) -> Iterator[Document]:
             yield item
 
 
-def _counted(linked: Iterable[LinkedDocument], counts: LinkCounts) -> Iterator[LinkedDocument]:
+def _count_documents(linked: Iterable[LinkedDocument], counts: LinkCounts) -> Iterator[LinkedDocument]:
     for each in linked:
         counts.add(each)
         yield each

@@ -101,7 +101,7 @@ def link_terms(
     return require_complete(linker.link(documents, top_k=top_k, only=only))
 
 
-def mapped_rows(
+def map_to_rows(
     terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> list[Row]:
     """Return a row of `MAPPED_COLUMNS` for each term; None has one of nulls."""
@@ -153,7 +153,7 @@ def write_mappings(
 ) -> Counter[str]:
     """Map an open table, whose output was found writable by `require_mapping`."""
     counts = new_counts()
-    mappings = counted(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
+    mappings = count_mappings(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
     source = linker.linker if isinstance(linker, Pipeline) else linker
     write_term_output(mappings, TermContext(output, table.columns, source, counts, style, options), force=force)
     return counts
@@ -179,7 +179,7 @@ def new_counts() -> Counter[str]:
     return Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
 
 
-def counted(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress = silent) -> Iterator[TermMapping]:
+def count_mappings(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress = silent) -> Iterator[TermMapping]:
     """Yield mappings, and count them."""
     for mapping in mappings:
         counts["rows"] += 1

@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from onym.errors import ConfigError, InputError, shown_id
+from onym.errors import ConfigError, InputError, format_id
 from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies, require_vocabulary_id
 from onym.outputs.rows import write_plain_csv
 from onym.outputs.terms import TermMapping
 from onym.store.files.source import InputFile
 from onym.store.files.table import TableFormat, iter_table
 from onym.store.output import require_file, whole_file
-from onym.types import AssertionMark, Document, Link, LinkedDocument, styled
+from onym.types import AssertionMark, Document, Link, LinkedDocument, style_id
 
 ENDINGS, TERM_ENDINGS = ("note_nlp.csv",), ("source_to_concept_map.csv",)
 NO_CONCEPT = 0
@@ -81,7 +81,7 @@ class OmopConcepts:
             if mark == _STANDARD:
                 standard[concept] = (StandardConcept(concept, vocabulary),)
         if (folder / RELATIONSHIPS).exists():
-            standard |= _mapped(folder, {concept for concept in ids.values() if concept not in standard})
+            standard |= _find_standard_concepts(folder, {concept for concept in ids.values() if concept not in standard})
         return cls({key: OmopConcept(concept, standard.get(concept, ())) for key, concept in ids.items()})
 
 
@@ -89,7 +89,7 @@ _CONCEPT = ("concept_id", "vocabulary_id", "concept_code", "standard_concept")
 _RELATIONSHIP = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_reason")
 
 
-def _mapped(folder: Path, concepts: Collection[int]) -> dict[int, tuple[StandardConcept, ...]]:
+def _find_standard_concepts(folder: Path, concepts: Collection[int]) -> dict[int, tuple[StandardConcept, ...]]:
     """Return the standard concepts that others map to."""
     wanted = {str(concept) for concept in concepts}
     pairs = [
@@ -172,7 +172,7 @@ def _note_id(doc: Document) -> int:
 
 
 def _where(doc: Document) -> str:
-    return f"document {shown_id(doc.id)}" + (f" ({doc.source}, {doc.ordinal})" if doc.ordinal else "")
+    return f"document {format_id(doc.id)}" + (f" ({doc.source}, {doc.ordinal})" if doc.ordinal else "")
 
 
 NOTE_NLP_COLUMNS: dict[str, type] = {
@@ -281,7 +281,7 @@ def note_nlp_rows(linked: Iterable[LinkedDocument], table: NoteNlp, notes: NoteI
 
 def _row(link: Link, text: str, source: int, standard: int, table: NoteNlp) -> list[Any]:
     mention = link.mention
-    exists, temporal = _asserted(link)
+    exists, temporal = _assertion_columns(link)
     return [
         None,
         _snippet(text, mention.start, mention.end) if table.text else None,
@@ -306,7 +306,7 @@ def _concept_ids(link: Link, table: NoteNlp) -> list[tuple[int, int]]:
     return [(found.id, each.id) for each in found.standard] or [(found.id, NO_CONCEPT)]
 
 
-def _asserted(link: Link) -> tuple[str | None, str | None]:
+def _assertion_columns(link: Link) -> tuple[str | None, str | None]:
     if link.assertion is None:
         return None, None
     is_there = not any(mark in _NOT_THERE for mark in link.assertion)
@@ -316,7 +316,7 @@ def _asserted(link: Link) -> tuple[str | None, str | None]:
 def _modifiers(link: Link) -> str:
     answer = link.answer
     values = {
-        "code": styled(answer.concept_id) if answer else None,
+        "code": style_id(answer.concept_id) if answer else None,
         "end": link.mention.end,
         "confidence": None if link.confidence is None else round(link.confidence, 4),
         "score": round(float(answer.score), 4) if answer else None,

@@ -34,7 +34,7 @@ from onym.corpora.problems import require_complete
 from onym.errors import InputError
 from onym.linkers.base import DECIDED
 from onym.outputs.base import OutputContext
-from onym.store.files.json import parsed_line
+from onym.store.files.json import parse_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
 from onym.types import EVIDENCE, Candidate, Document, DocumentKey, Link, LinkedDocument, LinkEvidence, Problem
@@ -74,11 +74,11 @@ class DocumentNames:
         """Return the name of a document of these, or of any other one."""
         return key[0] if len(self._keys.get(key[0], ())) < 2 else key
 
-    def matched(self, key: DocumentKey, others: DocumentNames) -> DocumentName:
+    def match(self, key: DocumentKey, others: DocumentNames) -> DocumentName:
         """Return the name, among these, of a document of `others`; one that could be several of these is refused.
 
         >>> gold = DocumentNames([("1", "test.jsonl", 1), ("2", "test.jsonl", 2)])
-        >>> gold.matched(("1", "mine.txt", 7), DocumentNames([("1", "mine.txt", 7)]))
+        >>> gold.match(("1", "mine.txt", 7), DocumentNames([("1", "mine.txt", 7)]))
         '1'
         """
         own = self._keys.get(key[0], set())
@@ -201,7 +201,7 @@ class Predictions:
 
         A document that could be several of them is refused.
         """
-        return {key: (gold.matched(one.document_key, self.names), one.start, one.end) for key, one in self.mentions.items()}
+        return {key: (gold.match(one.document_key, self.names), one.start, one.end) for key, one in self.mentions.items()}
 
     def answers_to(self, gold: DocumentNames) -> dict[Key, tuple[Answer, ...]]:
         """Return the answers by the names of gold documents; a document that could be several of them is refused."""
@@ -334,12 +334,12 @@ def _iter_values(file: InputFile) -> Iterator[tuple[Any, str]]:
         for number, line in enumerate(block.data.split(b"\n"), block.first_line):
             if line.strip():
                 where = f"{file.name}:{number}"
-                yield parsed_line(line, where, file.limits), where
+                yield parse_line(line, where, file.limits), where
 
 
 def _source(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _malformed(where)
+        raise _make_error(where)
     return value
 
 
@@ -347,7 +347,7 @@ def _line(value: object, where: str) -> Line:
     match value:
         case {"document": str(document_id), "mentions": int(number), **origin} if number is not False and not number:
             if origin.keys() - {"source", "ordinal"}:
-                raise _malformed(where)
+                raise _make_error(where)
             return NoMentions(document_id, *_read_origin(origin, where))
         case {"document": str(document_id), "problem": {"code": str(code), "what": str(what), **more}, **origin}:
             return Problem(document_id, code, what, str(more.get("where", "")), *_read_origin(origin, where))
@@ -356,23 +356,23 @@ def _line(value: object, where: str) -> Line:
             try:
                 known = fields.from_plain(more, _EVIDENCE)
             except ValueError as e:
-                raise _malformed(where) from e
+                raise _make_error(where) from e
             return Prediction(document_id, start, end, found, *_read_origin(more, where), **known)
-    raise _malformed(where)
+    raise _make_error(where)
 
 
 def _read_origin(more: Mapping[Any, Any], where: str) -> tuple[str, int]:
     match more.get("source", ""), more.get("ordinal", 0):
         case str(source), int(ordinal) if ordinal >= 0 and not isinstance(ordinal, bool):
             return source, ordinal
-    raise _malformed(where)
+    raise _make_error(where)
 
 
 def _answer(value: object, where: str) -> Answer:
     match value:
         case [ids, int() | float() as score, int(name)] if math.isfinite(score):
             return _ids(ids, where), float(score), name
-    raise _malformed(where)
+    raise _make_error(where)
 
 
 def _ids(value: object, where: str) -> tuple[str, ...]:
@@ -381,10 +381,10 @@ def _ids(value: object, where: str) -> tuple[str, ...]:
             return (concept_id,)
         case [str(), *_] if all(isinstance(concept_id, str) for concept_id in value):
             return tuple(map(str, value))
-    raise _malformed(where)
+    raise _make_error(where)
 
 
-def _malformed(where: str) -> InputError:
+def _make_error(where: str) -> InputError:
     return InputError(
         "predictions-malformed", "a line is not a prediction", where=where, fix="write the file again with onym link"
     )

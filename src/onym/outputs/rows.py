@@ -75,17 +75,17 @@ def read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
         return frame_of([[each[name] for name in names] for each in objects], _kinds(names, kinds))
     if path.suffix == ".xlsx":
         head, *rows = read_cells(path)
-        return _typed([str(name) for name in head], rows, kinds)
+        return _convert_cells([str(name) for name in head], rows, kinds)
     with path.open(encoding="utf-8", newline="") as lines_of_text:
         names, *cells = csv.reader(lines_of_text, delimiter=_SEPARATORS[path.suffix])
-    return _typed(names, [[_unguarded(cell) for cell in row] for row in cells], kinds)
+    return _convert_cells(names, [[_unguard_formula(cell) for cell in row] for row in cells], kinds)
 
 
 def _kinds(names: Iterable[str], kinds: Columns) -> dict[str, type]:
     return {name: kinds.get(name, str) for name in names}
 
 
-def _typed(names: Sequence[str], rows: Sequence[Values], kinds: Columns) -> pl.DataFrame:
+def _convert_cells(names: Sequence[str], rows: Sequence[Values], kinds: Columns) -> pl.DataFrame:
     columns = _kinds(names, kinds)
     values = [
         [None if cell in (None, "") else kind(cell) for cell, kind in zip(row, columns.values(), strict=True)] for row in rows
@@ -111,7 +111,7 @@ def write_plain_csv(rows: Iterable[Values], columns: Columns, file: BinaryIO, *,
 def _write_separated(rows: Iterable[Values], columns: Columns, file: BinaryIO, separator: str) -> None:
     writer = csv.writer(_LineFeeds(file), delimiter=separator)
     writer.writerow(columns)
-    writer.writerows([_guarded(value) for value in row] for row in rows)
+    writer.writerows([_guard_formula(value) for value in row] for row in rows)
 
 
 class _LineFeeds:
@@ -124,12 +124,12 @@ class _LineFeeds:
         self._file.write(line.removesuffix("\r\n").encode() + b"\n")
 
 
-def _guarded(value: Any) -> Any:
+def _guard_formula(value: Any) -> Any:
     """Return a value as a cell; text that would be a formula is guarded."""
     return f"{_GUARD}{value}" if isinstance(value, str) and value.startswith(_GUARDED) else value
 
 
-def _unguarded(cell: str) -> str:
+def _unguard_formula(cell: str) -> str:
     return cell[1:] if cell.startswith(_GUARD) else cell
 
 

@@ -13,7 +13,7 @@ from onym._version import __version__
 from onym.kb import KnowledgeBase
 from onym.linkers.base import AnswerSource
 from onym.outputs.base import TermContext
-from onym.outputs.terms import TermMapping, shown_name
+from onym.outputs.terms import TermMapping, display_name
 from onym.text.normal import normal_name
 from onym.types import Candidate
 
@@ -65,7 +65,7 @@ def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tu
         "rdfs literal",
         "skos:exactMatch" if mapping.is_exact and candidate is mapping.answer else "skos:closeMatch",
         candidate.concept_id,
-        shown_name(candidate, linker.kb),
+        display_name(candidate, linker.kb),
         "semapv:LexicalMatching" if is_name else "semapv:LexicalSimilarityThresholdMatching",
         "skos:prefLabel" if _is_preferred(candidate, linker.kb) else "skos:altLabel",
         candidate.name,
@@ -76,4 +76,4 @@ def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tu
 
 
 def _is_preferred(candidate: Candidate, kb: KnowledgeBase) -> bool:
-    return normal_name(shown_name(candidate, kb)) == candidate.name
+    return normal_name(display_name(candidate, kb)) == candidate.name

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from onym.kb import KnowledgeBase
 from onym.outputs.base import ExportOptions, OutputContext, TermContext, refuse_options
 from onym.outputs.rows import WRITERS, read_rows, require_rows, write_rows
-from onym.outputs.terms import TermMapping, shown_name
-from onym.types import COLUMNS, IdStyle, LinkedDocument, kinds_of, styled
+from onym.outputs.terms import TermMapping, display_name
+from onym.types import COLUMNS, IdStyle, LinkedDocument, kinds_of, style_id
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,9 +106,9 @@ def values_of(mapping: TermMapping, kb: KnowledgeBase, style: IdStyle = "obo") -
     best = mapping.answer
     answer: list[Any] = [None] * 4
     if best:
-        answer = [styled(best.concept_id, style), shown_name(best, kb), best.name, round(best.score, _DIGITS)]
+        answer = [style_id(best.concept_id, style), display_name(best, kb), best.name, round(best.score, _DIGITS)]
     confidence = None if mapping.confidence is None else round(mapping.confidence, _DIGITS)
     shown = "; ".join(
-        f"{styled(each.concept_id, style)} {shown_name(each, kb)} ({each.score:.3f})" for each in mapping.candidates
+        f"{style_id(each.concept_id, style)} {display_name(each, kb)} ({each.score:.3f})" for each in mapping.candidates
     )
     return [*answer, confidence, mapping.tied if mapping.candidates else None, mapping.nil_reason, shown or None]

@@ -72,6 +72,6 @@ def term_document(term: str, document_id: str) -> Document:
     return Document(document_id, term, (Mention(0, len(term), term),) if term else ())
 
 
-def shown_name(candidate: Candidate, kb: KnowledgeBase) -> str:
+def display_name(candidate: Candidate, kb: KnowledgeBase) -> str:
     """Return the name of a candidate's concept that a person should see."""
     return kb.preferred_form(kb.concept_ids.find(candidate.concept_id))

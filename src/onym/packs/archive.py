@@ -19,12 +19,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from onym.config import Strict
-from onym.errors import ConfigError, InputError, IntegrityError, OnymError, shown_id
+from onym.errors import ConfigError, InputError, IntegrityError, OnymError, format_id
 from onym.packs.provenance import NOT_STATED, FileDigest, PackedCorpus, PackedSource, Provenance, ShortText
 from onym.pipeline.config import FILE as PIPELINE
 from onym.pipeline.config import PipelineConfig
 from onym.pipeline.folder import parse_pipeline
-from onym.store.archive import ArchiveWriter, Content, Written, read_member, require_plausible, unpack, whole_archive
+from onym.store.archive import ArchiveWriter, Content, WrittenMember, read_member, require_plausible, unpack, whole_archive
 from onym.store.artefact import artefact_files
 from onym.store.cache import cache_folder
 from onym.store.files.archives import zip_files
@@ -86,12 +86,12 @@ class PackRecord(PackName):
         return self
 
     @property
-    def listed(self) -> dict[str, Written]:
+    def files_by_path(self) -> dict[str, WrittenMember]:
         """The files, with what each must be."""
-        return {name: Written(each.bytes, each.sha256) for name, each in self.files.items()}
+        return {name: WrittenMember(each.bytes, each.sha256) for name, each in self.files.items()}
 
     @property
-    def unstated(self) -> list[str]:
+    def sources_without_licence(self) -> list[str]:
         """The sources and corpora whose licence nobody has stated."""
         sources = [each.name for each in self.sources if each.licence == NOT_STATED]
         return sources + [each.name for each in self.corpora if each.licence == NOT_STATED]
@@ -118,11 +118,11 @@ class PackRecord(PackName):
             record = cls.model_validate_json(data, strict=True)
         except ValidationError as e:
             first = e.errors(include_input=False, include_url=False)[0]
-            raise _malformed(f"{FILE}: {'.'.join(map(str, first['loc']))[:80]}: {first['msg'][:200]}", where) from e
+            raise _make_error(f"{FILE}: {'.'.join(map(str, first['loc']))[:80]}: {first['msg'][:200]}", where) from e
         except (ValueError, RecursionError) as e:
-            raise _malformed(f"{FILE} is not valid JSON", where) from e
+            raise _make_error(f"{FILE} is not valid JSON", where) from e
         if record.to_bytes() != data:
-            raise _malformed(f"{FILE} is not written as Onym writes it", where)
+            raise _make_error(f"{FILE} is not written as Onym writes it", where)
         return record
 
 
@@ -135,14 +135,14 @@ def require_schema(values: Any, where: str) -> None:
     """
     found = values.get("schema_version") if isinstance(values, dict) else None
     if type(found) is not int:
-        raise _malformed(f"{FILE} has no schema version", where)
+        raise _make_error(f"{FILE} has no schema version", where)
     if found != SCHEMA:
         what = f"schema {found}, while this Onym reads schema {SCHEMA}"
         fix = "upgrade Onym: pip install -U onym" if found > SCHEMA else "build the pack again"
         raise IntegrityError("pack-version", what, where=where, fix=fix)
 
 
-def _malformed(what: str, where: str) -> InputError:
+def _make_error(what: str, where: str) -> InputError:
     return InputError("pack-malformed", what, where=where, fix="fetch or build the pack again")
 
 
@@ -169,7 +169,7 @@ class Pack:
     def unpack(self, folder: Path) -> None:
         """Unpack it into a new folder, which appears only when each file is what the record lists."""
         with whole_folder(folder) as new:
-            unpack(self.members, self.record.listed, new.path)
+            unpack(self.members, self.record.files_by_path, new.path)
             with new.file(FILE) as file:
                 file.write(self.record.to_bytes())
 
@@ -186,14 +186,14 @@ def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
     with file.opener() as raw:
         head = raw.read(4)
     if head != _FIRST:  # an archive may begin with something else, and a pack may not
-        raise _malformed("this is no pack", where)
+        raise _make_error("this is no pack", where)
     found = list(zip_files(path, limits))
     members = {each.name: each for each in found}
     if len(members) < len(found) or FILE not in members:
-        raise _malformed(f"two members have one name, or there is no {FILE}", where)
+        raise _make_error(f"two members have one name, or there is no {FILE}", where)
     record = PackRecord.from_bytes(read_member(members[FILE], limits.manifest_bytes), where)
     _require_listed(record, members, where)
-    require_plausible(record.listed, file.size, limits, where)
+    require_plausible(record.files_by_path, file.size, limits, where)
     config = _read_config(members, limits, where)
     require_own_paths(config, record.files, where)
     return Pack(path, record, config, members)
@@ -230,12 +230,12 @@ def _require_listed(record: PackRecord, members: Mapping[str, InputFile], where:
     sizes = {name: each.size for name, each in members.items() if name != FILE}
     if sizes != {name: each.bytes for name, each in record.files.items()}:
         what = "the members of the archive are not those that the pack lists"
-        raise _malformed(what, where)
+        raise _make_error(what, where)
 
 
 def _read_config(members: Mapping[str, InputFile], limits: Limits, where: str) -> PipelineConfig:
     if PIPELINE not in members:
-        raise _malformed(f"there is no {PIPELINE}", where)
+        raise _make_error(f"there is no {PIPELINE}", where)
     return parse_pipeline(read_member(members[PIPELINE], limits.model_json_bytes), f"{PIPELINE} of {where}")
 
 
@@ -249,7 +249,7 @@ def require_own_paths(config: PipelineConfig, files: Iterable[str], where: str) 
     components = [part.model_dump(mode="json") for part in (config.detector, config.linker) if part is not None]
     foreign = [path for path in paths if path not in folders] + [text for text in _texts(components) if _leads_out(text)]
     if foreign:
-        raise _malformed(f"the pipeline refers to {shown_id(foreign[0]) or 'an empty path'}, which is not in the pack", where)
+        raise _make_error(f"the pipeline refers to {format_id(foreign[0]) or 'an empty path'}, which is not in the pack", where)
 
 
 def _leads_out(path: str) -> bool:

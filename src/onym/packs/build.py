@@ -26,7 +26,7 @@ from onym.models.tensors import is_quantized, write_quantized
 from onym.packs.archive import CARD, LICENCES, PackedKb, PackName, PackRecord, PackWriter, whole_pack
 from onym.packs.archive import FILE as RECORD
 from onym.packs.card import pack_card, pack_licences
-from onym.packs.licences import packed_sources, restricted_ids, restricted_in, undeclared_in, value_for
+from onym.packs.licences import describe_sources, find_restricted, find_restricted_ids, find_undeclared, value_for
 from onym.packs.locate import KB, PACK_ENDING, locate, read_pipeline
 from onym.packs.provenance import NOT_STATED, OWN_HEADING, FileDigest, PackedCorpus, PackedSource
 from onym.packs.recipe import ATTRIBUTION
@@ -53,7 +53,7 @@ def compress_pipeline(config: PipelineConfig, base: Path, context: OpenContext) 
     with scratch_folder() as folder:
 
         def smaller(part: PartConfig) -> PartConfig:
-            return _smaller(part, base, folder, kb, context) if isinstance(part, dense.Config) else part
+            return _smaller(part, base, folder, kb, context) if isinstance(part, dense.DenseLinkerConfig) else part
 
         found = config.model_copy(update={"linker": config.linker.with_parts(smaller)})
         if found == config:
@@ -62,7 +62,9 @@ def compress_pipeline(config: PipelineConfig, base: Path, context: OpenContext) 
         yield found
 
 
-def _smaller(part: dense.Config, base: Path, folder: Path, kb: KnowledgeBase, context: OpenContext) -> dense.Config:
+def _smaller(
+    part: dense.DenseLinkerConfig, base: Path, folder: Path, kb: KnowledgeBase, context: OpenContext
+) -> dense.DenseLinkerConfig:
     """Write the encoder of a dense part, build its index, and return the part with both."""
     if part.model is None:
         return part
@@ -195,14 +197,14 @@ def find_restricted_models(folders: list[Path]) -> list[str]:
         found += [f"trained on {name}" for name in names if name.startswith(NOT_SHIPPED)]
         if _is_private(record):
             found.append(f"trained on private data ({', '.join(names)})")
-        found += [f"annotations with ids of {title}" for title in _restricted_ids(folder)]
+        found += [f"annotations with ids of {title}" for title in _find_restricted_ids(folder)]
     return list(dict.fromkeys(found))
 
 
-def _restricted_ids(folder: Path) -> list[str]:
+def _find_restricted_ids(folder: Path) -> list[str]:
     if not (folder / _MEMORY / "CURRENT").is_file():
         return []
-    return restricted_ids(open_memory(folder / _MEMORY).concepts)
+    return find_restricted_ids(open_memory(folder / _MEMORY).concepts)
 
 
 def _record(folder: Path) -> dict[str, Any]:
@@ -297,12 +299,12 @@ def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenCon
     """Return the record of a pack without its files; what may not be passed on is refused, before anything is made."""
     kb, models = KnowledgeBase.open(base / config.kb.path, verify=context.verify), PackedModels()
     _refer(config, lambda reference: models.add(reference, base))
-    sources = packed_sources(kb, stated.releases, stated.licences)
+    sources = describe_sources(kb, stated.releases, stated.licences)
     corpora = find_corpora(models.folders, stated.licences)
     _require_known({**stated.releases, **stated.licences}, sources, corpora)
-    undeclared = undeclared_in(kb, stated.licences)
+    undeclared = find_undeclared(kb, stated.licences)
     unknown = (f"{name} (its ids are of no known vocabulary, and no licence is stated)" for name in undeclared)
-    restricted = (*restricted_in(kb), *unknown, *find_restricted_models(models.folders))
+    restricted = (*find_restricted(kb), *unknown, *find_restricted_models(models.folders))
     if restricted and not stated.private:
         what = f"this may not be passed on: {', '.join(restricted)}"
         fix = f'; or state the licence, with --licence "{undeclared[0]}=..."' if undeclared else ""

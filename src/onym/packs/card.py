@@ -38,8 +38,8 @@ def _facts(record: PackRecord, config: PipelineConfig) -> list[str]:
         f"- Linker: {config.linker.kind}",
         f"- Knowledge base: {record.kb.concepts:,} concepts, {record.kb.names:,} names ({record.kb.digest})",
         *([f"- Answers: {show(', '.join(config.types))}"] if config.types else []),
-        *_calibrated("Confidence", config.calibration),
-        *_calibrated("Confidence of terms", config.term_calibration),
+        *_describe_calibration("Confidence", config.calibration),
+        *_describe_calibration("Confidence of terms", config.term_calibration),
         *(f"- Plug-in: {show(each)}" for each in plug_ins),
         f"- Built by: Onym {record.onym}",
     ]
@@ -84,7 +84,7 @@ def _corpora(record: PackRecord) -> list[str]:
     return table(header, ([cell.strip() or NOT_STATED for cell in row] for row in rows))
 
 
-def _calibrated(what: str, fitted: FittedCalibration | None) -> list[str]:
+def _describe_calibration(what: str, fitted: FittedCalibration | None) -> list[str]:
     if fitted is None:
         return []
     quality = fitted.calibration.quality

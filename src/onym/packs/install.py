@@ -27,7 +27,7 @@ from onym.packs.locate import (
     KB,
     NAME,
     STARTER,
-    installed_folder,
+    find_install_folder,
     installed_names,
     installed_root,
     load,
@@ -40,11 +40,11 @@ from onym.packs.locate import (
 from onym.packs.recipe import (
     RECORD,
     FileRecord,
-    Inputs,
+    FileSources,
     InstallRecord,
-    Origin,
     PipelineRecipe,
     RecipeInput,
+    RecipeInputs,
     gather_inputs,
     identity_of,
     read_recipe,
@@ -123,13 +123,13 @@ def _list_installed(name: str) -> ListedPipeline:
 
 def is_installed(recipe: PipelineRecipe) -> bool:
     """Tell whether the pipeline of a recipe is there, as this Onym would make it."""
-    record = read_record(installed_folder(recipe.name))
+    record = read_record(find_install_folder(recipe.name))
     return record is not None and record.recipe_digest == identity_of(recipe)
 
 
 def install(
     recipe: PipelineRecipe,
-    origin: Origin | None = None,
+    origin: FileSources | None = None,
     *,
     force: bool = False,
     progress: Progress = silent,
@@ -139,7 +139,7 @@ def install(
 
     One that is there is left as it is, without a look at the network; `force` makes it again, of the same downloads.
     """
-    origin, root = origin or Origin(), installed_root(recipe.name)
+    origin, root = origin or FileSources(), installed_root(recipe.name)
     if not force and not origin.is_local and is_installed(recipe):
         return _installation(recipe.name, is_new=False)
     _require_extra(recipe)
@@ -172,7 +172,7 @@ def _publish(work: Path, root: Path) -> None:
 
 
 def _installation(name: str, *, is_new: bool) -> Installation:
-    folder = installed_folder(name)
+    folder = find_install_folder(name)
     record = read_record(folder)
     return Installation(folder, record.files if record else (), is_new)
 
@@ -187,7 +187,7 @@ def _require_extra(recipe: PipelineRecipe) -> None:
 
 
 def _make(
-    recipe: PipelineRecipe, inputs: Inputs, record: InstallRecord, work: Path, progress: Progress, *, share: bool
+    recipe: PipelineRecipe, inputs: RecipeInputs, record: InstallRecord, work: Path, progress: Progress, *, share: bool
 ) -> None:
     """Do the steps that are not done yet; the record is written after the last."""
     _make_kb(recipe, inputs, record, work / KB, progress, share=share)
@@ -203,7 +203,7 @@ def _make(
 
 
 def _make_kb(
-    recipe: PipelineRecipe, inputs: Inputs, record: InstallRecord, dest: Path, progress: Progress, *, share: bool
+    recipe: PipelineRecipe, inputs: RecipeInputs, record: InstallRecord, dest: Path, progress: Progress, *, share: bool
 ) -> None:
     """Build the knowledge base, or copy that of an installed pipeline that was made of the same files in the same way."""
     if (dest / _CURRENT).is_file():

@@ -31,12 +31,12 @@ _RELEASE = re.compile(
 _CHANGES = ("vocabularies", "semantic_types", "replacements")  # keys of a recipe by which content is left out or changed
 
 
-def packed_sources(
+def describe_sources(
     kb: KnowledgeBase, releases: Mapping[str, str] | None = None, licences: Mapping[str, str] | None = None
 ) -> tuple[PackedSource, ...]:
     """Return the sources of a knowledge base with their releases and licences; a person may state what is not known.
 
-    >>> packed_sources(KnowledgeBase.open(getfixture("tiny_kb")), licences={"tiny": "CC0"})
+    >>> describe_sources(KnowledgeBase.open(getfixture("tiny_kb")), licences={"tiny": "CC0"})
     (PackedSource(name='tiny', vocabulary='', release='not stated', licence='CC0'),)
     """
     found = []
@@ -53,11 +53,11 @@ def packed_sources(
     return tuple(found)
 
 
-def restricted_in(kb: KnowledgeBase) -> list[str]:
+def find_restricted(kb: KnowledgeBase) -> list[str]:
     """Return the vocabularies of a knowledge base that may not be passed on, whatever licence a person states."""
     meant = [each for config in kb.manifest.config["sources"] if (each := _vocabulary(config, kb))]
     labels = " ".join(kb.sources[row] for row in range(len(kb.sources))).lower()
-    by_ids = {*restricted_ids(kb.concept_ids), *restricted_ids(_joined_ids(kb))}
+    by_ids = {*find_restricted_ids(kb.concept_ids), *find_restricted_ids(_find_joined_ids(kb))}
     return [
         each.title
         for each in _with_terms()
@@ -65,10 +65,10 @@ def restricted_in(kb: KnowledgeBase) -> list[str]:
     ]
 
 
-def restricted_ids(ids: Strings) -> list[str]:
+def find_restricted_ids(ids: Strings) -> list[str]:
     """Return the vocabularies of sorted ids that may not be passed on, by their prefixes or by shapes that no others have.
 
-    >>> restricted_ids(Strings.of(["mesh:D003924", "mine:C0011860", "snomedct:22298006"]))
+    >>> find_restricted_ids(Strings.of(["mesh:D003924", "mine:C0011860", "snomedct:22298006"]))
     ['UMLS', 'SNOMED CT']
     """
     prefixes, column = {prefix for prefix, _ in iter_prefixes(ids)}, ids.to_arrow()
@@ -79,14 +79,14 @@ def restricted_ids(ids: Strings) -> list[str]:
     return [each.title for each in _with_terms() if each.is_restricted and (each.prefix in prefixes or holds(each.pattern))]
 
 
-def undeclared_in(kb: KnowledgeBase, licences: Mapping[str, str] | None = None) -> list[str]:
+def find_undeclared(kb: KnowledgeBase, licences: Mapping[str, str] | None = None) -> list[str]:
     """Return the sources that may be anybody's: neither their ids say what they are, nor does a person state the licence.
 
-    >>> undeclared_in(KnowledgeBase.open(getfixture("tiny_kb")))
+    >>> find_undeclared(KnowledgeBase.open(getfixture("tiny_kb")))
     []
     """
     sources, by_label = kb.manifest.config["sources"], _prefixes_by_label(kb)
-    joined = {prefix for prefix, _ in iter_prefixes(_joined_ids(kb))}
+    joined = {prefix for prefix, _ in iter_prefixes(_find_joined_ids(kb))}
     strays: set[str] = set().union(*(by_label[label] for label in by_label.keys() - {_name(config) for config in sources}))
     found = []
     for config in sources:
@@ -123,7 +123,7 @@ def _prefixes_by_label(kb: KnowledgeBase) -> dict[str, set[str]]:
     return found
 
 
-def _joined_ids(kb: KnowledgeBase) -> Strings:
+def _find_joined_ids(kb: KnowledgeBase) -> Strings:
     """Return the ids of concepts that were joined into another one; cross-references to what is not there are no such ids."""
     return Strings.of(join_frame(kb)["alias"].to_list())
 
@@ -182,10 +182,10 @@ def value_for(values: Mapping[str, str], *names: str) -> str:
     return next((folded[name.casefold()] for name in names if name.casefold() in folded), "")
 
 
-def stated(options: Iterable[str], option: str) -> dict[str, str]:
+def parse_named_values(options: Iterable[str], option: str) -> dict[str, str]:
     """Return what `NAME=VALUE` options say.
 
-    >>> stated(["HPO=2026-01-08"], "--release")
+    >>> parse_named_values(["HPO=2026-01-08"], "--release")
     {'HPO': '2026-01-08'}
     """
     found = {}

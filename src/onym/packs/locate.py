@@ -192,10 +192,10 @@ def pack_folder(name: str) -> Path:
     return _OWN / name
 
 
-def installed_folder(name: str) -> Path:
+def find_install_folder(name: str) -> Path:
     """Return the folder in the cache directory that a pipeline of that name is installed in, or will have its versions in.
 
-    >>> installed_folder("hpo-phenotypes").parts[-2:]
+    >>> find_install_folder("hpo-phenotypes").parts[-2:]
     ('pipelines', 'hpo-phenotypes')
     """
     return current_folder(installed_root(name))

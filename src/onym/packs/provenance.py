@@ -62,7 +62,7 @@ class PackedCorpus(Strict):
         return [f"- **{show(self.name)}**. Licence: {show(self.licence)}"]
 
 
-class Terms(Strict):
+class LicenceTerms(Strict):
     """Under which terms a release or a model of a recipe may be used, and how it is cited."""
 
     title: str = Field(min_length=1)

@@ -19,7 +19,7 @@ from onym.errors import ConfigError, InputError
 from onym.packs.archive import CARD, FILE, LICENCES, Pack, PackRecord, open_pack
 from onym.packs.card import pack_card
 from onym.packs.locate import DATA, GROUP, PACK_ENDING
-from onym.store.archive import ArchiveWriter, Content, Written, read_member, require_listed, unpack, whole_archive
+from onym.store.archive import ArchiveWriter, Content, WrittenMember, read_member, require_listed, unpack, whole_archive
 from onym.store.files.input_file import InputFile
 from onym.store.files.stream import read_regular
 from onym.store.limits import MIB
@@ -32,7 +32,7 @@ def require_publishable(record: PackRecord) -> None:
         why = f": {', '.join(record.restricted)}" if record.restricted else ""
         what = f"the pack is private, and may not be passed on{why}"
         raise ConfigError("pack-private", what, where=record.name, fix="build a pack without this, and without --private")
-    if unstated := record.unstated:
+    if unstated := record.sources_without_licence:
         what = f"nobody has stated the licence of {', '.join(unstated)}"
         fix = f'build the pack with --licence "{unstated[0]}=..."'
         raise ConfigError("pack-licence", what, where=record.name, fix=fix)
@@ -50,8 +50,8 @@ def write_hub_folder(
     with whole_folder(Path(folder), force=force) as new:
         with new.file(CARD) as file:
             file.write(page)
-        unpack(pack.members, {LICENCES: pack.record.listed[LICENCES]}, new.path)
-        unpack({_name(pack): whole}, {_name(pack): Written(whole.size, whole.digest())}, new.path)
+        unpack(pack.members, {LICENCES: pack.record.files_by_path[LICENCES]}, new.path)
+        unpack({_name(pack): whole}, {_name(pack): WrittenMember(whole.size, whole.digest())}, new.path)
     return pack.record
 
 
@@ -155,20 +155,20 @@ def _write(archive: ArchiveWriter, pack: Pack) -> None:
     data = f"{module}/{DATA}"
     info = f"{module}-{record.version}.dist-info"
     card = read_member(pack.members[CARD], _CARD_BYTES)
-    written: dict[str, Written] = {}
+    written: dict[str, WrittenMember] = {}
 
     def add(name: str, content: Content) -> None:
         written[name] = archive.add(name, content)
 
     add(f"{module}/__init__.py", _MODULE.format(name=record.name, version=record.version, data=DATA).encode())
-    for name, expected in record.listed.items():
+    for name, expected in record.files_by_path.items():
         add(f"{data}/{name}", pack.members[name])
         require_listed(written[f"{data}/{name}"], expected, name)
     add(f"{data}/{FILE}", record.to_bytes())
     add(f"{info}/METADATA", _header(_metadata(record)) + card.decode("utf-8", "replace").encode())
     add(f"{info}/WHEEL", _header({**_WHEEL, "Generator": f"onym {record.onym}"}))
     add(f"{info}/entry_points.txt", f"[{GROUP}]\n{record.name} = {module}\n".encode())
-    rows = [f"{name},sha256={_encoded(each.sha256)},{each.bytes}" for name, each in written.items()]
+    rows = [f"{name},sha256={_encode_digest(each.sha256)},{each.bytes}" for name, each in written.items()]
     archive.add(f"{info}/RECORD", "".join(f"{row}\n" for row in (*rows, f"{info}/RECORD,,")).encode())
 
 
@@ -197,6 +197,6 @@ def _module(record: PackRecord) -> str:
     return f"{_PREFIX}-{record.name}".replace("-", "_")
 
 
-def _encoded(sha256: str) -> str:
+def _encode_digest(sha256: str) -> str:
     """Return a digest as the list of a wheel has it."""
     return base64.urlsafe_b64encode(bytes.fromhex(sha256)).rstrip(b"=").decode()

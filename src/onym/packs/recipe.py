@@ -20,7 +20,7 @@ from onym.config import Strict, read_toml
 from onym.errors import ConfigError, DownloadError, InputError
 from onym.kb import Recipe
 from onym.packs.locate import KB, NAME, RECIPES, STARTER, pack_folder, recipe_names, suggest_name
-from onym.packs.provenance import FileDigest, Provenance, Terms, licences_page
+from onym.packs.provenance import FileDigest, LicenceTerms, Provenance, licences_page
 from onym.pipeline.config import FILE, PipelineDesign, digest_of
 from onym.store.cache import file_digest
 from onym.store.download import Patience, StoredFile, fetch_file, file_name, local_file
@@ -48,7 +48,7 @@ class RemoteFile(Strict):
         return file_name(self.url)
 
 
-class Release(Terms):
+class Release(LicenceTerms):
     """A release of a terminology. One without files needs a licence of one's own: `how` says how to get it."""
 
     name: str = Field(pattern=_FOLDER)
@@ -75,7 +75,7 @@ class ModelFile(Strict):
     sha256: str = Field(default="", pattern=_SHA256)
 
 
-class HubModel(Terms):
+class HubModel(LicenceTerms):
     """A model of Hugging Face's hub at one revision, and the folder that it has in the pipeline."""
 
     folder: str = Field(pattern=_FOLDER)
@@ -116,7 +116,7 @@ class PipelineRecipe(Strict):
         return cls.of(read_toml(path), where=str(path))
 
     @property
-    def licensed(self) -> Release | None:
+    def release_to_bring(self) -> Release | None:
         """The release that a person has to bring."""
         return next((release for release in self.releases if release.is_licensed), None)
 
@@ -149,7 +149,7 @@ class PipelineRecipe(Strict):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class FileSources:
     """Where files come from: a mirror, a folder of files that a person has, and the file of a licensed release."""
 
     mirror: str = ""
@@ -173,7 +173,7 @@ class RecipeInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class RecipeInputs:
     """All inputs of a recipe, by name: those of the knowledge base, and those of each model."""
 
     releases: tuple[RecipeInput, ...]
@@ -186,9 +186,9 @@ class Inputs:
             yield from files
 
 
-def require_origin(recipe: PipelineRecipe, origin: Origin) -> None:
+def require_origin(recipe: PipelineRecipe, origin: FileSources) -> None:
     """Refuse, before anything is fetched, a licensed release that is not there, and a file that no release needs."""
-    licensed = recipe.licensed
+    licensed = recipe.release_to_bring
     if licensed is None and origin.file is not None:
         what = "--file names a release that needs a licence, and this recipe has none"
         raise ConfigError("config-invalid", what, where=recipe.name, fix="name files that you have with --from FOLDER")
@@ -202,8 +202,8 @@ def require_origin(recipe: PipelineRecipe, origin: Origin) -> None:
 
 
 def gather_inputs(
-    recipe: PipelineRecipe, origin: Origin, *, progress: Progress = silent, patience: Patience | None = None
-) -> Inputs:
+    recipe: PipelineRecipe, origin: FileSources, *, progress: Progress = silent, patience: Patience | None = None
+) -> RecipeInputs:
     """Return all files of a recipe; what is not on this machine yet is fetched, and an interrupted download goes on."""
     require_origin(recipe, origin)
 
@@ -216,18 +216,18 @@ def gather_inputs(
         return RecipeInput(part, file.name, stored, is_pinned=bool(file.sha256))
 
     releases = [obtain(release.name, file, origin.folder) for release in recipe.releases for file in release.files]
-    if recipe.licensed is not None and origin.file is not None:
-        releases.append(_licensed(recipe.licensed, origin.file))
+    if recipe.release_to_bring is not None and origin.file is not None:
+        releases.append(_local_release(recipe.release_to_bring, origin.file))
     models = {
         model.folder: tuple(
             obtain(model.folder, file, origin.folder and origin.folder / model.folder) for file in model.remote_files()
         )
         for model in recipe.models
     }
-    return Inputs(tuple(releases), models)
+    return RecipeInputs(tuple(releases), models)
 
 
-def _remedy(error: DownloadError, recipe: PipelineRecipe, origin: Origin, file: RemoteFile) -> str:
+def _remedy(error: DownloadError, recipe: PipelineRecipe, origin: FileSources, file: RemoteFile) -> str:
     """Return the commands that do without a server that fails."""
     if error.code not in _WITHOUT_SERVER:
         return error.fix
@@ -247,7 +247,7 @@ def _obtain(file: RemoteFile, folder: Path | None, mirror: str, progress: Progre
     return fetch_file(file.url, mirror=mirror, sha256=file.sha256, patience=patience, advance=advance)
 
 
-def _licensed(release: Release, path: Path) -> RecipeInput:
+def _local_release(release: Release, path: Path) -> RecipeInput:
     """Return the release that a person brings. A folder is told by the names, sizes and times of its files: it may be large."""
     if path.is_file():
         return RecipeInput(release.name, release.name, local_file(path))
@@ -285,7 +285,7 @@ class InstallRecord(Strict):
         return _digest([self.recipe_digest, self.kb_digest, self.inputs_digest])
 
     @classmethod
-    def of_inputs(cls, recipe: PipelineRecipe, inputs: Inputs) -> Self:
+    def of_inputs(cls, recipe: PipelineRecipe, inputs: RecipeInputs) -> Self:
         """Make the record of a recipe and its files."""
         files = tuple(
             FileRecord(

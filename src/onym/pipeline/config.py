@@ -126,10 +126,10 @@ class PipelineOptions(Strict):
         """
         return {name: getattr(self, name) for name in PipelineOptions.model_fields}
 
-    def changed_options(self) -> dict[str, Any]:
+    def non_default_options(self) -> dict[str, Any]:
         """Return the options that differ from their defaults, by name.
 
-        >>> PipelineOptions(threshold=0.5, top_k=10).changed_options()
+        >>> PipelineOptions(threshold=0.5, top_k=10).non_default_options()
         {'threshold': 0.5}
         """
         defaults = {name: info.get_default() for name, info in PipelineOptions.model_fields.items()}

@@ -24,7 +24,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
-from onym.types import Candidate, Link, LinkedDocument, NameKind, styled
+from onym.types import Candidate, Link, LinkedDocument, NameKind, style_id
 
 _EFFECTS = 5  # that people are shown
 _REASONS = {
@@ -72,7 +72,7 @@ class Explanation:
             "end": link.mention.end,
             "text": link.mention.surface,
             "expansion": self.expansion,
-            "concept_id": None if link.concept_id is None else styled(link.concept_id),
+            "concept_id": None if link.concept_id is None else style_id(link.concept_id),
             "preferred_name": best.preferred_name if best else None,
             "matched_name": best.name if best else None,
             "name_kind": self.name_kind,
@@ -85,7 +85,7 @@ class Explanation:
             "nil_reason": link.nil_reason,
             "reasons": [asdict(each) for each in self.evidence.reasons],
             "effects": [_without_nan(asdict(each)) for each in self.evidence.effects],
-            "runner_up": None if self.runner_up is None else styled(self.runner_up.concept_id),
+            "runner_up": None if self.runner_up is None else style_id(self.runner_up.concept_id),
             "margin": self.margin,
             "source": self.source,
         }
@@ -103,7 +103,7 @@ class Explanation:
         if not link.candidates:
             return
         best = link.candidates[0]
-        yield f"{'best candidate' if link.nil_reason else 'concept'}: {styled(best.concept_id)} {best.preferred_name}"
+        yield f"{'best candidate' if link.nil_reason else 'concept'}: {style_id(best.concept_id)} {best.preferred_name}"
         yield f"matched name: {best.name!r}{self._provenance()}"
         certainty = "" if link.confidence is None else f", confidence {link.confidence:.2f}"
         yield f"score {best.score:.3f}{certainty}{f', by {link.stage}' if link.stage else ''}"
@@ -113,7 +113,7 @@ class Explanation:
             yield f"{link.tied} other concepts have the same score"
         if self.runner_up is not None:
             name = self.runner_up.preferred_name or self.runner_up.name
-            yield f"runner-up: {styled(self.runner_up.concept_id)} {name}, {self.margin:.3f} behind"
+            yield f"runner-up: {style_id(self.runner_up.concept_id)} {name}, {self.margin:.3f} behind"
         for each in self.evidence.effects[:_EFFECTS]:
             yield f"{each.feature}: {each.value:.3g} against {each.runner_up:.3g}, effect {each.effect:+.2f}"
 

@@ -21,7 +21,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
-from onym.parts import ModelReference, OpenContext, PartConfig, require_digest, written_path
+from onym.parts import ModelReference, OpenContext, PartConfig, relative_path, require_digest
 from onym.pipeline.config import (
     FILE,
     FORMAT,
@@ -66,7 +66,7 @@ def build_pipeline(
     config = PipelineConfig.of(
         {
             "onym": __version__,
-            "kb": Reference(path=written_path(Path(kb), folder), digest=KnowledgeBase.open(kb).digest),
+            "kb": Reference(path=relative_path(Path(kb), folder), digest=KnowledgeBase.open(kb).digest),
             "detector": detector,
             "linker": linker,
             "plug_ins": find_plug_ins(linker, detector),
@@ -158,9 +158,9 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
     [('kb', '/kbs/mesh (ab12)'), ('detector', 'none'), ('linker', 'exact'), ('threshold', '0.5'), ('built by', 'onym 0.1.0')]
     """
     rows: list[tuple[str, object]] = [("kb", config.kb), ("detector", config.detector.kind if config.detector else "none")]
-    rows += [(f"detector {name}", value) for name, value in _changed_options(config.detector)]
-    rows += [("linker", config.linker.kind), *_changed_options(config.linker)]
-    rows += [(name, _show_option(name, value)) for name, value in config.changed_options().items()]
+    rows += [(f"detector {name}", value) for name, value in _non_default_options(config.detector)]
+    rows += [("linker", config.linker.kind), *_non_default_options(config.linker)]
+    rows += [(name, _show_option(name, value)) for name, value in config.non_default_options().items()]
     calibrations = (("calibrated on", config.calibration), ("terms calibrated on", config.term_calibration))
     rows += [(name, _show_calibration(fitted)) for name, fitted in calibrations if fitted]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]
@@ -181,13 +181,13 @@ def _show_calibration(fitted: FittedCalibration) -> str:
     return f"{fitted.dataset} ({fitted.split}): {figures}"
 
 
-def _changed_options(config: PartConfig | None) -> list[tuple[str, object]]:
+def _non_default_options(config: PartConfig | None) -> list[tuple[str, object]]:
     """List non-default options of a component, recursing into nested components."""
     rows: list[tuple[str, object]] = []
     for name, info in type(config).model_fields.items() if config else ():
         value = getattr(config, name)
         if isinstance(value, PartConfig):
-            rows += [(f"{name} {inner}", each) for inner, each in _changed_options(value)]
+            rows += [(f"{name} {inner}", each) for inner, each in _non_default_options(value)]
         elif name != "kind" and value != info.get_default(call_default_factory=True):
             rows.append((name, value))
     return rows

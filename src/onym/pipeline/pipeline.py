@@ -19,7 +19,7 @@ from onym.errors import ConfigError
 from onym.kb.ranking import ConceptMask, select_concepts
 from onym.linkers.base import Linker, describe_filter, link_among, source_of, without_confidence
 from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
-from onym.text.analysis import AnalysedDocument, analysed, plain
+from onym.text.analysis import AnalysedDocument, analyse, plain
 from onym.types import Candidate, Document, Link, LinkedDocument, iter_checked, require_text
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Confidence:
     def _above_threshold(self, link: Link, confidence: float) -> Link:
         is_below = self._least is not None and confidence < self._least
         nil_reason = link.nil_reason or ("below-precision" if is_below else None)
-        return replace(link, confidence=confidence, nil_reason=nil_reason, candidates=self._kept(link, confidence))
+        return replace(link, confidence=confidence, nil_reason=nil_reason, candidates=self._select_candidates(link, confidence))
 
-    def _kept(self, link: Link, confidence: float) -> tuple[Candidate, ...]:
+    def _select_candidates(self, link: Link, confidence: float) -> tuple[Candidate, ...]:
         if self._coverage is None:
             return link.candidates
         count, sets = len(link.candidates), self._calibration.sets
@@ -136,7 +136,7 @@ class Pipeline:
         detector = {"detector": "none"} if self.detector is None else self.detector.config
         wanted = {"precision": self._precision, "coverage": self._coverage}
         said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
-        said |= {name: value for name, value in self.options.changed_options().items() if name not in _DESCRIBED}
+        said |= {name: value for name, value in self.options.non_default_options().items() if name not in _DESCRIBED}
         said |= {"calibration": digest_of(self.calibration)} if self.calibration else {}
         limited = describe_filter(self._only, restrict=self.options.restrict)
         return {"detector": detector, "linker": self.linker.config, "threshold": self.options.threshold, **said, **limited}
@@ -272,7 +272,7 @@ class Pipeline:
         """
         rest = iter(documents)
         earlier: list[AnalysedDocument] = []
-        while batch := [analysed(doc) for doc in islice(rest, _BATCH)]:
+        while batch := [analyse(doc) for doc in islice(rest, _BATCH)]:
             for done in earlier:  # a linker that reads documents has read these: free the memory
                 done.analysis.readings.clear()
             earlier = batch
@@ -321,7 +321,7 @@ class DriftWatch:
     """Looks at links on their way.
 
     >>> watch = DriftWatch(None)
-    >>> list(watch.watched([])), watch.warning
+    >>> list(watch.watch([])), watch.warning
     ([], None)
     """
 
@@ -329,7 +329,7 @@ class DriftWatch:
         self._fitted = fitted
         self._seen: list[float] = []
 
-    def watched(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
+    def watch(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
         """Yield documents as they are."""
         for each in linked:
             if self._fitted and len(self._seen) < _KEPT:

@@ -336,7 +336,7 @@ def _columns(keys: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, 
     return dict(zip(keys, np.array(rows, dtype=np.float64).reshape(-1, len(keys)).T, strict=True))
 
 
-class _Words(NamedTuple):
+class _NameWords(NamedTuple):
     """The words of a name, each without the letter of a plural: the last, all, and those that are numbers or single letters."""
 
     last: str
@@ -345,12 +345,12 @@ class _Words(NamedTuple):
 
 
 @lru_cache(_CACHE_SIZE)
-def _words(text: str) -> _Words:
+def _words(text: str) -> _NameWords:
     words = [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in text.split()]
-    return _Words(words[-1] if words else "", frozenset(words), frozenset(filter(_NUMBER.search, words)))
+    return _NameWords(words[-1] if words else "", frozenset(words), frozenset(filter(_NUMBER.search, words)))
 
 
-def _word_features(query: _Words, name: _Words) -> tuple[int, int, bool, bool]:
+def _word_features(query: _NameWords, name: _NameWords) -> tuple[int, int, bool, bool]:
     shared = len(query.all & name.all)
     return len(query.all) - shared, len(name.all) - shared, query.last == name.last, query.numbers == name.numbers
 

@@ -105,7 +105,7 @@ class Pooling:
         surfaces = memory.memory.surfaces
         self._similarity = NameSimilarity(list(surfaces)) if len(surfaces) else None
         self._row_of = lru_cache(_CACHE_SIZE)(kb.concept_ids.find)
-        self._named = lru_cache(_CACHE_SIZE)(self._concepts_named)
+        self._named = lru_cache(_CACHE_SIZE)(self._find_concepts)
 
     def pool(
         self,
@@ -122,7 +122,7 @@ class Pooling:
         do not differ in surface and type are pooled once.
         """
         own = own or [None] * len(docs)
-        unresolved = list(_unresolved(docs))
+        unresolved = list(_iter_mentions(docs))
         rows_of = _distinct(unresolved) if is_distinct else list(range(len(unresolved)))
         first = np.unique(rows_of, return_index=True)[1].tolist()
         mentions = self._mentions([unresolved[m] for m in first], own)
@@ -135,7 +135,7 @@ class Pooling:
         offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
         concepts = np.array([concept for each in found for concept in each], dtype=np.int64)
         owners = np.repeat(np.arange(len(mentions)), np.diff(offsets))
-        scored = {name: _scored(found, offsets, of_part) for name, of_part in rows.items()}
+        scored = {name: _score_pool(found, offsets, of_part) for name, of_part in rows.items()}
         scores, ranks = ({name: both[at] for name, both in scored.items()} for at in (0, 1))
         docs_of = [mentions[owner].doc for owner in owners.tolist()]
         return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases, rows_of)
@@ -186,7 +186,7 @@ class Pooling:
             for doc, mention, surface, query, aliases, repeated in unresolved
         ]
 
-    def _concepts_named(self, text: str) -> tuple[int, ...]:
+    def _find_concepts(self, text: str) -> tuple[int, ...]:
         row = self.kb.names.find(text)
         return tuple(int(concept) for concept in self.kb.name_concepts[row]) if row >= 0 else ()
 
@@ -220,7 +220,7 @@ class _Unresolved(NamedTuple):
     repeated: int
 
 
-def _unresolved(docs: Sequence[Document]) -> Iterator[_Unresolved]:
+def _iter_mentions(docs: Sequence[Document]) -> Iterator[_Unresolved]:
     """Yield all mentions of documents."""
     for number, doc in enumerate(docs):
         surfaces, expanded = queries(doc, expand=False), queries(doc, expand=True)
@@ -236,7 +236,7 @@ def _distinct(mentions: Sequence[_Unresolved]) -> list[int]:
     return [row_of.setdefault(key, len(row_of)) for key in keys]
 
 
-def _scored(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
+def _score_pool(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
     """Return the scores and the ranks that a linker gives to the concepts found for each mention, NaN where it gives none."""
     scores, ranks = np.full((2, int(offsets[-1])), np.nan)
     for concepts, start, candidates in zip(found, offsets.tolist(), of_part, strict=False):

@@ -18,9 +18,9 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from typing import Any, Protocol
 
-from onym.errors import ConfigError, InputError, OnymError, coded
+from onym.errors import ConfigError, InputError, OnymError, to_onym_error
 from onym.serve.bodies import Receive, too_large
-from onym.serve.refusals import JSON, Headers, body_of, guarded, headers_of, overloaded, status_of
+from onym.serve.refusals import JSON, Headers, add_safe_headers, body_of, headers_of, overload_error, status_of
 from onym.serve.settings import ServeSettings
 
 Message = MutableMapping[str, Any]
@@ -52,7 +52,7 @@ class Load(Protocol):
     def is_draining(self) -> bool:
         """True where answers end their connections."""
 
-    def expected_wait(self, path: str) -> float:
+    def estimate_wait(self, path: str) -> float:
         """Return the seconds that a request to a path would wait."""
 
 
@@ -62,7 +62,7 @@ class RequestWatch(Protocol):
     def request(self, route: str, status: int, seconds: float) -> None:
         """Hear of an answer."""
 
-    def refused(self, code: str) -> None:
+    def note_refusal(self, code: str) -> None:
         """Hear of a refusal."""
 
 
@@ -127,13 +127,13 @@ class Admission:
 
     def _load_refusal(self, path: str) -> OnymError | None:
         is_full = self.in_flight >= self._settings.max_requests
-        return overloaded() if is_full or self._load.expected_wait(path) > self._settings.wait_limit else None
+        return overload_error() if is_full or self._load.estimate_wait(path) > self._settings.wait_limit else None
 
     async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
-        self._watch.refused(error.code)
+        self._watch.note_refusal(error.code)
         status = status_of(error)
         _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # many, just when there is much to do
-        wait = self._load.expected_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - so that not all come at once
+        wait = self._load.estimate_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - so that not all come at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
         headers += CORS if is_reconcile(scope["path"]) else []
         if error.code == "serve-body" or self._load.is_draining:
@@ -149,7 +149,7 @@ class Admission:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*guarded(message["headers"]), (b"x-request-id", request_id), *shared]
+                message["headers"] = [*add_safe_headers(message["headers"]), (b"x-request-id", request_id), *shared]
                 if self._load.is_draining:
                     message["headers"].append((b"connection", b"close"))
             async with asyncio.timeout(self._settings.timeout):  # a client that does not read holds nothing for ever
@@ -158,7 +158,7 @@ class Admission:
         try:
             await self._app(scope, receive, send_with_id)
         except Exception as e:
-            error = coded(e, caught_in=__file__)
+            error = to_onym_error(e, caught_in=__file__)
             _log.error("%s failed: [%s] %s", request_id.decode(), error.code, error.what)
             if not status:
                 status = status_of(error)
@@ -174,7 +174,7 @@ async def send_error(send: Send, error: OnymError, status: int, headers: Headers
     """Send an error as the whole answer."""
     body = body_of(error)
     fixed = [(b"content-type", JSON), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": guarded([*fixed, *headers])})
+    await send({"type": "http.response.start", "status": status, "headers": add_safe_headers([*fixed, *headers])})
     await send({"type": "http.response.body", "body": body})
 
 

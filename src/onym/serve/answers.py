@@ -11,14 +11,14 @@ from typing import Any
 from onym.corpora.base import MalformedError
 from onym.corpora.plain import from_plain
 from onym.corpora.problems import INTERNAL
-from onym.errors import InputError, InternalError, OnymError, coded, is_failure
+from onym.errors import InputError, InternalError, OnymError, is_failure, to_onym_error
 from onym.packs.locate import load
 from onym.pipeline.config import digest_of
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.matching import reconcile_acts
 from onym.serve.refusals import body_of, status_of
 from onym.serve.routes import Options, all_routes
-from onym.serve.routes.link import linked_reply
+from onym.serve.routes.link import reply_with_links
 from onym.text.similarity import FEW_CALLS
 from onym.types import Document, LinkedDocument, Problem
 
@@ -35,11 +35,11 @@ _VARIANTS = 32  # pipelines with other types or another precision that are kept
 _TURNS = FEW_CALLS + 1  # after so many calls TF-IDF has made all its weights
 
 
-class Answers:
+class JobRunner:
     """A pipeline that answers jobs.
 
     >>> from onym.pipeline import build_pipeline
-    >>> answers = Answers(build_pipeline(getfixture("tiny_kb"), getfixture("tmp_path") / "pipeline"))
+    >>> answers = JobRunner(build_pipeline(getfixture("tiny_kb"), getfixture("tmp_path") / "pipeline"))
     >>> [(status, body)] = answers.of([{"op": "link", "text": "High fever."}])
     >>> status, json.loads(body)["links"][0]["concept_id"]
     (200, 'MESH:D005334')
@@ -54,7 +54,7 @@ class Answers:
         self._acts |= reconcile_acts(pipeline)
 
     @classmethod
-    def open(cls, folder: str, precision: float | None) -> Answers:
+    def open(cls, folder: str, precision: float | None) -> JobRunner:
         """Open a pipeline's folder, and get ready for the first job."""
         answers = cls(load(folder).with_precision(precision))
         answers.warm_up()
@@ -66,7 +66,7 @@ class Answers:
         terms = self._pipeline.term_calibration
         depends = {**self._pipeline.source(), "terms": terms and digest_of(terms)}
         source = json.dumps(depends, sort_keys=True, default=str)
-        options = self._pipeline.options.changed_options()
+        options = self._pipeline.options.non_default_options()
         options.pop("concepts", None)  # they may be many
         digest = hashlib.sha256(source.encode()).hexdigest()[:16]
         return {"release": digest, "kb": self._pipeline.kb.digest, "options": options}
@@ -88,23 +88,23 @@ class Answers:
             if job["op"] == "link":
                 alike.setdefault(Options.of(job), []).append(at)
             else:
-                said[at] = _guarded(lambda job=job: self._acts[job["op"]](job))  # type: ignore[misc]
+                said[at] = _reply(lambda job=job: self._acts[job["op"]](job))  # type: ignore[misc]
         for key, rows in alike.items():
-            for at, each in zip(rows, self._linked(key, [jobs[at] for at in rows]), strict=True):
+            for at, each in zip(rows, self._link_jobs(key, [jobs[at] for at in rows]), strict=True):
                 said[at] = each
         return [each for each in said if each is not None]
 
-    def _linked(self, key: tuple[Any, ...], jobs: Sequence[Job]) -> list[Said]:
+    def _link_jobs(self, key: tuple[Any, ...], jobs: Sequence[Job]) -> list[Said]:
         """Link the documents of jobs with equal options together; one that is malformed costs itself alone."""
         documents = [_attempt(lambda job=job: _document(job)) for job in jobs]  # type: ignore[misc]
         right = [doc for doc in documents if isinstance(doc, Document)]
         pipeline = _attempt(lambda: self._variant(*key)) if right else self._pipeline
         linked = pipeline if isinstance(pipeline, OnymError) else _attempt(lambda: list(pipeline.link_many(right)))
         if isinstance(linked, OnymError):
-            return [_refused(linked if isinstance(doc, Document) else doc) for doc in documents]
+            return [_reply_error(linked if isinstance(doc, Document) else doc) for doc in documents]
         rest = iter(linked)
         return [
-            _shown(next(rest), job, pipeline) if isinstance(doc, Document) else _refused(doc)
+            _reply_document(next(rest), job, pipeline) if isinstance(doc, Document) else _reply_error(doc)
             for doc, job in zip(documents, jobs, strict=True)
         ]
 
@@ -126,18 +126,18 @@ def _document(job: Job) -> Document:
     return document  # type: ignore[return-value]
 
 
-def _shown(linked: LinkedDocument, job: Job, pipeline: Pipeline) -> Said:
+def _reply_document(linked: LinkedDocument, job: Job, pipeline: Pipeline) -> Said:
     if linked.problems:
         first = linked.problems[0]
         if first.code == INTERNAL:
-            return _refused(InternalError("internal-error", first.what))
-        return _refused(InputError("document-failed", f"{first.code}: {first.what}", where=first.where))
-    return _guarded(lambda: linked_reply(linked, job, pipeline))
+            return _reply_error(InternalError("internal-error", first.what))
+        return _reply_error(InputError("document-failed", f"{first.code}: {first.what}", where=first.where))
+    return _reply(lambda: reply_with_links(linked, job, pipeline))
 
 
-def _guarded(act: Callable[[], Any]) -> Said:
+def _reply(act: Callable[[], Any]) -> Said:
     value = _attempt(act)
-    return _refused(value) if isinstance(value, OnymError) else (200, _json(value))
+    return _reply_error(value) if isinstance(value, OnymError) else (200, _json(value))
 
 
 def _attempt(act: Callable[[], Any]) -> Any:
@@ -147,10 +147,10 @@ def _attempt(act: Callable[[], Any]) -> Any:
     except BaseException as e:
         if not is_failure(e):
             raise
-        return coded(e, caught_in=__file__)
+        return to_onym_error(e, caught_in=__file__)
 
 
-def _refused(error: OnymError) -> Said:
+def _reply_error(error: OnymError) -> Said:
     """Return an error as an answer, without the values of the request that it names."""
     error.what = _WITHOUT_VALUES.get(error.code, error.what)
     return status_of(error), body_of(error)

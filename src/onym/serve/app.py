@@ -28,15 +28,23 @@ from starlette.types import Receive as StarletteReceive
 from starlette.types import Scope, Send
 
 from onym._version import __version__
-from onym.errors import ConfigError, OnymError, coded
+from onym.errors import ConfigError, OnymError, to_onym_error
 from onym.serve.admission import ROOT, Load, note_route
-from onym.serve.bodies import ClientGoneError, Receive, read_body, received, require_media_type, too_large, until_gone
+from onym.serve.bodies import (
+    ClientGoneError,
+    Receive,
+    read_body,
+    receive_message,
+    require_media_type,
+    too_large,
+    wait_until_gone,
+)
 from onym.serve.jobs import Job
 from onym.serve.metrics import CONTENT_TYPE, Metrics
-from onym.serve.pool import Pool, ServedPipeline, ask, seconds_left
+from onym.serve.pool import LinkerPool, ServedPipeline, ask, seconds_until_deadline
 from onym.serve.reconcile.routes import reconcile_router
-from onym.serve.refusals import body_of, headers_of, overloaded, status_of, timed_out, too_much_text
-from onym.serve.routes import Reply, Route, all_routes, check, malformed, parse
+from onym.serve.refusals import body_of, headers_of, overload_error, status_of, timeout_error, too_much_text
+from onym.serve.routes import Reply, Route, all_routes, check, make_validation_error, parse
 from onym.serve.routes import Request as Wanted
 from onym.serve.routes.link import LinkRequest
 from onym.serve.settings import ServeSettings
@@ -61,7 +69,7 @@ class LinesResponse(Response):
         with self._pipeline.current.use() as pool:
             release = (b"onym-release", pool.release["release"].encode())
             start = {"type": "http.response.start", "status": 200, "headers": [*self.raw_headers, release]}
-            async with aclosing(answered_lines(receive, pool, self._settings)) as lines:
+            async with aclosing(answer_lines(receive, pool, self._settings)) as lines:
                 async for line in lines:
                     if not is_started:
                         await send(start)
@@ -72,7 +80,7 @@ class LinesResponse(Response):
         await send({"type": "http.response.body", "body": b""})
 
 
-async def answered_lines(receive: Receive, pool: Pool, settings: ServeSettings) -> AsyncGenerator[bytes, None]:
+async def answer_lines(receive: Receive, pool: LinkerPool, settings: ServeSettings) -> AsyncGenerator[bytes, None]:
     """Yield the answers to the lines of a body, in order; an error is a line too."""
     under_way: asyncio.Queue[Job | OnymError | None] = asyncio.Queue(_WINDOW)
     reading = asyncio.create_task(_read(receive, pool, settings, under_way))
@@ -101,15 +109,15 @@ async def answered_lines(receive: Receive, pool: Pool, settings: ServeSettings) 
 
 async def _answer_of(job: Job, reading: asyncio.Task[None]) -> bytes:
     """Return the answer of a job, or its error; do not wait for it longer than the client does."""
-    await asyncio.wait((job.reply, reading), timeout=seconds_left(job), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait((job.reply, reading), timeout=seconds_until_deadline(job), return_when=asyncio.FIRST_COMPLETED)
     try:
-        return job.reply.result().body if job.reply.done() else body_of(timed_out())
+        return job.reply.result().body if job.reply.done() else body_of(timeout_error())
     except OnymError as e:
         return body_of(e)
 
 
 async def _read(
-    receive: Receive, pool: Pool, settings: ServeSettings, under_way: asyncio.Queue[Job | OnymError | None]
+    receive: Receive, pool: LinkerPool, settings: ServeSettings, under_way: asyncio.Queue[Job | OnymError | None]
 ) -> None:
     """Queue the lines of a body as jobs, and None at its end; then wait for the client to go."""
     number = 0
@@ -122,10 +130,10 @@ async def _read(
     except OnymError as e:  # the body is too slow, or a line too long: nothing after it can be read
         await under_way.put(e)
     await under_way.put(None)
-    await until_gone(receive)
+    await wait_until_gone(receive)
 
 
-def _job(line: bytes, number: int, pool: Pool, settings: ServeSettings) -> Job | OnymError:
+def _job(line: bytes, number: int, pool: LinkerPool, settings: ServeSettings) -> Job | OnymError:
     try:
         wanted = parse(LinkRequest, line, f"line {number}")
         require_short(wanted, settings)
@@ -145,7 +153,7 @@ async def iter_lines(receive: Receive, settings: ServeSettings) -> AsyncIterator
     rest, is_more = b"", True
     loop = asyncio.get_running_loop()
     while is_more:
-        message = await received(receive, loop.time() + settings.body_timeout)
+        message = await receive_message(receive, loop.time() + settings.body_timeout)
         is_more = bool(message.get("more_body"))
         *lines, rest = (rest + message.get("body", b"")).split(b"\n")
         if not is_more:
@@ -201,7 +209,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     429: {
         "model": ErrorReply,
         "description": "There is too much to do; Retry-After says when to come again.",
-        "content": {_JSON: {"example": {"error": overloaded().as_dict()}}},
+        "content": {_JSON: {"example": {"error": overload_error().as_dict()}}},
     },
     503: {"model": ErrorReply, "description": "The pipeline is not open, or the process that linked the text ended."},
     504: {"model": ErrorReply, "description": "There is no answer within the time limit."},
@@ -277,7 +285,9 @@ def _add_route(router: APIRouter, route: Route, answers: _Endpoint) -> None:
     is_post = route.method == "POST"
     router.add_api_route(
         route.path,
-        _described(answers.post, _body(route.takes)) if is_post else _described(answers.get, *_parameters(route)),
+        _describe_endpoint(answers.post, _body(route.takes))
+        if is_post
+        else _describe_endpoint(answers.get, *_parameters(route)),
         methods=[route.method],
         name=route.name or route.op,
         description=route.description,
@@ -296,7 +306,7 @@ def _add_lines(router: APIRouter, pipeline: ServedPipeline, settings: ServeSetti
 
     router.add_api_route(
         "/link/batch",
-        _described(link_batch, _body(LinkRequest, MEDIA_TYPE)),
+        _describe_endpoint(link_batch, _body(LinkRequest, MEDIA_TYPE)),
         methods=["POST"],
         name=link_batch.__name__,
         description="Link many texts: each line is the body of a request to link, and is answered by a line, in order.",
@@ -305,7 +315,7 @@ def _add_lines(router: APIRouter, pipeline: ServedPipeline, settings: ServeSetti
     )
 
 
-def _described(act: Endpoint, *parameters: Parameter) -> Endpoint:
+def _describe_endpoint(act: Endpoint, *parameters: Parameter) -> Endpoint:
     """Return an endpoint with the parameters by which FastAPI describes it."""
 
     async def endpoint(request: Request, **values: Any) -> Response:
@@ -319,7 +329,7 @@ def _described(act: Endpoint, *parameters: Parameter) -> Endpoint:
 def _body(kind: type[Wanted], media_type: str = _JSON) -> Parameter:
     examples: Sequence[Any] = kind.model_json_schema().get("examples", ())
     named = {f"example {number}": {"value": value} for number, value in enumerate(examples, 1)}
-    annotation = _annotated(kind, Body(media_type=media_type, openapi_examples=named))  # type: ignore[arg-type]
+    annotation = _annotate(kind, Body(media_type=media_type, openapi_examples=named))  # type: ignore[arg-type]
     return Parameter("body", Parameter.KEYWORD_ONLY, annotation=annotation)
 
 
@@ -328,13 +338,13 @@ def _parameters(route: Route) -> list[Parameter]:
     found = []
     for name, field in route.takes.model_fields.items():
         where = (Path if f"{{{name}" in route.path else Query)(description=field.description)
-        annotation = _annotated(field.annotation, *field.metadata, where)
+        annotation = _annotate(field.annotation, *field.metadata, where)
         default = Parameter.empty if field.is_required() else field.default
         found.append(Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default))
     return found
 
 
-def _annotated(*parts: Any) -> Any:
+def _annotate(*parts: Any) -> Any:
     """Return `Annotated` of a type that is known when the program runs."""
     return getitem(cast("Any", Annotated), parts)
 
@@ -371,28 +381,30 @@ def _add_handlers(app: FastAPI, metrics: Metrics) -> None:
     """Answer exceptions with codes; none of them shows what a request holds."""
 
     @app.exception_handler(OnymError)
-    async def refused(_: Request, error: OnymError) -> Response:
+    async def answer_error(_: Request, error: OnymError) -> Response:
         headers = {name.decode(): value.decode() for name, value in headers_of(error)}
         return Response(body_of(error), status_of(error), headers, "application/json")
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return await refused(request, malformed(error.errors(), "the address"))
+        return await answer_error(request, make_validation_error(error.errors(), "the address"))
 
     @app.exception_handler(HTTPException)
     async def unknown(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
-            return await refused(request, ConfigError("serve-method", "this path has no such method", fix="see /openapi.json"))
-        return await refused(request, ConfigError("serve-path", "there is nothing at this path", fix="see /openapi.json"))
+            return await answer_error(
+                request, ConfigError("serve-method", "this path has no such method", fix="see /openapi.json")
+            )
+        return await answer_error(request, ConfigError("serve-path", "there is nothing at this path", fix="see /openapi.json"))
 
     @app.exception_handler(ClientGoneError)
-    async def gone(_: Request, __: ClientGoneError) -> Response:
-        metrics.disconnected()
+    async def answer_gone(_: Request, __: ClientGoneError) -> Response:
+        metrics.note_disconnect()
         return Response(status_code=_CLIENT_GONE)
 
     @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> Response:
-        return await refused(request, coded(error))
+    async def answer_failure(request: Request, error: Exception) -> Response:
+        return await answer_error(request, to_onym_error(error))
 
 
 class PageFile(NamedTuple):

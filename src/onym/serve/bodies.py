@@ -27,7 +27,7 @@ async def iter_body(receive: Receive, max_bytes: int, deadline: float) -> AsyncI
     """Yield the parts of a body as they arrive."""
     size, is_more = 0, True
     while is_more:
-        message = await received(receive, deadline)
+        message = await receive_message(receive, deadline)
         is_more = bool(message.get("more_body"))
         part: bytes = message.get("body", b"")
         size += len(part)
@@ -36,7 +36,7 @@ async def iter_body(receive: Receive, max_bytes: int, deadline: float) -> AsyncI
         yield part
 
 
-async def received(receive: Receive, deadline: float) -> MutableMapping[str, Any]:
+async def receive_message(receive: Receive, deadline: float) -> MutableMapping[str, Any]:
     """Return the next message of a request that comes before the deadline."""
     try:
         async with asyncio.timeout_at(deadline):
@@ -49,7 +49,7 @@ async def received(receive: Receive, deadline: float) -> MutableMapping[str, Any
     return message
 
 
-async def until_gone(receive: Receive) -> None:
+async def wait_until_gone(receive: Receive) -> None:
     """Wait until the client is gone. The body must have been read."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
-from onym.serve.refusals import timed_out
+from onym.serve.refusals import timeout_error
 
 _HEARD = 20  # batches that the estimate is made of
 _MAX_RATIO = 4.0
@@ -20,7 +20,7 @@ _ENOUGH = 5  # batches: fewer say little, the first after a start least of all
 _FIXED = 200  # characters that a job costs besides its own
 
 
-class Reply(NamedTuple):
+class JobReply(NamedTuple):
     """What a linker process answered: status, JSON, and the release that it is of."""
 
     status: int
@@ -35,7 +35,7 @@ class Job:
     content: dict[str, Any] = field(repr=False)
     characters: int
     deadline: float
-    reply: asyncio.Future[Reply]
+    reply: asyncio.Future[JobReply]
     since: float = 0.0
 
 
@@ -95,7 +95,7 @@ class JobQueue:
             if job.reply.done():
                 continue
             if job.deadline <= now:
-                job.reply.set_exception(timed_out())
+                job.reply.set_exception(timeout_error())
                 continue
             batch.append(job)
             taken += job.characters

@@ -19,7 +19,7 @@ class Metrics:
     """The counters of one service.
 
     >>> metrics = Metrics()
-    >>> metrics.refused("serve-token")
+    >>> metrics.note_refusal("serve-token")
     >>> b'onym_refused_total{code="serve-token"} 1.0' in metrics.text()
     True
     """
@@ -42,7 +42,7 @@ class Metrics:
         ready = Gauge("onym_linker_processes", "Linker processes that are ready.", ["pipeline"], registry=self._registry)
         for name, pipeline in pipelines.items():
             waiting.labels(name).set_function(partial(_waiting, pipeline))
-            ready.labels(name).set_function(partial(_ready, pipeline))
+            ready.labels(name).set_function(partial(_count_ready, pipeline))
         Gauge("onym_in_flight", "Requests that are being read or answered.", registry=self._registry).set_function(in_flight)
 
     def request(self, route: str, status: int, seconds: float) -> None:
@@ -50,11 +50,11 @@ class Metrics:
         self._requests.labels(route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
-    def refused(self, code: str) -> None:
+    def note_refusal(self, code: str) -> None:
         """Count a refusal."""
         self._refused.labels(code).inc()
 
-    def disconnected(self) -> None:
+    def note_disconnect(self) -> None:
         """Count a client that did not wait."""
         self._gone.inc()
 
@@ -81,5 +81,5 @@ def _waiting(pipeline: ServedPipeline) -> int:
     return len(pipeline.current.queue) if pipeline.is_ready else 0
 
 
-def _ready(pipeline: ServedPipeline) -> int:
+def _count_ready(pipeline: ServedPipeline) -> int:
     return len(pipeline.current.pids) if pipeline.is_ready else 0

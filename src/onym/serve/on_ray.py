@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from onym.batch.on_ray import LOCAL, cluster
-from onym.errors import ConfigError, OnymError, coded, is_failure, missing_extra
+from onym.errors import ConfigError, OnymError, is_failure, missing_extra, to_onym_error
 from onym.packs.locate import locate
-from onym.serve.answers import Answers, Said
+from onym.serve.answers import JobRunner, Said
 from onym.serve.process import BusyError, ProcessEndedError
 from onym.serve.settings import ServeSettings
 from onym.workers import error_reply, require_no_error
@@ -47,7 +47,7 @@ def serving(settings: ServeSettings) -> Iterator[Callable[[Path], Replicas]]:
         except ImportError as e:
             raise missing_extra("the engine of Ray clusters", "ray") from e
         logging.getLogger("ray.serve").setLevel(logging.ERROR)
-        with _coded("Ray Serve cannot be started"):
+        with _code_errors("Ray Serve cannot be started"):
             serve.start(proxy_location="Disabled", http_options={"location": "NoServer"}, logging_config=_QUIET)
         yield lambda _: Replicas(ray, serve, settings)
 
@@ -103,7 +103,7 @@ class Replicas:
     async def _release(self, folder: str, precision: float | None) -> dict[str, Any]:
         """Look what a node finds in the folder; the process that looked ends, since a pipeline takes memory."""
         look = self._ray.remote(num_cpus=0, max_retries=0, max_calls=1)(release_of)
-        with _coded("a node of the cluster could not open the pipeline"):
+        with _code_errors("a node of the cluster could not open the pipeline"):
             reply: dict[str, Any] = await look.remote(folder, precision)
         require_no_error(reply)
         return reply
@@ -113,14 +113,14 @@ class Replicas:
         deployment = self._serve.deployment(Replica, name="linker", **_options(self._settings))
         application = deployment.bind(folder, precision, release["release"])
         target = self._serve.RunTarget(target=application, name=self.name, route_prefix=None, logging_config=_QUIET)
-        with _coded("the replicas cannot be started"):
+        with _code_errors("the replicas cannot be started"):
             async with asyncio.timeout(_START_S):
                 await asyncio.to_thread(self._serve.run_many, [target], wait_for_applications_running=False)
-                await self._until_ready()
+                await self._wait_until_ready()
         self._handle = self._serve.get_app_handle(self.name)
         return release
 
-    async def _until_ready(self) -> None:
+    async def _wait_until_ready(self) -> None:
         while (status := (await asyncio.to_thread(self._serve.status)).applications[self.name].status) != "RUNNING":
             if status == "DEPLOY_FAILED":
                 what = "the replicas cannot be started: DEPLOY_FAILED"
@@ -185,7 +185,7 @@ def _options(settings: ServeSettings) -> dict[str, Any]:
 
 
 @contextmanager
-def _coded(what: str) -> Iterator[None]:
+def _code_errors(what: str) -> Iterator[None]:
     """Give an error of Ray a code, without its message, which may hold anything."""
     try:
         yield
@@ -200,7 +200,7 @@ class Replica:
     """A pipeline of a known release that answers one batch at a time."""
 
     def __init__(self, folder: str, precision: float | None, release: str) -> None:
-        self._answers = Answers.open(folder, precision)
+        self._answers = JobRunner.open(folder, precision)
         if self._answers.release["release"] != release:
             raise RuntimeError("the folder of the pipeline has another release now")
         self._thread = ThreadPoolExecutor(1)
@@ -216,8 +216,8 @@ class Replica:
 def release_of(folder: str, precision: float | None) -> dict[str, Any]:
     """Open a pipeline on some node, and return its release, or why it cannot be opened."""
     try:
-        return Answers.open(folder, precision).release
+        return JobRunner.open(folder, precision).release
     except BaseException as e:
         if not is_failure(e):
             raise
-        return error_reply(coded(e, caught_in=__file__))
+        return error_reply(to_onym_error(e, caught_in=__file__))

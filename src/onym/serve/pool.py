@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from onym.errors import IntegrityError, OnymError
-from onym.serve.bodies import ClientGoneError, Receive, until_gone
-from onym.serve.jobs import Job, JobQueue, Pace, Reply
+from onym.serve.bodies import ClientGoneError, Receive, wait_until_gone
+from onym.serve.jobs import Job, JobQueue, JobReply, Pace
 from onym.serve.process import BusyError, ProcessEndedError
-from onym.serve.refusals import not_ready, overloaded, timed_out, worker_died
+from onym.serve.refusals import dead_worker_error, not_ready_error, overload_error, timeout_error
 from onym.serve.settings import ServeSettings
 
 _log = logging.getLogger("onym.serve")
@@ -36,7 +36,7 @@ class PoolWatch(Protocol):
         """Hear of a process that ended."""
 
 
-class Linker(Protocol):
+class JobLinker(Protocol):
     """What takes a batch of jobs at a time. Where it ends, `ProcessEndedError` is raised, or `ended` is done."""
 
     release: dict[str, Any]
@@ -68,14 +68,14 @@ class Linkers(Protocol):
 
     size: int
 
-    async def start(self) -> Linker:
+    async def start(self) -> JobLinker:
         """Start a linker, which is not ready yet."""
 
     async def close(self) -> None:
         """Release what the linkers share; all of them are ended before."""
 
 
-class Pool:
+class LinkerPool:
     """Linkers over one folder. All of them are of the same release, or they are not used."""
 
     def __init__(
@@ -90,8 +90,8 @@ class Pool:
         self._linkers, self._on_changed = linkers, on_changed
         self.queue = JobQueue(settings.batch_characters)
         self.release: dict[str, Any] = {}
-        self._open: set[Linker] = set()
-        self._started_processes: set[Linker] = set()
+        self._open: set[JobLinker] = set()
+        self._started_processes: set[JobLinker] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._pace = Pace()
         self._busy_jobs = self._busy_characters = 0
@@ -105,7 +105,7 @@ class Pool:
         return [process.pid for process in self._open]
 
     @property
-    def expected_wait(self) -> float:
+    def seconds_until_start(self) -> float:
         """Seconds until a job that comes now is begun, as far as the last batches tell."""
         jobs, characters = len(self.queue) + self._busy_jobs, self.queue.characters + self._busy_characters
         return self._pace.seconds(jobs, characters) / self._linkers.size
@@ -119,7 +119,7 @@ class Pool:
             raise
 
     async def _start(self) -> None:
-        first = await asyncio.gather(*(self._started() for _ in range(self._linkers.size)), return_exceptions=True)
+        first = await asyncio.gather(*(self._start_linker() for _ in range(self._linkers.size)), return_exceptions=True)
         processes = [each for each in first if not isinstance(each, BaseException)]
         error = next((each for each in first if isinstance(each, BaseException)), None)
         if error is None and any(process.release != processes[0].release for process in processes):
@@ -128,13 +128,13 @@ class Pool:
         if error is not None:
             for process in processes:
                 await process.end()
-            raise error if not isinstance(error, ProcessEndedError) else worker_died()
+            raise error if not isinstance(error, ProcessEndedError) else dead_worker_error()
         self.release = processes[0].release
         self._open.update(processes)
         self._tasks = [asyncio.create_task(self._keep(process)) for process in processes]
 
     @contextmanager
-    def use(self) -> Iterator[Pool]:
+    def use(self) -> Iterator[LinkerPool]:
         """Keep this release while a request is answered, whatever is opened meanwhile."""
         self._users += 1
         self._idle.clear()
@@ -161,7 +161,7 @@ class Pool:
         await asyncio.gather(*(process.end() for process in self._started_processes))
         await self._linkers.close()
 
-    async def _started(self) -> Linker:
+    async def _start_linker(self) -> JobLinker:
         process = await self._linkers.start()
         self._started_processes.add(process)
         process.ended.add_done_callback(lambda _: self._started_processes.discard(process))
@@ -172,7 +172,7 @@ class Pool:
             raise
         return process
 
-    async def _keep(self, process: Linker) -> None:
+    async def _keep(self, process: JobLinker) -> None:
         """Let a process work until it dies, then another; for as long as the pool is there."""
         while True:
             try:
@@ -183,13 +183,13 @@ class Pool:
                 status = await process.end()
             self._watch.death()
             _log.error("%s ended with status %d; another one is started", process.label, status)
-            process = await self._replaced()
+            process = await self._replace_linker()
 
-    async def _replaced(self) -> Linker:
+    async def _replace_linker(self) -> JobLinker:
         pause = _PAUSE_S
         while True:
             try:
-                process = await self._started()
+                process = await self._start_linker()
                 if process.release == self.release:
                     return process
                 await process.end()
@@ -200,7 +200,7 @@ class Pool:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE_S)
 
-    async def _work(self, process: Linker) -> None:
+    async def _work(self, process: JobLinker) -> None:
         """Send batches until the process ends; its end is also heard while it has nothing to do."""
         while not process.ended.done():
             taking = asyncio.ensure_future(self.queue.take())
@@ -220,7 +220,7 @@ class Pool:
             if not await self._answer(process, taking.result()):
                 return
 
-    async def _answer(self, process: Linker, jobs: Sequence[Job]) -> bool:
+    async def _answer(self, process: JobLinker, jobs: Sequence[Job]) -> bool:
         """Hand jobs to a process, and its answers to those who wait; tell whether the process is still of use."""
         loop = asyncio.get_running_loop()
         began, characters = loop.time(), sum(job.characters for job in jobs)
@@ -232,15 +232,15 @@ class Pool:
                 for job in jobs:
                     status, body = await process.reply()
                     if not job.reply.done():
-                        job.reply.set_result(Reply(status, body, self.release["release"]))
+                        job.reply.set_result(JobReply(status, body, self.release["release"]))
         except BusyError:
-            _refuse(jobs, overloaded)
+            _refuse(jobs, overload_error)
             return True
         except (ProcessEndedError, TimeoutError) as e:
-            _refuse(jobs, timed_out if isinstance(e, TimeoutError) else worker_died)
+            _refuse(jobs, timeout_error if isinstance(e, TimeoutError) else dead_worker_error)
             return False
         except asyncio.CancelledError:
-            _refuse(jobs, worker_died)
+            _refuse(jobs, dead_worker_error)
             raise
         finally:
             self._busy_jobs -= len(jobs)
@@ -257,7 +257,7 @@ def _refuse(jobs: Sequence[Job], reason: Callable[[], OnymError]) -> None:
             job.reply.set_exception(reason())
 
 
-MakePool = Callable[[Path, Callable[[], None]], Pool]
+MakePool = Callable[[Path, Callable[[], None]], LinkerPool]
 
 
 class ServedPipeline:
@@ -266,15 +266,15 @@ class ServedPipeline:
     def __init__(self, name: str, folder: Path, make_pool: MakePool) -> None:
         self.name, self.folder = name, folder
         self._make_pool = make_pool
-        self._current: Pool | None = None
+        self._current: LinkerPool | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._lock = asyncio.Lock()
 
     @property
-    def current(self) -> Pool:
+    def current(self) -> LinkerPool:
         """The pool that answers what comes now."""
         if self._current is None:
-            raise not_ready()
+            raise not_ready_error()
         return self._current
 
     @property
@@ -306,7 +306,7 @@ class ServedPipeline:
         pools = [] if self._current is None else [self._current.close()]
         await asyncio.gather(*pools, *self._closing)
 
-    def _finish(self, pool: Pool) -> None:
+    def _finish(self, pool: LinkerPool) -> None:
         task = asyncio.create_task(pool.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
@@ -321,21 +321,21 @@ class ServedPipeline:
         await self.reload()
 
 
-async def ask(pool: Pool, content: dict[str, Any], characters: int, receive: Receive) -> Reply:
+async def ask(pool: LinkerPool, content: dict[str, Any], characters: int, receive: Receive) -> JobReply:
     """Return what a pool answers. If the client goes away meanwhile, the job is dropped; no text is linked for nobody."""
     job = pool.put(content, characters)
-    gone = asyncio.ensure_future(until_gone(receive))
+    gone = asyncio.ensure_future(wait_until_gone(receive))
     try:
-        await asyncio.wait((job.reply, gone), timeout=seconds_left(job), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((job.reply, gone), timeout=seconds_until_deadline(job), return_when=asyncio.FIRST_COMPLETED)
         if job.reply.done():
             return job.reply.result()
-        raise ClientGoneError if gone.done() else timed_out()
+        raise ClientGoneError if gone.done() else timeout_error()
     finally:
         gone.cancel()
         if not job.reply.done():
             pool.queue.drop(job)
 
 
-def seconds_left(job: Job) -> float:
+def seconds_until_deadline(job: Job) -> float:
     """Return the seconds until the deadline of a job."""
     return max(0.0, job.deadline - asyncio.get_running_loop().time())

@@ -50,7 +50,7 @@ _DEFAULTS: Headers = [
 def status_of(error: OnymError) -> int:
     """Return the status of HTTP for an error.
 
-    >>> status_of(UnknownConceptError("concept-unknown", "no concept has the id")), status_of(overloaded())
+    >>> status_of(UnknownConceptError("concept-unknown", "no concept has the id")), status_of(overload_error())
     (404, 429)
     """
     if error.code in _STATUS:
@@ -74,7 +74,7 @@ def headers_of(error: OnymError, retry_after: int = 1) -> Headers:
     return [(b"www-authenticate", b"Bearer")] if error.code == "serve-token" else []
 
 
-def overloaded() -> LimitError:
+def overload_error() -> LimitError:
     """Return the refusal of a request that would wait too long."""
     return LimitError("serve-overloaded", "there is more to do than can be answered in time", fix="come again later")
 
@@ -85,26 +85,26 @@ def too_much_text(characters: int, limit: int) -> LimitError:
     return LimitError("serve-text", what, fix="send it in parts, or raise --max-text")
 
 
-def worker_died() -> InternalError:
+def dead_worker_error() -> InternalError:
     """Return the answer of requests whose linker process ended while it had them."""
     fix = "send the request again, once; a text that ends the process each time is a bug"
     return InternalError("serve-worker-died", "the process that linked the text ended", fix=fix)
 
 
-def timed_out() -> LimitError:
+def timeout_error() -> LimitError:
     """Return the answer of a request that took too long."""
     return LimitError("serve-timeout", "there is no answer within the time limit", fix="send less text, or raise --timeout")
 
 
-def not_ready() -> InternalError:
+def not_ready_error() -> InternalError:
     """Return the answer while pipelines are being opened."""
     return InternalError("serve-not-ready", "the pipeline is not open yet", fix="wait until /ready answers 200")
 
 
-def guarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+def add_safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """Return the headers of an answer with the safe ones that it does not set itself.
 
-    >>> guarded([(b"cache-control", b"no-cache")])[0], len(guarded([(b"cache-control", b"no-cache")]))
+    >>> add_safe_headers([(b"cache-control", b"no-cache")])[0], len(add_safe_headers([(b"cache-control", b"no-cache")]))
     ((b'cache-control', b'no-cache'), 5)
     """
     own = list(headers)

@@ -23,7 +23,7 @@ from onym.errors import ConfigError
 from onym.serve.admission import Admission
 from onym.serve.app import PAGE_FILES, build_app
 from onym.serve.metrics import Metrics
-from onym.serve.pool import Linkers, Pool, ServedPipeline
+from onym.serve.pool import LinkerPool, Linkers, ServedPipeline
 from onym.serve.process import Processes
 from onym.serve.settings import ServeSettings
 
@@ -40,8 +40,8 @@ class Service:
         self.metrics = Metrics()
         self.lifecycle = Lifecycle(settings.drain_delay)
 
-        def make_pool(folder: Path, on_changed: Callable[[], None]) -> Pool:
-            return Pool(folder, settings, self.metrics, linkers_of(folder), on_changed)
+        def make_pool(folder: Path, on_changed: Callable[[], None]) -> LinkerPool:
+            return LinkerPool(folder, settings, self.metrics, linkers_of(folder), on_changed)
 
         self.pipelines = {name: ServedPipeline(name, folder, make_pool) for name, folder in settings.pipelines.items()}
         app = build_app(self.pipelines, settings, self.metrics, self)
@@ -54,12 +54,12 @@ class Service:
         """True where the service is about to end."""
         return self.lifecycle.is_draining
 
-    def expected_wait(self, path: str) -> float:
+    def estimate_wait(self, path: str) -> float:
         """Return the seconds that a request to a path would wait."""
         parts = path.split("/", 3)
         named = self.pipelines.get(parts[2]) if len(parts) > 2 else None
         pipeline = named or next(iter(self.pipelines.values()))
-        return pipeline.current.expected_wait if pipeline.is_ready else 0.0
+        return pipeline.current.seconds_until_start if pipeline.is_ready else 0.0
 
     async def open(self) -> None:
         """Open all pipelines, one after the other."""

@@ -124,10 +124,10 @@ class ServeSettings(BaseModel):
         return self
 
 
-def named_pipelines(values: list[str]) -> dict[str, Path]:
+def parse_pipelines(values: list[str]) -> dict[str, Path]:
     """Return pipelines by name: each is `DIR` or `NAME=DIR`; the first is also the one without a name in the path.
 
-    >>> named_pipelines(["mesh=pipelines/mesh", "hpo=pipelines/hpo"])["hpo"].name
+    >>> parse_pipelines(["mesh=pipelines/mesh", "hpo=pipelines/hpo"])["hpo"].name
     'hpo'
     """
     found: dict[str, Path] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import BinaryIO
 
-from onym.errors import coded, is_failure
+from onym.errors import is_failure, to_onym_error
 from onym.workers import error_reply, iter_commands, leave, own_stdout, say
 
 
@@ -20,13 +20,13 @@ def main() -> int:
     commands = iter_commands(sys.stdin.buffer)
     first = next(commands)
     try:
-        from onym.serve.answers import Answers
+        from onym.serve.answers import JobRunner
 
-        answers = Answers.open(first["pipeline"], first.get("precision"))
+        answers = JobRunner.open(first["pipeline"], first.get("precision"))
     except BaseException as e:
         if not is_failure(e):
             raise
-        error = coded(e, caught_in=__file__)
+        error = to_onym_error(e, caught_in=__file__)
         say(replies, error_reply(error))
         return error.exit_status
     say(replies, {"ready": True, **answers.release})

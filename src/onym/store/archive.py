@@ -32,7 +32,7 @@ _SUSPICIOUS = 20  # times smaller: then the whole member is looked at
 _MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # far from what readers refuse
 
 
-class Written(NamedTuple):
+class WrittenMember(NamedTuple):
     """The size of a member, and the SHA-256 of its content."""
 
     bytes: int
@@ -45,7 +45,7 @@ class ArchiveWriter:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
 
-    def add(self, name: str, content: Content) -> Written:
+    def add(self, name: str, content: Content) -> WrittenMember:
         """Write a member, and return what was written."""
         info = zipfile.ZipInfo(name, _TIME)
         info.create_system, info.external_attr = _UNIX, _MODE
@@ -56,7 +56,7 @@ class ArchiveWriter:
                 member.write(chunk)
                 sha256.update(chunk)
                 count += len(chunk)
-        return Written(count, sha256.hexdigest())
+        return WrittenMember(count, sha256.hexdigest())
 
 
 @contextmanager
@@ -116,10 +116,10 @@ def read_member(file: InputFile, max_bytes: int) -> bytes:
     return data
 
 
-def require_plausible(listed: Mapping[str, Written], packed: int, limits: Limits, where: str) -> None:
+def require_plausible(listed: Mapping[str, WrittenMember], packed: int, limits: Limits, where: str) -> None:
     """Refuse files that are together far more than an archive of so many bytes can honestly hold.
 
-    >>> require_plausible({"a": Written(10**9, "")}, 1_000, Limits(), "a.onymp")
+    >>> require_plausible({"a": WrittenMember(10**9, "")}, 1_000, Limits(), "a.onymp")
     Traceback (most recent call last):
     onym.errors.LimitError: [limit-ratio] unpacks to more than 100 times its size, as a decompression bomb does...
     """
@@ -131,7 +131,7 @@ def require_plausible(listed: Mapping[str, Written], packed: int, limits: Limits
         raise LimitError("limit-ratio", what, where=where)
 
 
-def unpack(files: Mapping[str, InputFile], listed: Mapping[str, Written], folder: Path) -> None:
+def unpack(files: Mapping[str, InputFile], listed: Mapping[str, WrittenMember], folder: Path) -> None:
     """Write the listed files into a new folder that `whole_folder` gives; one that is not as listed is refused."""
     for name, expected in listed.items():
         path = folder / name
@@ -140,20 +140,20 @@ def unpack(files: Mapping[str, InputFile], listed: Mapping[str, Written], folder
             _copy(files[name], out, expected)
 
 
-def _copy(file: InputFile, out: BinaryIO, expected: Written) -> None:
+def _copy(file: InputFile, out: BinaryIO, expected: WrittenMember) -> None:
     sha256, count = hashlib.sha256(), 0
     with file.opener() as stream:
         while count <= expected.bytes and (chunk := stream.read(_CHUNK)):
             sha256.update(chunk)
             count += len(chunk)
             out.write(chunk)
-    require_listed(Written(count, sha256.hexdigest()), expected, file.name)
+    require_listed(WrittenMember(count, sha256.hexdigest()), expected, file.name)
 
 
-def require_listed(found: Written, expected: Written, name: str) -> None:
+def require_listed(found: WrittenMember, expected: WrittenMember, name: str) -> None:
     """Refuse a file that is not the listed one.
 
-    >>> require_listed(Written(1, "aa"), Written(1, "ab"), "names.npy")
+    >>> require_listed(WrittenMember(1, "aa"), WrittenMember(1, "ab"), "names.npy")
     Traceback (most recent call last):
     onym.errors.IntegrityError: [pack-corrupt] a file is not the one that the pack lists...
     """

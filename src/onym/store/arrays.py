@@ -291,13 +291,13 @@ class Strings:
         """
         if self._searches < _FEW_SEARCHES:
             self._searches += 1
-            return (self._lower_bound_checked(key),) * 2
+            return (self._search_lower_bound(key),) * 2
         if not self._fence:
             self._fence = [self.bytes_at(i) for i in range(0, len(self), self._stride)]
         post = bisect_left(self._fence, key)
         return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
 
-    def _lower_bound_checked(self, key: bytes) -> int:
+    def _search_lower_bound(self, key: bytes) -> int:
         """Search without a fence; offsets that do not ascend are refused where they are met."""
         raw, base, ends, size = self._raw, self._base, self._ends, len(self.data)
         low, high = 0, len(ends) - 1

@@ -32,11 +32,11 @@ _DIGEST = r"^[0-9a-f]{64}$"
 _MAX_LISTS = 50_000
 
 
-class _Strict(BaseModel):
+class _ManifestModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class FileEntry(_Strict):
+class FileEntry(_ManifestModel):
     """One file of an artefact; `dtype` and `length` where it is a column."""
 
     bytes: int = Field(ge=0)
@@ -45,7 +45,7 @@ class FileEntry(_Strict):
     length: int | None = Field(default=None, ge=0)
 
 
-class InputEntry(_Strict):
+class InputEntry(_ManifestModel):
     """One file that the artefact was made from."""
 
     name: str
@@ -53,7 +53,7 @@ class InputEntry(_Strict):
     sha256: str = Field(pattern=_DIGEST)
 
 
-class Manifest(_Strict):
+class Manifest(_ManifestModel):
     """The record that an artefact carries."""
 
     kind: str
@@ -134,7 +134,7 @@ class Artefact:
         try:
             others = [name for name, entry in manifest.files.items() if entry.dtype is None]
             self._others = {name: _read_small(folder / name) for name in others if name.endswith(".json")}
-            self._mapped = {name: _mapped(folder / name) for name in others if not name.endswith(".json")}
+            self._mapped = {name: _map_bytes(folder / name) for name in others if not name.endswith(".json")}
         except OSError as e:
             _require_damage(e)
             raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
@@ -193,7 +193,7 @@ class Artefact:
             raise IntegrityError("artefact-corrupt", what, where=str(self.folder), fix="build it again")
         return column
 
-    def ragged(self, name: str, into: int | None = None) -> Ragged:
+    def read_ragged(self, name: str, into: int | None = None) -> Ragged:
         """Return lists of numbers; with `into`, of rows of a table of that length."""
         return Ragged(self.array(f"{name}.offsets"), self.array(f"{name}.values"), into=into, name=self._column(name))
 
@@ -208,7 +208,7 @@ class Artefact:
         """Return a column's name for messages."""
         return f"{self.folder}, {name}"
 
-    def mapped(self, name: str) -> npt.NDArray[np.uint8]:
+    def map_bytes(self, name: str) -> npt.NDArray[np.uint8]:
         """Return the bytes of a file that is no column and no `.json`, without reading them."""
         data = self._mapped.get(name)
         if data is None:
@@ -217,7 +217,7 @@ class Artefact:
 
     def file(self, name: str) -> InputFile:
         """Return a file that is no column and no `.json`, to be read as often as is wished."""
-        data = self.mapped(name)
+        data = self.map_bytes(name)
         return InputFile(name, lambda: cast("BinaryIO", _MappedFile(data)), len(data))
 
     def json(self, name: str) -> dict[str, Any]:
@@ -251,12 +251,12 @@ class _MappedFile(io.RawIOBase):
 def check_artefact(dest: Path) -> list[str]:
     """Hash every file again and return what is wrong; an empty list when nothing is."""
     while True:
-        before, problems = _current_copy(dest), _found_wrong(dest)
+        before, problems = _current_copy(dest), _find_problems(dest)
         if not problems or _current_copy(dest) == before:  # else a writer replaced it meanwhile
             return problems
 
 
-def _found_wrong(dest: Path) -> list[str]:
+def _find_problems(dest: Path) -> list[str]:
     try:
         folder, manifest = _while_current(dest, lambda folder: (folder, _read_manifest(folder)))
     except OnymError as e:
@@ -298,7 +298,7 @@ def _read_small(path: Path) -> bytes:
         return file.read(DEFAULT_LIMITS.manifest_bytes)
 
 
-def _mapped(path: Path) -> npt.NDArray[np.uint8]:
+def _map_bytes(path: Path) -> npt.NDArray[np.uint8]:
     with open_regular(path) as file:
         return map_file(file, path, np.dtype(np.uint8))
 

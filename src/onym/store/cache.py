@@ -105,7 +105,7 @@ def file_digest(path: Path) -> str:
     try:
         path = path.resolve(strict=True)
         state = file_state(path.stat())
-        digest = _cached_digest(path, state)
+        digest = _look_up_digest(path, state)
         if digest is None:
             digest = hash_file(path)
             if _is_settled(state) and file_state(path.stat()) == state:
@@ -121,7 +121,7 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _cached_digest(path: Path, state: list[int]) -> str | None:
+def _look_up_digest(path: Path, state: list[int]) -> str | None:
     """Return the digest that this process or this machine knows of a file in this state."""
     known = _known.get(path) or (read_note(_KIND, path) if _has_notes and state[0] >= _NOTED else None)
     return known[1] if isinstance(known, list) and len(known) == 2 and known[0] == state else None

@@ -74,7 +74,7 @@ def open_derived(
     while True:
         for location in locations:
             if (found := _open_if_sound(location, open_artefact)) is not None:
-                return _collected(found, location)
+                return _collect(found, location)
         with ExitStack() as stack:
             try:
                 stage, dest = _lock(stack, locations)
@@ -85,11 +85,11 @@ def open_derived(
                 time.sleep(WAIT)
                 continue
             if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process was quicker
-                return _collected(found, dest)
+                return _collect(found, dest)
             _log.info("building %s", dest)
             with _collecting(None):
                 build(stage, dest)
-            return _collected(open_artefact(dest), dest)
+            return _collect(open_artefact(dest), dest)
 
 
 def find_derived(folder: Path, kind: str, is_own: Callable[[Path], bool]) -> list[Path]:
@@ -124,7 +124,7 @@ def _collecting(found: list[Path] | None) -> Iterator[None]:
         _collection.reset(token)
 
 
-def _collected(artefact: T, location: Path) -> T:
+def _collect(artefact: T, location: Path) -> T:
     """Return an artefact that was opened, noted where somebody collects them."""
     found = _collection.get()
     if found is not None and location not in found:

@@ -79,7 +79,7 @@ def download(
     patience = patience or Patience()
     _require_safe(url)
     require_file(dest)
-    part, trouble = _Part(dest), ""
+    part, trouble = _PartialDownload(dest), ""
     with writable(dest):
         dest.parent.mkdir(parents=True, exist_ok=True)
         for attempt in range(patience.attempts):
@@ -93,10 +93,10 @@ def download(
     raise DownloadError("download-interrupted", what, where=url, fix=fix)
 
 
-def mirrored(url: str, mirror: str) -> str:
+def mirror_address(url: str, mirror: str) -> str:
     """Return the address of the same path at a mirror; without one, the address itself.
 
-    >>> mirrored("https://example.org/obo/hp.obo", "https://mirror.example.com/copies/")
+    >>> mirror_address("https://example.org/obo/hp.obo", "https://mirror.example.com/copies/")
     'https://mirror.example.com/copies/obo/hp.obo'
     """
     return f"{mirror.rstrip('/')}{urlsplit(url).path}" if mirror else url
@@ -111,7 +111,7 @@ def file_name(url: str) -> str:
     return PurePosixPath(urlsplit(url).path).name
 
 
-class _Part:
+class _PartialDownload:
     """What has come so far."""
 
     def __init__(self, dest: Path) -> None:
@@ -126,9 +126,9 @@ class _Part:
     @property
     def validator(self) -> str:
         """The ETag or date of the version that the part belongs to; without one, nothing can be resumed."""
-        return str(self._noted("validator") or "")
+        return str(self._read_note("validator") or "")
 
-    def _noted(self, key: str) -> Any:
+    def _read_note(self, key: str) -> Any:
         try:
             return json.loads(self._note.read_bytes())[key]
         except (OSError, ValueError, KeyError, TypeError):
@@ -137,7 +137,7 @@ class _Part:
     @property
     def is_whole(self) -> bool:
         """Whether all bytes that the server announced have come: a process that was killed may leave it so."""
-        return self.path.exists() and self._noted("bytes") == self.size
+        return self.path.exists() and self._read_note("bytes") == self.size
 
     def begin(self, validator: str, total: int | None) -> None:
         self.path.unlink(missing_ok=True)
@@ -190,7 +190,7 @@ class _Address(NamedTuple):
         return f"below {self.mirror}" if self.mirror else f"an address of {urlsplit(self.url).netloc}"
 
 
-def _attempt(address: _Address, part: _Part, patience: Patience, advance: Advance) -> str:
+def _attempt(address: _Address, part: _PartialDownload, patience: Patience, advance: Advance) -> str:
     """Try once; return why the file is not complete, or nothing if it is. A server that refuses is an error."""
     import httpx
 
@@ -216,7 +216,7 @@ def _attempt(address: _Address, part: _Part, patience: Patience, advance: Advanc
         return _BROKEN
 
 
-def _receive(response: httpx.Response, part: _Part, start: int, patience: Patience, advance: Advance) -> str:
+def _receive(response: httpx.Response, part: _PartialDownload, start: int, patience: Patience, advance: Advance) -> str:
     url, status = str(response.url), response.status_code
     if status == 416:  # what we have is longer than the file now is
         part.discard()
@@ -334,8 +334,8 @@ def fetch_file(
     path = download_path(url)
     with exclusive_at(path.with_name(f"{path.name}.lock")):
         if not path.is_file():
-            download(mirrored(url, mirror), path, mirror=mirror, sha256=sha256, patience=patience, advance=advance)
-        return _checked(path, sha256)
+            download(mirror_address(url, mirror), path, mirror=mirror, sha256=sha256, patience=patience, advance=advance)
+        return _check_stored(path, sha256)
 
 
 def local_file(path: Path, *, sha256: str = "") -> StoredFile:
@@ -349,7 +349,7 @@ def local_file(path: Path, *, sha256: str = "") -> StoredFile:
     return _require_expected(StoredFile(path, "", path.stat().st_size, file_digest(path)), sha256)
 
 
-def _checked(path: Path, sha256: str) -> StoredFile:
+def _check_stored(path: Path, sha256: str) -> StoredFile:
     """Return a kept file that is what it was when it came, and what is expected now."""
     try:
         record = json.loads(path.with_name(f"{path.name}.json").read_bytes())

@@ -41,7 +41,7 @@ def owner_only(is_private: bool = True) -> Iterator[None]:
     Unlike a umask, it concerns this thread alone.
 
     >>> target = getfixture("tmp_path") / "out.txt"
-    >>> with owner_only(), hidden(target) as new:
+    >>> with owner_only(), make_hidden(target) as new:
     ...     oct(new.stat().st_mode & 0o777)
     '0o600'
     """
@@ -70,17 +70,17 @@ def make_folder(folder: Path) -> None:
 
 
 @contextmanager
-def hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
+def make_hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
     """Make a hidden file or folder beside `path`, with the rights of new ones; if it is still there at the end, it is removed.
 
     >>> target = getfixture("tmp_path") / "out.txt"
-    >>> with hidden(target) as new:
+    >>> with make_hidden(target) as new:
     ...     new.name.startswith(".out.txt."), new.exists()
     (True, True)
     >>> new.exists()
     False
     """
-    new, lock = _made(path, is_folder=is_folder)
+    new, lock = _make_locked(path, is_folder=is_folder)
     try:
         yield new
     finally:
@@ -153,7 +153,7 @@ def _remove_if_left(found: Path, target: Path | None) -> None:
         release(lock)
 
 
-def _made(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
+def _make_locked(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
     """Make the file or folder and hold it; a run that cleans up may take a new one for a left one until it is locked."""
     while True:
         new = _name(path, _NEW)

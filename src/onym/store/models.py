@@ -106,13 +106,13 @@ class FolderSettings(Strict):
     >>> class Colours(FolderSettings):
     ...     FILE = "colours.json"
     ...     red: int = 1
-    >>> Colours.read(getfixture("tmp_path")).changed(red=0), Colours().changed(red=None)
+    >>> Colours.read(getfixture("tmp_path")).update(red=0), Colours().update(red=None)
     (Colours(red=0), Colours(red=1))
     """
 
     FILE: ClassVar[str]
 
-    def changed(self, **changes: Any) -> Self:
+    def update(self, **changes: Any) -> Self:
         """Return these settings with changes; None changes nothing."""
         return self.model_validate(self.model_dump() | {name: value for name, value in changes.items() if value is not None})
 
@@ -130,7 +130,7 @@ class FolderSettings(Strict):
             return cls.model_validate(read_model_json(path))
         except ValidationError as e:
             what = f"{'.'.join(map(str, e.errors()[0]['loc'])) or 'the file'}: {e.errors()[0]['msg']}"
-            raise _malformed(path, what) from e
+            raise _make_error(path, what) from e
 
 
 def read_model_json(path: Path) -> Any:
@@ -145,7 +145,7 @@ def read_model_json(path: Path) -> Any:
     try:
         return json.loads(read_small(path), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as e:
-        raise _malformed(path, "the file is not valid JSON, or a number in it is none") from e
+        raise _make_error(path, "the file is not valid JSON, or a number in it is none") from e
 
 
 def _finite(text: str) -> float:
@@ -163,7 +163,7 @@ def read_small(path: Path) -> bytes:
     return data
 
 
-def _malformed(path: Path, what: str) -> InputError:
+def _make_error(path: Path, what: str) -> InputError:
     return InputError("model-malformed", what, where=str(path), fix="fetch the model again")
 
 

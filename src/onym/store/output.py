@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from onym.errors import ConfigError, shown_id
-from onym.store.hidden import hidden, make_folder, remove_left, set_aside
+from onym.errors import ConfigError, format_id
+from onym.store.hidden import make_folder, make_hidden, remove_left, set_aside
 
 STDOUT = Path("-")
 """The output that is no file: standard output."""
@@ -130,7 +130,7 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
             sys.stdout.buffer.flush()
             return
         make_folder(path.parent)
-        with hidden(path) as new:
+        with make_hidden(path) as new:
             with new.open("wb") as file:
                 yield file
                 file.flush()
@@ -153,7 +153,7 @@ def whole_path(path: Path, *, force: bool = False) -> Iterator[Path]:
     require_file(path, force=force)
     with writable(path):
         make_folder(path.parent)
-        with hidden(path) as new:
+        with make_hidden(path) as new:
             yield new
             with new.open("rb") as file:
                 os.fsync(file.fileno())
@@ -203,7 +203,7 @@ class Folder:
         """Open a new file of that name."""
         _require_name(name)
         if (self._stage / name).exists():
-            what = f"two files would be named {shown_id(name)}"
+            what = f"two files would be named {format_id(name)}"
             raise ConfigError("output-exists", what, fix="give the documents ids of their own")
         with (self._stage / name).open("xb") as file:
             yield file
@@ -213,7 +213,7 @@ class Folder:
 
 def _require_name(name: str) -> None:
     if not name or name in (".", "..") or Path(name).name != name or "\x00" in name or "\\" in name:
-        raise ConfigError("output-failed", f"{shown_id(name)} is no name for a file")
+        raise ConfigError("output-failed", f"{format_id(name)} is no name for a file")
 
 
 @contextmanager
@@ -233,7 +233,7 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
     require_folder(path, force=force)
     with writable(path):
         make_folder(path.parent)
-        with hidden(path, is_folder=True) as stage:
+        with make_hidden(path, is_folder=True) as stage:
             yield Folder(stage)
             _open_up(stage)
             sync_tree(stage)
@@ -317,7 +317,7 @@ def copy_folder(source: Path, dest: Path) -> None:
     remove_left(dest)
     with writable(dest):
         dest.parent.mkdir(parents=True, exist_ok=True)
-        with hidden(dest, is_folder=True) as stage:
+        with make_hidden(dest, is_folder=True) as stage:
             shutil.copytree(source, stage, dirs_exist_ok=True, copy_function=shutil.copyfile)
             sync_tree(stage)
             stage.rename(dest)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile, Source
 from onym.store.files.stream import open_regular
-from onym.store.hidden import hidden, make_folder, remove_all_left, scratch_folder
+from onym.store.hidden import make_folder, make_hidden, remove_all_left, scratch_folder
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.store.output import sync_folder, writable
 
@@ -54,7 +54,7 @@ def open_object_store(url: str) -> tuple[FileSystem, str]:
         fix = "give credentials and settings by AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL and the like"
         raise ConfigError("config-invalid", "an address holds neither credentials nor settings", where="s3", fix=fix)
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    with reached(url):
+    with code_store_errors(url):
         if endpoint:
             return S3FileSystem(endpoint_override=endpoint), url.partition("://")[2].rstrip("/")
         files, path = FileSystem.from_uri(url)
@@ -62,7 +62,7 @@ def open_object_store(url: str) -> tuple[FileSystem, str]:
 
 
 @contextmanager
-def reached(url: str) -> Iterator[None]:
+def code_store_errors(url: str) -> Iterator[None]:
     """Turn what a store refuses into an error of ours."""
     try:
         yield
@@ -81,7 +81,7 @@ def object_source(url: str, limits: Limits = DEFAULT_LIMITS) -> Source:
     from pyarrow.fs import FileSelector, FileType
 
     files, path = open_object_store(url)
-    with reached(url):
+    with code_store_errors(url):
         found = files.get_file_info(path)
         infos = [found] if found.type == FileType.File else files.get_file_info(FileSelector(path, recursive=True))
     base = len(path.rpartition("/")[0] if found.type == FileType.File else path) + 1
@@ -167,7 +167,7 @@ class LocalStorage:
         path = self._folder / name
         with writable(path):
             make_folder(path.parent)
-            with hidden(path) as new:
+            with make_hidden(path) as new:
                 with new.open("wb") as file:
                     yield file
                     file.flush()
@@ -199,7 +199,7 @@ class ObjectStorage:
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(f"{self._prefix}/{folder}".rstrip("/"), allow_not_found=True)
-        with reached(self.url):
+        with code_store_errors(self.url):
             return {info.base_name for info in self._files.get_file_info(selector) if info.type == FileType.File}
 
     def open(self, name: str) -> BinaryIO:

@@ -105,7 +105,7 @@ _candidates = st.lists(st.builds(Candidate, _concept_id, _word, _score), max_siz
 
 
 @st.composite
-def linked_documents(draw: st.DrawFn) -> LinkedDocument:
+def draw_linked_documents(draw: st.DrawFn) -> LinkedDocument:
     """Any document with links and all their evidence, or with problems."""
     document = draw(documents())
     if draw(st.integers(0, 3)) == 0:
@@ -146,7 +146,7 @@ def lists_of_mentions(draw: st.DrawFn) -> Document:
     return Document(draw(_word), "\n".join(surfaces), tuple(mentions), notes=draw(_notes))
 
 
-class Memory:
+class MemoryOutput:
     """An output that stays in memory."""
 
     def __init__(self) -> None:
@@ -174,16 +174,16 @@ def source_of(**files: str | bytes) -> Source:
     return Source.of_files("corpus", made)
 
 
-def written(form: Format, docs: Iterable[Document], style: Style = "") -> dict[str, bytes]:
+def write_to_memory(form: Format, docs: Iterable[Document], style: Style = "") -> dict[str, bytes]:
     """Return the files that a format writes, by name."""
-    output = Memory()
+    output = MemoryOutput()
     form.write(docs, output, style)
     return output.files
 
 
 def trip(form: Format, docs: Iterable[Document]) -> list[Item]:
     """Write documents and read them again."""
-    output = Memory()
+    output = MemoryOutput()
     form.write(docs, output)
     return list(form.read(output.source()))
 

@@ -101,11 +101,11 @@ class Words:
             start = self.starts[number]
             found = _WORD.match(self._text, start)
             raw = found.group() if found else ""
-            word = self._made[number] = Word(raw, _lowered(raw), start, start + len(raw))
+            word = self._made[number] = Word(raw, _lower(raw), start, start + len(raw))
         return word
 
 
-def _lowered(text: str) -> str:
+def _lower(text: str) -> str:
     lower = text.lower()
     return lower if len(lower) == len(text) else "".join(char.lower()[0] for char in text)
 
@@ -184,7 +184,7 @@ class Layout:
         """Tell whether what begins at an offset follows without a space, as the bracket of `E(2)`."""
         return offset > 0 and not self.text[offset - 1].isspace()
 
-    def trimmed(self, start: int, end: int) -> tuple[int, int]:
+    def trim(self, start: int, end: int) -> tuple[int, int]:
         """Return a span without white space and quotation marks at its ends."""
         while start < end and (self.text[start].isspace() or self.text[start] in _QUOTES):
             start += 1
@@ -275,7 +275,7 @@ def parts(word: Word, letters: str) -> bool:
     return beginning(word, letters) or (word.lower[0] == letters[0] and _has_in_order(word, letters, 1, at_parts=True))
 
 
-def scattered(word: Word, letters: str) -> bool:
+def match_scattered(word: Word, letters: str) -> bool:
     """Accept the first letter of the word and any others of it, in order: `CT` for cytotrophoblasts."""
     return initial(word, letters) or (word.lower[0] == letters[0] and _has_in_order(word, letters, 1))
 
@@ -325,10 +325,10 @@ def without_digits(short: str) -> Iterator[str]:
         yield "".join(char for char in short.lower() if char.isalpha())
 
 
-def rotated(short: str) -> Iterator[str]:
+def rotate_at_breaks(short: str) -> Iterator[str]:
     """Move what stands before a break to the end: `TAS-20` for 20-item Toronto Alexithymia Scale, `V(T)`, `L1CAM`.
 
-    >>> list(rotated("L1CAM"))
+    >>> list(rotate_at_breaks("L1CAM"))
     ['1caml', 'caml1']
     """
     letters = next(verbatim(short))
@@ -340,7 +340,7 @@ def rotated(short: str) -> Iterator[str]:
             count += 1
 
 
-def turned(short: str) -> Iterator[str]:
+def rotate_letters(short: str) -> Iterator[str]:
     """Move the first letters of a short form in capitals to its end: `DM` for myotonic dystrophy."""
     if short.isupper():
         letters = next(verbatim(short))
@@ -371,18 +371,18 @@ STRATEGIES = (
     Strategy("first-letters-over-stop-words", initial, reaches_far=True, tidy=True),
     Strategy("word-beginnings", beginning, reaches_far=True, tidy=True),
     Strategy("word-parts", parts, over_stop_words=False, reaches_far=True, tidy=True),
-    Strategy("letters-of-words", scattered, tidy=True),
+    Strategy("letters-of-words", match_scattered, tidy=True),
     Strategy("first-letters-skip", initial, skips=1, min_letters=3),
     Strategy("word-parts-skip", parts, skips=1),
     Strategy("first-letters-tail", initial, tail=1),
     Strategy("first-letters-long-tail", initial, tail=2, min_letters=3),
     Strategy("word-parts-tail", parts, tail=1),
-    Strategy("turned", initial, turned),
-    Strategy("rotated", beginning, rotated, skips=1, tail=1),
+    Strategy("turned", initial, rotate_letters),
+    Strategy("rotated", beginning, rotate_at_breaks, skips=1, tail=1),
     Strategy("without-digits", parts, without_digits),
     Strategy("first-letters-skip-two", initial, skips=2, min_letters=3),
-    Strategy("letters-of-words-skip-two", scattered, skips=2, min_letters=3),
-    Strategy("letters-of-words-tail", scattered, skips=2, tail=2, min_letters=3),
+    Strategy("letters-of-words-skip-two", match_scattered, skips=2, min_letters=3),
+    Strategy("letters-of-words-tail", match_scattered, skips=2, tail=2, min_letters=3),
     Strategy("letters-in-order", anywhere, skips=2, tail=1, min_letters=3),
 )
 

@@ -150,7 +150,7 @@ _MAX_TOKEN = 100  # with quotation marks; the bound keeps the time linear
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ShortFormCandidate:
     """A short form, and the text from `start` to `end` in which its long form ends, or, if `anchored`, which it fills.
 
     `siblings` are the other items in the bracket of the short form. `tidy` asks for the strictest rules.
@@ -165,7 +165,7 @@ class Candidate:
     siblings: tuple[str, ...] = ()
 
 
-def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[Candidate]:
+def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[ShortFormCandidate]:
     """Yield what a bracket may define, the likeliest first."""
     if bracket.end - bracket.start <= _MAX_BRACKET:
         items = _items(layout, bracket.start + 1, bracket.end)
@@ -173,7 +173,7 @@ def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[Candidate]:
             yield from find(layout, bracket, items)
 
 
-def announced(layout: Layout) -> Iterator[Candidate]:
+def find_announced(layout: Layout) -> Iterator[ShortFormCandidate]:
     """Yield what follows `abbreviated as`, outside of brackets too."""
     for found in _ANNOUNCEMENT.finditer(layout.text):
         number = layout.word_before(found.start() + 1)
@@ -186,10 +186,10 @@ def announced(layout: Layout) -> Iterator[Candidate]:
                 before -= 1
             start, end = layout.words[after].start, layout.words[before].end
             token = layout.text[start : start + _MAX_SHORT_OUTSIDE].split()[0].rstrip(".,;:")
-            yield Candidate(start, start + len(token), layout.sentence_start(end), end)
+            yield ShortFormCandidate(start, start + len(token), layout.sentence_start(end), end)
 
 
-def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
+def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
     """`odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
     begin = max(bracket.inside_of, layout.sentence_start(bracket.start))
     first, last = items[0], items[-1]
@@ -200,48 +200,48 @@ def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iter
         if len(items) > 1 and layout.text[start:end].islower():
             continue  # `(range, 1-19)`, `(with or without)`
         siblings = tuple(layout.text[slice(*item)] for item in items if item[1] != end)
-        yield Candidate(start, end, begin, bracket.start, tidy=layout.is_attached(bracket.start), siblings=siblings)
+        yield ShortFormCandidate(start, end, begin, bracket.start, tidy=layout.is_attached(bracket.start), siblings=siblings)
 
 
-def _both_inside(_layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
+def _both_inside(_layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
     """`(blood-brain barrier, BBB)` and `(BBB, blood-brain barrier)`."""
     if len(items) > 1:
-        yield Candidate(*items[-1], bracket.start + 1, items[-2][1])
-        yield Candidate(*items[0], *items[1], anchored=True)
+        yield ShortFormCandidate(*items[-1], bracket.start + 1, items[-2][1])
+        yield ShortFormCandidate(*items[0], *items[1], anchored=True)
 
 
-def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator[Candidate]:
+def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator[ShortFormCandidate]:
     """`(AI = artificial insemination)` and the other way round."""
     sign = layout.text.find("=", bracket.start, bracket.end)
     if sign > 0:
-        left = layout.trimmed(bracket.start + 1, sign)
+        left = layout.trim(bracket.start + 1, sign)
         right = _items(layout, sign + 1, bracket.end)[0]
-        yield Candidate(*left, *right, anchored=True)
-        yield Candidate(*right, *left, anchored=True)
+        yield ShortFormCandidate(*left, *right, anchored=True)
+        yield ShortFormCandidate(*right, *left, anchored=True)
 
 
-def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[Candidate]:
+def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
     """`OR (odds ratio)`, `PAM (for PABP-interacting motif)`."""
     end = bracket.start
     while end > bracket.inside_of and layout.text[end - 1].isspace():
         end -= 1
     if end == bracket.inside_of:
         return
-    start, end = layout.trimmed(max(bracket.inside_of, layout.token_start(end - 1), end - _MAX_TOKEN), end)
+    start, end = layout.trim(max(bracket.inside_of, layout.token_start(end - 1), end - _MAX_TOKEN), end)
     short = layout.text[start : min(end, start + _MAX_SHORT_OUTSIDE + 1)]
     if 1 < len(short) <= _MAX_SHORT_OUTSIDE and short != short.lower():
         begin = _after_cues(layout, bracket.start + 1, bracket.end)
         for stop in dict.fromkeys((items[0][1], bracket.end)):
-            yield Candidate(start, end, begin, stop, anchored=True)
+            yield ShortFormCandidate(start, end, begin, stop, anchored=True)
 
 
 def _items(layout: Layout, start: int, end: int) -> list[Offsets]:
     """Return the parts of a stretch between commas, semicolons, colons, `or` and `and`."""
     items = []
     for found in _SEPARATOR.finditer(layout.text, start, end):
-        items.append(layout.trimmed(start, found.start()))
+        items.append(layout.trim(start, found.start()))
         start = found.end()
-    return [*items, layout.trimmed(start, end)]
+    return [*items, layout.trim(start, end)]
 
 
 def _after_cues(layout: Layout, start: int, end: int) -> int:
@@ -278,13 +278,13 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
             if definition := _definition(layout, candidate, undefined):
                 found.setdefault(definition.short_start, definition)
                 break  # a bracket defines one thing
-    for candidate in announced(layout):
+    for candidate in find_announced(layout):
         if definition := _definition(layout, candidate, undefined):
             found.setdefault(definition.short_start, definition)
     return [found[start] for start in sorted(found)]
 
 
-def _definition(layout: Layout, candidate: Candidate, undefined: set[_Context]) -> Abbreviation | None:
+def _definition(layout: Layout, candidate: ShortFormCandidate, undefined: set[_Context]) -> Abbreviation | None:
     """Return what a candidate defines, if anything; what stands in the same context as another is not read again."""
     short = layout.text[candidate.short_start : candidate.short_end]
     if not may_be_short(short):
@@ -307,7 +307,7 @@ def _definition(layout: Layout, candidate: Candidate, undefined: set[_Context]) 
     return definition
 
 
-def _context(layout: Layout, candidate: Candidate, short: str, region: Region) -> _Context:
+def _context(layout: Layout, candidate: ShortFormCandidate, short: str, region: Region) -> _Context:
     """Return all that decides what a candidate defines: a text may hold the same thousands of times."""
     first = region.words[0].start
     begin = max(candidate.start, first - _MAX_ATTACHED - 1)
@@ -328,7 +328,7 @@ def _may_be_spelt(short: str, region: Region) -> bool:
     return all(char in there or char == "x" for char in short.lower() if "a" <= char <= "z")
 
 
-def _attempts(layout: Layout, candidate: Candidate, short: str, region: Region) -> Iterator[Abbreviation]:
+def _attempts(layout: Layout, candidate: ShortFormCandidate, short: str, region: Region) -> Iterator[Abbreviation]:
     """Yield what the rules find: all of them in the words nearby, then the strict ones beyond commas and asides."""
     is_far = region.near < len(region.words)
     if not (candidate.anchored and is_far):
@@ -341,7 +341,9 @@ def _attempts(layout: Layout, candidate: Candidate, short: str, region: Region) 
                 yield from _attempt(layout, candidate, short, region.words, strategy)
 
 
-def _attempt(layout: Layout, candidate: Candidate, short: str, words: list[Word], strategy: Strategy) -> Iterator[Abbreviation]:
+def _attempt(
+    layout: Layout, candidate: ShortFormCandidate, short: str, words: list[Word], strategy: Strategy
+) -> Iterator[Abbreviation]:
     """Yield what one rule finds."""
     if (candidate.tidy and not strategy.tidy) or (strategy.reading is without_digits and _has_siblings(candidate, short)):
         return
@@ -349,7 +351,7 @@ def _attempt(layout: Layout, candidate: Candidate, short: str, words: list[Word]
         number = first_word(letters, words, strategy, anchored=candidate.anchored)
         if number is not None:
             start = _beginning(layout, candidate, words[number])
-            start, end = layout.trimmed(start, candidate.end)
+            start, end = layout.trim(start, candidate.end)
             while end > start and layout.text[end - 1] in ",;:":
                 end -= 1
             long = layout.text[start:end]
@@ -358,13 +360,13 @@ def _attempt(layout: Layout, candidate: Candidate, short: str, words: list[Word]
                 yield Abbreviation(whole, long, candidate.short_start, candidate.short_end, start, end, strategy.name)
 
 
-def _has_siblings(candidate: Candidate, short: str) -> bool:
+def _has_siblings(candidate: ShortFormCandidate, short: str) -> bool:
     """Tell whether the bracket holds more of a kind, `(PLS-1 and PLS-2)`: the long form then is that of the kind."""
     stem = short.rstrip("0123456789-").lower()
     return any(stem in item.lower() for item in candidate.siblings)
 
 
-def _one_letter(layout: Layout, candidate: Candidate, short: str) -> Abbreviation | None:
+def _one_letter(layout: Layout, candidate: ShortFormCandidate, short: str) -> Abbreviation | None:
     """`phosphorus (P)`: one word that begins with the letter, directly before; no item of a list, `(a)` or `(C, D)`."""
     number = layout.word_before(candidate.end)
     if number < 0 or candidate.anchored or candidate.tidy or not short.isalpha() or short in "abcdef":
@@ -377,7 +379,7 @@ def _one_letter(layout: Layout, candidate: Candidate, short: str) -> Abbreviatio
     return Abbreviation(short, word.raw, candidate.short_start, candidate.short_end, word.start, word.end, "one-letter")
 
 
-def _beginning(layout: Layout, candidate: Candidate, word: Word) -> int:
+def _beginning(layout: Layout, candidate: ShortFormCandidate, word: Word) -> int:
     """Return where the long form begins: with what is attached to its first word, the locants of `1,10-phenanthroline`."""
     start = _type_before(layout, candidate, word)
     if start < word.start:
@@ -398,7 +400,7 @@ def _beginning(layout: Layout, candidate: Candidate, word: Word) -> int:
     return start
 
 
-def _type_before(layout: Layout, candidate: Candidate, word: Word) -> int:
+def _type_before(layout: Layout, candidate: ShortFormCandidate, word: Word) -> int:
     """Return where `type` stands before a number or a letter, `type 2 NO synthase`, else where the word begins."""
     number = layout.word_before(word.start)
     is_mark = word.raw.isdigit() or len(word.raw) == 1 or set(word.raw) <= set("IVX")
@@ -503,8 +505,8 @@ def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Offsets, Of
 
 
 def _plain_definition(text: str, short_span: Offsets, long_span: Offsets) -> Abbreviation | None:
-    short_start, short_end = _stripped(text, *short_span)
-    start, end = _stripped(text, *long_span)
+    short_start, short_end = _strip_span(text, *short_span)
+    start, end = _strip_span(text, *long_span)
     short = text[short_start:short_end]
     if len(short) < 2 or not any(map(str.isalpha, short)) or not (short[0].isalnum() or short[0] == "("):
         return None
@@ -537,7 +539,7 @@ def _best_long_form(short: str, long: str) -> int | None:
     return offset
 
 
-def _stripped(text: str, start: int, end: int) -> Offsets:
+def _strip_span(text: str, start: int, end: int) -> Offsets:
     while start < end and text[start].isspace():
         start += 1
     while start < end and text[end - 1].isspace():

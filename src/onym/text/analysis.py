@@ -63,10 +63,10 @@ class Aligned:
 def align(raw: str, *steps: Step) -> Aligned:
     """Normalise `raw` by the steps, in order."""
     whole = Aligned(raw, raw, tuple(range(len(raw))), tuple(range(1, len(raw) + 1)))
-    return reduce(_applied, steps, whole)
+    return reduce(_apply_step, steps, whole)
 
 
-def _applied(before: Aligned, step: Step) -> Aligned:
+def _apply_step(before: Aligned, step: Step) -> Aligned:
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -159,7 +159,7 @@ class TextAnalysis:
     """What one text says about itself. Each part is found when it is first needed, and then kept.
 
     >>> analysis = TextAnalysis("Odds ratio (OR) was 2. No fever.")
-    >>> analysis.abbreviations.expand("OR"), len(analysis.sentences), analysis.normalised.text
+    >>> analysis.abbreviations.expand("OR"), len(analysis.sentences), analysis.normal_form.text
     ('Odds ratio', 2, 'odds ratio or was 2 no fever')
     """
 
@@ -189,7 +189,7 @@ class TextAnalysis:
         return words(self.text)
 
     @cached_property
-    def normalised(self) -> Aligned:
+    def normal_form(self) -> Aligned:
         """The text in the normal form of names, aligned with the raw text."""
         return align(self.text, lower, punctuation, collapse)
 
@@ -209,11 +209,11 @@ class AnalysedDocument(Document):
 _values = attrgetter(*(each.name for each in fields(Document)))
 
 
-def analysed(doc: Document) -> AnalysedDocument:
+def analyse(doc: Document) -> AnalysedDocument:
     """Return a document with an analysis: the same object if it has one already.
 
-    >>> doc = analysed(Document("1", "fever"))
-    >>> analysed(doc) is doc
+    >>> doc = analyse(Document("1", "fever"))
+    >>> analyse(doc) is doc
     True
     """
     return doc if isinstance(doc, AnalysedDocument) else AnalysedDocument(*_values(doc), analysis=TextAnalysis(doc.text))
@@ -227,7 +227,7 @@ def analysis_of(doc: Document) -> TextAnalysis:
 def plain(doc: Document) -> Document:
     """Return a document without its analysis, which is then free to go.
 
-    >>> plain(analysed(Document("1", "fever"))) == Document("1", "fever")
+    >>> plain(analyse(Document("1", "fever"))) == Document("1", "fever")
     True
     """
     return Document(*_values(doc)) if isinstance(doc, AnalysedDocument) else doc
@@ -245,7 +245,7 @@ def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
     ('Myocardial infarction kills.', 'Myocardial infarction')
     """
     abbreviations = _abbreviations(doc)
-    return [_expanded(doc, mention, abbreviations.expand(mention.surface)) for mention in doc.mentions]
+    return [_expand_mention(doc, mention, abbreviations.expand(mention.surface)) for mention in doc.mentions]
 
 
 def defining_mentions(doc: Document) -> tuple[Mention, ...]:
@@ -268,7 +268,7 @@ def _abbreviations(doc: Document) -> Abbreviations:
     return analysis_of(doc).abbreviations if doc.mentions else Abbreviations(())
 
 
-def _expanded(doc: Document, mention: Mention, long: str | None) -> tuple[Document, Mention]:
+def _expand_mention(doc: Document, mention: Mention, long: str | None) -> tuple[Document, Mention]:
     if not long:
         return doc, mention
     text = doc.text[: mention.start] + long + doc.text[mention.end :]

@@ -64,21 +64,21 @@ _HEAD = re.compile(
 )
 
 
-def _listed(several: str) -> frozenset[str]:
+def _split_words(several: str) -> frozenset[str]:
     return frozenset(several.split())
 
 
 # Before a full stop, in lower case: what never ends a sentence, what does not before a number, what does before a word that
 # begins many sentences. After them: those words, and the words whose last letter is a label, as in "hepatitis B".
-_GO_ON = _listed(
+_GO_ON = _split_words(
     "approx cf dr e.g eg eq eqs esp f.sp fig figs i.e ie mr mrs ms mt prof ref refs serov sect st subsp suppl ssp var viz vs"
 )
-_GO_ON_TO_NUMBER = _listed(
+_GO_ON_TO_NUMBER = _split_words(
     "art ca ch chap lett no nos nr p pp pt sec t tab vol x jan feb mar apr jun jul aug sep sept oct nov dec"
 )
-_MAY_END = _listed("al co corp cv et etc gen inc jr ltd nn nom pv resp sp spp sr str v")
+_MAY_END = _split_words("al co corp cv et etc gen inc jr ltd nn nom pv resp sp spp sr str v")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
-_STARTERS = _listed(
+_STARTERS = _split_words(
     "A After All Although Among An And Animals Another As At Because Both But By Cells Compared Conversely Data Despite Due "
     "During Each Early Eight Evidence Examination Experiments Few Finally Findings Five For Four From Further Furthermore "
     "Given Hence Here How However If In Indeed Interestingly It Its Like Many Measurements Methods Mice Moreover More Most "
@@ -87,7 +87,7 @@ _STARTERS = _listed(
     "Though Through Thus To Together Treatment Two Under Unlike Until Using We What When Where Whereas Whether Which While "
     "With Within Without Yet"
 )
-_LABELLED = _listed(
+_LABELLED = _split_words(
     "appendix case category cluster complex factor grade group haemophilia hemophilia hepatitis influenza phase protein series "
     "stage subtype table type vitamin"
 )
@@ -268,11 +268,11 @@ def is_balanced(text: str) -> bool:
     return _ANY.isdisjoint(text) or all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
 
 
-def closed(text: str, start: int, end: int) -> Offsets | None:
+def close_brackets(text: str, start: int, end: int) -> Offsets | None:
     """Return a span with the bracket that closes it, if that follows at once; None if another half of a pair is missing.
 
     >>> text = "poly(ADP-ribose) and (G6PD) deficiency"
-    >>> closed(text, 0, 15), closed(text, 22, 38), closed(text, 5, 15)
+    >>> close_brackets(text, 0, 15), close_brackets(text, 22, 38), close_brackets(text, 5, 15)
     ((0, 16), None, (5, 15))
     """
     surface = text[start:end]

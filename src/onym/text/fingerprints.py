@@ -71,7 +71,7 @@ class NormalTexts:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.count = len(texts)
-        lowered = [_lowered(text) for text in texts]
+        lowered = [_lower(text) for text in texts]
         joined = "\n".join(text or "" for text in lowered)
         codes = code_points(joined)
         kinds = _kinds(codes)
@@ -115,7 +115,7 @@ def word_ends(codes: npt.NDArray[Any]) -> Ints:
     return _runs(_kinds(codes) == _WORD)[1]
 
 
-def _lowered(text: str) -> str | None:
+def _lower(text: str) -> str | None:
     """Return a text in lower case; None if that is longer."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else None

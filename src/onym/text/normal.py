@@ -106,10 +106,10 @@ def other_numbers(name: str) -> tuple[str, ...]:
 def _of_word(word: str) -> tuple[str, ...]:
     if len(word) < _MIN_LETTERS or not word.isalpha():
         return ()
-    return (*_changed(word, _TO_SINGULAR), *_changed(word, _TO_PLURAL))
+    return (*_replace_ending(word, _TO_SINGULAR), *_replace_ending(word, _TO_PLURAL))
 
 
-def _changed(word: str, endings: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str]:
+def _replace_ending(word: str, endings: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str]:
     """Return a word with the first ending that it has replaced."""
     old, new = next(((old, new) for old, new in endings if word.endswith(old)), ("", ()))
     return [word.removesuffix(old) + each for each in new]

@@ -23,7 +23,7 @@ _SPACE = ord(" ")
 _BATCH = 50_000  # texts counted at once
 
 
-class Counts(NamedTuple):
+class GramCounts(NamedTuple):
     """How often each text has each 3-gram. *Shape:* offsets (texts + 1,), grams and times (pairs,), sorted within a text."""
 
     offsets: Ints
@@ -42,7 +42,7 @@ class Vectors:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def transposed(self, width: int) -> Vectors:
+    def transpose(self, width: int) -> Vectors:
         """Return the same weights column by column."""
         rows = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.offsets))
         order = np.argsort(self.columns, kind="stable")
@@ -50,10 +50,10 @@ class Vectors:
         return Vectors(offsets.astype(np.int64), rows[order], self.weights[order])
 
 
-class Vocabulary:
+class GramVocabulary:
     """The 3-grams of some texts, in order, with how much each weighs.
 
-    >>> vocabulary, counts = Vocabulary.of(["fever", "yellow fever"])
+    >>> vocabulary, counts = GramVocabulary.of(["fever", "yellow fever"])
     >>> vectors = vocabulary.vectors(["fever"])
     >>> len(vocabulary), vectors.columns.tolist(), float((vectors.weights**2).sum().round(5))
     (11, [0, 3, 4, 5, 9], 1.0)
@@ -63,7 +63,7 @@ class Vocabulary:
         self.grams, self.idf = grams, idf
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> tuple[Vocabulary, Counts]:
+    def of(cls, texts: Sequence[str]) -> tuple[GramVocabulary, GramCounts]:
         """Return the 3-grams of texts, and how often each text has each of them, by its number in the vocabulary."""
         parts = [_counts(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)] or [_counts([])]
         grams = np.unique(np.concatenate([np.unique(part.grams) for part in parts]))
@@ -73,7 +73,7 @@ class Vocabulary:
         found = np.bincount(numbers, minlength=len(grams)).astype(np.float32)
         idf = np.log((np.float32(len(texts)) + 1) / (found + 1)).astype(np.float32) + np.float32(1)
         numbers = numbers.astype(np.uint16 if len(grams) <= 65_536 else np.uint32)
-        return cls(grams, idf), Counts(offsets, numbers, np.concatenate([part.times for part in parts]))
+        return cls(grams, idf), GramCounts(offsets, numbers, np.concatenate([part.times for part in parts]))
 
     def __len__(self) -> int:
         return len(self.grams)
@@ -86,33 +86,33 @@ class Vocabulary:
         inside = numbers < len(self.grams)
         is_known[inside] = self.grams[numbers[inside]] == counts.grams[inside]
         known_before = np.concatenate(([0], np.cumsum(is_known)))
-        return self.weighted(Counts(known_before[counts.offsets], numbers[is_known], counts.times[is_known]))
+        return self.weigh(GramCounts(known_before[counts.offsets], numbers[is_known], counts.times[is_known]))
 
-    def weighted(self, counts: Counts) -> Vectors:
+    def weigh(self, counts: GramCounts) -> Vectors:
         """Return the weights of counted texts."""
         lengths = np.diff(counts.offsets)
         rows = np.repeat(np.arange(len(lengths)), lengths)
-        weights = self._unscaled(counts)
+        weights = self._weigh_unscaled(counts)
         norms = _norms(weights, counts.offsets)
         return Vectors(counts.offsets, counts.grams, (weights / norms[rows]).astype(np.float32))
 
-    def norms(self, counts: Counts) -> npt.NDArray[np.float64]:
+    def norms(self, counts: GramCounts) -> npt.NDArray[np.float64]:
         """Return by what the weights of each counted text are divided: then the weights of some of them can be made alone."""
         texts = len(counts.offsets) - 1
         found = [np.zeros(0)]
         for start in range(0, texts, _BATCH):  # what is in the processor's cache is quicker
             offsets = counts.offsets[start : start + _BATCH + 1]
             at = slice(int(offsets[0]), int(offsets[-1]))
-            weights = self._unscaled(Counts(offsets, counts.grams[at], counts.times[at]))
+            weights = self._weigh_unscaled(GramCounts(offsets, counts.grams[at], counts.times[at]))
             found.append(_norms(weights, offsets - offsets[0]))
         return np.concatenate(found)
 
-    def some_weights(self, counts: Counts, norms: npt.NDArray[np.float64], at: Ints, rows: npt.NDArray[Any]) -> Floats:
+    def some_weights(self, counts: GramCounts, norms: npt.NDArray[np.float64], at: Ints, rows: npt.NDArray[Any]) -> Floats:
         """Return the weights at some positions, which are of these rows: bit by bit those of `weighted`."""
         weights = counts.times[at].astype(np.float32) * self.idf[counts.grams[at]]
         return np.asarray((weights / norms[rows]).astype(np.float32))
 
-    def _unscaled(self, counts: Counts) -> Floats:
+    def _weigh_unscaled(self, counts: GramCounts) -> Floats:
         return np.asarray(counts.times.astype(np.float32) * self.idf[counts.grams])
 
 
@@ -126,13 +126,13 @@ def _norms(weights: Floats, offsets: Ints) -> npt.NDArray[np.float64]:
     return norms
 
 
-def _counts(texts: Sequence[str]) -> Counts:
+def _counts(texts: Sequence[str]) -> GramCounts:
     """Count the 3-grams of texts, as the numbers that they are."""
     padded = [f" {' '.join(text.lower().split())} " for text in texts]
     points = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
     rows = np.repeat(np.arange(len(padded)), [len(text) for text in padded])
     if len(points) < 3:
-        return Counts(np.zeros(len(texts) + 1, dtype=np.int64), np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
+        return GramCounts(np.zeros(len(texts) + 1, dtype=np.int64), np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
     grams = (points[:-2] << np.uint64(2 * _BITS)) | (points[1:-1] << np.uint64(_BITS)) | points[2:]
     inside = points[1:-1] != _SPACE  # a 3-gram with a space in its middle reaches over two words, or two texts
     grams, rows = grams[inside], rows[1:-1][inside]
@@ -143,10 +143,10 @@ def _counts(texts: Sequence[str]) -> Counts:
     starts = np.flatnonzero(is_first)
     times = np.diff(np.append(starts, len(grams)))
     offsets = np.concatenate(([0], np.cumsum(np.bincount(rows[starts], minlength=len(texts))))).astype(np.int64)
-    return Counts(offsets, grams[starts], times.astype(np.uint8 if times.max(initial=0) < 256 else np.uint32))
+    return GramCounts(offsets, grams[starts], times.astype(np.uint8 if times.max(initial=0) < 256 else np.uint32))
 
 
-def ragged_positions(vectors: Vectors | Counts, rows: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+def positions_of_rows(vectors: Vectors | GramCounts, rows: npt.NDArray[Any]) -> tuple[Ints, Ints]:
     """Return where the members of rows stand, one after the other, and how many each row has."""
     starts, lengths = vectors.offsets[rows], np.diff(vectors.offsets)[rows]
     before = np.concatenate(([0], np.cumsum(lengths)))[:-1]
@@ -173,7 +173,7 @@ class NameSimilarity:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._set(*Vocabulary.of(names))
+        self._set(*GramVocabulary.of(names))
 
     @classmethod
     def of(cls, names: Strings) -> NameSimilarity:
@@ -181,13 +181,13 @@ class NameSimilarity:
         return cls(names.to_arrow().to_pylist())
 
     @classmethod
-    def of_counts(cls, vocabulary: Vocabulary, counts: Counts) -> NameSimilarity:
+    def of_counts(cls, vocabulary: GramVocabulary, counts: GramCounts) -> NameSimilarity:
         """Take names whose 3-grams were counted before."""
         made = object.__new__(cls)
         made._set(vocabulary, counts)
         return made
 
-    def _set(self, vocabulary: Vocabulary, counts: Counts, is_wanted: npt.NDArray[np.bool_] | None = None) -> None:
+    def _set(self, vocabulary: GramVocabulary, counts: GramCounts, is_wanted: npt.NDArray[np.bool_] | None = None) -> None:
         self._vocabulary, self._counts, self._is_wanted = vocabulary, counts, is_wanted
         self._calls = 0
         self._whole: NameSimilarity = self
@@ -198,7 +198,7 @@ class NameSimilarity:
 
     @cached_property
     def _rows(self) -> Vectors:
-        return self._vocabulary.weighted(self._counts) if self._whole is self else self._whole._rows  # noqa: SLF001 - its own kind
+        return self._vocabulary.weigh(self._counts) if self._whole is self else self._whole._rows  # noqa: SLF001 - its own kind
 
     @cached_property
     def _columns(self) -> Vectors:
@@ -207,7 +207,7 @@ class NameSimilarity:
             is_kept = np.repeat(self._is_wanted, np.diff(rows.offsets))
             offsets = np.concatenate(([0], np.cumsum(is_kept)))[rows.offsets]
             rows = Vectors(offsets, rows.columns[is_kept], rows.weights[is_kept])
-        return rows.transposed(len(self._vocabulary))
+        return rows.transpose(len(self._vocabulary))
 
     def within(self, is_wanted: npt.NDArray[np.bool_]) -> NameSimilarity:
         """Return the same similarity over the wanted names alone; the others keep their rows and are never found."""
@@ -273,7 +273,7 @@ class NameSimilarity:
     def _some_rows(self, name_rows: npt.NDArray[Any]) -> tuple[Vectors, npt.NDArray[Any]]:
         """Return the weights of some names, and the row of each of them there."""
         wanted, own = np.unique(name_rows, return_inverse=True)
-        at, lengths = ragged_positions(self._counts, wanted)
+        at, lengths = positions_of_rows(self._counts, wanted)
         weights = self._vocabulary.some_weights(self._counts, self._norms, at, np.repeat(wanted, lengths))
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         return Vectors(offsets, self._counts.grams[at], weights), own
@@ -339,7 +339,7 @@ def _dots(
             block = wanted[first : first + queries_at_once]
             is_here = (own >= first) & (own < first + len(block))
             scores[pairs[is_here]] = _block((queries, block, own[is_here] - first), (names, name_rows[pairs[is_here]]), width)
-    return _rounded(scores)
+    return _round_scores(scores)
 
 
 def _block(
@@ -348,19 +348,19 @@ def _block(
     """Return the products of queries and names: `left` has the queries, the rows of some, and which of these each pair has."""
     (queries, block, own), (names, name_rows) = left, right
     spread = np.zeros((len(block), width), dtype=np.float32)
-    at, lengths = ragged_positions(queries, block)
+    at, lengths = positions_of_rows(queries, block)
     spread[np.repeat(np.arange(len(block)), lengths), queries.columns[at]] = queries.weights[at]
-    at, lengths = ragged_positions(names, name_rows)
+    at, lengths = positions_of_rows(names, name_rows)
     products = names.weights[at] * spread[np.repeat(own, lengths), names.columns[at]]
     pairs = np.repeat(np.arange(len(lengths)), lengths)
     return np.bincount(pairs, weights=products, minlength=len(lengths)).astype(np.float64)
 
 
 def _in_order(rows: npt.NDArray[Any], scores: npt.NDArray[Any]) -> Found:
-    scores = _rounded(scores)
+    scores = _round_scores(scores)
     order = np.lexsort((rows, -scores))
     return rows[order], scores[order]
 
 
-def _rounded(scores: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def _round_scores(scores: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.asarray(np.round(scores.astype(np.float64), _DECIMALS), dtype=np.float64)

@@ -49,7 +49,7 @@ def describe_machine(*packages: str) -> dict[str, Any]:
     return {"machine": machine, "versions": {name: version(name) for name in ("onym", *packages)}}
 
 
-class _Kind(NamedTuple):
+class _ModelKind(NamedTuple):
     """A kind of model, and the linker that opens it."""
 
     title: str
@@ -58,7 +58,7 @@ class _Kind(NamedTuple):
     linker: str
 
 
-_GENERATIVE = _Kind(
+_GENERATIVE = _ModelKind(
     "A generative entity linker",
     "For a mention in its context, it generates a name of the concept, constrained to the names of a knowledge base.",
     "generative",
@@ -66,7 +66,7 @@ _GENERATIVE = _Kind(
 )
 
 
-_ENCODER = _Kind(
+_ENCODER = _ModelKind(
     "An encoder of names",
     "It embeds mentions and names; a mention is linked to the concept of the nearest name of a knowledge base.",
     "dense",
@@ -74,7 +74,7 @@ _ENCODER = _Kind(
 )
 
 
-_COLLECTIVE = _Kind(
+_COLLECTIVE = _ModelKind(
     "A collective entity linker",
     "It encodes a document once, to detect its mentions, to link them to the nearest names of a knowledge base, or both.",
     "collective",
@@ -82,7 +82,7 @@ _COLLECTIVE = _Kind(
 )
 
 
-_DETECTOR = _Kind(
+_DETECTOR = _ModelKind(
     "A detector of mentions",
     "It encodes a document once, and tells where its mentions are and of which type.",
     "",
@@ -158,7 +158,7 @@ def overlap_lines(overlap: dict[str, Any]) -> list[str]:
     ]
 
 
-def _usage(kind: _Kind) -> list[str]:
+def _usage(kind: _ModelKind) -> list[str]:
     if kind is _DETECTOR:
         return pipeline_usage("--detector model --detector-model THIS_FOLDER")
     return code(

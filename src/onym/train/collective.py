@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from onym.detect.base import Span, resolved
-from onym.detect.spans import scored_spans, tagged_spans, wanted_types, word_edges
+from onym.detect.base import Span, resolve_overlaps
+from onym.detect.spans import score_spans, select_types, tag_spans, word_edges
 from onym.errors import ConfigError
 from onym.evaluate.cases import ConceptResolver
 from onym.index.build import index_in_memory, open_derived_index
@@ -35,14 +35,14 @@ from onym.models.collective import (
     heads_bytes,
 )
 from onym.models.documents import ReadText, windows
-from onym.models.encoder import Reading
+from onym.models.encoder import TokenBatch
 from onym.models.settings import EncoderSettings, read_settings
 from onym.models.tokens import FILE, Tokenizer
 from onym.models.torch_encoder import Encoder
 from onym.models.torch_loading import in_precision
 from onym.store.models import weight_files
 from onym.store.output import whole_file
-from onym.text.analysis import analysed, expand_abbreviations
+from onym.text.analysis import analyse, expand_abbreviations
 from onym.text.normal import normal_name
 from onym.train.configs import CollectiveTrainingConfig
 from onym.train.context import TrainingContext, dev_documents, dev_names, dev_recall
@@ -86,7 +86,7 @@ def collective(context: CollectiveContext) -> CollectiveTrainer:
         optim,
         reading=context.reading if negatives else None,
         negatives=negatives,
-        frozen_names=context.frozen.rows if negatives and context.frozen is not None else None,
+        frozen_names=context.name_vectors.rows if negatives and context.name_vectors is not None else None,
         mine=_miner(context, negatives) if negatives else None,
         dev=context.dev,
         patience=context.config.dev.patience,
@@ -136,8 +136,8 @@ def _miner(context: CollectiveContext, negatives: Negatives) -> Callable[[Any], 
 
 def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats:
     """Return the embeddings of names: the stored ones of a frozen encoder, else by the current model. *Shape:* (names, dim)."""
-    if context.frozen is not None:
-        return context.frozen.rows(names)
+    if context.name_vectors is not None:
+        return context.name_vectors.rows(names)
     encoder = Encoder(in_precision(module.names, "auto"), context.reading.tokenizer, module.settings)
     return encoder.encode([context.kb.names[name] for name in names.tolist()])
 
@@ -218,12 +218,12 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
         return read_settings(Path(self.names_folder))
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> TokenBatch:
         """How names are tokenised."""
         return Encoder(self.model.names, Tokenizer.open(self.names_folder), self._names_settings).reading
 
     @cached_property
-    def frozen(self) -> NameVectors | None:
+    def name_vectors(self) -> NameVectors | None:
         """The embeddings of all names, if the encoder of names is frozen."""
         if not self.config.start.freeze_names:
             return None
@@ -310,7 +310,7 @@ class TrainingWindows(OrderedList[TrainingWindow]):
 def _windows(
     doc: Document, tokenizer: Tokenizer, numbers: dict[tuple[DocumentKey, int, int], int], room: int, overlap: int
 ) -> list[TrainingWindow]:
-    tokens = tokenizer.placed(doc.text)
+    tokens = tokenizer.tokenize_with_offsets(doc.text)
     spans = [
         (*span, numbers.get((doc.key, mention.start, mention.end), NOT_LINKED))
         for mention in doc.mentions
@@ -402,7 +402,7 @@ class CollectiveDev:
 
     def __call__(self, module: Any) -> dict[str, float]:
         """Return the scores of a model, which is left unchanged. A document is read once for all of them."""
-        return replace(self, documents=[analysed(doc) for doc in self.documents]).scores(self.open(module))
+        return replace(self, documents=[analyse(doc) for doc in self.documents]).scores(self.open(module))
 
     def scores(self, model: Collective) -> dict[str, float]:
         """Return the scores of a model that is open."""
@@ -415,7 +415,7 @@ class CollectiveDev:
         threshold, found = self._detect(model)
         spans = f1(self._gold_spans(), found)
         return {
-            "dev_f1": self._linked_f1(linker, found) if linker else spans,
+            "dev_f1": self._f1_of_links(linker, found) if linker else spans,
             "dev_spans_f1": spans,
             "dev_threshold": threshold,
         } | recall
@@ -434,7 +434,7 @@ class CollectiveDev:
     def _gold_spans(self) -> list[list[Offsets]]:
         return [[(mention.start, mention.end) for mention in doc.mentions if mention.concept_ids] for doc in self.documents]
 
-    def _linked_f1(self, linker: CollectiveLinker, found: list[list[Offsets]]) -> float:
+    def _f1_of_links(self, linker: CollectiveLinker, found: list[list[Offsets]]) -> float:
         """Return F1 of spans with their concepts."""
         detected = [_with(doc, spans) for doc, spans in zip(self.documents, found, strict=True)]
         linked = [
@@ -463,9 +463,9 @@ def spans_by_threshold(model: Collective, documents: Sequence[Document]) -> dict
 
 def _spans_at_thresholds(model: Collective, text: str, read: ReadText) -> list[tuple[float, list[Span]]]:
     if model.settings.detect == "tags":
-        return [(threshold, tagged_spans(model, text, read, threshold)) for threshold in THRESHOLDS]
-    spans = scored_spans(model, text, read, wanted_types(model.settings, threshold=THRESHOLDS[0]))
-    return [(each, resolved(span for span in spans if span.score >= each)) for each in THRESHOLDS]
+        return [(threshold, tag_spans(model, text, read, threshold)) for threshold in THRESHOLDS]
+    spans = score_spans(model, text, read, select_types(model.settings, threshold=THRESHOLDS[0]))
+    return [(each, resolve_overlaps(span for span in spans if span.score >= each)) for each in THRESHOLDS]
 
 
 def _with(doc: Document, spans: Sequence[Offsets]) -> Document:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from onym.config import Strict
-from onym.detect.dictionary import Config as DictionaryConfig
+from onym.detect.dictionary import DictionaryDetectorConfig as DictionaryConfig
 from onym.models.device import Device
 
 TrainingPrecision = Literal["auto", "fp32", "bf16", "bf16-weights"]

@@ -142,10 +142,10 @@ def _describe(dataset: PreparedDataset) -> dict[str, Any]:
     return {"name": dataset.name, "digest": dataset.digest, "overlap": dataset.report.get("overlap", {})}
 
 
-def evenly_spaced(items: Sequence[T], count: int) -> list[T]:
+def space_evenly(items: Sequence[T], count: int) -> list[T]:
     """Return `count` of the items, evenly spaced; 0 is all.
 
-    >>> evenly_spaced([1, 2, 3, 4, 5, 6], 3)
+    >>> space_evenly([1, 2, 3, 4, 5, 6], 3)
     [1, 3, 5]
     """
     if not count or count >= len(items):
@@ -162,7 +162,7 @@ def dev_documents(documents: Iterable[Document], count: int) -> list[Document]:
     ['fever', 'fever']
     """
     mentions = [(doc, mention) for doc in documents for mention in doc.mentions if mention.concept_ids]
-    groups = [list(group) for _, group in groupby(evenly_spaced(mentions, count), key=lambda pair: id(pair[0]))]
+    groups = [list(group) for _, group in groupby(space_evenly(mentions, count), key=lambda pair: id(pair[0]))]
     return [replace(group[0][0], mentions=tuple(mention for _, mention in group)) for group in groups]
 
 

@@ -14,14 +14,14 @@ import numpy.typing as npt
 import torch
 
 from onym.datasets.training import TrainingCorpus
-from onym.detect.base import Span, resolved
-from onym.detect.spans import WantedType, scored_spans
+from onym.detect.base import Span, resolve_overlaps
+from onym.detect.spans import WantedType, score_spans
 from onym.models.collective import HEADS, Collective, CollectiveSettings, Label, heads_bytes
 from onym.models.documents import windows
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import FILE, Tokenizer
 from onym.train.configs import CollectiveLossConfig, DetectorDataConfig, DetectorTrainingConfig
-from onym.train.context import RunContext, evenly_spaced
+from onym.train.context import RunContext, space_evenly
 from onym.train.corpora import OfCorpora, rename_types
 from onym.train.document_model import (
     THRESHOLDS,
@@ -72,21 +72,21 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
     tuned: dict[int, float] = field(default_factory=dict)
 
     @cached_property
-    def _labelled(self) -> tuple[tuple[Label, ...], list[LabelledCorpus]]:
-        return labelled_corpora(self.training, self.config.data)
+    def _labels_and_corpora(self) -> tuple[tuple[Label, ...], list[LabelledCorpus]]:
+        return label_corpora(self.training, self.config.data)
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """What spans are found to be, with the thresholds that are known."""
         return tuple(
             label.model_copy(update={"threshold": self.tuned.get(at, label.threshold)})
-            for at, label in enumerate(self._labelled[0])
+            for at, label in enumerate(self._labels_and_corpora[0])
         )
 
     @property
     def corpora(self) -> list[LabelledCorpus]:
         """The training documents with their labels."""
-        return self._labelled[1]
+        return self._labels_and_corpora[1]
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
         found = [
             LabelledCorpus(
                 dataset.name,
-                rename_types(evenly_spaced(list(dataset.documents(config.split)), config.documents), self.config.data.types),
+                rename_types(space_evenly(list(dataset.documents(config.split)), config.documents), self.config.data.types),
                 columns[dataset.name],
             )
             for dataset in self.datasets
@@ -159,7 +159,7 @@ class LabelledCorpus:
     columns: Mapping[str, int]
 
 
-def labelled_corpora(
+def label_corpora(
     corpora: Sequence[TrainingCorpus], config: DetectorDataConfig
 ) -> tuple[tuple[Label, ...], list[LabelledCorpus]]:
     """Return the labels, one for each corpus and type or for each type alone, and the corpora with their columns.
@@ -171,7 +171,7 @@ def labelled_corpora(
     >>> both = [corpus("one", "Disease", "Gene"), corpus("two", "Disease")]
     >>> for conventions in (True, False):
     ...     config = DetectorDataConfig(datasets=("one", "two"), conventions=conventions)
-    ...     [each.columns for each in labelled_corpora(both, config)[1]]
+    ...     [each.columns for each in label_corpora(both, config)[1]]
     [{'Disease': 0, 'Gene': 1}, {'Disease': 2}]
     [{'Disease': 0, 'Gene': 1}, {'Disease': 0}]
     """
@@ -217,7 +217,7 @@ class LabelledWindows(OrderedList[LabelledWindow]):
 
 
 def _windows(doc: Document, columns: Mapping[str, int], tokenizer: Tokenizer, room: int, overlap: int) -> list[LabelledWindow]:
-    tokens = tokenizer.placed(doc.text)
+    tokens = tokenizer.tokenize_with_offsets(doc.text)
     mentions: dict[tuple[int, int], list[int]] = {}
     for mention in doc.mentions:
         if mention.type in columns and (span := tokens.span(mention.start, mention.end)):
@@ -286,7 +286,7 @@ class DetectorDev:
         thresholds_by_column: dict[int, list[float]] = {}
         for corpus in self.corpora:
             candidates = [
-                scored_spans(model, doc.text, read, _wanted(corpus.columns))
+                score_spans(model, doc.text, read, _select_types(corpus.columns))
                 for doc, read in zip(corpus.documents, model.reader.read(corpus.documents), strict=True)
             ]
             thresholds = {name: _best_threshold(corpus, candidates, name) for name in corpus.columns}
@@ -299,7 +299,7 @@ class DetectorDev:
         return {"dev_f1": mean, **figures, **best}
 
 
-def _wanted(columns: Mapping[str, int]) -> list[WantedType]:
+def _select_types(columns: Mapping[str, int]) -> list[WantedType]:
     return [WantedType(name, (column,), THRESHOLDS[0]) for name, column in columns.items()]
 
 
@@ -309,7 +309,7 @@ def _best_threshold(corpus: LabelledCorpus, candidates: Found, name: str) -> flo
 
 
 def _above(spans: Sequence[Span], thresholds: Mapping[str, float]) -> list[Span]:
-    return resolved(span for span in spans if span.score >= thresholds[span.type])
+    return resolve_overlaps(span for span in spans if span.score >= thresholds[span.type])
 
 
 def _f1(corpus: LabelledCorpus, found: Found, name: str = "") -> float:

@@ -21,11 +21,11 @@ from transformers import TrainerCallback
 
 from onym.detect.spans import word_spans
 from onym.models.collective import NAMES, Collective, CollectiveSettings, Heads
-from onym.models.documents import DocumentReader, Window, window_rows
-from onym.models.encoder import Reading
+from onym.models.documents import DocumentReader, TokenWindow, window_rows
+from onym.models.encoder import TokenBatch
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Placed, Tokenizer
-from onym.models.torch_encoder import Encoder, comparable, hidden_of, vectors_of
+from onym.models.torch_encoder import Encoder, comparable, token_vectors, vectors_of
 from onym.models.torch_loading import in_precision, quiet
 from onym.store.output import whole_file
 from onym.train.configs import CollectiveLossConfig, EpochOptimConfig
@@ -49,7 +49,7 @@ class DocumentWindow:
 
     doc: Document
     tokens: Placed
-    window: Window
+    window: TokenWindow
 
     def word_spans(self, max_tokens: int) -> Ints:
         """Return all spans of whole words in the window, of at most `max_tokens` tokens. *Shape:* (spans, 2)."""
@@ -91,7 +91,7 @@ class CollectiveModule(nn.Module):
 
     def forward(self, **batch: Tensor) -> Tensor:
         """Return the sum of the losses of a batch, over its mentions and over its spans or words."""
-        states = hidden_of(self.body, batch["input_ids"], batch["attention_mask"]).flatten(0, 1)  # (rows * tokens, width)
+        states = token_vectors(self.body, batch["input_ids"], batch["attention_mask"]).flatten(0, 1)  # (rows * tokens, width)
         total = states.sum() * 0
         if self.heads.detect != "none":
             total = total + self.loss.detect * self._detection_loss(states, batch)
@@ -141,7 +141,7 @@ class CollectiveTrainer(ModelTrainer):
         folder: Path,
         optim: EpochOptimConfig,
         *,
-        reading: Reading | None = None,
+        reading: TokenBatch | None = None,
         negatives: Negatives | None = None,
         frozen_names: FrozenNames | None = None,
         mine: Miner | None = None,

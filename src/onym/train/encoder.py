@@ -26,7 +26,7 @@ from onym.evaluate.cases import ConceptResolver
 from onym.index.build import index_in_memory, open_derived_index
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
-from onym.models.encoder import Reading, batches
+from onym.models.encoder import TokenBatch, batches
 from onym.models.settings import EncoderSettings, read_settings
 from onym.models.tokens import FILE, Tokenizer
 from onym.models.torch_encoder import Encoder, vectors_of
@@ -265,11 +265,11 @@ class EncoderContext(TrainingContext[EncoderTrainingConfig]):
         return self.on_device(open_encoder(Path(start.model), start))
 
     @cached_property
-    def reading(self) -> Reading:
+    def reading(self) -> TokenBatch:
         """How it tokenises: as the encoder that it will be."""
         start = self.config.start
         own = read_settings(Path(start.model))
-        settings = own.changed(pooling=start.pooling, similarity=start.similarity, length=start.length)
+        settings = own.update(pooling=start.pooling, similarity=start.similarity, length=start.length)
         return Encoder(self.model, self.tokenizer, settings).reading
 
     @property
@@ -296,7 +296,7 @@ class PairCollate:
     concepts that are no negatives.
     """
 
-    reading: Reading
+    reading: TokenBatch
     kb: KnowledgeBase
 
     def __call__(self, positives: Sequence[Positive]) -> Batch:

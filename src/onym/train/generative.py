@@ -19,12 +19,12 @@ from torch import Tensor, nn
 from onym.decoding.adapters import adapter_of
 from onym.decoding.search import Decoded, SearchConfig
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import Config, GenerativeLinker, ModelSettings
-from onym.models.template import Layout, template_named
+from onym.linkers.generative import GenerativeLinker, GenerativeLinkerConfig, ModelSettings
+from onym.models.template import InputLayout, find_template
 from onym.models.tokens import FILE
 from onym.models.torch_loading import in_precision
 from onym.train.configs import GenerativeDevConfig, GenerativeOptimConfig, GenerativeTrainingConfig
-from onym.train.context import TrainingContext, evenly_spaced
+from onym.train.context import TrainingContext, space_evenly
 from onym.train.losses import IGNORED, cross_entropy
 from onym.train.samples.base import Batch, Bucketed, Pair, Sample, Samples
 from onym.train.samples.mentions import DocMention, MentionSamples, gold_concepts, is_name_of, mentions_of, require_linkable
@@ -101,10 +101,10 @@ class GenerativeContext(TrainingContext[GenerativeTrainingConfig]):
         return self.on_device(model)
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> InputLayout:
         """How its input and output are laid out."""
         start = self.config.start
-        return Layout(template_named(start.template), self.tokenizer, start.window, adapter_of(self.model).max_positions)
+        return InputLayout(find_template(start.template), self.tokenizer, start.window, adapter_of(self.model).max_positions)
 
     @cached_property
     def collate(self) -> NameCollate:
@@ -120,7 +120,7 @@ class GenerativeContext(TrainingContext[GenerativeTrainingConfig]):
             return None
         kb = self.dev_kb
         _log.info("preparing the evaluation on %s", config.split)
-        mentions = evenly_spaced(mentions_of(self.dataset.documents(config.split)), config.mentions)
+        mentions = space_evenly(mentions_of(self.dataset.documents(config.split)), config.mentions)
         return GenerativeDev(mentions, kb, self.layout, config)
 
 
@@ -208,10 +208,10 @@ def head_where(model: Any, is_wanted: Tensor) -> Iterator[None]:
     A name has about seven tokens and its prompt as many more; the head is a third of a small model's work.
     """
 
-    def only_wanted(_: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def select_wanted(_: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (arguments[0][is_wanted], *arguments[1:])
 
-    handle = model.get_output_embeddings().register_forward_pre_hook(only_wanted)
+    handle = model.get_output_embeddings().register_forward_pre_hook(select_wanted)
     try:
         yield
     finally:
@@ -244,7 +244,9 @@ def sources_once(model: Any, copies: int) -> Iterator[None]:
 class GenerativeDev:
     """Links the same mentions each time: `dev_r1` and `dev_r5` are recall by any concept of the name, in percent."""
 
-    def __init__(self, mentions: Sequence[DocMention], kb: KnowledgeBase, layout: Layout, config: GenerativeDevConfig) -> None:
+    def __init__(
+        self, mentions: Sequence[DocMention], kb: KnowledgeBase, layout: InputLayout, config: GenerativeDevConfig
+    ) -> None:
         self._mentions, self._kb, self._layout = mentions, kb, layout
         self._trie = open_derived_trie(kb, layout.tokens, layout.template)
         self._search = SearchConfig(search=config.search, ranking=config.ranking, width=5, top_k=5, budget=200)
@@ -269,8 +271,8 @@ class GenerativeDev:
         return len(decoded.hypotheses) + 5
 
 
-def linker_of(model: Any, kb: KnowledgeBase, layout: Layout, search: SearchConfig, trie: Any = None) -> GenerativeLinker:
+def linker_of(model: Any, kb: KnowledgeBase, layout: InputLayout, search: SearchConfig, trie: Any = None) -> GenerativeLinker:
     """Return a linker with a copy of a model in training."""
     adapter = adapter_of(in_precision(model, "auto"))
-    config = Config(template=layout.template.name, window=layout.window)
+    config = GenerativeLinkerConfig(template=layout.template.name, window=layout.window)
     return GenerativeLinker(kb, adapter, layout.tokens, config, search=search, trie=trie)

@@ -38,10 +38,10 @@ def at_least_fp32(values: Tensor) -> Tensor:
     return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
-def gathered_log_probs(logits: Tensor, targets: Tensor) -> Tensor:
+def gather_log_probs(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the log-probabilities (tokens,) of targets (tokens,) by logits (tokens, vocabulary).
 
-    >>> gathered_log_probs(torch.zeros(2, 4), torch.tensor([3, 0])).exp()
+    >>> gather_log_probs(torch.zeros(2, 4), torch.tensor([3, 0])).exp()
     tensor([0.2500, 0.2500])
     """
     # An ignored label is no index of the vocabulary: gather refuses it, where a loss of torch would count it as certain.
@@ -56,7 +56,7 @@ def token_log_probs(logits: Tensor, labels: Tensor) -> Tensor:
     """
     labelled = labels != IGNORED
     # Taken out before softmax, not multiplied by 0 after it: 0 times the gradient of an infinite logit is not a number.
-    log_probs = gathered_log_probs(logits[labelled], labels[labelled])
+    log_probs = gather_log_probs(logits[labelled], labels[labelled])
     return log_probs.new_zeros(labels.shape).masked_scatter(labelled, log_probs)
 
 
@@ -299,10 +299,10 @@ class NamedLoss:
         return _LOSSES[self.name].function(preference, *extra, **self.options)
 
 
-def loss_named(name: str, **options: float) -> NamedLoss:
+def find_loss(name: str, **options: float) -> NamedLoss:
     """Return the loss of that name: `dpo`, `cpo`, `simpo` or `pairwise`.
 
-    >>> loss = loss_named("simpo", gamma=0.5)
+    >>> loss = find_loss("simpo", gamma=0.5)
     >>> loss.score, dict(loss.options), loss.needs_reference
     ('mean', {'beta': 2.0, 'gamma': 0.5, 'smoothing': 0.0}, False)
     """

@@ -32,7 +32,7 @@ from onym.errors import ConfigError, InputError, missing_extra
 from onym.kb.ranking import select_concepts
 from onym.store.markdown import table
 from onym.store.output import whole_folder
-from onym.text.analysis import analysed
+from onym.text.analysis import analyse
 from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, pipeline_usage, write_record
 from onym.train.configs import MentionsTrainingConfig, RegressionConfig
 from onym.train.corpora import CorporaContext, rename_types
@@ -103,7 +103,7 @@ class MentionsContext(CorporaContext[MentionsTrainingConfig]):
         return rename_types(documents, self.config.data.types)
 
     @cached_property
-    def annotated(self) -> dict[str, frozenset[str]]:
+    def types_by_corpus(self) -> dict[str, frozenset[str]]:
         """The types that each corpus annotates, of those that are looked for."""
         only = self.config.data.only
         found = {corpus.name: {each.type for doc in corpus.documents for each in doc.mentions} for corpus in self.corpora}
@@ -129,8 +129,8 @@ class Occurrences(NamedTuple):
 
 def occurrences_of(context: MentionsContext, corpus: str, documents: Sequence[Document], convention: str) -> Occurrences:
     """Return what the dictionary finds of the types that a corpus annotates. A mention has the span of a gold one."""
-    types, found, rows, marks, gold = context.annotated[corpus], [], [], [], 0
-    read = [analysed(doc) for doc in documents]
+    types, found, rows, marks, gold = context.types_by_corpus[corpus], [], [], [], 0
+    read = [analyse(doc) for doc in documents]
     for doc, detected in zip(read, context.dictionary.detect(read), strict=True):
         offsets = {(mention.start, mention.end) for mention in doc.mentions if mention.type in types}
         gold += len(offsets)

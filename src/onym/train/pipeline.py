@@ -24,7 +24,7 @@ from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.tuning import Mentions, calibrate_pipeline, held_out_f1, tune_threshold
+from onym.evaluate.tuning import Mentions, calibrate_pipeline, cross_validate_f1, tune_threshold
 from onym.evaluate.types import TRAINING_REQUEST
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import select_concepts
@@ -47,7 +47,7 @@ from onym.train.configs import (
 from onym.train.corpora import rename_types
 from onym.train.mentions import train_classifier
 from onym.train.rerank import train_reranker
-from onym.train.stages import merge, preset_named, require_same
+from onym.train.stages import find_preset, merge, require_same
 
 DEV = "dev"
 _CLASSIFIER, _MODEL, _RERANKER = "classifier", "detector", "reranker"
@@ -119,16 +119,16 @@ def _model(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> Non
     if not (dest / _MODEL).exists():
         from onym.train.run import train  # takes seconds, and needs torch
 
-        own = {"types": _renamed(config, data), "conventions": False, **_corpora(config)}
-        values = preset_named(_PRESET) | {"data": own}
+        own = {"types": _group_types(config, data), "conventions": False, **_corpora(config)}
+        values = find_preset(_PRESET) | {"data": own}
         values = merge(values, {"start": {"model": config.encoder}, "optim": {"epochs": config.epochs}})
         train(DetectorTrainingConfig.of(values), dest / _MODEL, data)
 
 
 def _classifier(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     if not (dest / _CLASSIFIER).exists():
-        own = {"types": _renamed(config, data), "only": config.groups, "kb": config.kb, **_corpora(config)}
-        with _left_out("no classifier", "training-empty"):
+        own = {"types": _group_types(config, data), "only": config.groups, "kb": config.kb, **_corpora(config)}
+        with _skip_if_too_little("no classifier", "training-empty"):
             train_classifier(MentionsTrainingConfig.of({"data": own}), dest / _CLASSIFIER, data)
 
 
@@ -142,10 +142,10 @@ def _reranker(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> 
 def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
     if not (dest / FILE).exists():
         linker = linker_config("rerank", model=str(dest / _RERANKER), encoder=config.dense_encoder)
-        build_pipeline(config.kb, dest, linker=linker, detector=_trained_detector(config, dest), types=config.groups)
+        build_pipeline(config.kb, dest, linker=linker, detector=_train_detector(config, dest), types=config.groups)
 
 
-def _trained_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:
+def _train_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:
     if config.encoder:
         return detector_config("model", model=str(dest / _MODEL))
     classifier = dest / _CLASSIFIER
@@ -156,10 +156,10 @@ def _tune(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None
     if not (dest / _DEV_FIGURES).is_file():
         pipeline = load(dest)
         tasks = _dev_tasks(config, pipeline, data)
-        gold = [doc for task in tasks for doc in rename_types(task.dataset.documents(DEV), _renamed(config, data))]
+        gold = [doc for task in tasks for doc in rename_types(task.dataset.documents(DEV), _group_types(config, data))]
         found = Predictions.of((each for task in tasks for each in predict_end_to_end(task, pipeline)), pipeline.source())
         canonical = tasks[0].resolver.canonical
-        tuned, held_out = tune_threshold(gold, found, canonical), held_out_f1(gold, found, canonical)
+        tuned, held_out = tune_threshold(gold, found, canonical), cross_validate_f1(gold, found, canonical)
         if held_out > tuned.f1_without:
             store_threshold(dest, tuned.threshold)
         counts = {"documents": len(gold), "mentions": sum(len(doc.mentions) for doc in gold)}
@@ -201,7 +201,7 @@ def _calibrate(config: PipelineTrainingConfig, dest: Path, data: Path | None, me
     pipeline = load(dest)
     tasks = _dev_tasks(config, pipeline, data)
     types = sorted(config.types) if mentions == "terms" else ()
-    with _left_out(f"no confidence of {'terms' if mentions == 'terms' else 'links'}", "calibration-invalid"):
+    with _skip_if_too_little(f"no confidence of {'terms' if mentions == 'terms' else 'links'}", "calibration-invalid"):
         store_calibration(dest, calibrate_pipeline(tasks, pipeline, mentions, types))
 
 
@@ -210,7 +210,7 @@ def _dev_tasks(config: PipelineTrainingConfig, pipeline: Pipeline, data: Path | 
 
 
 @contextmanager
-def _left_out(what: str, code: str) -> Iterator[None]:
+def _skip_if_too_little(what: str, code: str) -> Iterator[None]:
     """Go on without a part for which there is too little to learn from, and say so."""
     try:
         yield
@@ -220,7 +220,7 @@ def _left_out(what: str, code: str) -> Iterator[None]:
         _log.warning("%s: %s", what, e.what)
 
 
-def _renamed(config: PipelineTrainingConfig, data: Path | None) -> dict[str, str]:
+def _group_types(config: PipelineTrainingConfig, data: Path | None) -> dict[str, str]:
     """Return the group of each annotated type; those that do not count have none."""
     if not config.types:
         return {}

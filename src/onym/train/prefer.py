@@ -25,7 +25,7 @@ from onym.errors import ConfigError, InputError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.kb.search import open_similarity
 from onym.linkers.generative import GenerativeLinker
-from onym.models.template import Layout
+from onym.models.template import InputLayout
 from onym.store.arrays import Strings
 from onym.store.output import whole_file, whole_folder
 from onym.text.normal import normal_name
@@ -37,8 +37,8 @@ from onym.train.losses import (
     Preference,
     Score,
     average_tokens,
-    gathered_log_probs,
-    loss_named,
+    find_loss,
+    gather_log_probs,
     score_sequences,
 )
 from onym.train.precision import training_precision
@@ -68,7 +68,7 @@ class PreferencePair:
     wrong: int
 
 
-def predicted_preferences(
+def predict_preferences(
     linker: GenerativeLinker, mentions: Sequence[DocMention], *, top_k: int = 5, rule: Rule = "violating"
 ) -> list[PreferencePair]:
     """Return pairs of the `top_k` names that the linker predicts for each mention."""
@@ -178,7 +178,7 @@ class PairSamples:
     pairs: Sequence[PreferencePair]
     text_of: TextOf
     names: Strings
-    layout: Layout
+    layout: InputLayout
     count: int
     seed: int = 0
     references: Sequence[Reference] = ()
@@ -338,7 +338,7 @@ def _preferences(context: GenerativeContext, mentions: _Mentions) -> list[Prefer
     search = SearchConfig(ranking=context.config.dev.ranking, width=config.beam_width, top_k=config.top_k)
     _log.info("linking %d mentions, to mine hard negatives", len(mentions.part))
     linker = linker_of(context.model, context.kb, context.layout, search)
-    return predicted_preferences(linker, mentions.part, top_k=config.top_k, rule=config.rule)
+    return predict_preferences(linker, mentions.part, top_k=config.top_k, rule=config.rule)
 
 
 class PreferenceTrainer(NameTrainer):
@@ -377,8 +377,8 @@ def loss_of(prefer: PreferConfig) -> NamedLoss:
     >>> dict(loss_of(PreferConfig(loss="pairwise", beta=0.2)).options)["beta"]
     0.2
     """
-    options = loss_named(prefer.loss).options
-    return loss_named(prefer.loss, **{name: getattr(prefer, name) for name in ("beta", "gamma", "alpha") if name in options})
+    options = find_loss(prefer.loss).options
+    return find_loss(prefer.loss, **{name: getattr(prefer, name) for name in ("beta", "gamma", "alpha") if name in options})
 
 
 def score_of(prefer: PreferConfig) -> Score:
@@ -399,7 +399,7 @@ def name_scores(model: Any, bare: Any, inputs: Batch, score: Score) -> tuple[Ten
     is_labelled = labels != IGNORED
     with sources_once(bare, _NAMES), head_where(bare, is_labelled):
         logits = model(**inputs, use_cache=False).logits
-    tokens, rows = gathered_log_probs(logits, labels[is_labelled]), is_labelled.nonzero()[:, 0]
+    tokens, rows = gather_log_probs(logits, labels[is_labelled]), is_labelled.nonzero()[:, 0]
     scores, means = score_sequences(tokens, rows, len(labels), score), average_tokens(tokens, rows, len(labels))
     return scores.view(-1, _NAMES), means.view(-1, _NAMES)
 

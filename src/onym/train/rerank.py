@@ -29,7 +29,7 @@ from onym.rerank.pool import Floats, Ints, Pooling
 from onym.rerank.trees import MEMORY, RerankerOrigin, Trees, write_reranker
 from onym.store.markdown import code, table
 from onym.store.output import whole_folder
-from onym.text.analysis import analysed
+from onym.text.analysis import analyse
 from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, kb_line, write_record
 from onym.train.configs import RerankTrainingConfig, TreesConfig
 from onym.train.corpora import CorporaContext
@@ -92,7 +92,7 @@ class RerankContext(CorporaContext[RerankTrainingConfig]):
     def parts(self) -> RerankParts:
         """The linkers that propose candidates."""
         pool = self.config.pool
-        encoder = dense.Config.from_options({"model": pool.encoder, "index": pool.index}) if pool.encoder else None
+        encoder = dense.DenseLinkerConfig.from_options({"model": pool.encoder, "index": pool.index}) if pool.encoder else None
         return open_parts(self.kb, OpenContext(), encoder)
 
     @cached_property
@@ -188,7 +188,7 @@ def right_concepts(mention: Mention, resolver: ConceptResolver) -> frozenset[str
 
 def _batches(documents: Sequence[Document]) -> Iterator[list[Document]]:
     for start in range(0, len(documents), _BATCH):
-        yield [analysed(doc) for doc in documents[start : start + _BATCH]]
+        yield [analyse(doc) for doc in documents[start : start + _BATCH]]
 
 
 def fit_trees(pairs: Pairs, columns: tuple[str, ...], config: TreesConfig) -> Trees:

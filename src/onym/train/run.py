@@ -29,7 +29,7 @@ from onym.train.stages import require_new
 from onym.train.trainer import ModelTrainer
 
 
-class Recipe(NamedTuple):
+class StageRecipe(NamedTuple):
     """What a stage opens, and how it trains."""
 
     context: Callable[..., RunContext[Any]]
@@ -37,13 +37,13 @@ class Recipe(NamedTuple):
 
 
 RECIPES = {
-    "pretrain": Recipe(GenerativeContext, pretrain),
-    "finetune": Recipe(GenerativeContext, finetune),
-    "prefer": Recipe(GenerativeContext, prefer),
-    "align": Recipe(EncoderContext, align),
-    "match": Recipe(EncoderContext, match),
-    "collective": Recipe(CollectiveContext, collective),
-    "detect": Recipe(DetectorContext, detect),
+    "pretrain": StageRecipe(GenerativeContext, pretrain),
+    "finetune": StageRecipe(GenerativeContext, finetune),
+    "prefer": StageRecipe(GenerativeContext, prefer),
+    "align": StageRecipe(EncoderContext, align),
+    "match": StageRecipe(EncoderContext, match),
+    "collective": StageRecipe(CollectiveContext, collective),
+    "detect": StageRecipe(DetectorContext, detect),
 }
 
 

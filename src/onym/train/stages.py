@@ -64,7 +64,7 @@ def read_values(stage: TrainingStage, path: Path | None, preset: str = "", overr
     """
     own = read_toml(path) if path else {}
     named = str(own.pop("preset", preset) or preset)
-    values = merge(preset_named(named) if named else {}, own)
+    values = merge(find_preset(named) if named else {}, own)
     for override in overrides:
         values = merge(values, _parse_override(override))
     if values.setdefault("stage", stage) != stage:
@@ -82,7 +82,7 @@ def presets() -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in _PRESETS.iterdir() if file.name.endswith(".toml"))
 
 
-def preset_named(name: str) -> dict[str, Any]:
+def find_preset(name: str) -> dict[str, Any]:
     """Return the values of a preset."""
     return parse_toml(preset_text(name).encode(), name)
 

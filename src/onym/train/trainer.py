@@ -99,7 +99,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
 
     def resume(self) -> None:
         """Train from the last complete checkpoint, or from the start."""
-        found = sealed_checkpoints(Path(self.args.output_dir))
+        found = find_complete_checkpoints(Path(self.args.output_dir))
         self.args.eval_on_start &= not found  # the same score again would count as one without improvement
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
@@ -291,10 +291,10 @@ def is_sealed(checkpoint: Path) -> bool:
         return False
 
 
-def sealed_checkpoints(folder: Path) -> list[Path]:
+def find_complete_checkpoints(folder: Path) -> list[Path]:
     """Return the complete checkpoints, the latest last.
 
-    >>> sealed_checkpoints(getfixture("tmp_path"))
+    >>> find_complete_checkpoints(getfixture("tmp_path"))
     []
     """
     found = [(int(match[1]), path) for path in folder.glob("checkpoint-*") if (match := _CHECKPOINT.match(path.name))]

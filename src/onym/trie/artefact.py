@@ -92,7 +92,7 @@ def write_trie(
 ) -> Manifest:
     """Tokenise the names, grow the trie, and publish it from a stage that is held already."""
     kb.require_intact()
-    tokens = _tokenised(kb, tokenizer, template, progress)
+    tokens = _tokenise_names(kb, tokenizer, template, progress)
     progress("growing the trie", len(kb.names))
     trie = PackedTrie.build(tokens, tokenizer.eos, tokenizer.vocabulary)
     progress("writing", len(kb.names))
@@ -151,7 +151,7 @@ def _require_expected(found: Origin, expected: Origin | None, where: str) -> Non
     raise IntegrityError("trie-mismatch", what, where=where, fix=fix)
 
 
-def _tokenised(kb: KnowledgeBase, tokenizer: TokenSource, template: NameTemplate, progress: Progress) -> Ragged:
+def _tokenise_names(kb: KnowledgeBase, tokenizer: TokenSource, template: NameTemplate, progress: Progress) -> Ragged:
     small = token_type(tokenizer.vocabulary)
     values: list[npt.NDArray[Any]] = []
     lengths: list[npt.NDArray[Any]] = []
@@ -159,14 +159,14 @@ def _tokenised(kb: KnowledgeBase, tokenizer: TokenSource, template: NameTemplate
         end = min(start + BATCH, len(kb.names))
         progress("tokenising names", start)
         found = tokenizer.ids_of([template.name_text(kb.names[i]) for i in range(start, end)])
-        values.append(_narrowed(found.values, small))
+        values.append(_narrow_dtype(found.values, small))
         lengths.append(np.diff(found.offsets.astype(np.int64)))
     offsets = np.zeros(len(kb.names) + 1, dtype=np.int64)
     np.cumsum(np.concatenate(lengths), out=offsets[1:])
     return Ragged(offsets, np.concatenate(values))
 
 
-def _narrowed(tokens: npt.NDArray[Any], small: np.dtype[Any]) -> npt.NDArray[Any]:
+def _narrow_dtype(tokens: npt.NDArray[Any], small: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return tokens in fewer bytes, but as they are where one does not fit: growing the trie then refuses it."""
     fits = not len(tokens) or 0 <= int(tokens.min()) <= int(tokens.max()) <= np.iinfo(small).max
     return tokens.astype(small) if fits else tokens

@@ -166,16 +166,16 @@ class _Levels:
         np.cumsum(widths, out=first[1:])
         first[1:] += 1
         return Columns(
-            tokens=_joined(self._tokens),
+            tokens=_join_levels(self._tokens),
             first=first,
-            low=_joined(self._low),
-            high=_joined(self._high),
+            low=_join_levels(self._low),
+            high=_join_levels(self._high),
             height=_heights(first, sizes),
             names=self._names,
         )
 
 
-def _joined(levels: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _join_levels(levels: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the levels as one array, and let go of them."""
     whole = np.concatenate(levels)
     levels.clear()
@@ -259,7 +259,7 @@ class PackedTrie:
     def children(self, node: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """Return the tokens that may follow at a node, ascending, and the nodes that they lead to."""
         start, end = self.span(node)
-        return self._known(self.tokens[start:end]), np.arange(start, end)
+        return self._require_known(self.tokens[start:end]), np.arange(start, end)
 
     def span(self, node: int) -> tuple[int, int]:
         """Return the first child of a node, and the node after its last; they are equal at a leaf.
@@ -286,7 +286,7 @@ class PackedTrie:
         rows = np.repeat(np.arange(len(widths)), widths)
         skipped = np.cumsum(widths) - widths
         found = np.arange(len(rows)) + (starts - skipped)[rows]
-        return rows, self._known(self.tokens[found]), found
+        return rows, self._require_known(self.tokens[found]), found
 
     def _spans(self, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the spans of many nodes, each between those of the nodes before and after it."""
@@ -297,7 +297,7 @@ class PackedTrie:
             raise corrupt("the children of a node are not nodes behind it", self._where)
         return starts, ends
 
-    def _known(self, tokens: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _require_known(self, tokens: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return tokens, which must be of the vocabulary: a model has a score for each of these alone."""
         if len(tokens) and int(tokens.max()) >= self.vocabulary:
             raise corrupt("a token is not one of the vocabulary", self._where)

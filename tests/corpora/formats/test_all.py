@@ -14,7 +14,7 @@ from onym.corpora.formats import READ_ONLY, get
 from onym.errors import OnymError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import assert_preserved, documents, lists_of_mentions, trip, written
+from onym.testing.documents import assert_preserved, documents, lists_of_mentions, trip, write_to_memory
 from onym.types import Document, Mention, Passage, Problem, Relation
 
 # Formats of single mentions: a document of several becomes several.
@@ -87,7 +87,7 @@ MARKS = [
 @settings(max_examples=80)
 @given(data=st.data())
 def test_damaged_files_give_problems_or_errors_of_ours(name: str, data: st.DataObject) -> None:
-    files = dict(written(get(name), [DOCUMENT, Document("2", "fever", (Mention(0, 5, "fever"),))]))
+    files = dict(write_to_memory(get(name), [DOCUMENT, Document("2", "fever", (Mention(0, 5, "fever"),))]))
     for _ in range(data.draw(st.integers(1, 4))):
         key = data.draw(st.sampled_from(sorted(files)))
         offset = data.draw(st.integers(0, len(files[key])))

@@ -9,7 +9,7 @@ import pytest
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import askapatient, detect
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem
 
 LINE = "108367008\tDislocation of joint\tdislocating\n"
@@ -24,7 +24,7 @@ def test_lines_are_read_and_written_again() -> None:
     assert docs[0].mentions[0].concept_ids == ("snomedct:108367008",)
     assert dict(docs[0].mentions[0].notes) == {"name": "Dislocation of joint"}
     assert docs[2].text == "caf\xe9 ache"
-    assert written(askapatient, docs)[""] == DATA.encode("latin-1")
+    assert write_to_memory(askapatient, docs)[""] == DATA.encode("latin-1")
 
 
 @pytest.mark.parametrize("line", ["1\ta", "1\ta\tb\tc", "1\ta\t", ""])
@@ -38,4 +38,4 @@ def test_a_real_fold(real_data: Path) -> None:
     path = real_data / "askapatient" / "AskAPatient.fold-5.test.txt"
     docs = list(documents_of(read_corpus(path)))
     assert len(docs) in (866, 867)
-    assert written(askapatient, docs)[""].splitlines() == path.read_bytes().splitlines()
+    assert write_to_memory(askapatient, docs)[""].splitlines() == path.read_bytes().splitlines()

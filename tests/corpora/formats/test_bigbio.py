@@ -7,7 +7,7 @@ import json
 import pytest
 
 from onym.corpora.formats import bigbio, detect
-from onym.testing.documents import assert_preserved, source_of, written
+from onym.testing.documents import assert_preserved, source_of, write_to_memory
 from onym.types import Document, Passage, Problem, Relation
 
 DOC = {
@@ -40,7 +40,7 @@ def test_a_document_with_everything(text: str) -> None:
     assert doc.mentions[0].parts == ((0, 6), (19, 25))
     assert doc.mentions[0].concept_ids == ("mesh:D001943",)
     assert doc.relations == (Relation("is", (("Arg1", "3"), ("Arg2", "4")), "6"),)
-    again = json.loads(written(bigbio, [doc])[""])
+    again = json.loads(write_to_memory(bigbio, [doc])[""])
     assert again["events"] == [{"id": "5"}]
     assert again["entities"][0]["normalized"] == [{"db_name": "MESH", "db_id": "D001943"}]
     assert list(bigbio.read(source_of(b__json=json.dumps(again)))) == [doc]

@@ -10,7 +10,7 @@ from onym.corpora.base import Item, documents_of
 from onym.corpora.formats import bioc_xml
 from onym.errors import OnymError
 from onym.store.files.source import Source
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Passage, Problem, Relation
 
 HEAD = '<?xml version="1.0"?><!DOCTYPE collection SYSTEM "BioC.dtd"><collection><source/><date/><key/>'
@@ -42,7 +42,7 @@ def test_a_document_with_everything() -> None:
     assert (hiv.concept_ids, hiv.notes) == (("mesh:D015658",), (("ids", "MESH:D015658"),))
     assert split.parts == ((18, 21), (27, 30))
     assert doc.relations == (Relation("x", (("a", "1"), ("b", "2")), "R1"),)
-    assert list(bioc_xml.read(source_of(b__xml=written(bioc_xml, [doc])[""]))) == [doc]
+    assert list(bioc_xml.read(source_of(b__xml=write_to_memory(bioc_xml, [doc])[""]))) == [doc]
 
 
 def test_offsets_in_bytes_are_found_out_and_reported() -> None:
@@ -102,7 +102,7 @@ def test_what_xml_forbids_is_replaced_one_for_one() -> None:
     doc = Document("1", "a\x01b", (Mention(2, 3, "b", id="T"),))
     assert bioc_xml.preserved_facets(doc) >= {"mentions", "mention ids"}
     assert "text" not in bioc_xml.preserved_facets(doc)
-    (back,) = bioc_xml.read(source_of(a__xml=written(bioc_xml, [doc])[""]))
+    (back,) = bioc_xml.read(source_of(a__xml=write_to_memory(bioc_xml, [doc])[""]))
     assert isinstance(back, Document)
     assert (back.text, back.mentions[0].start) == ("a\ufffdb", 2)
 
@@ -111,7 +111,7 @@ def test_new_ids_win_over_the_infon_that_had_the_old_ones() -> None:
     mention = Mention(0, 1, "a", ("ncbigene:1",), "Gene", notes=(("NCBI GENE", "7124"),))
     for concept_ids in (("ncbigene:1",), ()):
         doc = Document("1", "a", (Mention(0, 1, "a", concept_ids, "Gene", notes=mention.notes),))
-        assert list(bioc_xml.read(source_of(a__xml=written(bioc_xml, [doc])[""]))) == [doc]
+        assert list(bioc_xml.read(source_of(a__xml=write_to_memory(bioc_xml, [doc])[""]))) == [doc]
 
 
 @pytest.mark.real_data

@@ -9,7 +9,7 @@ import pytest
 from onym.corpora.base import documents_of
 from onym.corpora.formats import biosyn, detect
 from onym.store.files.source import Source
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem
 
 TEXT = """7||40|61||Modifier||ataxia telangiectasia||D001260
@@ -29,12 +29,12 @@ def test_queries_are_read_and_written_again() -> None:
     ]  # fmt: skip
     assert doc.mentions[0].notes == (("offsets", "40|61"),)
     assert biosyn.preserved_facets(doc) == biosyn.HOLDS
-    assert written(biosyn, [doc]) == {"7.concept": TEXT.encode()}
+    assert write_to_memory(biosyn, [doc]) == {"7.concept": TEXT.encode()}
 
 
 def test_other_documents_keep_their_offsets() -> None:
     doc = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),))
-    assert written(biosyn, [doc]) == {"1.concept": b"1||5|10||Disease||fever||D005334\n"}
+    assert write_to_memory(biosyn, [doc]) == {"1.concept": b"1||5|10||Disease||fever||D005334\n"}
     assert "mentions" not in biosyn.preserved_facets(doc)
 
 
@@ -53,6 +53,6 @@ def test_the_real_queries(real_data: Path) -> None:
     docs = list(documents_of(biosyn.read(test)))
     assert sum(len(doc.mentions) for doc in docs) == 960
     files = {file.name.rpartition("/")[2]: file for file in test.files}
-    for name, data in written(biosyn, docs).items():
+    for name, data in write_to_memory(biosyn, docs).items():
         with files[name].open() as stream:
             assert data == stream.read()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onym.corpora.formats import brat, detect
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem, Relation
 
 TEXT = "Breast and\novarian cancer, \U0001f9ec HIV.\r\n"
@@ -45,7 +45,7 @@ def test_a_document_with_everything() -> None:
 def test_it_is_written_again() -> None:
     (doc,) = read(ANN)
     assert isinstance(doc, Document)
-    files = written(brat, [doc])
+    files = write_to_memory(brat, [doc])
     assert files["a.txt"].decode() == TEXT
     assert sorted(files["a.ann"].decode().splitlines()) == sorted(ANN.splitlines())
 
@@ -82,13 +82,13 @@ def test_mentions_without_ids_are_numbered_and_relations_follow() -> None:
         "1", "ab", (Mention(0, 1, "a", type="x y", id="m1"), Mention(1, 2, "b", id="m2")),
         relations=(Relation("r", (("s", "m2"), ("t", "m1"))), Relation("r", (("s", "mesh:D1"),))),
     )  # fmt: skip
-    lines = written(brat, [doc])["1.ann"].decode().splitlines()
+    lines = write_to_memory(brat, [doc])["1.ann"].decode().splitlines()
     assert lines == ["T1\tx_y 0 1\ta", "T2\tEntity 1 2\tb", "R1\tr s:T2 t:T1"]
     assert not brat.preserved_facets(doc) & {"types", "mention ids", "relations"}
 
 
 def test_ids_that_are_paths_stay_in_the_folder() -> None:
     docs = [Document(name, "x") for name in ("../../etc/passwd", "a/b", ".hidden", "", "n" * 300, "\u03b1\x00")]
-    names = written(brat, docs)
+    names = write_to_memory(brat, docs)
     assert all("/" not in name and "\x00" not in name and not name.startswith(".") and len(name) < 250 for name in names)
     assert len(names) == 12

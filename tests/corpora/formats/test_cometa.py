@@ -6,7 +6,7 @@ import pytest
 
 from onym.corpora.formats import cometa, detect
 from onym.errors import InputError
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem
 
 HEAD = "ID\tTerm\tGeneral SNOMED Label\tGeneral SNOMED ID\tSpecific SNOMED Label\tSpecific SNOMED ID\tExample\n"
@@ -23,7 +23,7 @@ def test_rows_are_read_and_written_again() -> None:
     assert first.mentions[0].concept_ids == ("snomedct:386661006",)
     assert dict(first.mentions[0].notes)["specific id"] == "64882008"
     assert (second.text, second.mentions[0].start) == ("absent nothing", 0)
-    assert written(cometa, [first])[""].decode() == HEAD + ROWS.splitlines(keepends=True)[0]
+    assert write_to_memory(cometa, [first])[""].decode() == HEAD + ROWS.splitlines(keepends=True)[0]
 
 
 def test_a_row_without_a_term() -> None:

@@ -19,7 +19,7 @@ from onym.corpora.formats import docbin as _docbin
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import documents, source_of, written
+from onym.testing.documents import documents, source_of, write_to_memory
 from onym.types import Document, Mention, Problem
 
 NLP = spacy.blank("en")
@@ -46,7 +46,7 @@ def spacys(data: bytes) -> list[Doc]:
 @settings(max_examples=40)
 @given(document=documents())
 def test_spacy_reads_the_same_text_and_all_mentions(document: Document) -> None:
-    data = written(docbin, [document])[""]
+    data = write_to_memory(docbin, [document])[""]
     (doc,) = spacys(data)
     assert doc.text == document.text
     assert len(doc.spans["onym"]) == len(document.mentions)
@@ -57,7 +57,7 @@ def test_spacy_reads_the_same_text_and_all_mentions(document: Document) -> None:
 
 
 def test_a_file_is_recognised_and_read_by_its_end_and_its_beginning() -> None:
-    data = written(docbin, [FEVER])[""]
+    data = write_to_memory(docbin, [FEVER])[""]
     assert detect(source_of(a__bin=data)) == "docbin"
     assert format_of(InputFile.from_bytes("a.spacy", b"torn")) == "docbin"
     assert not docbin.matches(source_of(a__bin=zlib.compress(b"fever, version")))
@@ -85,7 +85,7 @@ def test_files_of_spacy_are_read(attrs: list[str] | None) -> None:
 
 
 def test_entities_that_were_edited_count() -> None:
-    (doc,) = spacys(written(docbin, [FEVER])[""])
+    (doc,) = spacys(write_to_memory(docbin, [FEVER])[""])
     doc.ents = [Span(doc, 2, 3, label="Chemical", kb_id="D000001")]
     (edited,) = read(DocBin(store_user_data=True, docs=[doc]).to_bytes())
     assert edited.id == "PMID7"
@@ -97,19 +97,19 @@ def test_entities_that_were_edited_count() -> None:
 def test_long_runs_without_a_space_take_linear_time() -> None:
     document = Document("1", "(" * 50_000 + " fever " + "a)" * 300, (Mention(50_001, 50_006, "fever"),))
     started = time.process_time()
-    assert read(written(docbin, [document])[""]) == [document]
+    assert read(write_to_memory(docbin, [document])[""]) == [document]
     assert time.process_time() - started < 10
 
 
 def test_more_than_can_be_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docbin, "DEFAULT_LIMITS", Limits(docbin_bytes=100))
     with pytest.raises(LimitError, match="limit-record"):
-        written(docbin, [FEVER])
+        write_to_memory(docbin, [FEVER])
 
 
 def message(**changes: Any) -> bytes:
     """Return a file whose message was changed."""
-    found = srsly.msgpack_loads(zlib.decompress(written(docbin, [FEVER, Document("2", "cough")])[""]))
+    found = srsly.msgpack_loads(zlib.decompress(write_to_memory(docbin, [FEVER, Document("2", "cough")])[""]))
     return zlib.compress(srsly.msgpack_dumps({key: value for key, value in (found | changes).items() if value is not None}))
 
 
@@ -171,7 +171,7 @@ def test_words_that_stand_for_very_much_are_refused() -> None:
 @settings(max_examples=200)
 @given(st.data())
 def test_damage_within_the_packed_message(data: st.DataObject) -> None:
-    plain = bytearray(zlib.decompress(written(docbin, [FEVER, Document("2", "cough")])[""]))
+    plain = bytearray(zlib.decompress(write_to_memory(docbin, [FEVER, Document("2", "cough")])[""]))
     for _ in range(data.draw(st.integers(1, 3))):
         plain[data.draw(st.integers(0, len(plain) - 1))] = data.draw(st.integers(0, 255))
     said = []
@@ -184,4 +184,4 @@ def test_damage_within_the_packed_message(data: st.DataObject) -> None:
 
 def test_the_door_is_bounded() -> None:
     with pytest.raises(LimitError):
-        list(_docbin.iter_packed(InputFile.from_bytes("a", written(docbin, [FEVER])[""], Limits(docbin_values=20))))
+        list(_docbin.iter_packed(InputFile.from_bytes("a", write_to_memory(docbin, [FEVER])[""], Limits(docbin_values=20))))

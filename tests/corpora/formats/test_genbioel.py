@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onym.corpora.formats import detect, genbioel
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem
 
 SOURCE = '["a high START fever END , which rose"]\n["START mi END"]\n'
@@ -23,7 +23,7 @@ def test_lines_are_read_and_written_again() -> None:
     assert first.mentions == (Mention(7, 12, "fever", ("mesh:D005334",), notes=(("target", "pyrexia"),)),)
     assert second.mentions[0].concept_ids == ("mesh:D009203", "umls:C0027051")
     assert genbioel.preserved_facets(first) == genbioel.HOLDS
-    assert written(genbioel, [first, second]) == {
+    assert write_to_memory(genbioel, [first, second]) == {
         "train.source": SOURCE.encode(), "train.target": TARGET.encode(), "trainlabel.txt": LABEL.encode(),
     }  # fmt: skip
 
@@ -36,7 +36,7 @@ def test_labels_of_angel_are_lists() -> None:
 
 def test_a_document_becomes_a_line_for_each_mention() -> None:
     doc = Document("1", "MI and Fever.", (Mention(0, 2, "MI", ("mesh:D009203",)), Mention(7, 12, "Fever")))
-    files = written(genbioel, [doc])
+    files = write_to_memory(genbioel, [doc])
     assert files["test.source"] == b'["START mi END and fever."]\n["mi and START fever END ."]\n'
     assert files["testlabel.txt"] == b"D009203\n-1\n"
     assert genbioel.preserved_facets(doc) == frozenset()
@@ -45,7 +45,7 @@ def test_a_document_becomes_a_line_for_each_mention() -> None:
 def test_a_long_document_is_cut_as_genbioel_does() -> None:
     text = " ".join(["w"] * 1000) + " fever " + " ".join(["v"] * 1000)
     doc = Document("1", text, (Mention(2000, 2005, "fever"),))
-    words = written(genbioel, [doc])["test.source"].decode().split()
+    words = write_to_memory(genbioel, [doc])["test.source"].decode().split()
     assert len(words) == 384 + 3
 
 

@@ -9,7 +9,7 @@ import pytest
 from onym.corpora.base import documents_of
 from onym.corpora.formats import detect, hpo_gsc
 from onym.store.files.source import Source
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem
 
 TEXT = "7\r\nskin tags and fever\r\n0\t9\tskin tags\tHP:0010609\r\n14\t19\tfever\tHP:0001945\r\n\r\n8\r\nnothing\r\n"
@@ -21,7 +21,7 @@ def test_documents_are_read_and_written_again() -> None:
     docs = list(documents_of(hpo_gsc.read(source)))
     assert [(doc.id, doc.text) for doc in docs] == [("7", "skin tags and fever"), ("8", "nothing")]
     assert docs[0].mentions[1].concept_ids == ("hp:0001945",)
-    assert written(hpo_gsc, docs)[""].decode() == TEXT.replace("\r", "") + "\n"
+    assert write_to_memory(hpo_gsc, docs)[""].decode() == TEXT.replace("\r", "") + "\n"
 
 
 @pytest.mark.parametrize("line", ["0\t4", "a\tb\tskin\tHP:1", "0\t4\tskin"])

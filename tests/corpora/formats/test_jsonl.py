@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from onym.corpora.formats import detect, jsonl
 from onym.corpora.plain import with_answers
 from onym.errors import InputError
-from onym.testing.documents import Memory, after_round_trip, linked_documents, source_of, written
+from onym.testing.documents import MemoryOutput, after_round_trip, draw_linked_documents, source_of, write_to_memory
 from onym.types import Document, LinkedDocument, Mention, Problem
 
 
 def test_a_line_is_readable_json() -> None:
     doc = Document("1", "high \u03b1\nfever", (Mention(7, 12, "fever", ("mesh:D005334",)),))
-    line = written(jsonl, [doc])[""].decode()
+    line = write_to_memory(jsonl, [doc])[""].decode()
     assert line == (
         '{"id":"1","text":"high \u03b1\\nfever","mentions":'
         '[{"start":7,"end":12,"surface":"fever","concept_ids":["mesh:D005334"]}]}\n'
@@ -56,9 +56,9 @@ def test_other_json_is_not_taken_for_it() -> None:
     assert detect(source_of(a__json='{"sourceid":"1","text":"x","denotations":[]}')) == "pubannotation"
 
 
-@given(st.lists(linked_documents(), max_size=3, unique_by=lambda linked: linked.document.id))
+@given(st.lists(draw_linked_documents(), max_size=3, unique_by=lambda linked: linked.document.id))
 def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDocument]) -> None:
-    output = Memory()
+    output = MemoryOutput()
     jsonl.write_linked(linked, output)
     assert list(jsonl.read_linked(output.source("a.jsonl"))) == [after_round_trip(each) for each in linked]
     assert list(jsonl.read(output.source("a.jsonl"))) == [with_answers(each) for each in linked]

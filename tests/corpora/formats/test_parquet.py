@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from onym.corpora.formats import detect, parquet
 from onym.corpora.plain import with_answers
 from onym.errors import InputError
-from onym.testing.documents import Memory, after_round_trip, linked_documents, source_of, written
+from onym.testing.documents import MemoryOutput, after_round_trip, draw_linked_documents, source_of, write_to_memory
 from onym.types import Document, LinkedDocument, Mention, Problem
 
 
 def test_many_documents_in_several_row_groups() -> None:
     docs = [Document(str(n), f"fever {n}", (Mention(0, 5, "fever", ("mesh:D005334",)),)) for n in range(1200)]
-    source = source_of(a__parquet=written(parquet, docs)[""])
+    source = source_of(a__parquet=write_to_memory(parquet, docs)[""])
     assert detect(source) == "parquet"
     assert list(parquet.read(source)) == docs
 
 
 def test_a_damaged_file_is_refused() -> None:
-    data = written(parquet, [Document("1", "x")])[""]
+    data = write_to_memory(parquet, [Document("1", "x")])[""]
     for bad in (data[:-20], data[:4], b"PAR1" + bytes(40) + b"PAR1"):
         with pytest.raises(InputError) as caught:
             list(parquet.read(source_of(a__parquet=bad)))
@@ -37,16 +37,16 @@ def test_plain_columns_of_other_programs_are_read(kind: pa.DataType) -> None:
     is_number = kind == pa.int64()
     texts = pa.array(["fever"], pa.large_string() if is_number else kind)
     table = pa.table({"year": [1999], "text": texts, "id": pa.array([7] if is_number else ["7"], kind)})
-    assert list(parquet.read(source_of(a__parquet=packed(table)))) == [Document("7", "fever")]
+    assert list(parquet.read(source_of(a__parquet=write_table(table)))) == [Document("7", "fever")]
 
 
 @pytest.mark.parametrize("table", [{"text": ["fever"]}, {"id": ["1"], "body": ["x"]}, {"id": ["1"], "text": [2.5]}])
 def test_other_columns_are_refused(table: dict[str, list[object]]) -> None:
     with pytest.raises(InputError, match="parquet-columns"):
-        list(parquet.read(source_of(a__parquet=packed(pa.table(table)))))
+        list(parquet.read(source_of(a__parquet=write_table(pa.table(table)))))
 
 
-def packed(table: pa.Table) -> bytes:
+def write_table(table: pa.Table) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
     return buffer.getvalue()
@@ -54,14 +54,14 @@ def packed(table: pa.Table) -> bytes:
 
 def test_a_wrong_offset_in_a_row() -> None:
     rows = [{"id": "1", "text": "ab", "mentions": [{"start": 0, "end": 9}]}, {"id": "2", "text": "b", "notes": [["a"]]}]
-    items = list(parquet.read(source_of(a__parquet=packed(pa.Table.from_pylist(rows, schema=parquet.SCHEMA)))))
+    items = list(parquet.read(source_of(a__parquet=write_table(pa.Table.from_pylist(rows, schema=parquet.SCHEMA)))))
     assert [type(item) for item in items] == [Problem, Document, Problem]
     assert [item.code for item in items if isinstance(item, Problem)] == ["corpus-offsets", "corpus-malformed"]
 
 
-@given(st.lists(linked_documents(), max_size=3, unique_by=lambda linked: linked.document.id))
+@given(st.lists(draw_linked_documents(), max_size=3, unique_by=lambda linked: linked.document.id))
 def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDocument]) -> None:
-    output = Memory()
+    output = MemoryOutput()
     parquet.write_linked(linked, output)
     assert list(parquet.read_linked(output.source("a.parquet"))) == [after_round_trip(each) for each in linked]
     assert list(parquet.read(output.source("a.parquet"))) == [with_answers(each) for each in linked]
@@ -94,6 +94,6 @@ def test_a_row_that_is_no_text_costs_itself_alone() -> None:
     good = pa.array(["1", "2", "3"])
     raw = pa.array([b"fever", b"caf\xe9", b"cough"], pa.binary())
     texts = pa.Array.from_buffers(pa.string(), 3, raw.buffers())  # as a careless program writes it
-    items = list(parquet.read(source_of(a__parquet=packed(pa.table({"id": good, "text": texts})))))
+    items = list(parquet.read(source_of(a__parquet=write_table(pa.table({"id": good, "text": texts})))))
     assert [type(item) for item in items] == [Document, Problem, Document]
     assert [item.code for item in items if isinstance(item, Problem)] == ["input-encoding"]

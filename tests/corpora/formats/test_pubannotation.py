@@ -7,7 +7,7 @@ import json
 import pytest
 
 from onym.corpora.formats import detect, pubannotation
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem, Relation
 
 DOC = {
@@ -38,7 +38,7 @@ def test_a_document_with_everything(text: str) -> None:
     assert (second.type, second.concept_ids, second.parts) == ("", ("mesh:D001943",), ((0, 6), (19, 25)))
     assert third.concept_ids == ("uberon:0000310",)
     assert doc.relations == (Relation("is", (("Arg1", "T1"), ("Arg2", "T2")), "R1"),)
-    again = written(pubannotation, [doc])[""]
+    again = write_to_memory(pubannotation, [doc])[""]
     assert json.loads(again)[0]["denotations"][1]["obj"] == "MESH:D001943"
     assert list(pubannotation.read(source_of(b__json=again))) == [doc]
 

@@ -11,7 +11,7 @@ from onym.corpora.corpus import read_corpus, read_sources
 from onym.corpora.formats import detect, pubmed
 from onym.corpora.reading import is_loss
 from onym.errors import ConfigError
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Passage, Problem
 
 ARTICLE = (
@@ -64,7 +64,7 @@ def test_an_article_without_an_id_stops_nothing() -> None:
 
 def test_it_is_not_written() -> None:
     with pytest.raises(ConfigError) as caught:
-        written(pubmed, [])
+        write_to_memory(pubmed, [])
     assert caught.value.code == "format-read-only"
 
 

@@ -12,7 +12,7 @@ from onym.corpora.formats import pubtator
 from onym.errors import LimitError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Passage, Problem
 
 CDR = """1|t|Breast and ovarian cancer.
@@ -51,7 +51,7 @@ def test_a_document_with_everything() -> None:
 
 
 def test_it_is_written_again_byte_for_byte() -> None:
-    assert written(pubtator, documents(CDR))[""].decode() == CDR
+    assert write_to_memory(pubtator, documents(CDR))[""].decode() == CDR
 
 
 @pytest.mark.parametrize("cell", ["-1", "-", "", " D001943", "D001943,D010051", "MESH:D001943", "CUI-less"])
@@ -59,20 +59,20 @@ def test_ids_are_written_as_they_were(cell: str) -> None:
     text = f"1|t|Cancer\n1|a|\n1\t0\t6\tCancer\tDisease\t{cell}\n\n"
     (doc,) = documents(text)
     assert "notes" in pubtator.preserved_facets(doc)
-    assert written(pubtator, [doc])[""].decode() == text
+    assert write_to_memory(pubtator, [doc])[""].decode() == text
 
 
 def test_id_styles() -> None:
-    text = written(pubtator, documents(CDR), "obo")[""].decode()
+    text = write_to_memory(pubtator, documents(CDR), "obo")[""].decode()
     assert "\tMESH:D001943|MESH:D010051\tBreast" in text
     assert "1\tCID\tMESH:D002945\tMESH:D001943\n" in text
-    assert "\tmesh:D002945\n" in written(pubtator, documents(CDR), "curie")[""].decode()
+    assert "\tmesh:D002945\n" in write_to_memory(pubtator, documents(CDR), "curie")[""].decode()
 
 
 def test_new_ids_are_written_instead_of_the_old_ones() -> None:
     (doc,) = documents("1|t|Fever\n1|a|\n1\t0\t5\tFever\tDisease\tMESH:D005334\n")
     linked = Document("1", doc.text, (Mention(0, 5, "Fever", ("mesh:D000001",), "Disease", notes=doc.mentions[0].notes),))
-    assert b"\tD000001\n" in written(pubtator, [linked])[""]
+    assert b"\tD000001\n" in write_to_memory(pubtator, [linked])[""]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_documents_of_one_id_keep_it() -> None:
     found = items(text)
     assert [doc.id for doc in documents_of(found)] == ["1", "1", "2", "1"]
     assert not [item for item in found if isinstance(item, Problem)]
-    assert written(pubtator, documents_of(found))[""].decode() == text
+    assert write_to_memory(pubtator, documents_of(found))[""].decode() == text
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_block_without_a_title_is_malformed() -> None:
 def test_line_breaks_become_spaces_and_offsets_stay() -> None:
     doc = Document("a|b", "One\nfe\rver", (Mention(4, 10, "fe\rver", type="a\tb"),))
     assert pubtator.preserved_facets(doc) == {"mentions", "concept ids", "composites", "relations", "notes"}
-    (back,) = documents(written(pubtator, [doc])[""].decode())
+    (back,) = documents(write_to_memory(pubtator, [doc])[""].decode())
     assert back.text == "One fe ver"
     assert (back.id, back.mentions[0].surface, back.mentions[0].type) == ("a b", "fe ver", "a b")
 
@@ -148,7 +148,9 @@ def test_real_corpora_are_written_again_line_for_line(real_data: Path, name: str
 
     (file,) = Source.open(real_data / name).files
     wanted = [line.text for line in iter_lines(file) if line.text.strip()]
-    found = [line for line in written(pubtator, documents_of(read_corpus(real_data / name)))[""].decode().split("\n") if line]
+    found = [
+        line for line in write_to_memory(pubtator, documents_of(read_corpus(real_data / name)))[""].decode().split("\n") if line
+    ]
     assert found == wanted
 
 

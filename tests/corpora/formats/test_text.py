@@ -8,7 +8,7 @@ from onym.corpora.formats import detect, text
 from onym.errors import InputError, LimitError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import source_of, written
+from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document
 
 
@@ -17,11 +17,11 @@ def test_texts_are_kept_exactly() -> None:
     assert detect(source) == "text"
     docs = list(text.read(source))
     assert docs == [Document("a", "\ufeffone\r\ntwo\x00"), Document("b", "")]
-    assert written(text, docs) == {"a.txt": "\ufeffone\r\ntwo\x00".encode(), "b.txt": b""}  # type: ignore[arg-type]
+    assert write_to_memory(text, docs) == {"a.txt": "\ufeffone\r\ntwo\x00".encode(), "b.txt": b""}  # type: ignore[arg-type]
 
 
 def test_the_name_of_a_file_is_the_id_of_its_document() -> None:
-    assert list(written(text, [Document("a/b c", "")])) == ["a%2Fb%20c.txt"]
+    assert list(write_to_memory(text, [Document("a/b c", "")])) == ["a%2Fb%20c.txt"]
     (doc,) = text.read(source_of(**{"a%2Fb%20c__txt": ""}))
     assert isinstance(doc, Document)
     assert doc.id == "a/b c"

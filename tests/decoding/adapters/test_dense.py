@@ -19,10 +19,10 @@ def linear(width: int, *, has_bias: bool = True, dtype: torch.dtype = torch.floa
 @pytest.mark.parametrize("biases", [(True, True), (False, False), (True, False), (False, True)])
 def test_joined_parts_are_as_the_parts(biases: tuple[bool, bool]) -> None:
     parts = [linear(width, has_bias=has_bias) for width, has_bias in zip((4, 5), biases, strict=True)]
-    found = Projection.joined(parts)(STATES)
+    found = Projection.join(parts)(STATES)
     assert torch.allclose(found, torch.cat([part(STATES) for part in parts], dim=1), atol=1e-6)
     assert not found.requires_grad
-    assert torch.allclose(Projection.joined(parts[:1])(STATES), parts[0](STATES), atol=1e-6)
+    assert torch.allclose(Projection.join(parts[:1])(STATES), parts[0](STATES), atol=1e-6)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 200])
@@ -32,7 +32,7 @@ def test_in_bf16(rows: int, *, has_bias: bool) -> None:
     part = linear(40, has_bias=has_bias, dtype=torch.bfloat16)
     states = torch.randn(rows, 6, generator=torch.Generator().manual_seed(2)).to(torch.bfloat16)
     with torch.inference_mode():
-        found = Projection.joined([part])(states)
+        found = Projection.join([part])(states)
         assert found.dtype == torch.bfloat16
         assert torch.allclose(found.float(), part(states).float(), atol=0.03)
 
@@ -44,7 +44,7 @@ def test_keys_and_values_of_each_layer() -> None:
         for number, part in enumerate(parts):
             part.weight.add_(number)
         states = torch.randn(2, 5, 6, generator=torch.Generator().manual_seed(3))
-        found = cross_keys(states, Projection.joined(parts), layers, heads)
+        found = cross_keys(states, Projection.join(parts), layers, heads)
         assert len(found) == layers
         for layer, pair in enumerate(found):
             for part, mine in zip(parts[2 * layer : 2 * layer + 2], pair, strict=True):

@@ -9,7 +9,7 @@ import pytest
 
 from onym.corpora.base import Item
 from onym.errors import ConfigError, InputError
-from onym.evaluate.end_to_end import END_TO_END, NOT_IN_GOLD, UNREADABLE, evaluate_end_to_end, predicted_documents, system_name
+from onym.evaluate.end_to_end import END_TO_END, NOT_IN_GOLD, UNREADABLE, evaluate_end_to_end, merge_predictions, system_name
 from onym.evaluate.task import EvaluationTask
 from onym.outputs.predictions import NoMentions, Prediction, Predictions
 from onym.types import Document, Mention, Problem
@@ -111,7 +111,7 @@ def test_another_knowledge_base_or_protocol_is_refused(abstracts: EvaluationTask
 
 def test_a_mention_that_was_left_unlinked_has_no_concept() -> None:
     made = Predictions.of([Prediction("1", 0, 5, ()), Prediction("9", 0, 5, FEVER)], {})
-    (doc,) = predicted_documents([Document("1", "fever")], made)
+    (doc,) = merge_predictions([Document("1", "fever")], made)
     assert [mention.concept_ids for mention in doc.mentions] == [()]
 
 
@@ -126,9 +126,9 @@ TWINS = [Document("9", text, (Mention(0, 5, text[:5], ("mesh:D005334",)),), sour
 
 def test_predictions_for_documents_of_one_id_go_to_their_own() -> None:
     made = Predictions.of([Prediction("9", 0, 5, FEVER, source="test.jsonl", ordinal=2)], {})
-    assert [doc.mentions for doc in predicted_documents(TWINS, made)] == [(), TWINS[1].mentions]
+    assert [doc.mentions for doc in merge_predictions(TWINS, made)] == [(), TWINS[1].mentions]
     with pytest.raises(InputError, match="predictions-ambiguous"):
-        predicted_documents(TWINS, Predictions.of([Prediction("9", 0, 5, FEVER)], {}))
+        merge_predictions(TWINS, Predictions.of([Prediction("9", 0, 5, FEVER)], {}))
 
 
 def test_documents_of_one_id_are_matched_by_their_text(abstracts: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> None:

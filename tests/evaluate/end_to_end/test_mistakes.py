@@ -23,7 +23,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
-def found(kb: KnowledgeBase, gold: Document, predicted: Document) -> EndToEndMistakes:
+def find_in(kb: KnowledgeBase, gold: Document, predicted: Document) -> EndToEndMistakes:
     return find_mistakes([gold], [predicted], kb)
 
 
@@ -40,13 +40,13 @@ def found(kb: KnowledgeBase, gold: Document, predicted: Document) -> EndToEndMis
     ],
 )
 def test_each_kind(kb: KnowledgeBase, predicted: tuple[tuple[int, int, str], ...], kind: str) -> None:
-    mistakes = found(kb, document((0, 5, FEVER)), document(*predicted))
+    mistakes = find_in(kb, document((0, 5, FEVER)), document(*predicted))
     assert {name: count for name, count in mistakes.counts.items() if count} == ({kind: 1} if kind else {})
     assert list(mistakes.counts) == list(KINDS)
 
 
 def test_a_prediction_without_gold_is_spurious(kb: KnowledgeBase) -> None:
-    mistakes = found(kb, document((0, 5, FEVER)), document((0, 5, FEVER), (6, 11, OTHER), (18, 22, "")))
+    mistakes = find_in(kb, document((0, 5, FEVER)), document((0, 5, FEVER), (6, 11, OTHER), (18, 22, "")))
     assert mistakes.counts["spurious"] == 1
     (mistake,) = mistakes.of_kind("spurious")
     assert (mistake.surface, mistake.predicted_surface, mistake.predicted.names) == ("", "cough", ("Hypertension",))
@@ -54,20 +54,20 @@ def test_a_prediction_without_gold_is_spurious(kb: KnowledgeBase) -> None:
 
 
 def test_half_of_a_composite_is_wrong(kb: KnowledgeBase) -> None:
-    assert found(kb, document((0, 5, f"{FEVER} {OTHER}")), document((0, 5, FEVER))).counts["wrong concept"] == 1
+    assert find_in(kb, document((0, 5, f"{FEVER} {OTHER}")), document((0, 5, FEVER))).counts["wrong concept"] == 1
 
 
 def test_equal_errors_are_counted_together_the_commonest_first(kb: KnowledgeBase) -> None:
     gold = document((18, 22, OTHER), (0, 5, FEVER), (12, 17, FEVER))
-    mistakes = found(kb, gold, document())
+    mistakes = find_in(kb, gold, document())
     assert [(mistake.surface, mistake.count) for mistake in mistakes.of_kind("missed")] == [("fever", 2), ("pain", 1)]
     limited = find_mistakes([gold], [document()], kb, limit=1)
     assert (limited.counts["missed"], len(limited.commonest)) == (3, 1)
 
 
 def test_gold_without_a_concept_is_no_question(kb: KnowledgeBase) -> None:
-    assert sum(found(kb, document((0, 5, "")), document()).counts.values()) == 0
-    assert found(kb, document((0, 5, "")), document((0, 5, FEVER))).counts["spurious"] == 1
+    assert sum(find_in(kb, document((0, 5, "")), document()).counts.values()) == 0
+    assert find_in(kb, document((0, 5, "")), document((0, 5, FEVER))).counts["spurious"] == 1
 
 
 def test_ids_are_compared_as_concepts(kb: KnowledgeBase) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.evaluate import names as choice_module
-from onym.evaluate.names import MAX_NAMES, MIN_NAMES, choose_names, sampled_concepts
+from onym.evaluate.names import MAX_NAMES, MIN_NAMES, choose_names, sample_concepts
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types, concepts_with_ids
 from tests.evaluate.names.families import build_families
@@ -20,44 +20,44 @@ def ids(kb: KnowledgeBase, concepts: list[int]) -> list[str]:
 
 
 def test_concepts_come_in_families(families: KnowledgeBase) -> None:
-    drawn = ids(families, sampled_concepts(families, 8))
+    drawn = ids(families, sample_concepts(families, 8))
     assert len(set(drawn)) == 8
     first, second = ({concept_id[:7] for concept_id in part} for part in (drawn[:4], drawn[4:]))
     assert (len(first), len(second)) == (1, 1), "four of one disease, then four of one"
 
 
 def test_the_seed_decides(families: KnowledgeBase) -> None:
-    drawn = [tuple(sampled_concepts(families, 6, seed=seed)) for seed in (0, 0, 1, 2, 3)]
+    drawn = [tuple(sample_concepts(families, 6, seed=seed)) for seed in (0, 0, 1, 2, 3)]
     assert drawn[0] == drawn[1]
     assert len(set(drawn)) > 2
 
 
 def test_all_have_enough_names_and_there_may_be_fewer_than_requested(families: KnowledgeBase) -> None:
-    drawn = sampled_concepts(families, 40)
+    drawn = sample_concepts(families, 40)
     assert len(set(drawn)) == len(drawn) == 20
     assert min(len(families.names_of(concept)) for concept in drawn) >= MIN_NAMES
 
 
 def test_only_some_types(families: KnowledgeBase) -> None:
-    drawn = sampled_concepts(families, 5, only=concepts_of_types(families, ["T2"]))
+    drawn = sample_concepts(families, 5, only=concepts_of_types(families, ["T2"]))
     assert {families.concept_ids[concept][:7] for concept in drawn} == {"mesh:D2"}
 
 
 def test_a_small_pool(families: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice_module, "_POOL", 3)
-    assert len(set(sampled_concepts(families, 20))) == 3
+    assert len(set(sample_concepts(families, 20))) == 3
 
 
 @pytest.mark.parametrize("wanted", [["mesh:P1"], ["mesh:P1", "mesh:S1", "mesh:D00"]])
 def test_where_too_few_concepts_have_names_enough(families: KnowledgeBase, wanted: list[str]) -> None:
     with pytest.raises(ConfigError) as caught:
-        sampled_concepts(families, 5, only=concepts_with_ids(families, wanted))
+        sample_concepts(families, 5, only=concepts_with_ids(families, wanted))
     assert caught.value.code == "names-too-few"
     assert "--concepts" in caught.value.fix
 
 
 def test_names_are_those_of_their_concepts(families: KnowledgeBase) -> None:
-    concepts = sampled_concepts(families, 6)
+    concepts = sample_concepts(families, 6)
     choice = choose_names(families, concepts)
     assert choice.labels == tuple(families.preferred_form(concept) for concept in concepts)
     for name, owner in zip(choice.names, choice.owners.tolist(), strict=True):

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from onym.errors import ConfigError
-from onym.evaluate.names import NameChoice, choose_names, draw_names, format_of, sampled_concepts, share_together, titles
+from onym.evaluate.names import NameChoice, choose_names, draw_names, format_of, sample_concepts, share_together, titles
 from onym.kb import KnowledgeBase
 from onym.models.torch_encoder import Encoder
 
 
 @pytest.fixture(scope="module")
 def choice(families: KnowledgeBase) -> NameChoice:
-    return choose_names(families, sampled_concepts(families, 4))
+    return choose_names(families, sample_concepts(families, 4))
 
 
 def test_a_panel_for_each_model(choice: NameChoice, models: tuple[str, str]) -> None:

@@ -13,7 +13,7 @@ from lxml import etree
 from onym.errors import ConfigError
 from onym.evaluate import names_plot as plot_module
 from onym.evaluate.names import MAX_CONCEPTS
-from onym.evaluate.names_plot import COLOURS, Format, Panel, _short, fitted, look_of, medoid, names_plot
+from onym.evaluate.names_plot import COLOURS, Format, Panel, _short, fit_square, look_of, medoid, names_plot
 from tests.evaluate.report.samples import HOSTILE
 
 OWNERS = np.repeat(np.arange(5), 4)
@@ -25,7 +25,7 @@ def panel(model: str = "tiny", seed: int = 0, share: float = 0.875) -> Panel:
     return Panel(model, random.normal(size=(5, 2))[OWNERS] * 10 + random.normal(size=(20, 2)), share)
 
 
-def written(monkeypatch: pytest.MonkeyPatch, *args: Any) -> list[str]:
+def read_words(monkeypatch: pytest.MonkeyPatch, *args: Any) -> list[str]:
     """Return the words of a picture, which its file holds as shapes."""
     from matplotlib.axes import Axes
 
@@ -65,18 +65,18 @@ def test_a_png_and_an_svg() -> None:
 
 
 def test_title_share_and_each_label_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = written(monkeypatch, [panel("minilm")], LABELS, OWNERS)
+    words = read_words(monkeypatch, [panel("minilm")], LABELS, OWNERS)
     assert "minilm" in words
     assert any("87.5 %" in word for word in words)
     assert set(LABELS) <= set(words)
 
 
 def test_a_concept_without_a_point_has_no_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Absent" not in written(monkeypatch, [panel()], [*LABELS, "Absent"], OWNERS)
+    assert "Absent" not in read_words(monkeypatch, [panel()], [*LABELS, "Absent"], OWNERS)
 
 
 def test_hostile_labels_are_text_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = written(monkeypatch, [panel(HOSTILE)], [HOSTILE, "$\\frac{1}{2}$", "", "発熱", "x" * 500], OWNERS)
+    words = read_words(monkeypatch, [panel(HOSTILE)], [HOSTILE, "$\\frac{1}{2}$", "", "発熱", "x" * 500], OWNERS)
     assert "$\\frac{1}{2}$" in words
     assert not any("\x1b" in word or "\u202e" in word for word in words)
     root = etree.fromstring(names_plot([panel(HOSTILE)], [HOSTILE] * 5, OWNERS, HOSTILE, "svg"))
@@ -109,11 +109,11 @@ def test_type_has_contrast_enough() -> None:
 
 
 def test_points_fill_the_square_in_one_scale() -> None:
-    found = fitted(np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 5.0]]), 100)
+    found = fit_square(np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 5.0]]), 100)
     assert np.linalg.norm(found[1] - found[0]) == pytest.approx(2 * np.linalg.norm(found[2] - found[1]))
     assert found.min() >= 0
     assert found.max() <= 100
-    assert fitted(np.zeros((3, 2)), 100).tolist() == [[50.0, 50.0]] * 3
+    assert fit_square(np.zeros((3, 2)), 100).tolist() == [[50.0, 50.0]] * 3
 
 
 def test_the_medoid_is_one_of_the_points() -> None:

@@ -39,5 +39,5 @@ class Page(HTMLParser):
         if "style" not in self._open:
             self.words.append(data)
 
-    def named(self, name: str) -> list[str]:
+    def values_of(self, name: str) -> list[str]:
         return [value for _, attribute, value in self.attributes if attribute == name]

@@ -13,7 +13,7 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.predictions import Predictions
 
 
-def made(task: EvaluationTask, names: tuple[str, str]) -> str:
+def make_page(task: EvaluationTask, names: tuple[str, str]) -> str:
     whole = predict(task, ExactLinker(task.kb))
     silent = Predictions.of((replace(one, answers=()) for one in whole), whole.source)
     one, other = (evaluate(task, each, protocol="any-id") for each in (whole, silent))
@@ -21,7 +21,7 @@ def made(task: EvaluationTask, names: tuple[str, str]) -> str:
 
 
 def test_both_systems_the_difference_and_what_one_alone_gets_right(task: EvaluationTask) -> None:
-    page = made(task, ("exact.jsonl", "silent.jsonl"))
+    page = make_page(task, ("exact.jsonl", "silent.jsonl"))
     assert "+100.0" in page
     assert "McNemar" in page
     assert "Right in exact.jsonl only" in page
@@ -29,7 +29,7 @@ def test_both_systems_the_difference_and_what_one_alone_gets_right(task: Evaluat
 
 
 def test_names_of_files_are_escaped_and_ids_are_unique(task: EvaluationTask) -> None:
-    page = made(task, ("<script>x</script>", "b\x1b"))
+    page = make_page(task, ("<script>x</script>", "b\x1b"))
     assert "<script" not in page
     assert "\x1b" not in page
     ids = re.findall(r' id="([^"]+)"', page)

@@ -12,7 +12,7 @@ from onym.evaluate.significance import angel_t_test, mcnemar_exact, paired_boots
 from onym.evaluate.tables import comparison_tables
 
 
-def shown(*, with_t_test: bool, covered: int = 10) -> str:
+def print_tables(*, with_t_test: bool, covered: int = 10) -> str:
     one, other = [1] * 8 + [0] * 2, [1] * 5 + [0] * 5
     coverage = (Coverage("mentions", 10, 10), Coverage("mentions", 10, covered))
     found = Comparison(
@@ -27,7 +27,7 @@ def shown(*, with_t_test: bool, covered: int = 10) -> str:
 
 
 def test_both_systems_and_the_significance_of_the_difference() -> None:
-    text = shown(with_t_test=False)
+    text = print_tables(with_t_test=False)
     assert "[a] against b\\x1b, strict, 10 mentions" in text
     assert "+30.0" in text
     assert "McNemar" in text
@@ -37,9 +37,9 @@ def test_both_systems_and_the_significance_of_the_difference() -> None:
 
 
 def test_a_figure_says_how_many_mentions_are_predicted() -> None:
-    assert "50.0 (9 of 10 mentions predicted)" in shown(with_t_test=False, covered=9)
-    assert "predicted" not in shown(with_t_test=False)
+    assert "50.0 (9 of 10 mentions predicted)" in print_tables(with_t_test=False, covered=9)
+    assert "predicted" not in print_tables(with_t_test=False)
 
 
 def test_the_t_test_says_what_it_is_worth() -> None:
-    assert "statistically invalid" in shown(with_t_test=True)
+    assert "statistically invalid" in print_tables(with_t_test=True)

@@ -21,7 +21,7 @@ def page() -> Page:
 
 def test_each_part_is_there(page: Page) -> None:
     kinds = [kind.replace(" ", "-") for kind in KINDS]
-    assert page.named("aria-labelledby") == ["figures", "left-out", "types", "errors", *kinds, "manifest"]
+    assert page.values_of("aria-labelledby") == ["figures", "left-out", "types", "errors", *kinds, "manifest"]
     text = " ".join(page.words)
     for figure in ("80.0", "75.0–85.0", "50.0", "45.0–55.0", "61.5", "60.0–65.0", "1,000", "2,000", "1,234", "(no type)"):
         assert figure in text
@@ -43,12 +43,12 @@ def test_hostile_text_makes_no_tags(page: Page) -> None:
 def test_what_is_absent_leaves_no_empty_section() -> None:
     mistakes = EndToEndMistakes(dict.fromkeys(KINDS, 0), ())
     bare = Page(end_to_end_page(replace(end_to_end_sample(), by_type=(), mistakes=mistakes, left_out={})))
-    assert bare.named("aria-labelledby") == ["figures", "left-out", "errors", "manifest"]
+    assert bare.values_of("aria-labelledby") == ["figures", "left-out", "errors", "manifest"]
     assert bare.tags["svg"] == 0
 
 
 def test_ids_are_unique_and_the_same_content_gives_the_same_bytes(page: Page) -> None:
-    ids = page.named("id")
+    ids = page.values_of("id")
     assert len(ids) == len(set(ids))
     assert end_to_end_page(end_to_end_sample()) == end_to_end_page(end_to_end_sample())
 

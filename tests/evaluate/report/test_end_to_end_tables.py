@@ -8,7 +8,7 @@ from onym.evaluate.tables import end_to_end_tables
 from tests.evaluate.report.samples import HOSTILE, end_to_end_sample
 
 
-def shown(text: str = "fever") -> str:
+def print_tables(text: str = "fever") -> str:
     console = Console(width=250)
     with console.capture() as capture:
         for table in end_to_end_tables(end_to_end_sample(text)):
@@ -17,7 +17,7 @@ def shown(text: str = "fever") -> str:
 
 
 def test_figures_types_and_errors() -> None:
-    lines = [line.split() for line in shown().splitlines()]
+    lines = [line.split() for line in print_tables().splitlines()]
     figures = ["80.0", "75.0–85.0", "50.0", "45.0–55.0", "61.5", "60.0–65.0"]
     assert ["→", "bhowmik-strict", *figures] in lines
     assert ["bhowmik-partial", *figures] in lines
@@ -40,9 +40,9 @@ def test_a_line_of_figures_says_that_documents_are_missing() -> None:
         console.print(end_to_end_tables(end_to_end_sample(covered=1))[0])
     assert "→ bhowmik-strict*" in capture.get()
     assert "* 1 of 500 documents predicted" in capture.get()
-    assert "*" not in shown()
+    assert "*" not in print_tables()
 
 
 def test_hostile_text_is_shown_and_not_obeyed() -> None:
-    assert "\x1b" not in shown(HOSTILE)
-    assert "\\x1b[31m" in shown(HOSTILE)
+    assert "\x1b" not in print_tables(HOSTILE)
+    assert "\\x1b[31m" in print_tables(HOSTILE)

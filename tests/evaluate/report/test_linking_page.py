@@ -27,7 +27,7 @@ def hostile() -> Page:
 
 def test_each_part_is_there(page: Page) -> None:
     parts = ["figures", "left-out", "recall", "confidence", "slices", "similarity", "mistakes", "examples", "manifest"]
-    assert page.named("aria-labelledby") == parts
+    assert page.values_of("aria-labelledby") == parts
     assert page.tags["svg"] == 4
     assert page.tags["h1"] == 1
     text = " ".join(page.words)
@@ -51,7 +51,7 @@ def test_no_attribute_runs_or_fetches(hostile: Page) -> None:
         if name == "style":
             assert re.fullmatch(r"[^@\\]*", value)
             assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)\)", value))
-    assert "default-src 'none'" in " ".join(hostile.named("content"))
+    assert "default-src 'none'" in " ".join(hostile.values_of("content"))
 
 
 def test_nothing_is_fetched_by_the_style_sheet() -> None:
@@ -70,11 +70,13 @@ def test_hostile_text_is_shown_as_it_is(hostile: Page) -> None:
 
 
 def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
-    ids = page.named("id")
+    ids = page.values_of("id")
     assert len(ids) == len(set(ids))
     wanted = [value.removeprefix("#") for _, name, value in page.attributes if "href" in name]
     wanted += [
-        target for value in page.named("clip-path") + page.named("style") for target in re.findall(r"url\(#([^)]*)\)", value)
+        target
+        for value in page.values_of("clip-path") + page.values_of("style")
+        for target in re.findall(r"url\(#([^)]*)\)", value)
     ]
     assert wanted
     assert set(wanted) <= set(ids)
@@ -91,9 +93,9 @@ def test_colours_and_type_are_those_of_the_page() -> None:
 def test_it_can_be_read_aloud(page: Page) -> None:
     assert ("html", "lang", "en") in page.attributes
     assert page.tags["title"] == 1
-    assert page.named("role").count("img") == 4
-    assert all(page.named("aria-label"))
-    assert set(page.named("scope")) == {"col", "colgroup", "row"}
+    assert page.values_of("role").count("img") == 4
+    assert all(page.values_of("aria-label"))
+    assert set(page.values_of("scope")) == {"col", "colgroup", "row"}
 
 
 def test_both_schemes_have_all_colours() -> None:
@@ -109,7 +111,7 @@ def test_the_same_content_gives_the_same_bytes() -> None:
 def test_what_is_absent_leaves_no_empty_section() -> None:
     bare = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
     page = Page(linking_page(bare))
-    assert page.named("aria-labelledby") == ["figures", "left-out"]
+    assert page.values_of("aria-labelledby") == ["figures", "left-out"]
     assert "Nothing was left out." in " ".join(page.words)
     assert page.tags["svg"] == 0
 
@@ -129,9 +131,9 @@ def test_examples_show_candidates_with_scores_and_the_rank_of_gold(page: Page) -
         "(not in the KB)",
     ):
         assert words in shown
-    assert page.named("value") == ["1", "1", "7", "1"]
+    assert page.values_of("value") == ["1", "1", "7", "1"]
     assert shown.count(" gold ") == 2
-    assert [kind for kind in page.named("class") if kind.startswith("verdict")] == [
+    assert [kind for kind in page.values_of("class") if kind.startswith("verdict")] == [
         "verdict right",
         "verdict wrong",
         "verdict wrong",

@@ -10,7 +10,7 @@ from onym.evaluate.tables import linking_tables
 from tests.evaluate.report.samples import HOSTILE, linking_sample
 
 
-def shown(text: str = "fever") -> str:
+def print_tables(text: str = "fever") -> str:
     console = Console(width=400, color_system=None)
     with console.capture() as capture:
         for table in linking_tables(linking_sample(text)):
@@ -19,13 +19,13 @@ def shown(text: str = "fever") -> str:
 
 
 def test_the_figures_of_each_protocol() -> None:
-    lines = [line.split() for line in shown().splitlines()]
+    lines = [line.split() for line in print_tables().splitlines()]
     assert ["→", "strict", "90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "1,200"] in lines
     assert ["biosyn", "90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "1,200"] in lines
 
 
 def test_the_slices() -> None:
-    lines = [line.split() for line in shown().splitlines()]
+    lines = [line.split() for line in print_tables().splitlines()]
     assert ["Overall", "1,234", "90.1", "88.0–92.0"] in lines
     assert ["Composites", "0", "–", "–"] in lines
 
@@ -36,11 +36,11 @@ def test_a_line_of_figures_says_that_mentions_are_missing() -> None:
         console.print(linking_tables(replace(linking_sample(), coverage="1 of 960 mentions predicted"))[0])
     assert "strict*" in capture.get()
     assert "* 1 of 960 mentions predicted" in capture.get()
-    assert "*" not in shown()
+    assert "*" not in print_tables()
 
 
 def test_hostile_text_is_shown_and_not_obeyed() -> None:
-    text = shown(HOSTILE + "[bold]x[/bold]")
+    text = print_tables(HOSTILE + "[bold]x[/bold]")
     assert "\x1b" not in text
     assert "\\x1b[31m" in text
     assert "[bold]x[/bold]" in text

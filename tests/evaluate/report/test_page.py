@@ -51,7 +51,7 @@ def test_the_name_of_a_concept_is_escaped(name: str, hostile_pages: dict[str, st
     page = Page(text)
     assert "<script>alert('x')</script>" in "".join(page.words)
     assert not any(attribute.startswith("on") for _, attribute, _ in page.attributes)
-    assert "default-src 'none'" in " ".join(page.named("content"))
+    assert "default-src 'none'" in " ".join(page.values_of("content"))
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=160))
@@ -66,7 +66,7 @@ def test_any_text_means_itself(text: str) -> None:
 def test_a_page_has_a_title_and_leaves_out_empty_sections() -> None:
     page = Page(linking_page(BARE))
     assert "exact on bc5cdr (test): Onym" in page.words
-    assert page.named("aria-labelledby") == ["figures", "left-out"]
+    assert page.values_of("aria-labelledby") == ["figures", "left-out"]
     assert "Nothing was left out." in page.words
 
 

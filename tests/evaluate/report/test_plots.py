@@ -18,7 +18,7 @@ from tests.evaluate.report.samples import HOSTILE
 BARS = [Bar("Overall", 1234, 0.901, 0.88, 0.92), Bar("fever", 20, 0.5, 0.3, 0.7)]
 
 
-def drawn() -> str:
+def draw_plot() -> str:
     return interval_plot("bars", "Recall by subgroup", BARS, "recall@1")
 
 
@@ -27,15 +27,15 @@ def texts(svg: str) -> list[str]:
 
 
 def test_it_is_well_formed_and_the_same_each_time() -> None:
-    svg = drawn()
+    svg = draw_plot()
     assert etree.fromstring(svg).tag == "svg"
-    assert svg == drawn()
+    assert svg == draw_plot()
     assert "<metadata" not in svg
     assert "<style" not in svg
 
 
 def test_bars_show_label_share_interval_number_and_measure() -> None:
-    shown = texts(drawn())
+    shown = texts(draw_plot())
     assert {"Overall", "90.1", "88.0–92.0", "n = 1,234", "fever", "50.0", "n = 20", "recall@1, %"} <= set(shown)
 
 
@@ -62,10 +62,10 @@ def test_nothing_to_draw_is_an_empty_figure() -> None:
 def test_the_settings_of_the_user_neither_count_nor_change() -> None:
     import matplotlib as mpl
 
-    expected = drawn()
+    expected = draw_plot()
     with mpl.rc_context({"font.size": 40, "axes.facecolor": "red", "svg.hashsalt": None}):
         before = dict(mpl.rcParams)
-        assert drawn() == expected
+        assert draw_plot() == expected
         assert dict(mpl.rcParams) == before
 
 
@@ -79,15 +79,15 @@ def test_pyplot_and_its_global_state_stay_away() -> None:
 
 def test_a_figure_can_be_drawn_outside_the_main_thread() -> None:
     found: list[str] = []
-    thread = threading.Thread(target=lambda: found.append(drawn()))
+    thread = threading.Thread(target=lambda: found.append(draw_plot()))
     thread.start()
     thread.join()
-    assert found == [drawn()]
+    assert found == [draw_plot()]
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ConfigError) as caught:
-        drawn()
+        draw_plot()
     assert caught.value.code == "extra-missing"
     assert "onym[report]" in caught.value.fix

@@ -9,20 +9,20 @@ from rich.console import Console
 
 from onym.evaluate.content import ReportContent
 from onym.evaluate.pages import linking_page
-from onym.evaluate.published import published_for
-from onym.evaluate.tables import published_tables
+from onym.evaluate.published import find_published_for
+from onym.evaluate.tables import tabulate_published
 
 BARE = ReportContent("exact", "ncbi-disease-biosyn", "test", "biosyn", "MEDIC", ())
 MANIFEST = {"dataset": {"name": "ncbi-disease-biosyn", "split": "test"}}
 
 
 def test_they_stand_where_dataset_split_and_protocol_match() -> None:
-    figures = published_for(MANIFEST, "biosyn")
+    figures = find_published_for(MANIFEST, "biosyn")
     made = linking_page(replace(BARE, published=figures))
     assert "SapBERT, fine-tuned" in made
     assert "92.3" in made
     file = io.StringIO()
-    for table in published_tables(figures):
+    for table in tabulate_published(figures):
         Console(file=file, width=80).print(table)
     first = next(line for line in file.getvalue().splitlines() if "fine-tuned" in line)
     assert first.split()[-7:] == ["Liu", "and", "others", "2021,", "table", "2", "92.3"]
@@ -30,5 +30,5 @@ def test_they_stand_where_dataset_split_and_protocol_match() -> None:
 
 def test_else_there_is_nothing() -> None:
     for manifest, protocol in ((MANIFEST, "strict"), ({"dataset": {"name": "mine", "split": "test"}}, "biosyn")):
-        assert "Published" not in linking_page(replace(BARE, published=published_for(manifest, protocol)))
-        assert published_tables(published_for(manifest, protocol)) == []
+        assert "Published" not in linking_page(replace(BARE, published=find_published_for(manifest, protocol)))
+        assert tabulate_published(find_published_for(manifest, protocol)) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.tables import plain, starred, table_of, with_note
+from onym.evaluate.tables import mark_footnote, plain, table_of, with_note
 
 
 def test_text_has_no_markup_and_no_control_characters() -> None:
@@ -17,4 +17,4 @@ def test_a_footnote_and_its_star() -> None:
     table = table_of("title", ("name",), ("n",))
     assert with_note(table, "").caption is None
     assert getattr(with_note(table, "a [b]").caption, "plain", "") == "* a [b]"
-    assert (starred("strict", ""), starred("strict", "a")) == ("strict", "strict*")
+    assert (mark_footnote("strict", ""), mark_footnote("strict", "a")) == ("strict", "strict*")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from onym.kb.joins import Evidence
+from onym.kb.joins import JoinEvidence
 
 Names = dict[str, list[str]]
 
@@ -19,11 +19,11 @@ def evidence(
     edges: list[tuple[str, str, bool]] | None = None,
     shared: list[tuple[str, str]] | None = None,
     groups: dict[str, str] | None = None,
-) -> Evidence:
+) -> JoinEvidence:
     """Return the evidence of concepts with their names, the preferred one first; all are diseases unless `groups` says else."""
     terms = [(concept, name, i == 0) for concept, members in names.items() for i, name in enumerate(members)]
     prefixes = list(dict.fromkeys(concept.partition(":")[0] for concept in names))
-    return Evidence(
+    return JoinEvidence(
         edges=pl.DataFrame(edges or [], schema={"low": pl.String, "high": pl.String, "one_to_one": pl.Boolean}, orient="row"),
         shared=frame(list(shared or []), "concept", "xref"),
         names=pl.DataFrame(terms, schema={"concept": pl.String, "name": pl.String, "is_preferred": pl.Boolean}, orient="row"),

@@ -15,16 +15,16 @@ SHARED = [("mesh:4", "cas:1"), ("mondo:4", "cas:1")]
 ALL = JoinConfig(many_to_one="apart", by_name={"mondo": "either"}, shared_ids=("cas",))
 
 
-def joined(config: JoinConfig) -> dict[str, int]:
+def join_names(config: JoinConfig) -> dict[str, int]:
     return {concept: rule for concept, _, rule in join_all(evidence(NAMES, EDGES, SHARED), config).frame().iter_rows()}
 
 
 def test_cross_references_alone_by_default() -> None:
-    assert joined(JoinConfig()) == {"mondo:1": JoinRule.ONE_TO_ONE}
+    assert join_names(JoinConfig()) == {"mondo:1": JoinRule.ONE_TO_ONE}
 
 
 def test_all_rules() -> None:
-    assert joined(ALL) == {
+    assert join_names(ALL) == {
         "mondo:1": JoinRule.ONE_TO_ONE,
         "mondo:2": JoinRule.NAME,
         "mondo:3": JoinRule.MANY_TO_ONE,
@@ -34,4 +34,4 @@ def test_all_rules() -> None:
 
 def test_an_id_that_is_to_stay_is_joined_by_no_rule() -> None:
     for concept in ("mondo:1", "mondo:2", "mondo:3", "mondo:4"):
-        assert joined(ALL.model_copy(update={"undo": (concept,)})).keys() == joined(ALL).keys() - {concept}
+        assert join_names(ALL.model_copy(update={"undo": (concept,)})).keys() == join_names(ALL).keys() - {concept}

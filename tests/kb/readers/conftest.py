@@ -29,7 +29,7 @@ def rows_of(files: Mapping[str, bytes | str], format_name: str, limits: Limits =
     for batch in readers.read(source_of(files, limits), format_name, **options):
         assert batch.schema.equals(SCHEMA)
         batch.validate(full=True)
-        rows += [_shown(row) for row in batch.to_pylist()]
+        rows += [_format_row(row) for row in batch.to_pylist()]
     return rows
 
 
@@ -43,13 +43,13 @@ def facts_of(rows: list[Row], column: str) -> list[tuple[str, Any]]:
     return [(row["concept_id"], row[column]) for row in rows if column in row]
 
 
-def packed(files: Mapping[str, bytes], suffix: str) -> dict[str, bytes]:
+def pack_files(files: Mapping[str, bytes], suffix: str) -> dict[str, bytes]:
     """Return the files packed, each under its name with the suffix."""
     pack = gzip.compress if suffix == ".gz" else lambda data: pa.compress(data, codec="zstd", asbytes=True)
     return {name + suffix: pack(data) for name, data in files.items()}
 
 
-def _shown(row: Row) -> Row:
+def _format_row(row: Row) -> Row:
     shown = {key: value for key, value in row.items() if value is not None}
     if "kind" in shown:
         shown["kind"] = NameKind(shown["kind"]).label

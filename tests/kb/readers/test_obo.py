@@ -287,7 +287,7 @@ def test_hpo_is_read_as_fastobo_reads_it(real_data: Path) -> None:
         for frame in fastobo.iter(stream, threads=1):
             clauses = list(frame) if isinstance(frame, fastobo.term.TermFrame) else []
             if not any(clause.raw_tag() == "is_obsolete" for clause in clauses):
-                expected |= {(str(frame.id).lower(), text) for clause in clauses if (text := _said(clause))}
+                expected |= {(str(frame.id).lower(), text) for clause in clauses if (text := _read_text(clause))}
     rows = pl.concat([pl.DataFrame(batch) for batch in readers.read(Source.open(path), "obo")])
     active = rows.filter(pl.col("kind").is_null() | (pl.col("kind") < 8))
     names = active.filter(pl.col("name").is_not_null()).select("concept_id", "name").rows()
@@ -295,7 +295,7 @@ def test_hpo_is_read_as_fastobo_reads_it(real_data: Path) -> None:
     assert {*names, *definitions} == expected
 
 
-def _said(clause: Any) -> str:
+def _read_text(clause: Any) -> str:
     tag = clause.raw_tag()
     said = (
         clause.name if tag == "name" else clause.definition if tag == "def" else clause.synonym.desc if tag == "synonym" else ""

@@ -19,11 +19,11 @@ from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of, source_o
 KEYED, LISTED = SAMPLES["ontology_json"]
 
 
-def keyed(**values: Any) -> list[Row]:
+def read_keyed(**values: Any) -> list[Row]:
     return rows_of({"a.json": json.dumps({"X:1": {"label": "a", **values}})}, "ontology_json")
 
 
-def listed(**values: Any) -> list[Row]:
+def read_listed(**values: Any) -> list[Row]:
     return rows_of({"a.json": json.dumps([{"id": "1", "namespace": "X", "name": "a", **values}])}, "ontology_json")
 
 
@@ -48,7 +48,7 @@ def test_as_a_list() -> None:
 
 
 def test_a_deprecated_term_without_a_successor() -> None:
-    assert keyed(deprecated=True) == [{"concept_id": "x:1", "name": "a", "kind": "retired"}]
+    assert read_keyed(deprecated=True) == [{"concept_id": "x:1", "name": "a", "kind": "retired"}]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_deprecated_term_without_a_successor() -> None:
     [("HP:1", "HP", "hp:1"), ("1", "hp", "hp:1"), ("HP:1", None, "hp:1"), ("CVCL_1", "", "cellosaurus:CVCL_1")],
 )
 def test_ids_with_and_without_their_namespace(identifier: str, namespace: str | None, concept: str) -> None:
-    assert listed(id=identifier, namespace=namespace)[0]["concept_id"] == concept
+    assert read_listed(id=identifier, namespace=namespace)[0]["concept_id"] == concept
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_ids_with_and_without_their_namespace(identifier: str, namespace: str | 
 )
 def test_values_of_another_type_are_refused_by_id(values: dict[str, Any]) -> None:
     with pytest.raises(InputError) as e:
-        keyed(**values)
+        read_keyed(**values)
     assert e.value.code == "json-shape"
 
 
@@ -75,7 +75,7 @@ def test_values_of_another_type_are_refused_by_id(values: dict[str, Any]) -> Non
 )
 def test_values_of_another_type_are_refused_in_a_list(values: dict[str, Any]) -> None:
     with pytest.raises(InputError) as e:
-        listed(**values)
+        read_listed(**values)
     assert e.value.code == "json-shape"
 
 
@@ -83,7 +83,7 @@ def test_values_of_another_type_are_refused_in_a_list(values: dict[str, Any]) ->
 def test_cross_references_that_are_no_list_are_refused(xrefs: Any) -> None:
     """Found by fuzzing: a number cannot be walked through."""
     with pytest.raises(InputError) as e:
-        listed(xrefs=xrefs)
+        read_listed(xrefs=xrefs)
     assert e.value.code == "json-shape"
 
 

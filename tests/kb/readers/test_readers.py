@@ -12,7 +12,7 @@ from onym.errors import ConfigError, OnymError
 from onym.kb import readers
 from onym.store.files.source import Source
 from onym.testing.releases import SAMPLES, Release
-from tests.kb.readers.conftest import packed, rows_of, source_of
+from tests.kb.readers.conftest import pack_files, rows_of, source_of
 from tests.robustness.files.kb_fuzz import judge, make_case
 
 RELEASES = [
@@ -39,7 +39,7 @@ def test_the_format_is_recognised(name: str, release: Release) -> None:
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize(("name", "release"), RELEASES)
 def test_a_packed_release_says_the_same(name: str, release: Release, suffix: str) -> None:
-    small = packed(release, suffix)
+    small = pack_files(release, suffix)
     assert readers.detect(source_of(small)) == name
     assert rows_of(small, name) == rows_of(release, name) != []
 
@@ -118,7 +118,7 @@ def test_an_unknown_format_is_refused() -> None:
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_a_damaged_packed_file_leaves_no_memory_behind(suffix: str) -> None:
     """Found by fuzzing: what Arrow made room for was lost whenever unpacking failed."""
-    ((name, data),) = packed({"a.obo": b"[Term]\nid: X:1\n" * 2_000}, suffix).items()
+    ((name, data),) = pack_files({"a.obo": b"[Term]\nid: X:1\n" * 2_000}, suffix).items()
     damaged = {name: data[:-9]}
     tracemalloc.start()
     try:

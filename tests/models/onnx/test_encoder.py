@@ -18,15 +18,15 @@ from onym.models.settings import EncoderSettings
 from onym.models.shape import FAMILIES
 from onym.models.torch_encoder import Encoder
 from onym.testing.models import save_encoder, save_tokenizer
-from tests.models.spoil import configured, cut, rewritten, with_own_code
+from tests.models.spoil import change_config, cut, rewrite_weights, with_own_code
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
 
 
 @pytest.fixture
-def model(tmp_path: Path, saved: Path) -> Path:
+def model(tmp_path: Path, bert_folder: Path) -> Path:
     """Return an encoder that may be spoilt."""
-    return shutil.copytree(saved, tmp_path / "model")
+    return shutil.copytree(bert_folder, tmp_path / "model")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -40,14 +40,14 @@ def test_vectors_are_those_of_torch(tmp_path: Path, family: str, pooling: Any) -
         np.testing.assert_allclose(ours.encode(TEXTS), theirs.encode(TEXTS), atol=1e-5)
 
 
-def test_a_vector_does_not_depend_on_the_batch(saved: Path) -> None:
-    encoder = OnnxEncoder.open(saved, EncoderSettings(pooling="mean"))
+def test_a_vector_does_not_depend_on_the_batch(bert_folder: Path) -> None:
+    encoder = OnnxEncoder.open(bert_folder, EncoderSettings(pooling="mean"))
     alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
     np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=1e-5)
 
 
-def test_a_text_may_be_as_long_as_the_model_can_read(saved: Path) -> None:
-    encoder = OnnxEncoder.open(saved, EncoderSettings(length=1000))
+def test_a_text_may_be_as_long_as_the_model_can_read(bert_folder: Path) -> None:
+    encoder = OnnxEncoder.open(bert_folder, EncoderSettings(length=1000))
     assert encoder.settings.length == 64
     assert np.isfinite(encoder.encode(["a b c " * 1000, "fever"])).all()
 
@@ -57,9 +57,9 @@ def test_a_text_may_be_as_long_as_the_model_can_read(saved: Path) -> None:
     [
         lambda folder: cut(folder, 100),
         lambda folder: (folder / "model.safetensors").unlink(),
-        lambda folder: configured(hidden_size=8, num_attention_heads=2)(folder),
-        lambda folder: configured(num_hidden_layers=3)(folder),
-        lambda folder: configured(vocab_size=100)(folder),
+        lambda folder: change_config(hidden_size=8, num_attention_heads=2)(folder),
+        lambda folder: change_config(num_hidden_layers=3)(folder),
+        lambda folder: change_config(vocab_size=100)(folder),
         lambda folder: (folder / "config.json").write_text("{"),
         lambda folder: (folder / "tokenizer.json").write_text("{"),
         lambda folder: save_tokenizer(folder, more=1_000),
@@ -73,7 +73,7 @@ def test_a_spoilt_folder_is_refused(model: Path, spoil: Any) -> None:
 
 def test_numbers_that_are_none_are_refused(model: Path) -> None:
     huge = torch.finfo(torch.float32).max
-    rewritten(model, lambda found: found["encoder.layer.1.output.LayerNorm.weight"].fill_(huge))
+    rewrite_weights(model, lambda found: found["encoder.layer.1.output.LayerNorm.weight"].fill_(huge))
     with pytest.raises(InputError, match="model-not-finite"):
         OnnxEncoder.open(model).encode(["fever"])
 
@@ -85,14 +85,14 @@ def test_no_code_of_the_model_is_run(model: Path) -> None:
     assert not mark.exists()
 
 
-def test_the_weights_of_the_first_berts_had_other_names(model: Path, saved: Path) -> None:
+def test_the_weights_of_the_first_berts_had_other_names(model: Path, bert_folder: Path) -> None:
     def rename(found: dict[str, torch.Tensor]) -> None:
         for name in [name for name in found if "LayerNorm." in name]:
             old = name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta")
             found[old] = found.pop(name)
 
-    rewritten(model, rename)
-    assert np.array_equal(OnnxEncoder.open(model).encode(TEXTS), OnnxEncoder.open(saved).encode(TEXTS))
+    rewrite_weights(model, rename)
+    assert np.array_equal(OnnxEncoder.open(model).encode(TEXTS), OnnxEncoder.open(bert_folder).encode(TEXTS))
 
 
 def test_attention_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,22 +103,22 @@ def test_attention_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeyp
         OnnxEncoder.open(folder, EncoderSettings(length=51))
 
 
-def test_few_texts_are_read_at_once_where_they_are_long(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = OnnxEncoder.open(saved)
-    before, sizes, own = encoder.encode(TEXTS), list[int](), encoder._computed
+def test_few_texts_are_read_at_once_where_they_are_long(bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = OnnxEncoder.open(bert_folder)
+    before, sizes, own = encoder.encode(TEXTS), list[int](), encoder._compute
     monkeypatch.setattr(onnx_module, "_CELLS", 2_000)
 
-    def computed(ids: Any, mask: Any) -> Any:
+    def note_batch(ids: Any, mask: Any) -> Any:
         sizes.append(ids.size)
         return own(ids, mask)
 
-    monkeypatch.setattr(encoder, "_computed", computed)
+    monkeypatch.setattr(encoder, "_compute", note_batch)
     np.testing.assert_allclose(encoder.encode(TEXTS), before, atol=1e-5)
     assert len(sizes) > 1
 
 
-def test_what_cannot_be_computed_is_an_error_without_what_was_read(saved: Path) -> None:
-    encoder = OnnxEncoder.open(saved)
+def test_what_cannot_be_computed_is_an_error_without_what_was_read(bert_folder: Path) -> None:
+    encoder = OnnxEncoder.open(bert_folder)
     with pytest.raises(InputError, match="model-malformed") as caught:
         encoder._vectors(np.array([[10**6]]), np.array([[1]]))
     assert "1000000" not in str(caught.value)

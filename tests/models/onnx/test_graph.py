@@ -12,15 +12,15 @@ import pytest
 from onym.errors import InputError
 from onym.models.onnx_graph import encoder_graph
 from onym.models.shape import read_encoder_shape
-from onym.models.tensors import Arrays, quantized, read_arrays
+from onym.models.tensors import Arrays, quantize, read_arrays
 
 BIAS = "encoder.layer.1.attention.self.query.bias"
 QUERY = "encoder.layer.1.attention.self.query.weight"
 
 
-@pytest.mark.parametrize("way", [dict, quantized])
-def test_it_is_valid_and_small(saved: Path, way: Callable[[Arrays], Arrays]) -> None:
-    found = encoder_graph(read_encoder_shape(saved), way(read_arrays(saved)))
+@pytest.mark.parametrize("way", [dict, quantize])
+def test_it_is_valid_and_small(bert_folder: Path, way: Callable[[Arrays], Arrays]) -> None:
+    found = encoder_graph(read_encoder_shape(bert_folder), way(read_arrays(bert_folder)))
     model = onnx.load_model_from_string(found.model)
     onnx.checker.check_model(_with_weights(model, found.weights), full_check=True)
     assert len(found.model) < 40_000
@@ -38,10 +38,10 @@ def _with_weights(model: onnx.ModelProto, weights: Arrays) -> onnx.ModelProto:
     return found
 
 
-def test_the_prefix_of_a_larger_model(saved: Path) -> None:
-    arrays = read_arrays(saved)
-    plain = encoder_graph(read_encoder_shape(saved), arrays)
-    longer = encoder_graph(read_encoder_shape(saved), {f"bert.{name}": values for name, values in arrays.items()})
+def test_the_prefix_of_a_larger_model(bert_folder: Path) -> None:
+    arrays = read_arrays(bert_folder)
+    plain = encoder_graph(read_encoder_shape(bert_folder), arrays)
+    longer = encoder_graph(read_encoder_shape(bert_folder), {f"bert.{name}": values for name, values in arrays.items()})
     assert plain.model == longer.model
 
 
@@ -60,16 +60,16 @@ def test_the_prefix_of_a_larger_model(saved: Path) -> None:
         (lambda found: found.pop("embeddings.LayerNorm.bias"), "model-malformed"),
     ],
 )
-def test_other_weights_are_refused(saved: Path, change: Callable[[Arrays], object], code: str) -> None:
-    arrays = read_arrays(saved)
+def test_other_weights_are_refused(bert_folder: Path, change: Callable[[Arrays], object], code: str) -> None:
+    arrays = read_arrays(bert_folder)
     change(arrays)
     with pytest.raises(InputError, match=code):
-        encoder_graph(read_encoder_shape(saved), arrays)
+        encoder_graph(read_encoder_shape(bert_folder), arrays)
 
 
-def test_scales_that_are_not_finite_are_refused(saved: Path) -> None:
+def test_scales_that_are_not_finite_are_refused(bert_folder: Path) -> None:
     for name in (QUERY, "embeddings.word_embeddings.weight"):
-        arrays = quantized(read_arrays(saved))
+        arrays = quantize(read_arrays(bert_folder))
         arrays[f"{name}_scale"] = arrays[f"{name}_scale"] * np.float32(np.inf)
         with pytest.raises(InputError, match="model-not-finite"):
-            encoder_graph(read_encoder_shape(saved), arrays)
+            encoder_graph(read_encoder_shape(bert_folder), arrays)

@@ -12,7 +12,7 @@ from onym.errors import OnymError
 from onym.models.shape import FAMILIES, read_encoder_shape
 from onym.models.torch_encoder import max_length, open_body
 from onym.testing.models import save_encoder
-from tests.models.spoil import configured
+from tests.models.spoil import change_config
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -50,8 +50,8 @@ FAMILY, LIMIT, MALFORMED = "model-family", "limit-model", "model-malformed"
         (MALFORMED, {"max_position_embeddings": 3}),
     ],
 )
-def test_others_are_refused(tmp_path: Path, saved: Path, code: str, changes: dict[str, Any]) -> None:
-    folder = shutil.copytree(saved, tmp_path / "model")
-    configured(**changes)(folder)
+def test_others_are_refused(tmp_path: Path, bert_folder: Path, code: str, changes: dict[str, Any]) -> None:
+    folder = shutil.copytree(bert_folder, tmp_path / "model")
+    change_config(**changes)(folder)
     with pytest.raises(OnymError, match=code):
         read_encoder_shape(folder)

@@ -25,7 +25,7 @@ from onym.batch.engines import LocalEngine
 from onym.batch.ledger import status
 from onym.batch.run import run_batch
 from onym.errors import OnymError
-from tests.robustness.batch.runs import PACKED, driver, kill_nodes, made_corpus, made_pipeline, outputs, planned
+from tests.robustness.batch.runs import PACKED, driver, kill_nodes, make_corpus, make_pipeline, outputs, plan_run
 
 _FILES, _WRITES, _QUICK_WRITES = 4, 24, 2
 _DISK = """
@@ -71,12 +71,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     which: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        pipeline, corpus = made_pipeline(base), made_corpus(base, _FILES)
-        reference = planned(corpus, pipeline, base / "reference")
+        pipeline, corpus = make_pipeline(base), make_corpus(base, _FILES)
+        reference = plan_run(corpus, pipeline, base / "reference")
         driver(reference).wait()
         wanted = outputs(reference)
         for name, (kind, case) in _cases(writes, corpus, base).items():
-            out = planned(corpus, pipeline, base / name.replace(" ", "-"))
+            out = plan_run(corpus, pipeline, base / name.replace(" ", "-"))
             kinds[kind] += 1
             is_right = case(out)
             run_batch(out, workers=1)
@@ -93,13 +93,13 @@ def _cases(writes: int, corpus: Path, base: Path) -> dict[str, tuple[str, Case]]
     for name in ("ENOSPC", "EIO"):
         for count in range(1, writes + 1):
             found[f"{name} at write {count}"] = name, _failing_disk(_DISK.format(count=count, name=name))
-    found["a killing shard"] = "poison", _poisoned("os.kill(os.getpid(), signal.SIGKILL)", "batch-worker-died")
-    found["a failing shard"] = "poison", _poisoned("raise ValueError('patient Smith')", "internal-error")
+    found["a killing shard"] = "poison", _make_poisoned("os.kill(os.getpid(), signal.SIGKILL)", "batch-worker-died")
+    found["a failing shard"] = "poison", _make_poisoned("raise ValueError('patient Smith')", "internal-error")
     found["two drivers"] = "two drivers", _two_drivers
-    found["a changed input"] = "changed", lambda out: _changed(out, corpus / "00001.jsonl")
-    found["a changed packed input"] = "changed", lambda out: _changed(out, corpus / PACKED)
-    found["a changed pipeline"] = "changed", lambda out: _changed_pipeline(out, base / "pipeline" / "pipeline.json")
-    found["a torn output"] = "torn", _torn
+    found["a changed input"] = "changed", lambda out: _judge_changed_input(out, corpus / "00001.jsonl")
+    found["a changed packed input"] = "changed", lambda out: _judge_changed_input(out, corpus / PACKED)
+    found["a changed pipeline"] = "changed", lambda out: _judge_changed_pipeline(out, base / "pipeline" / "pipeline.json")
+    found["a torn output"] = "torn", _judge_torn_output
     found["a newer receipt"] = "newer", _newer_plan
     found["no folder for outputs"] = "unwritable", _unwritable
     if writes > _QUICK_WRITES:  # a real cluster takes half a minute
@@ -125,7 +125,7 @@ def _failing_disk(worker: str) -> Case:
     return case
 
 
-def _poisoned(act: str, code: str) -> Case:
+def _make_poisoned(act: str, code: str) -> Case:
     def case(out: Path) -> bool:
         run_batch(out, engine=LocalEngine(2, [sys.executable, "-c", _POISON.format(act=act)]))
         ledger = status(out)
@@ -144,7 +144,7 @@ def _two_drivers(out: Path) -> bool:
     return [each.wait() for each in drivers] == [0, 0] and status(out).is_done
 
 
-def _changed(out: Path, path: Path) -> bool:
+def _judge_changed_input(out: Path, path: Path) -> bool:
     before = path.read_bytes()
     path.write_bytes(gzip.compress(gzip.decompress(before)[:-1]) if path.name == PACKED else before.replace(b"more", b"less"))
     run_batch(out, workers=1)
@@ -156,7 +156,7 @@ def _changed(out: Path, path: Path) -> bool:
     return codes == {"batch-input-changed"} and set(ledger.quarantined) == shards and len(ledger.receipts) == rest > 0
 
 
-def _changed_pipeline(out: Path, path: Path) -> bool:
+def _judge_changed_pipeline(out: Path, path: Path) -> bool:
     before = path.read_bytes()
     path.write_bytes(before.replace(b'"top_k": 10', b'"top_k": 9'))
     code = _refusal(out)
@@ -164,7 +164,7 @@ def _changed_pipeline(out: Path, path: Path) -> bool:
     return code == "batch-pipeline-changed" and not status(out).receipts
 
 
-def _torn(out: Path) -> bool:
+def _judge_torn_output(out: Path) -> bool:
     run_batch(out, workers=1)
     path = out / "shards" / "000001.parquet"
     path.write_bytes(path.read_bytes()[:-20])

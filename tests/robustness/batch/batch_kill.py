@@ -36,19 +36,19 @@ from onym.corpora.corpus import read_corpus, write_corpus
 from tests.robustness.batch.runs import (
     Process,
     children,
+    count_doubled,
+    count_torn,
     descendants,
-    doubled,
     driver,
+    identify,
     kill_nodes,
-    known,
-    made_corpus,
-    made_pipeline,
+    make_corpus,
+    make_pipeline,
     outputs,
-    planned,
+    plan_run,
     ray_driver,
     still_alive,
     tasks,
-    torn,
 )
 
 STUB, REAL, RAY, NODES = 700, 200, 80, 20
@@ -108,17 +108,17 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     found: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        for part, kills in _wanted(options).items():
+        for part, kills in _count_kills(options).items():
             base = Path(folder, part)
             base.mkdir()
-            found += _Part(part, base, rng, kinds, is_quick=options.quick).killed(kills)
+            found += _Part(part, base, rng, kinds, is_quick=options.quick).kill_until_done(kills)
     figures = {"kills": sum(kinds.values()), **{name: found[name] for name in _NAMES}, "by_kind": dict(sorted(kinds.items()))}
     if any(found[name] for name in _NAMES):
         sys.exit(f"{figures}; none may be")
     return figures
 
 
-def _wanted(options: argparse.Namespace) -> dict[str, int]:
+def _count_kills(options: argparse.Namespace) -> dict[str, int]:
     """Return how many kills each part has."""
     full = {"stub": STUB, "real": REAL, "ray": RAY, "nodes": NODES}
     quick = {"stub": QUICK_STUB, "real": 0, "ray": 0, "nodes": 0}
@@ -133,12 +133,12 @@ class _Part:
     def __init__(self, name: str, base: Path, rng: random.Random, kinds: Counter[str], *, is_quick: bool) -> None:
         self._name, self._base, self._rng, self._kinds = name, base, rng, kinds
         self._one = {"ray": _one_on_ray, "nodes": _one_with_nodes}.get(name, _one)
-        self._pipeline: Path | str = "starter" if name == "real" else made_pipeline(base)
-        self._corpus = _abstracts(base, files=8, documents=20) if name == "real" else made_corpus(base, 4 if is_quick else 40)
+        self._pipeline: Path | str = "starter" if name == "real" else make_pipeline(base)
+        self._corpus = _abstracts(base, files=8, documents=20) if name == "real" else make_corpus(base, 4 if is_quick else 40)
 
-    def killed(self, kills: int) -> Counter[str]:
+    def kill_until_done(self, kills: int) -> Counter[str]:
         """Run plans until there were so many kills; return what went wrong."""
-        reference = planned(self._corpus, self._pipeline, self._base / "reference")
+        reference = plan_run(self._corpus, self._pipeline, self._base / "reference")
         if driver(reference).wait():
             sys.exit("an undisturbed run failed")
         wanted = outputs(reference)
@@ -146,7 +146,7 @@ class _Part:
         seen: set[Process] = set()
         done, number = 0, 0
         while done < kills:
-            out, number = planned(self._corpus, self._pipeline, self._base / f"run{number}"), number + 1
+            out, number = plan_run(self._corpus, self._pipeline, self._base / f"run{number}"), number + 1
             is_over = False
             while not is_over:
                 ledger = status(out)
@@ -154,13 +154,13 @@ class _Part:
                 killed, processes = self._one(out, left, len(ledger.open_shards), self._rng)
                 is_over = not killed and status(out).is_done  # the last run is one that nothing killed, as a person's is
                 seen |= processes
-                found["torn"] += torn(out)
+                found["torn"] += count_torn(out)
                 done += len(killed)
                 self._kinds.update(f"{self._name} {kind}" for kind in killed)
             ended = outputs(out)
             found["lost"] += len(wanted.keys() - ended.keys())
             found["other_bytes"] += sum(ended[name] != wanted.get(name) for name in ended)
-            found["doubled"] += doubled(out)
+            found["doubled"] += count_doubled(out)
         found["orphans"] = still_alive(seen, _AGENTS_S if self._name in ("ray", "nodes") else 20)
         return found
 
@@ -168,51 +168,51 @@ class _Part:
 def _one(out: Path, left: int, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once, with kills if any are left; return what was killed, if anything was, and the workers that were seen."""
     if left <= 0:
-        return [], _watched(driver(out), _never)
-    return _killed_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _killed_at_random(out, shards, rng)
+        return [], _watch_workers(driver(out), _never)
+    return _kill_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _kill_at_random(out, shards, rng)
 
 
-def _killed_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Process]]:
+def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once with workers that kill themselves, some times, and note it just before."""
     step, after = rng.choice(_STEPS), rng.choice("01")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "kills")
         wanted = {"KILL_STEP": step, "KILL_COUNT": str(rng.randrange(1, 6)), "KILL_AFTER": after}
         wanted |= {"KILL_LOG": str(log), "KILL_LIMIT": str(_AT_STEPS)}
-        workers = _watched(driver(out, _WORKER, wanted), _never)
+        workers = _watch_workers(driver(out, _WORKER, wanted), _never)
         count = log.stat().st_size if log.exists() else 0
     return [f"worker {'after' if after == '1' else 'before'} {step}"] * count, workers
 
 
-def _killed_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
+def _kill_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once; kill up to two workers, and at last the driver, or the driver before anything is done.
 
     Moments are drawn by what was published, which makes them random on a machine of any speed: after none of the open shards,
     or after some of them, and a moment more. A third worker could be the third of one shard, which is left out then.
     """
-    published = _published(out)
+    published = _count_published(out)
     marks = sorted(rng.randrange(shards) for _ in range(rng.randrange(1, 4)))
     process = driver(out)
     if rng.random() < _AT_START:
-        workers = _watched(process, _after(rng.uniform(0, _PAUSE_S)))
-        return _kill_driver(process, rng), workers | _watched(process, _never)
+        workers = _watch_workers(process, _after(rng.uniform(0, _PAUSE_S)))
+        return _kill_driver(process, rng), workers | _watch_workers(process, _never)
     workers, killed = set[Process](), list[str]()
     *early, last = marks
     for mark in early:
-        workers |= _watched_until(process, out, published + mark, rng)
+        workers |= _watch_until(process, out, published + mark, rng)
         if alive := children(process.pid):
             number = rng.choice((signal.SIGKILL, signal.SIGTERM))
             _send(rng.choice(alive), number)
             killed.append(f"worker {number.name}")
-    workers |= _watched_until(process, out, published + last, rng)
+    workers |= _watch_until(process, out, published + last, rng)
     killed += _kill_driver(process, rng)
-    return killed, workers | _watched(process, _never)
+    return killed, workers | _watch_workers(process, _never)
 
 
-def _watched_until(process: subprocess.Popen[bytes], out: Path, published: int, rng: random.Random) -> set[Process]:
+def _watch_until(process: subprocess.Popen[bytes], out: Path, published: int, rng: random.Random) -> set[Process]:
     """Wait until there are workers and so many outputs, and a moment more."""
-    seen = _watched(process, lambda: bool(children(process.pid)) and _published(out) >= published)
-    return seen | _watched(process, _after(rng.uniform(0, _PAUSE_S)))
+    seen = _watch_workers(process, lambda: bool(children(process.pid)) and _count_published(out) >= published)
+    return seen | _watch_workers(process, _after(rng.uniform(0, _PAUSE_S)))
 
 
 def _kill_driver(process: subprocess.Popen[bytes], rng: random.Random) -> list[str]:
@@ -223,7 +223,7 @@ def _kill_driver(process: subprocess.Popen[bytes], rng: random.Random) -> list[s
     return [f"driver {number.name}"]
 
 
-def _published(out: Path) -> int:
+def _count_published(out: Path) -> int:
     folder = out / SHARDS
     return sum(1 for _ in folder.iterdir()) if folder.exists() else 0
 
@@ -246,7 +246,7 @@ def _one_on_ray(out: Path, left: int, _shards: int, rng: random.Random) -> tuple
     seen: set[Process] = set()
     started = time.monotonic()
     while process.poll() is None:
-        seen |= known(descendants(process.pid))
+        seen |= identify(descendants(process.pid))
         number = rng.choice((signal.SIGKILL, signal.SIGTERM))
         if workers_left > 0 and (alive := tasks(process.pid)):
             _send(rng.choice(alive), number)
@@ -267,11 +267,11 @@ def _one_with_nodes(out: Path, left: int, _shards: int, _rng: random.Random) -> 
     return ["node SIGKILL"] * killed, processes
 
 
-def _watched(process: subprocess.Popen[bytes], is_time: Callable[[], bool]) -> set[Process]:
+def _watch_workers(process: subprocess.Popen[bytes], is_time: Callable[[], bool]) -> set[Process]:
     """Wait, at most until it ends, and return the workers that were seen meanwhile."""
-    seen = known(children(process.pid))
+    seen = identify(children(process.pid))
     while not is_time() and process.poll() is None:
-        seen |= known(children(process.pid))
+        seen |= identify(children(process.pid))
         time.sleep(0.02)
     return seen
 

@@ -22,7 +22,7 @@ from onym.batch.planning import plan_batch
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 from tests.robustness.own_network import own_network
-from tests.robustness.text.pipeline_hostile_text import NAMES, made_kb
+from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 
 Process = tuple[int, int]
 """An id, and the moment of its start: ids are used again."""
@@ -36,13 +36,13 @@ run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, *worker]))
 """
 
 
-def made_pipeline(folder: Path) -> Path:
+def make_pipeline(folder: Path) -> Path:
     """Build a pipeline over a few names."""
-    build_pipeline(made_kb(folder), folder / "pipeline")
+    build_pipeline(make_kb(folder), folder / "pipeline")
     return folder / "pipeline"
 
 
-def made_corpus(folder: Path, files: int, seed: int = 13) -> Path:
+def make_corpus(folder: Path, files: int, seed: int = 13) -> Path:
     """Write small files of several documents, a shard for each line, and a packed file that is divided by documents."""
     rng = random.Random(seed)
     corpus = folder / "corpus"
@@ -57,7 +57,7 @@ def made_corpus(folder: Path, files: int, seed: int = 13) -> Path:
     return corpus
 
 
-def planned(corpus: Path, pipeline: Path | str, out: Path) -> Path:
+def plan_run(corpus: Path, pipeline: Path | str, out: Path) -> Path:
     """Plan a run with a shard for each line, and for two documents of a packed file."""
     plan_batch([corpus], pipeline, out, shard_bytes=1, shard_documents=2)
     return out
@@ -78,9 +78,9 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def known(pids: Iterable[int]) -> set[Process]:
+def identify(pids: Iterable[int]) -> set[Process]:
     """Return processes that are alive as what they can be known by later."""
-    found = ((pid, _started(pid)) for pid in pids)
+    found = ((pid, _read_start_time(pid)) for pid in pids)
     return {(pid, at) for pid, at in found if at is not None}
 
 
@@ -88,7 +88,7 @@ def still_alive(processes: Iterable[Process], seconds: float = 20.0) -> int:
     """Return how many of some processes are alive after a while; most are gone at once."""
     end = time.monotonic() + seconds
     left = set(processes)
-    while (left := {each for each in left if _started(each[0]) == each[1]}) and time.monotonic() < end:
+    while (left := {each for each in left if _read_start_time(each[0]) == each[1]}) and time.monotonic() < end:
         time.sleep(0.02)
     return len(left)
 
@@ -99,14 +99,14 @@ def outputs(out: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {}
 
 
-def torn(out: Path) -> int:
+def count_torn(out: Path) -> int:
     """Return how many outputs have a name and are not whole, or of another key."""
     storage = open_storage(out)
     plan = read_plan(storage)
     return len(storage.names(SHARDS)) - len(receipts_of(plan.shards, storage))
 
 
-def doubled(out: Path) -> int:
+def count_doubled(out: Path) -> int:
     """Return how many documents stand in two files, or have a mention twice."""
     files = sorted((out / SHARDS).glob("[!.]*.parquet"))
     rows = pl.concat([pl.read_parquet(path).with_columns(file=pl.lit(path.name)) for path in files])
@@ -116,7 +116,7 @@ def doubled(out: Path) -> int:
     return sum(count > 1 for count in twice.values()) + int(repeated)
 
 
-def _started(pid: int) -> int | None:
+def _read_start_time(pid: int) -> int | None:
     """Return when a process that is alive was started; None of one that is not."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -188,7 +188,7 @@ def ray_driver(out: Path, seconds: float = 0.2) -> subprocess.Popen[bytes]:
     )
 
 
-def measured_on_ray(out: Path) -> tuple[float, float]:
+def measure_on_ray(out: Path) -> tuple[float, float]:
     """Run on a cluster with two CPUs; return the CPU seconds of its start, and those of all its processes after that."""
     words = own_network(sys.executable, "-c", _MEASURED, str(out))
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
@@ -207,7 +207,7 @@ def kill_nodes(out: Path, kills: int, seconds: float = 0.3) -> tuple[int, set[Pr
     seen: set[Process] = set()
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True) as process:
         while process.poll() is None:
-            seen |= known(descendants(process.pid))
+            seen |= identify(descendants(process.pid))
             time.sleep(0.1)
         printed = process.stdout.read() if process.stdout else ""
         if process.returncode:

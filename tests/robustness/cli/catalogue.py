@@ -191,12 +191,12 @@ def _write_mondo(path: Path, _data: Path) -> None:
         for row in range(len(kb)):
             concept = kb.concept(row)
             file.write(f"\n[Term]\nid: {concept.id.upper()}\nname: {concept.preferred_name}\n")
-            file.writelines(f'def: "{_quoted(text)}" []\n' for text in concept.definitions)
-            file.writelines(f'synonym: "{_quoted(term.form)}" EXACT []\n' for term in concept.terms[1:])
+            file.writelines(f'def: "{_quote(text)}" []\n' for text in concept.definitions)
+            file.writelines(f'synonym: "{_quote(term.form)}" EXACT []\n' for term in concept.terms[1:])
             file.writelines(f"xref: {xref.upper()}\n" for xref in concept.xrefs)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
 
 
@@ -233,7 +233,7 @@ def _add(found: dict[str, Record], frame: pl.DataFrame, *, is_first: bool) -> No
 
 
 @contextmanager
-def _compressed(path: Path) -> Iterator[TextIO]:
+def _open_compressed(path: Path) -> Iterator[TextIO]:
     """Give a file to write text to, which is compressed: the same bytes each time, without a name or a date."""
     with (
         path.open("wb") as raw,
@@ -245,7 +245,7 @@ def _compressed(path: Path) -> Iterator[TextIO]:
 
 def _write_descriptors(path: Path, data: Path) -> None:
     records = mesh_records(data, "mesh_id_label_mappings.tsv.gz")
-    with _compressed(path) as file:
+    with _open_compressed(path) as file:
         file.write('<?xml version="1.0"?>\n<DescriptorRecordSet LanguageCode = "eng">\n')
         for ui, record in records.items():
             trees = "".join(f"<TreeNumber>{branch}</TreeNumber>" for branch in record.branches)
@@ -259,7 +259,7 @@ def _write_descriptors(path: Path, data: Path) -> None:
 def _write_supplement(path: Path, data: Path) -> None:
     headings = mesh_records(data, "mesh_id_label_mappings.tsv.gz")
     records = mesh_records(data, "mesh_supp_id_label_mappings.tsv.gz")
-    with _compressed(path) as file:
+    with _open_compressed(path) as file:
         file.write('<?xml version="1.0"?>\n<SupplementalRecordSet LanguageCode = "eng">\n')
         for ui, record in records.items():
             branches = [branch for each in record.mapped if each in headings for branch in headings[each].branches]
@@ -341,7 +341,7 @@ class Ledger:
             self._kept[path] = self.on_disk(path)
             self.in_flight += max(0, end - self._kept[path])
 
-    def unfinished(self) -> list[str]:
+    def find_unfinished(self) -> list[str]:
         """Return the paths of files that are not whole on the disk."""
         return [path for path, url in self.urls.items() if not download_path(url).is_file()]
 

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     ):
         found.append(outcome)
         if outcome.is_traceback or getattr(options, "verbose", False):
-            print(_described(outcome), file=sys.stderr)
+            print(_describe_outcome(outcome), file=sys.stderr)
     figures = {"cases": len(found), "tracebacks": sum(outcome.is_traceback for outcome in found)}
     if figures["tracebacks"]:
         sys.exit(f"a person would have seen a trace: {figures}")
@@ -79,7 +79,7 @@ def _at(base: Path, case: Case) -> Case:
     return replace(case, words=words, before=case.before.replace("{base}", str(base)))
 
 
-def _described(outcome: Outcome) -> str:
+def _describe_outcome(outcome: Outcome) -> str:
     mark = "FAILED" if outcome.is_traceback else "ok"
     return f"{mark:6} {outcome.status:4}  {outcome.case.name}: {outcome.output[-300:]!r}"
 
@@ -153,10 +153,10 @@ def _in_pipes(case: Case, command: list[str | bytes], more: dict[str, object]) -
     if case.stop:
         _wait_for_hidden(Path(str(more["cwd"])))
         process.send_signal(case.stop)
-    return _ended(process)
+    return _wait_for_end(process)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+def _wait_for_end(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     try:
         output, _ = process.communicate(timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired:
@@ -240,13 +240,13 @@ def _environments() -> Iterator[Case]:
         "no TMPDIR": {"TMPDIR": "/proc/nonexistent"},
     }
     for (name, env), words in product(homes.items(), (_INFO, _LINK)):
-        yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=(name, words) == ("no HOME", _INFO))
+        yield Case(f"{name}: {_name_case(words)}", words, env=env, is_quick=(name, words) == ("no HOME", _INFO))
     for name, env in homes.items():
         yield Case(f"unknown user, {name}", _LINK, env=env, is_unknown_user=True)
     yield Case("unknown user", _INFO, env=homes["no HOME"], is_unknown_user=True, is_quick=True)
     for words in (_LINK, _BUILD):
         before = "mkdir own; chmod 555 . own 2>/dev/null; cd own"
-        yield Case(f"read-only folder: {_named(words)}", words, before=before, is_unknown_user=True)
+        yield Case(f"read-only folder: {_name_case(words)}", words, before=before, is_unknown_user=True)
     locales: dict[str, dict[str, str | None]] = {
         "C locale": {"LC_ALL": "C"},
         "POSIX locale, not coerced": {**legacy},
@@ -255,7 +255,7 @@ def _environments() -> Iterator[Case]:
         "ascii streams": {"PYTHONIOENCODING": "ascii"},
     }
     for (name, env), words in product(locales.items(), (_EXPORT, (*_INFO, "--json"))):
-        yield Case(f"{name}: {_named(words)}", words, env=env, is_quick=name == "ascii streams" and "--json" in words)
+        yield Case(f"{name}: {_name_case(words)}", words, env=env, is_quick=name == "ascii streams" and "--json" in words)
     for name, value in (("TERM", "dumb"), ("TERM", None), ("TERM", "absent"), ("NO_COLOR", "1"), ("FORCE_COLOR", "1")):
         yield Case(f"{name}={value}: kb info", _INFO, env={name: value})
     yield Case("a folder that is gone", _INFO, before="mkdir gone; cd gone; rmdir ../gone")
@@ -266,21 +266,23 @@ def _streams() -> Iterator[Case]:
     closed = ["<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"]
     for streams, words in product(closed, (_INFO, _LINK)):
         is_quick = streams == "<&- >&- 2>&-" and words == _INFO
-        yield Case(f"closed {streams}: {_named(words)}", words, streams=streams, is_quick=is_quick)
+        yield Case(f"closed {streams}: {_name_case(words)}", words, streams=streams, is_quick=is_quick)
     yield Case("stdin closed and asked for", _STDIN, streams="<&-", is_quick=True)
     for words in (_VERSION, ("--help",), _INFO, _EXPORT, _MAP):
-        yield Case(f"full stdout: {_named(words)}", words, streams=">/dev/full", is_quick=words == _INFO)
-        yield Case(f"nobody reads: {_named(words)}", words, streams="| true; exit ${PIPESTATUS[0]}", is_quick=words == _VERSION)
+        yield Case(f"full stdout: {_name_case(words)}", words, streams=">/dev/full", is_quick=words == _INFO)
+        yield Case(
+            f"nobody reads: {_name_case(words)}", words, streams="| true; exit ${PIPESTATUS[0]}", is_quick=words == _VERSION
+        )
     for words in (("kb", "info", "absent"), ("kb", "download", "umls")):
-        yield Case(f"full stderr: {_named(words)}", words, streams="2>/dev/full")
-        yield Case(f"nobody reads stderr: {_named(words)}", words, streams="2> >(true)")
+        yield Case(f"full stderr: {_name_case(words)}", words, streams="2>/dev/full")
+        yield Case(f"nobody reads stderr: {_name_case(words)}", words, streams="2> >(true)")
 
 
 def _terminals() -> Iterator[Case]:
     for columns, words in product((1, 2, 5, 20), (_INFO, ("kb", "info", "absent"), ("--help",))):
         env = {"COLUMNS": str(columns), "TERM": "xterm"}
         yield Case(
-            f"{columns} columns: {_named(words)}", words, env=env, columns=columns, is_quick=(columns, words) == (1, _INFO)
+            f"{columns} columns: {_name_case(words)}", words, env=env, columns=columns, is_quick=(columns, words) == (1, _INFO)
         )
     yield Case("a dumb terminal", _LINK, env={"TERM": "dumb"}, columns=80)
 
@@ -288,11 +290,11 @@ def _terminals() -> Iterator[Case]:
 def _limits() -> Iterator[Case]:
     for number, words in product((5, 12, 20, 40), (_INFO, _LINK)):
         is_quick = (number, words) == (20, _INFO)
-        yield Case(f"{number} open files: {_named(words)}", words, before=f"ulimit -n {number}", is_quick=is_quick)
+        yield Case(f"{number} open files: {_name_case(words)}", words, before=f"ulimit -n {number}", is_quick=is_quick)
     for blocks, words in product((0, 1), (_LINK, _BUILD)):
-        yield Case(f"files of {blocks} KB: {_named(words)}", words, before=f"ulimit -f {blocks}")
+        yield Case(f"files of {blocks} KB: {_name_case(words)}", words, before=f"ulimit -f {blocks}")
     for megabytes, words in product((60, 250, 4000), (_INFO, _LINK)):
-        yield Case(f"{megabytes} MB: {_named(words)}", words, before=f"ulimit -v {megabytes * 1000}", statuses=_LOW)
+        yield Case(f"{megabytes} MB: {_name_case(words)}", words, before=f"ulimit -v {megabytes * 1000}", statuses=_LOW)
 
 
 def _signals() -> Iterator[Case]:
@@ -322,7 +324,7 @@ def _outputs() -> Iterator[Case]:
     for (name, (make, is_kind)), (path, words) in product(makers.items(), commands.items()):
         is_quick = name == "a pipe" and path == "kb"
         before, kept = make.replace("{}", path), _keeps(path, is_kind)
-        yield Case(f"{name} at the output: {_named(words)}", words, before=before, check=kept, is_quick=is_quick)
+        yield Case(f"{name} at the output: {_name_case(words)}", words, before=before, check=kept, is_quick=is_quick)
     devices = ("/dev/null", "/dev/full", "/dev/stdout", "/proc/self/mem", "/proc/new", "/", ".", "..", "")
     for path in (*devices, "x" * 300):
         words = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", path)
@@ -338,7 +340,7 @@ def _words() -> Iterator[Case]:
     yield Case("a number out of range", ("kb", "search", "{base}/kb", "fever", "--limit", "9" * 400))
     yield Case("letters of a terminal", ("kb", "search", "{base}/kb", "\x1b[31mfever\x07"))
     for words in ((*_INFO[:2], b"\xff\xfe"), (*_LINK[:4], "-o", b"\xff.jsonl")):
-        yield Case(f"a name that is no UTF-8: {_named(words)}", words, is_quick=words[0] == "kb")
+        yield Case(f"a name that is no UTF-8: {_name_case(words)}", words, is_quick=words[0] == "kb")
     yield Case("a source that is no UTF-8", ("link", b"\xff.txt", *_LINK[2:]), before="cp {base}/a.txt $'\\xff.txt'")
     for end in (("-o", "out.jsonl"), ("-o", "out", "--format", "brat"), ("-o", "out.jsonl", "--format", "jsonl", "--json")):
         words = ("link", "in", "--pipeline", "{base}/pipeline", *end)
@@ -347,7 +349,7 @@ def _words() -> Iterator[Case]:
     yield Case("an answer with a name that is no UTF-8", (*_BUILD[:-1], b"kb\xff", "--json"))
 
 
-def _named(words: tuple[str | bytes, ...]) -> str:
+def _name_case(words: tuple[str | bytes, ...]) -> str:
     return " ".join(str(word) for word in words[:3]).replace("{base}/", "")
 
 

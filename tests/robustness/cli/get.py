@@ -28,7 +28,7 @@ from types import MappingProxyType
 
 from benchmarks.report import data_folder
 
-from onym.packs.locate import installed_folder, load, recipe_names
+from onym.packs.locate import find_install_folder, load, recipe_names
 from onym.packs.recipe import PipelineRecipe, read_recipe
 from onym.store.cache import cache_folder
 from tests.robustness.cli.catalogue import FileServer, Ledger, Stop, write_releases, write_umls
@@ -73,14 +73,20 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     for recipe in recipes:
         write_releases(recipe, releases, data_folder())
     licensed = releases / "META"
-    if any(recipe.licensed for recipe in recipes) and not licensed.is_dir():
+    if any(recipe.release_to_bring for recipe in recipes) and not licensed.is_dir():
         write_umls(licensed, data_folder())
     ok = resumed = 0
     with tempfile.TemporaryDirectory() as folder, FileServer(releases).running() as server:
         scene = Scene(server, random.Random(options.seed), Path(folder) / "log.txt")
         plain, broken = Path(folder) / "plain", Path(folder) / "broken"
         for recipe in recipes:
-            words = ["get", recipe.name, "--mirror", server.url, *(["--file", str(licensed)] if recipe.licensed else [])]
+            words = [
+                "get",
+                recipe.name,
+                "--mirror",
+                server.url,
+                *(["--file", str(licensed)] if recipe.release_to_bring else []),
+            ]
             with own_cache(plain):
                 seconds = _install_at_once(recipe, words, scene)
                 is_right = _is_right(recipe, scene)
@@ -133,7 +139,7 @@ def _install_with_interruptions(recipe: PipelineRecipe, words: list[str], second
     """Install a pipeline: kill it during each download, break each connection once, and kill it while it builds."""
     server, rng = scene.server, scene.rng
     ledger = Ledger(server, recipe)
-    stops = {path: _stops(server.folder / path.lstrip("/"), rng) for path in ledger.unfinished()}
+    stops = {path: _stops(server.folder / path.lstrip("/"), rng) for path in ledger.find_unfinished()}
     server.stops = {path: list(several) for path, several in stops.items()}
     scene.breaks += sum(stop.breaks for several in stops.values() for stop in several)
     for path, (first, _, last) in stops.items():
@@ -198,6 +204,6 @@ def _is_right(recipe: PipelineRecipe, scene: Scene) -> bool:
 def _files(cache: Path, recipe: PipelineRecipe) -> dict[str, bytes]:
     """Return the files of an installed pipeline; embeddings depend on which were computed together, in their last bits."""
     with own_cache(cache):
-        folder = installed_folder(recipe.name)
+        folder = find_install_folder(recipe.name)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in paths.items() if "/indexes/" not in name and "/vectors/" not in name}

@@ -186,16 +186,16 @@ class Maker:
     def not_utf8(self) -> None:
         self._failing(self._name(".txt"), f"note {self._random.getrandbits(32)} caf\u00e9".encode("latin-1"), "input-encoding")
 
-    def torn_gzip(self) -> None:
+    def add_torn_gzip(self) -> None:
         packed = gzip.compress("".join(f"{self._random.getrandbits(64)} " for _ in range(40)).encode())
         self._failing(self._name(".txt.gz"), packed[: len(packed) // 2], "input-corrupt")
 
-    def torn_xml(self) -> None:
+    def add_torn_xml(self) -> None:
         docs = self._docs()
         data = _bioc_xml([*docs, self._doc()])
         self._failing(self._name(".xml"), data[: data.rindex(b"</document>") - 3], "xml-malformed", docs)
 
-    def torn_json(self) -> None:
+    def add_torn_json(self) -> None:
         docs = self._docs()
         data = json.dumps([{"id": doc.id, "text": doc.text} for doc in docs]).encode()
         self._failing(self._name(".json"), data[:-9], "json-malformed", docs[:-1])
@@ -203,7 +203,7 @@ class Maker:
     def orphan(self) -> None:
         self._failing(self._name(".ann"), b"T1\tDisease 0 5\tfever\n", "format-incomplete")
 
-    def torn_parquet(self) -> None:
+    def add_torn_parquet(self) -> None:
         self._failing(self._name(".parquet"), b"PAR1" + os.urandom(40), "parquet-malformed")
 
     def fifo(self) -> None:
@@ -221,11 +221,11 @@ class Maker:
         (self.tree.folder / name).symlink_to(self._outside / "secret.txt" if name.endswith(".txt") else self._outside)
         self.tree.entries[name] = Entry("failed", "input-link")
 
-    def locked_file(self) -> None:
+    def add_locked_file(self) -> None:
         self._failing(self._name(".txt"), b"not for you", "input-unreadable")
         (self.tree.folder / list(self.tree.entries)[-1]).chmod(0)
 
-    def locked_folder(self) -> None:
+    def add_locked_folder(self) -> None:
         name = self._name("")
         (self.tree.folder / name).mkdir()
         (self.tree.folder / name / "note.txt").write_text("not for you")
@@ -249,7 +249,7 @@ READABLE: tuple[Callable[[Maker], None], ...] = (
     Maker.parquet,
 )  # fmt: skip
 OTHERS: tuple[Callable[[Maker], None], ...] = (
-    Maker.link_inside, Maker.aside, Maker.empty, Maker.link_up, Maker.unknown, Maker.not_utf8, Maker.torn_gzip,
-    Maker.torn_xml, Maker.torn_json, Maker.orphan, Maker.torn_parquet, Maker.fifo, Maker.dangling, Maker.link_out,
-    Maker.locked_file, Maker.locked_folder,
+    Maker.link_inside, Maker.aside, Maker.empty, Maker.link_up, Maker.unknown, Maker.not_utf8, Maker.add_torn_gzip,
+    Maker.add_torn_xml, Maker.add_torn_json, Maker.orphan, Maker.add_torn_parquet, Maker.fifo, Maker.dangling, Maker.link_out,
+    Maker.add_locked_file, Maker.add_locked_folder,
 )  # fmt: skip

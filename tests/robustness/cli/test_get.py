@@ -36,10 +36,10 @@ def test_a_resumed_download_has_no_byte_twice(server: FileServer) -> None:
             fetch_file(URL, mirror=server.url, patience=ONCE)
         ledger.account()
         assert ledger.on_disk(PATH) == 50
-        assert ledger.unfinished() == [PATH]
+        assert ledger.find_unfinished() == [PATH]
         fetch_file(URL, mirror=server.url)
         ledger.account()
-    assert (ledger.twice, ledger.in_flight, ledger.unfinished()) == (0, 0, [])
+    assert (ledger.twice, ledger.in_flight, ledger.find_unfinished()) == (0, 0, [])
 
 
 def test_a_download_that_begins_again_is_found(server: FileServer) -> None:

@@ -28,41 +28,41 @@ def tree(tmp_path: Path) -> Tree:
     (tmp_path / "tree").mkdir()
     maker = Maker(tmp_path / "tree", tmp_path, 7)
     (tmp_path / "secret.txt").write_text("Secret words")
-    for kind in (Maker.text, Maker.pubtator, Maker.jsonl, Maker.brat, Maker.aside, Maker.unknown, Maker.torn_xml):
+    for kind in (Maker.text, Maker.pubtator, Maker.jsonl, Maker.brat, Maker.aside, Maker.unknown, Maker.add_torn_xml):
         kind(maker)
     maker.link_out()
     return maker.tree
 
 
-def judged(tree: Tree, to: str = "jsonl") -> tuple[int, ...]:
+def judge_tree(tree: Tree, to: str = "jsonl") -> tuple[int, ...]:
     found: _Judged = _judge(tree, tree.folder.parent / "out", to)
     return tuple(found.figures[name] for name in FIGURES)
 
 
 @pytest.mark.parametrize("to", ["jsonl", "text"])
 def test_a_tree_is_accounted_for(tree: Tree, to: str) -> None:
-    assert judged(tree, to) == (0, 0, 0)
+    assert judge_tree(tree, to) == (0, 0, 0)
 
 
 def test_a_renamed_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = reading.numbered
+    real = reading.number_items
 
     def renaming(items: Iterator[Item], source: str) -> Iterator[Item]:
         return (replace(item, id=f"{item.id}#2") if isinstance(item, Document) else item for item in real(items, source))
 
-    monkeypatch.setattr(reading, "numbered", renaming)
-    assert judged(tree)[2] > 0
+    monkeypatch.setattr(reading, "number_items", renaming)
+    assert judge_tree(tree)[2] > 0
 
 
 def test_a_file_that_is_not_listed_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Reading, "files", property(lambda self: tuple(self._files.values())[1:]))
-    assert judged(tree)[0] > 0
+    assert judge_tree(tree)[0] > 0
 
 
 def test_a_lost_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = reading.numbered
-    monkeypatch.setattr(reading, "numbered", lambda items, source: islice(real(items, source), 1, None))
-    assert judged(tree)[1] > 0
+    real = reading.number_items
+    monkeypatch.setattr(reading, "number_items", lambda items, source: islice(real(items, source), 1, None))
+    assert judge_tree(tree)[1] > 0
 
 
 @pytest.mark.parametrize("seed", range(4))

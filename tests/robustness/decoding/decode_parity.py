@@ -87,7 +87,7 @@ class Group:
             "fairseq" if rng.random() < 0.3 else "transformers",
         )
 
-    def found(self, batch: int, chain: int) -> list[Ranked]:
+    def find_names(self, batch: int, chain: int) -> list[Ranked]:
         """Return what ours says."""
         config = SearchConfig(
             ranking=self.ranking, width=self.width, top_k=self.width, stopping=self.stopping, batch=batch, chain=chain
@@ -97,18 +97,18 @@ class Group:
         decoded = search_names(self.model.start, self.trie, self.sources * times, self.prompts * times, config)
         return [scores_of(each, self.ranking) for each in decoded[: self.SIZE]]
 
-    def wanted(self, mention: int) -> Ranked:
+    def expect_names(self, mention: int) -> Ranked:
         if self.stopping == "fairseq":
             return Reference(self, mention).run()
-        return generated(self, mention)
+        return generate_names(self, mention)
 
 
 def compare(seed: int) -> Verdict:
     group = Group.random(seed)
-    found = [group.found(batch, CHAINS[(seed + turn) % 2]) for turn, batch in enumerate(BATCHES)]
+    found = [group.find_names(batch, CHAINS[(seed + turn) % 2]) for turn, batch in enumerate(BATCHES)]
     counts, worst = Counter({"cases": group.SIZE, "fairseq": group.SIZE * (group.stopping == "fairseq")}), 0.0
     for mention in range(group.SIZE):
-        wanted = group.wanted(mention)
+        wanted = group.expect_names(mention)
         delta = max(difference(each[mention], wanted, group.width) for each in found)
         if np.isfinite(delta):
             worst = max(worst, delta)
@@ -119,7 +119,7 @@ def compare(seed: int) -> Verdict:
     return Verdict(counts, worst)
 
 
-def generated(group: Group, mention: int) -> Ranked:
+def generate_names(group: Group, mention: int) -> Ranked:
     """Return what transformers says of one mention, without the beams that left the trie."""
     adapter, trie = group.model.adapter, group.trie
     before = [adapter.start, *group.prompts[mention]]
@@ -127,7 +127,7 @@ def generated(group: Group, mention: int) -> Ranked:
         input_ids=torch.tensor([group.sources[mention]]),
         attention_mask=torch.ones(1, len(group.sources[mention]), dtype=torch.long),
         decoder_input_ids=torch.tensor([before]),
-        prefix_allowed_tokens_fn=allowed_in(trie, len(before)),
+        prefix_allowed_tokens_fn=constrain_to(trie, len(before)),
         num_beams=group.width,
         num_return_sequences=group.width,
         max_length=len(before) + int(trie.height[ROOT]) + 2,
@@ -149,10 +149,10 @@ def generated(group: Group, mention: int) -> Ranked:
     return ranked
 
 
-def allowed_in(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor], list[int]]:
+def constrain_to(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor], list[int]]:
     """Return what may follow; a beam that left the trie, or ended, may only end."""
 
-    def allowed(_batch: int, ids: torch.Tensor) -> list[int]:
+    def allow_tokens(_batch: int, ids: torch.Tensor) -> list[int]:
         node = ROOT
         for token in ids[skipped:].tolist():
             node = trie.child(node, token)
@@ -160,7 +160,7 @@ def allowed_in(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor], 
                 return [trie.eos]
         return trie.children(node)[0].tolist() or [trie.eos]
 
-    return allowed
+    return allow_tokens
 
 
 class Reference:
@@ -183,7 +183,7 @@ class Reference:
         names: list[tuple[float, Tokens]] = []
         is_done = False
         while beams and not is_done:
-            found = sorted((each for beam in beams for each in self._continued(*beam)), reverse=True)
+            found = sorted((each for beam in beams for each in self._extend_beam(*beam)), reverse=True)
             beams, names, is_done = (self._fairseq if self.group.stopping == "fairseq" else self._transformers)(found, names)
         return sorted(((self.group.trie.find(name), score) for score, name in names), key=lambda e: -e[1])[:width]
 
@@ -217,7 +217,7 @@ class Reference:
         self.closest = min(self.closest, abs(best - names[-1][0]))
         return onward[:width], names, best <= names[-1][0]
 
-    def _continued(self, log_prob: float, tokens: Tokens) -> list[tuple[float, Tokens]]:
+    def _extend_beam(self, log_prob: float, tokens: Tokens) -> list[tuple[float, Tokens]]:
         trie, node = self.group.trie, ROOT
         for token in tokens:
             node = trie.child(node, token)

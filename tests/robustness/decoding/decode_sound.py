@@ -85,10 +85,10 @@ class DrawnSession:
 
     def _read(self, rows: int) -> tuple[Ints, Tensor]:
         self._used += rows
-        return np.arange(self._used - rows, self._used), drawn_logits(rows, self.vocabulary, self._generator)
+        return np.arange(self._used - rows, self._used), draw_logits(rows, self.vocabulary, self._generator)
 
 
-def drawn_logits(rows: int, vocabulary: int, generator: torch.Generator) -> Tensor:
+def draw_logits(rows: int, vocabulary: int, generator: torch.Generator) -> Tensor:
     logits = torch.randn(rows, vocabulary, generator=generator)
     kinds = torch.randint(0, 40, (rows,), generator=generator)
     for kind, scale in ((0, 0.0), (1, 1e30), (2, 1e-30), (3, 3e38), (4, 30.0)):
@@ -138,16 +138,16 @@ def search(job: Job) -> Counter[str]:
         start: Start = model.start
         sources, prompts = random_texts(rng, vocabulary, count, 1, 12), random_texts(rng, vocabulary, count, 0, 4)
     else:
-        start, sources, prompts = _drawn(vocabulary, job.seed), [[3]] * count, [[]] * count
+        start, sources, prompts = _draw_start(vocabulary, job.seed), [[3]] * count, [[]] * count
     decoded = search_names(start, book.trie, sources, prompts, config, restriction=restriction)
     allowed = {leaf for leaf, ids in book.names.items() if any(is_wanted[name] for name in ids)}
     counts = Counter({"model_decodes" if job.has_model else "decodes": len(decoded), "outside": book.outside})
     counts["restricted"] = len(decoded) * (restriction is not None)
-    counts.update(_judged(decoded, book, allowed, restriction, config))
+    counts.update(_judge_answers(decoded, book, allowed, restriction, config))
     return counts
 
 
-def _drawn(vocabulary: int, seed: int) -> Start:
+def _draw_start(vocabulary: int, seed: int) -> Start:
     generator = torch.Generator().manual_seed(seed)
 
     def start(sources: Sequence[Sequence[int]]) -> DrawnSession:
@@ -171,7 +171,7 @@ def _config(rng: Generator, max_batch: int) -> SearchConfig:
     )
 
 
-def _judged(
+def _judge_answers(
     decoded: Sequence[Decoded], book: Book, allowed: set[int], restriction: Restriction | None, config: SearchConfig
 ) -> Counter[str]:
     outside = malformed = nameless = hypotheses = 0

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         base.mkdir()
         with own_cache(Path(folder) / "cache"):
             build_artefacts(base)
-        flips = list(drawn_flips(base, random.Random(options.seed), count))
+        flips = list(draw_flips(base, random.Random(options.seed), count))
         found = judge_all(flips, lambda: _reader(base, Path(folder)), _harm, options.workers)
     crashes, undetected = found.count("crash"), found.count("undetected")
     figures: dict[str, object] = {"flips": count, "crashes": crashes, "undetected": undetected}
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return figures
 
 
-def drawn_flips(base: Path, rng: random.Random, count: int) -> Iterator[Flip]:
+def draw_flips(base: Path, rng: random.Random, count: int) -> Iterator[Flip]:
     """Draw bits: each file as often as another, so that short columns are hit as well as long ones."""
     files = [
         (what, str(path.relative_to(folder)), path.stat().st_size)

@@ -15,7 +15,7 @@ import sys
 from collections import Counter
 
 from tests.robustness.disks.replay import Tree, digest_of, iter_states, read_record, write_tree
-from tests.robustness.disks.writers import COMMANDS, NOTHING, Writer, judged, state_of
+from tests.robustness.disks.writers import COMMANDS, NOTHING, Writer, judge_commands, state_of
 
 _QUICK = 8  # states of each command
 _OUTPUTS = {"train": "model", "index": "index", "build": "kb", "link": "links.jsonl"}
@@ -28,14 +28,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     names = [options.command] if options.command else list(_OUTPUTS)
-    counts = judged(names, lambda worker: _judged(worker, random.Random(options.seed) if options.quick else None))
+    counts = judge_commands(names, lambda worker: _judge_states(worker, random.Random(options.seed) if options.quick else None))
     figures = {key: counts[key] for key in ("states", "unrecoverable")}
     if figures["unrecoverable"]:
         sys.exit(f"a power cut did harm: {figures}")
     return dict(figures)
 
 
-def _judged(worker: Writer, rng: random.Random | None) -> Counter[str]:
+def _judge_states(worker: Writer, rng: random.Random | None) -> Counter[str]:
     """Recover from every state, or from some that are drawn; equal states are looked at once."""
     new = worker.run(NOTHING).state
     old = state_of(COMMANDS[worker.name], worker.folder / "base")

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.robustness.disks.writers import ACCOUNTED, COMMANDS, LIST, NOTHING, Outcome, Writer, judged, state_of
+from tests.robustness.disks.writers import ACCOUNTED, COMMANDS, LIST, NOTHING, Outcome, Writer, judge_commands, state_of
 
 _WRITES = ("create", "write", "wsync", "mkdir", "rename")
 _NAMED = ("create", "open", "mkdir", "rename", "unlink", "chmod")
@@ -46,14 +46,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     names = [options.command] if options.command else list(COMMANDS)
-    counts = judged(names, lambda worker: _judged(worker, limit=options.faults or (_QUICK if options.quick else None)))
+    counts = judge_commands(
+        names, lambda worker: _judge_calls(worker, limit=options.faults or (_QUICK if options.quick else None))
+    )
     figures = {"commands": len(names), **{key: counts[key] for key in ("calls_faulted", "torn", "lost", "unhandled")}}
     if figures["torn"] or figures["lost"] or figures["unhandled"]:
         sys.exit(f"a fault did harm: {figures}")
     return dict(figures)
 
 
-def _judged(worker: Writer, limit: int | None) -> Counter[str]:
+def _judge_calls(worker: Writer, limit: int | None) -> Counter[str]:
     """Let each call fail in turn, or `limit` of them, evenly spread."""
     listed = worker.run(LIST)
     calls = [line.split("\t")[0] for line in (worker.folder / "record").read_text().splitlines()]

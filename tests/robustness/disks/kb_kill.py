@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         published, torn, lost, done = digests[1], 0, 0, 0
         while done < kills:
             turn = done % 2
-            was_killed = _killed_build(sources[turn], dest, rng.uniform(0, duration))
+            was_killed = _kill_build(sources[turn], dest, rng.uniform(0, duration))
             done += was_killed
             torn += bool(check_artefact(dest))
             current = _current(dest)
@@ -65,16 +65,16 @@ def _source(path: Path, name: str, rows: int) -> Path:
 
 
 def _run_build(source: Path, dest: Path) -> float:
-    process = _started(source, dest)
+    process = _start_build(source, dest)
     start = time.perf_counter()
     if process.wait():
         sys.exit("a build failed by itself")
     return time.perf_counter() - start
 
 
-def _killed_build(source: Path, dest: Path, delay: float) -> bool:
+def _kill_build(source: Path, dest: Path, delay: float) -> bool:
     """Kill a build after `delay` seconds; return whether it was still running."""
-    process = _started(source, dest)
+    process = _start_build(source, dest)
     try:
         process.wait(timeout=delay)
     except subprocess.TimeoutExpired:
@@ -82,7 +82,7 @@ def _killed_build(source: Path, dest: Path, delay: float) -> bool:
     return process.wait() == -signal.SIGKILL
 
 
-def _started(source: Path, dest: Path) -> subprocess.Popen[str]:
+def _start_build(source: Path, dest: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen([sys.executable, "-c", _BUILD, str(source), str(dest)], stdout=subprocess.PIPE, text=True)
     process.stdout.readline()  # type: ignore[union-attr]
     return process

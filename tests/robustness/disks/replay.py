@@ -72,11 +72,15 @@ def _with_hidden_renames(record: list[Write]) -> Iterator[Write]:
         elif write.call == "unlink":
             paths = {inode: path for inode, path in paths.items() if path != write.path}
         elif write.call == "rename":
-            paths = {inode: _moved(path, write.path, write.second) for inode, path in paths.items() if path != write.second}
+            paths = {
+                inode: _path_after_rename(path, write.path, write.second)
+                for inode, path in paths.items()
+                if path != write.second
+            }
         yield write
 
 
-def _moved(path: str, old: str, new: str) -> str:
+def _path_after_rename(path: str, old: str, new: str) -> str:
     """Return where a file is after a rename of it, or of a folder above it."""
     return new + path.removeprefix(old) if path == old or path.startswith(f"{old}/") else path
 

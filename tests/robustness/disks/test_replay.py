@@ -31,19 +31,19 @@ def base(tmp_path: Path) -> Path:
     return tmp_path / "base"
 
 
-def found(base: Path, writes: list[Write]) -> dict[tuple[int, str], Tree]:
+def find_states(base: Path, writes: list[Write]) -> dict[tuple[int, str], Tree]:
     return {(number, policy): tree for number, policy, tree in iter_states(base, writes)}
 
 
 def test_a_file_that_is_synced_before_it_is_renamed_is_old_or_new(base: Path) -> None:
-    states = found(base, PUBLISHED)
+    states = find_states(base, PUBLISHED)
     assert {tree["out/file"] for tree in states.values()} == {b"old", b"new!"}
     assert states[4, "dropped"] == {"out": None, "out/file": b"old"}
     assert states[5, "dropped"] == {"out": None, "out/file": b"new!"}
 
 
 def test_a_file_that_is_renamed_before_it_is_synced_may_be_torn_or_empty(base: Path) -> None:
-    states = found(base, [each for each in PUBLISHED if (each.call, each.path) != ("sync", "out/.hidden")])
+    states = find_states(base, [each for each in PUBLISHED if (each.call, each.path) != ("sync", "out/.hidden")])
     assert states[4, "torn"]["out/file"] == b"ne\0\0"
     assert states[4, "emptied"]["out/file"] == states[4, "dropped"]["out/file"] == b""
     assert states[4, "kept"]["out/file"] == b"new!"
@@ -51,14 +51,14 @@ def test_a_file_that_is_renamed_before_it_is_synced_may_be_torn_or_empty(base: P
 
 def test_a_folder_whose_names_are_not_synced_may_be_empty(base: Path) -> None:
     writes = [write("mkdir", "new"), write("create", "new/a"), write("sync", "new/a"), write("sync", "")]
-    states = found(base, writes)
+    states = find_states(base, writes)
     assert "new/a" not in states[4, "dropped"]
     assert "new" in states[4, "dropped"]
     assert "new/a" in states[4, "torn"]
 
 
 def test_what_is_removed_may_come_back_until_its_folder_is_synced(base: Path) -> None:
-    states = found(base, [write("unlink", "out/file"), write("rmdir", "out"), write("sync", "")])
+    states = find_states(base, [write("unlink", "out/file"), write("rmdir", "out"), write("sync", "")])
     assert states[2, "dropped"]["out/file"] == b"old"
     assert "out" not in states[3, "dropped"]
 

@@ -39,7 +39,7 @@ _SOURCE = Path(__file__).with_name("shim.c")
 LIST, NOTHING = -1, 0  # instead of the number of a call that fails
 
 
-def compiled(folder: Path) -> Path:
+def compile_library(folder: Path) -> Path:
     """Compile the library into a folder."""
     library = folder / "shim.so"
     command = ["gcc", "-O1", "-shared", "-fPIC", "-o", str(library), str(_SOURCE), "-ldl"]
@@ -196,11 +196,11 @@ class Writer:
         return Outcome(*self._worker.ask([call, error, is_lasting, source]))
 
 
-def judged(names: Sequence[str], judge: Callable[[Writer], Counter[str]]) -> Counter[str]:
+def judge_commands(names: Sequence[str], judge: Callable[[Writer], Counter[str]]) -> Counter[str]:
     """Add up what is found about commands, each by a process of its own, some at once."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
         base = Path(folder).resolve()
-        library = compiled(base)
+        library = compile_library(base)
 
         def judge_one(name: str) -> Counter[str]:
             env = environment(library, base / name / "work" / "cache")
@@ -236,7 +236,7 @@ class Runs:
         self.work.rename(self.base)
 
     def faults(self) -> Iterator[Fault]:
-        self.channel.ready()
+        self.channel.send_ready()
         for request in self.channel.requests():
             yield Fault(*request)
 
@@ -250,7 +250,7 @@ class Runs:
             record = os.open(self.folder / "record", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             arm(self.work, fault.call, fault.error, is_lasting=fault.is_lasting, record=record)
             return True
-        status = self._ended(child)
+        status = self._wait_for_child(child)
         message = (self.folder / "messages").read_text(errors="replace")
         self.channel.send([status, message, state_of(self.command, self.work)])
         return False
@@ -261,7 +261,7 @@ class Runs:
         if child == 0:
             self._enter()
             return True
-        if self._ended(child):
+        if self._wait_for_child(child):
             sys.exit(f"the preparation fails: {(self.folder / 'messages').read_text()}")
         return False
 
@@ -272,7 +272,7 @@ class Runs:
         os.dup2(messages, 1)
         os.dup2(messages, 2)
 
-    def _ended(self, child: int) -> int:
+    def _wait_for_child(self, child: int) -> int:
         """Wait for a child, return its status, and import what it imported, so that later ones do not have to."""
         status, path = _status_of(child), self.folder / "modules"
         for name in path.read_text().split() if path.exists() else ():

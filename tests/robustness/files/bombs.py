@@ -20,7 +20,7 @@ from spacy.attrs import IDS
 from spacy.strings import get_string_id
 
 from tests.robustness.files.case import MB, Case, file
-from tests.robustness.files.parquet_bombs import shared
+from tests.robustness.files.parquet_bombs import share_text
 
 _DOCUMENTS = {
     "jsonl": ("a.jsonl", b'{"id":"1","text":"{text}"}\n'),
@@ -66,12 +66,12 @@ _PACKERS: dict[str, Callable[[str, bytes], bytes]] = {
 }
 
 
-def _packed_documents(form: str, suffix: str) -> bytes:
+def _pack_documents(form: str, suffix: str) -> bytes:
     return _PACKERS[suffix](_DOCUMENTS[form][0], _content(form))
 
 
 def _parquet(suffix: str, size: int, rows: int) -> bytes:
-    return _PACKERS[suffix]("a.parquet", shared(size, rows))
+    return _PACKERS[suffix]("a.parquet", share_text(size, rows))
 
 
 def _archive(form: str, name: str, suffix: str, content: Callable[[], bytes]) -> Case:
@@ -82,7 +82,7 @@ def _archive(form: str, name: str, suffix: str, content: Callable[[], bytes]) ->
 
 _ARCHIVES = (
     *(
-        _archive(form, "12 MB of one document", suffix, partial(_packed_documents, form, suffix))
+        _archive(form, "12 MB of one document", suffix, partial(_pack_documents, form, suffix))
         for number, form in enumerate(_DOCUMENTS)
         for suffix in [".gz", *([".zst"], [".zip"], [".tar.gz"])[number % 3]]
     ),
@@ -100,7 +100,7 @@ def _docbin(name: str, content: Callable[[], bytes]) -> Case:
     return Case(f"docbin: {name}", "", file("a.spacy", content), act="corpus", format="docbin")
 
 
-def _made(sizes: list[int], word: str = _WORD, attrs: int = 1, **more: Any) -> bytes:
+def _make_file(sizes: list[int], word: str = _WORD, attrs: int = 1, **more: Any) -> bytes:
     """Return a file of documents of one word over and over."""
     count = sum(sizes)
     tokens = np.zeros((count, attrs), "uint64")
@@ -120,33 +120,33 @@ def _docbin_bytes(message: Any) -> bytes:
 def _entities(count: int) -> bytes:
     tokens = np.zeros((count, 5), "uint64")
     tokens[:] = [get_string_id(_WORD), 3, get_string_id(_WORD), get_string_id(_WORD), 0]
-    return _made([count], attrs=5, tokens=tokens.tobytes())
+    return _make_file([count], attrs=5, tokens=tokens.tobytes())
 
 
-def _mixed_words(count: int) -> bytes:
+def _mix_words(count: int) -> bytes:
     """Return a document of random words, which packs badly."""
     rng = np.random.default_rng(13)
     words = [f"w{number}" for number in range(200)]
     tokens = rng.choice(np.array([get_string_id(word) for word in words], "uint64"), count)
     spaces = rng.integers(0, 2, count).astype(bool)
-    return _made([count // 4] * 4, tokens=tokens.tobytes(), spaces=spaces.tobytes(), strings=words)
+    return _make_file([count // 4] * 4, tokens=tokens.tobytes(), spaces=spaces.tobytes(), strings=words)
 
 
 _DOCBINS = (
     _docbin("zeros without end", lambda: zlib.compress(bytes(600 * MB), 9)),
     _docbin("150 MB of random strings", lambda: _docbin_bytes(["x" * 1000] * 150_000)),
-    _docbin("a million strings", lambda: _made([1], strings=[f"{n}" for n in range(MB)])),
-    _docbin("400,000 strings", lambda: _made([1], strings=[_WORD, *(f"{n}" for n in range(400_000))])),
-    _docbin("a long word, a thousand times", partial(_made, [1000], "x" * 100_000)),
-    _docbin("a long word in 10,000 documents", partial(_made, [10] * 10_000, "x" * 100_000)),
-    _docbin("three million words", partial(_made, [1_000_000] * 3)),
-    _docbin("three million random words", partial(_mixed_words, 3_000_000)),
-    _docbin("50,000 empty documents", partial(_made, [0] * 50_000)),
-    _docbin("a million documents by their lengths", lambda: _made([1], lengths=bytes(4 * MB))),
+    _docbin("a million strings", lambda: _make_file([1], strings=[f"{n}" for n in range(MB)])),
+    _docbin("400,000 strings", lambda: _make_file([1], strings=[_WORD, *(f"{n}" for n in range(400_000))])),
+    _docbin("a long word, a thousand times", partial(_make_file, [1000], "x" * 100_000)),
+    _docbin("a long word in 10,000 documents", partial(_make_file, [10] * 10_000, "x" * 100_000)),
+    _docbin("three million words", partial(_make_file, [1_000_000] * 3)),
+    _docbin("three million random words", partial(_mix_words, 3_000_000)),
+    _docbin("50,000 empty documents", partial(_make_file, [0] * 50_000)),
+    _docbin("a million documents by their lengths", lambda: _make_file([1], lengths=bytes(4 * MB))),
     _docbin("a million entities", partial(_entities, MB)),
     _docbin("values inside of values", lambda: zlib.compress(b"\x91" * MB)),
     _docbin("a list that says that it is long", lambda: zlib.compress(b"\xdd\xff\xff\xff\xff" * 64)),
-    _docbin("a record of a million values", lambda: _made([1], user_data=[srsly.msgpack_dumps([None] * MB)])),
+    _docbin("a record of a million values", lambda: _make_file([1], user_data=[srsly.msgpack_dumps([None] * MB)])),
 )
 
 
@@ -272,7 +272,7 @@ def _pubtator(lines: str, count: int) -> bytes:
     return ("1|t|high fever\n1|a|\n" + lines * count).encode()
 
 
-def _mixed_lines(count: int) -> bytes:
+def _mix_lines(count: int) -> bytes:
     """Return mentions and relations in turn."""
     line = "1\t5\t10\tfever\tDisease\tD{0}\n1\tCID\tD{0}\tD{0}\n"
     return ("1|t|high fever\n1|a|\n" + "".join(line.format(number) for number in range(count))).encode()
@@ -284,7 +284,7 @@ _LINES = (
     _text("text", "7 MB of emoji", lambda: "\U0001f9ec".encode() * (7 * MB // 4)),
     _text("pubtator", "a line of 20 MB", lambda: b"1|t|" + b"a" * (20 * MB)),
     _text("pubtator", "a title and an abstract of 900 KB", lambda: b"1|t|" + b"a" * 900_000 + b"\n1|a|" + b"a" * 900_000),
-    _text("pubtator", "mentions and relations in turn", partial(_mixed_lines, 5_000)),
+    _text("pubtator", "mentions and relations in turn", partial(_mix_lines, 5_000)),
     _text("pubtator", "a document of a million lines", partial(_pubtator, "1\t5\t10\tfever\tDisease\tD005334\n", MB)),
     _text("pubtator", "an id of 50,000 ids", lambda: _pubtator("1\t5\t10\tfever\tDisease\t" + "D1|" * 50_000 + "D2\n", 1)),
     _text("pubtator", "a line of a million tabs", lambda: _pubtator("1\t5\t10\tfever" + "\t" * 900_000 + "\n", 1)),

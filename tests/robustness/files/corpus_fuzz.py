@@ -33,10 +33,10 @@ from onym.corpora.problems import INTERNAL
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.testing.documents import written
+from onym.testing.documents import write_to_memory
 from onym.types import Document, Mention, Passage, Problem
 from tests.robustness.files.fuzz import OTHER, Suite, add_fuzz_options, fuzz
-from tests.robustness.files.mutation import BINARY, mutated
+from tests.robustness.files.mutation import BINARY, mutate
 
 BY_LINE = ("pubtator", "jsonl", "bigbio", "hpo_gsc", "cometa", "askapatient")
 """Formats in which a document stands in lines of its own: the rest of the file can be read whatever they hold."""
@@ -83,18 +83,18 @@ class Sample:
 def sample(name: str) -> Sample:
     """Return a corpus of three sets of three documents."""
     ids = _SNOMED if name in ("askapatient", "cometa") else _MESH
-    sets = [[made(number * _PER_SET + each, ids) for each in range(_PER_SET)] for number in range(_SETS)]
+    sets = [[make_document(number * _PER_SET + each, ids) for each in range(_PER_SET)] for number in range(_SETS)]
     files: dict[str, bytes] = {}
     pieces: list[Piece] = []
     for number, docs in enumerate(sets):
         first = number * _PER_SET
-        for piece, data in _written(name, docs, number, first):
+        for piece, data in _write_pieces(name, docs, number, first):
             files[piece.file] = data
             pieces.append(piece)
     return Sample(files, _SETS * _PER_SET, tuple(pieces))
 
 
-def made(number: int, ids: tuple[str, str]) -> Document:
+def make_document(number: int, ids: tuple[str, str]) -> Document:
     """Return a document like no other, of fever and asthma by these ids."""
     title = f"Fever in case {number}."
     text = f"{title} High fever and asthma{number} were seen."
@@ -107,19 +107,19 @@ def made(number: int, ids: tuple[str, str]) -> Document:
     return Document(f"90{number}", text, mentions, passages)
 
 
-def _written(name: str, docs: list[Document], number: int, first: int) -> Iterator[tuple[Piece, bytes]]:
+def _write_pieces(name: str, docs: list[Document], number: int, first: int) -> Iterator[tuple[Piece, bytes]]:
     everyone = frozenset(range(first, first + len(docs)))
     if name in READ_ONLY:
         data = _articles(docs)
         yield Piece(f"set{number}.xml", 0, len(data), everyone), data
     elif name in BY_FILE:
         for each, doc in enumerate(docs, first):
-            for file, data in written(get(name), [doc]).items():
+            for file, data in write_to_memory(get(name), [doc]).items():
                 yield Piece(file, 0, len(data), frozenset({each})), data
     elif name in BY_LINE:
         yield from _lines(name, docs, number, first)
     else:
-        for file, data in written(get(name), docs).items():
+        for file, data in write_to_memory(get(name), docs).items():
             own = f"set{number}.{_SUFFIX[name]}" if not file else f"set{number}/{file}"
             yield Piece(own, 0, len(data), everyone), data
 
@@ -127,11 +127,11 @@ def _written(name: str, docs: list[Document], number: int, first: int) -> Iterat
 def _lines(name: str, docs: list[Document], number: int, first: int) -> Iterator[tuple[Piece, bytes]]:
     """Yield a piece for each document: its lines, without the end of the last."""
     file = f"set{number}.{_SUFFIX[name]}"
-    (data,) = written(get(name), docs).values()
+    (data,) = write_to_memory(get(name), docs).values()
     end = data.index(_HEADERS[name]) + 1 if name in _HEADERS else 0
     for each in range(len(docs)):
         start = end
-        (until,) = written(get(name), docs[: each + 1]).values()
+        (until,) = write_to_memory(get(name), docs[: each + 1]).values()
         end = len(until)
         yield Piece(file, start, start + len(data[start:end].rstrip(b"\n")), frozenset({first + each})), data
 
@@ -166,10 +166,10 @@ def make_case(seed: int, reader: str, number: int) -> Case:
     corpus = sample(reader)
     piece = rng.choice(corpus.pieces)
     files = dict(corpus.files)
-    files[piece.file] = _damaged(rng, files[piece.file], piece, reader)
+    files[piece.file] = _damage_piece(rng, files[piece.file], piece, reader)
     is_packed, is_named = rng.random() < 0.1, rng.random() < 0.8
     if is_packed:
-        name, data = _packed(rng, piece.file, files.pop(piece.file))
+        name, data = _pack_file(rng, piece.file, files.pop(piece.file))
         files[name] = data
     # What is packed, or begins as if it were, fails as one file; and an unnamed format is recognised by how a file begins.
     is_whole = is_packed or not is_named or files[piece.file].startswith(_PACKED)
@@ -191,7 +191,7 @@ def judge(case: Case, reader: str) -> dict[str, int]:
     return {"cases": 1, BYSTANDERS: len(case.bystanders), LOST: lost}
 
 
-def judged(seed: int, reader: str, number: int) -> dict[str, int]:
+def judge_case(seed: int, reader: str, number: int) -> dict[str, int]:
     """Make and read a case, and count what came of it."""
     return judge(make_case(seed, reader, number), reader)
 
@@ -217,19 +217,19 @@ def _says(document: Document) -> Said:
     return document.text, tuple((each.start, each.end, each.type, each.concept_ids) for each in document.mentions)
 
 
-def _damaged(rng: random.Random, data: bytes, piece: Piece, reader: str) -> bytes:
+def _damage_piece(rng: random.Random, data: bytes, piece: Piece, reader: str) -> bytes:
     part = data[piece.start : piece.end]
     if reader == "docbin" and rng.random() < 0.8:  # else the checksum of what is packed tells all
         part = zlib.compress(rng.choice(BINARY)(rng, zlib.decompress(part), _OTHERS))
     else:
-        part = rng.choice(BINARY)(rng, part, _OTHERS) if reader in ("parquet", "docbin") else mutated(rng, part, _OTHERS)
+        part = rng.choice(BINARY)(rng, part, _OTHERS) if reader in ("parquet", "docbin") else mutate(rng, part, _OTHERS)
     return data[: piece.start] + part + data[piece.end :]
 
 
-def _packed(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
+def _pack_file(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
     packed = gzip.compress(data, 1, mtime=0) if rng.random() < 0.5 else pa.compress(data, codec="zstd", asbytes=True)
     suffix = ".gz" if packed.startswith(b"\x1f\x8b") else ".zst"
-    return name + suffix, mutated(rng, packed, _OTHERS) if rng.random() < 0.5 else packed
+    return name + suffix, mutate(rng, packed, _OTHERS) if rng.random() < 0.5 else packed
 
 
 def _pieces() -> Iterator[bytes]:
@@ -239,7 +239,7 @@ def _pieces() -> Iterator[bytes]:
 
 
 _OTHERS = list(_pieces())
-SUITE = Suite(judged, files_of)
+SUITE = Suite(judge_case, files_of)
 UPPER_BOUNDS = {OTHER: 0, LOST: 0}
 
 

@@ -37,5 +37,5 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 def is_bounded(outcome: Outcome) -> bool:
     """Tell whether a file was read or refused with a code, in bounded memory and time."""
-    is_answered = outcome.refused or outcome.code == "!parsed"
+    is_answered = outcome.is_refused or outcome.code == "!parsed"
     return is_answered and outcome.mb <= MAX_MB and outcome.seconds <= MAX_S

@@ -39,12 +39,12 @@ def _zstd(part: bytes, count: int) -> bytes:
     return bytes(out.getvalue().to_pybytes())
 
 
-def _mixed() -> bytes:
+def _mix_rows() -> bytes:
     """Return rows that do not pack well, so that a cut or a changed byte falls into data."""
     return b"".join(ROW.replace(b"Fever", b"%x" % (n * 2654435761 % 2**32)) for n in range(5_000))
 
 
-def _changed(data: bytes, offset: int) -> bytes:
+def _flip(data: bytes, offset: int) -> bytes:
     return data[:offset] + bytes([data[offset] ^ 0x55]) + data[offset + 1 :]
 
 
@@ -60,14 +60,14 @@ def _zip_bomb(method: int = zipfile.ZIP_DEFLATED) -> bytes:
     return _zip((_NAME, _ZEROS * 60), method=method)
 
 
-def _linked_zip() -> bytes:
+def _make_linked_zip() -> bytes:
     info = zipfile.ZipInfo("MRSTY.RRF")
     info.create_system = 3
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     return _zip((_NAME, ROW), (info, b"/etc/passwd"))
 
 
-def _patched_directory(data: bytes, offset: int, value: bytes) -> bytes:
+def _patch_directory(data: bytes, offset: int, value: bytes) -> bytes:
     """Change a field of the last entry of a zip's directory."""
     start = data.rindex(b"PK\x01\x02") + offset
     return data[:start] + value + data[start + len(value) :]
@@ -75,12 +75,12 @@ def _patched_directory(data: bytes, offset: int, value: bytes) -> bytes:
 
 def _lying_zip() -> bytes:
     """A bomb whose directory claims that it was large all along, so that its ratio looks harmless."""
-    return _patched_directory(_zip_bomb(), 20, struct.pack("<L", 4_000_000_000))
+    return _patch_directory(_zip_bomb(), 20, struct.pack("<L", 4_000_000_000))
 
 
 def _overlapping_zip() -> bytes:
-    data = _zip((_NAME, _mixed()), ("MRSTY.RRF", b"C0000005|T047|A|B|C||\n"))
-    return _patched_directory(data, 42, struct.pack("<L", 10))
+    data = _zip((_NAME, _mix_rows()), ("MRSTY.RRF", b"C0000005|T047|A|B|C||\n"))
+    return _patch_directory(data, 42, struct.pack("<L", 10))
 
 
 def _huge_directory() -> bytes:
@@ -151,7 +151,7 @@ def _archive(name: str, code: str, file_name: str, content: Callable[[], bytes])
     return Case(name, code, file(file_name, content))
 
 
-def _named_zip(name: str) -> Callable[[], bytes]:
+def _zip_of_name(name: str) -> Callable[[], bytes]:
     return lambda: _zip((_NAME, ROW), (name, ROW))
 
 
@@ -163,12 +163,12 @@ CASES = (
     _archive("zstd bomb of zeros", "limit-line", "hp.obo.zst", lambda: _zstd(_ZEROS, 1000)),
     _archive("xz bomb", "format-unknown", f"{_NAME}.xz", lambda: lzma.compress(_ZEROS * 100, preset=0)),
     _archive("gzip in gzip", "input-encoding", f"{_NAME}.gz", lambda: _gzip(_gzip(_ROWS, 2), 1)),
-    _archive("gzip cut off", "input-corrupt", f"{_NAME}.gz", lambda: _gzip(_mixed(), 1)[:-5_000]),
+    _archive("gzip cut off", "input-corrupt", f"{_NAME}.gz", lambda: _gzip(_mix_rows(), 1)[:-5_000]),
     _archive("gzip cut in its header", "input-corrupt", f"{_NAME}.gz", lambda: b"\x1f\x8b\x08"),
-    _archive("gzip with a wrong sum", "input-corrupt", f"{_NAME}.gz", lambda: _changed(_gzip(_mixed(), 1), -6)),
-    _archive("gzip with a changed byte", "input-corrupt", f"{_NAME}.gz", lambda: _changed(_gzip(_mixed(), 1), 20_000)),
-    _archive("zstd cut off", "input-corrupt", f"{_NAME}.zst", lambda: _zstd(_mixed(), 1)[:-5_000]),
-    _archive("zstd with a changed byte", "input-corrupt", f"{_NAME}.zst", lambda: _changed(_zstd(_mixed(), 1), 5)),
+    _archive("gzip with a wrong sum", "input-corrupt", f"{_NAME}.gz", lambda: _flip(_gzip(_mix_rows(), 1), -6)),
+    _archive("gzip with a changed byte", "input-corrupt", f"{_NAME}.gz", lambda: _flip(_gzip(_mix_rows(), 1), 20_000)),
+    _archive("zstd cut off", "input-corrupt", f"{_NAME}.zst", lambda: _zstd(_mix_rows(), 1)[:-5_000]),
+    _archive("zstd with a changed byte", "input-corrupt", f"{_NAME}.zst", lambda: _flip(_zstd(_mix_rows(), 1), 5)),
     _archive("zip bomb", "limit-ratio", "release.zip", lambda: _zip((_NAME, _ROWS * 60))),
     _archive("zip bomb that lies about its size", "archive-corrupt", "release.zip", _lying_zip),
     _archive("zip bomb by bzip2", "archive-corrupt", "release.zip", lambda: _zip_bomb(zipfile.ZIP_BZIP2)),
@@ -178,19 +178,19 @@ CASES = (
     _archive("zip with a directory of 400,000", "limit-members", "release.zip", _huge_directory),
     _archive("zip of 4,000 files that are no release", "format-unknown", "release.zip",
              lambda: _zip(*[(f"{n}.json", b"%x" % (n * 2654435761)) for n in range(4_000)])),
-    _archive("zip with an absolute name", "archive-path", "release.zip", _named_zip("/etc/MRSTY.RRF")),
-    _archive("zip with a name that climbs", "archive-path", "release.zip", _named_zip("a/../../MRSTY.RRF")),
-    _archive("zip with a name that climbs by backslash", "archive-path", "release.zip", _named_zip("a\\..\\..\\MRSTY.RRF")),
-    _archive("zip with a drive", "archive-path", "release.zip", _named_zip("C:\\MRSTY.RRF")),
+    _archive("zip with an absolute name", "archive-path", "release.zip", _zip_of_name("/etc/MRSTY.RRF")),
+    _archive("zip with a name that climbs", "archive-path", "release.zip", _zip_of_name("a/../../MRSTY.RRF")),
+    _archive("zip with a name that climbs by backslash", "archive-path", "release.zip", _zip_of_name("a\\..\\..\\MRSTY.RRF")),
+    _archive("zip with a drive", "archive-path", "release.zip", _zip_of_name("C:\\MRSTY.RRF")),
     _archive("zip with a NUL in a name", "archive-path", "release.zip",
-             lambda: _named_zip("MRSTY.RRF~.txt")().replace(b"RRF~", b"RRF\x00")),
-    _archive("zip with a link", "archive-path", "release.zip", _linked_zip),
+             lambda: _zip_of_name("MRSTY.RRF~.txt")().replace(b"RRF~", b"RRF\x00")),
+    _archive("zip with a link", "archive-path", "release.zip", _make_linked_zip),
     _archive("zip that is encrypted", "archive-corrupt", "release.zip",
-             lambda: _patched_directory(_zip((_NAME, ROW)), 8, b"\x01")),
-    _archive("zip cut off", "archive-corrupt", "release.zip", lambda: _zip((_NAME, _mixed()))[:-5_000]),
+             lambda: _patch_directory(_zip((_NAME, ROW)), 8, b"\x01")),
+    _archive("zip cut off", "archive-corrupt", "release.zip", lambda: _zip((_NAME, _mix_rows()))[:-5_000]),
     _archive("zip with a wrong sum", "archive-corrupt", "release.zip",
-             lambda: _patched_directory(_zip((_NAME, _mixed())), 16, b"\x00\x01\x02\x03")),
-    _archive("zip with a changed byte", "archive-corrupt", "release.zip", lambda: _changed(_zip((_NAME, _mixed())), 20_000)),
+             lambda: _patch_directory(_zip((_NAME, _mix_rows())), 16, b"\x00\x01\x02\x03")),
+    _archive("zip with a changed byte", "archive-corrupt", "release.zip", lambda: _flip(_zip((_NAME, _mix_rows())), 20_000)),
     _archive("tar.gz bomb", "limit-ratio", "release.tar.gz", lambda: _gzip(_tar((_member(_NAME), _ROWS * 60)), 1)),
     _archive("tar with a soft link", "archive-path", "release.tar", lambda: _tar_with(tarfile.SYMTYPE, "/etc/passwd")),
     _archive("tar with a hard link", "archive-path", "release.tar", lambda: _tar_with(tarfile.LNKTYPE, "/etc/passwd")),
@@ -207,12 +207,12 @@ CASES = (
     Case("tar with a name of 300 MB", "archive-corrupt", _header_bomb(tarfile.GNUTYPE_LONGNAME)),
     _archive("tar of 5,000 headers", "archive-corrupt", "release.tar", _header_chain),
     _archive("tar with a negative size", "archive-corrupt", "release.tar", _negative_size),
-    _archive("tar cut off", "archive-corrupt", "release.tar", lambda: _tar((_member(_NAME), _mixed()))[:200_000]),
+    _archive("tar cut off", "archive-corrupt", "release.tar", lambda: _tar((_member(_NAME), _mix_rows()))[:200_000]),
     _archive("tar cut off before a header", "archive-corrupt", "release.tar", lambda: _tar((_member(_NAME), ROW))[:1024]),
     _archive("tar with a changed header", "archive-corrupt", "release.tar",
-             lambda: _changed(_tar((_member(_NAME), ROW), (_member("MRSTY.RRF"), b"")), 1030)),
+             lambda: _flip(_tar((_member(_NAME), ROW), (_member("MRSTY.RRF"), b"")), 1030)),
     _archive("tar.gz cut off", "input-corrupt", "release.tar.gz",
-             lambda: _gzip(_tar((_member(_NAME), _mixed())), 1)[:-5_000]),
+             lambda: _gzip(_tar((_member(_NAME), _mix_rows())), 1)[:-5_000]),
     Case("a pipe", "input-missing", _fifo),
     Case("a device without end", "input-missing", lambda _: Path("/dev/zero")),
     Case("nothing", "input-missing", lambda folder: folder / "nothing"),

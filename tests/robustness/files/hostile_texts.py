@@ -29,10 +29,10 @@ def _laughs(levels: int = 10) -> str:
 
 def _utf7(text: str) -> bytes:
     """Write every markup character in UTF-7's base 64, which no search for bytes finds."""
-    return "".join(c if c.isalnum() or c in " \n/" else _shifted(c) for c in text).encode()
+    return "".join(c if c.isalnum() or c in " \n/" else _encode_utf7(c) for c in text).encode()
 
 
-def _shifted(character: str) -> str:
+def _encode_utf7(character: str) -> str:
     return "+" + base64.b64encode(character.encode("utf-16-be")).decode().rstrip("=") + "-"
 
 
@@ -48,7 +48,7 @@ _OPEN = b"<DescriptorRecordSet>"
 _RECORD_OPEN = b"<DescriptorRecordSet><DescriptorRecord>"
 
 
-def _repeated(head: bytes, part: bytes, count: int, tail: bytes = b"") -> Content:
+def _repeat_text(head: bytes, part: bytes, count: int, tail: bytes = b"") -> Content:
     def content() -> Iterable[bytes]:
         yield head
         for _ in range(count // 1000):
@@ -99,21 +99,21 @@ MARKUP = (
     _xml("an encoding nobody knows", "input-encoding",
          lambda: _document('<?xml version="1.0" encoding="x-user-defined"?>', "a").encode()),
     _xml("bytes that are not UTF-8", "xml-malformed", lambda: _document(_DECLARED, "\xff\xfe").encode("latin-1")),
-    _xml("nested 200,000 deep", "limit-depth", _repeated(_OPEN, b"<a>", 200_000)),
-    _xml("nested 200,000 deep in a record", "limit-depth", _repeated(_RECORD_OPEN, b"<a>", 200_000)),
-    _xml("a text of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b"<a>", b"abcdefghij" * 2, MB, b"</a>")),
-    _xml("a CDATA section of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b"<a><![CDATA[", b"abcdefghij" * 2, MB)),
-    _xml("a comment of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b"<!--", b"abcdefghij" * 2, MB)),
-    _xml("an attribute of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b'<a b="', b"abcdefghij" * 2, MB, b'"/>')),
-    _xml("a tag of 20 MB", "limit-xml", _repeated(_RECORD_OPEN + b"<", b"abcdefghij" * 2, MB, b"/>")),
+    _xml("nested 200,000 deep", "limit-depth", _repeat_text(_OPEN, b"<a>", 200_000)),
+    _xml("nested 200,000 deep in a record", "limit-depth", _repeat_text(_RECORD_OPEN, b"<a>", 200_000)),
+    _xml("a text of 20 MB", "limit-xml", _repeat_text(_RECORD_OPEN + b"<a>", b"abcdefghij" * 2, MB, b"</a>")),
+    _xml("a CDATA section of 20 MB", "limit-xml", _repeat_text(_RECORD_OPEN + b"<a><![CDATA[", b"abcdefghij" * 2, MB)),
+    _xml("a comment of 20 MB", "limit-xml", _repeat_text(_RECORD_OPEN + b"<!--", b"abcdefghij" * 2, MB)),
+    _xml("an attribute of 20 MB", "limit-xml", _repeat_text(_RECORD_OPEN + b'<a b="', b"abcdefghij" * 2, MB, b'"/>')),
+    _xml("a tag of 20 MB", "limit-xml", _repeat_text(_RECORD_OPEN + b"<", b"abcdefghij" * 2, MB, b"/>")),
     _xml("800,000 attributes in a tag", "limit-xml", lambda: _attributes(800_000)),
     _xml("100,000 attributes in a tag, then cut off", "xml-malformed", lambda: _attributes(100_000, b"/>")),
-    _xml("100,000 tags with attributes, then cut off", "xml-malformed", _repeated(_RECORD_OPEN, b"<a b='c'/>", 99_000)),
-    _xml("a prolog without end", "limit-xml", _repeated(_DECLARED.encode() + b"<!--", b"abcdefghij" * 2, MB)),
-    _xml("spaces without end", "limit-xml", _repeated(_DECLARED.encode(), b" " * 20, MB)),
-    _xml("a record without end", "limit-xml", _repeated(_RECORD_OPEN, b"<a>some text in it</a>", MB)),
-    _xml("a record of a million elements", "limit-xml", _repeated(_RECORD_OPEN, b"<a/>", MB, b"</DescriptorRecord>")),
-    _xml("no record at all", "limit-xml", _repeated(_OPEN, b"<a>some text in it</a>", MB)),
+    _xml("100,000 tags with attributes, then cut off", "xml-malformed", _repeat_text(_RECORD_OPEN, b"<a b='c'/>", 99_000)),
+    _xml("a prolog without end", "limit-xml", _repeat_text(_DECLARED.encode() + b"<!--", b"abcdefghij" * 2, MB)),
+    _xml("spaces without end", "limit-xml", _repeat_text(_DECLARED.encode(), b" " * 20, MB)),
+    _xml("a record without end", "limit-xml", _repeat_text(_RECORD_OPEN, b"<a>some text in it</a>", MB)),
+    _xml("a record of a million elements", "limit-xml", _repeat_text(_RECORD_OPEN, b"<a/>", MB, b"</DescriptorRecord>")),
+    _xml("no record at all", "limit-xml", _repeat_text(_OPEN, b"<a>some text in it</a>", MB)),
     _text("cut off", "xml-malformed", _document(_DECLARED, "a")[:-30]),
     _text("tags that cross", "xml-malformed", _document(_DECLARED, "<b><i></b></i>")),
     _text("a second root", "xml-malformed", _document(_DECLARED, "a") + "<b/>"),
@@ -210,7 +210,7 @@ _FORMATS = {
 }
 
 
-def _broken() -> Iterable[Case]:
+def _iter_broken() -> Iterable[Case]:
     for label, (name, good, word) in _FORMATS.items():
         for how, wrong in _BROKEN.items():
             data = good + good.replace(word, wrong)
@@ -240,7 +240,7 @@ def _table(label: str, code: str, name: str, content: Content, format_name: str 
 
 
 TABLES = (
-    *_broken(),
+    *_iter_broken(),
     *_utf16(),
     _table("RRF with too few fields", "table-fields", "MRCONSO.RRF", lambda: ROW + ROW[20:]),
     _table("RRF with too many fields", "table-fields", "MRCONSO.RRF", lambda: ROW + b"a|" + ROW),

@@ -75,15 +75,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     count = options.files or (200 if options.quick else 10_000)
-    with tempfile.TemporaryDirectory() as folder, own_cache(Path(folder) / "cache"), _counted() as reads:
-        found = judged(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, reads)
+    with tempfile.TemporaryDirectory() as folder, own_cache(Path(folder) / "cache"), _count_reads() as reads:
+        found = judge_files(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, reads)
     if found["refused"] != count or found["bodies_outside"]:
         sys.exit(f"not all were refused: {dict(found)}")
     keys = ("files", "refused", "forged", "bodies", "bodies_read", "bodies_outside")
     return {**{key: found[key] for key in keys}, "kinds": len(KINDS)}
 
 
-def judged(good: list[Good], base: Path, rng: random.Random, count: int, reads: list[int]) -> Counter[str]:
+def judge_files(good: list[Good], base: Path, rng: random.Random, count: int, reads: list[int]) -> Counter[str]:
     """Open hostile files until so many had to be refused."""
     found: Counter[str] = Counter()
     wanted = Drawn(WIDTH).encode(["a", "b", "c"])
@@ -130,31 +130,31 @@ def goods(folder: Path) -> list[Good]:
 
 def _iter_hostile(rng: random.Random, good: list[Good]) -> Iterator[Hostile]:
     makers: tuple[Callable[[random.Random, Good, list[bytes]], Hostile], ...] = (
-        *(_torn, _edited_manifest, _forged, _forged, _other_vectors),
+        *(_tear_file, _edit_manifest, _forge_file, _forge_file, _other_vectors),
     )
     others = [each.data for each in good]
     while True:
         for each in good:
             hostile = rng.choice(makers)(rng, each, others)
-            if (hostile.data, hostile.vectors, hostile.manifest) != (each.data, each.vectors, _written(each.manifest)):
+            if (hostile.data, hostile.vectors, hostile.manifest) != (each.data, each.vectors, _write_manifest(each.manifest)):
                 yield hostile
 
 
-def _torn(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
+def _tear_file(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
     """Damage the file alone."""
-    manifest = _written(good.manifest)
-    return Hostile(manifest, _damaged(rng, good.data, others), good.vectors, _version(manifest), is_forged=False)
+    manifest = _write_manifest(good.manifest)
+    return Hostile(manifest, _damage_bytes(rng, good.data, others), good.vectors, _version(manifest), is_forged=False)
 
 
 def _other_vectors(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
     """Damage the vectors that are kept beside the file; half of the time every digest is computed again."""
-    vectors, is_forged = _damaged(rng, good.vectors, others) if good.vectors else b"", rng.random() < 0.5
-    manifest = _written(_with_file(good, VECTORS, vectors) if good.vectors and is_forged else good.manifest)
+    vectors, is_forged = _damage_bytes(rng, good.vectors, others) if good.vectors else b"", rng.random() < 0.5
+    manifest = _write_manifest(_with_file(good, VECTORS, vectors) if good.vectors and is_forged else good.manifest)
     is_body = is_forged and len(vectors) == len(good.vectors)
     return Hostile(manifest, good.data, vectors, _version(manifest), is_forged, is_body)
 
 
-def _edited_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Hostile:
+def _edit_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Hostile:
     """Change what the manifest says; half of the time the version is named as if it had always said so."""
     edited = json.loads(json.dumps(good.manifest))
     config, entry = edited["config"], edited["files"][FILE]
@@ -176,15 +176,15 @@ def _edited_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Ho
         lambda: edited.update(format=number if number != edited["format"] else 0),
     ]
     rng.choice(edits)()
-    manifest, is_forged = _written(edited), rng.random() < 0.5
-    version = _version(manifest if is_forged else _written(good.manifest))
+    manifest, is_forged = _write_manifest(edited), rng.random() < 0.5
+    version = _version(manifest if is_forged else _write_manifest(good.manifest))
     return Hostile(manifest, good.data, good.vectors, version, is_forged)
 
 
-def _forged(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
+def _forge_file(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
     """Change the file, most often a number before or between its vectors, and compute every digest again."""
-    data = _damaged(rng, good.data, others) if rng.random() < 0.4 else _edited(rng, good)
-    manifest = _written(_with_file(good, FILE, data))
+    data = _damage_bytes(rng, good.data, others) if rng.random() < 0.4 else _edit_number(rng, good)
+    manifest = _write_manifest(_with_file(good, FILE, data))
     is_body = len(data) == len(good.data) and _differing(data, good.data) <= good.free
     return Hostile(manifest, data, good.vectors, _version(manifest), is_forged=True, is_body=is_body)
 
@@ -196,13 +196,13 @@ def _with_file(good: Good, name: str, data: bytes) -> dict[str, Any]:
     return edited
 
 
-def _damaged(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
+def _damage_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         data = rng.choice(BINARY)(rng, data, others)
     return data
 
 
-def _edited(rng: random.Random, good: Good) -> bytes:
+def _edit_number(rng: random.Random, good: Good) -> bytes:
     """Write another number of 4 or 8 bytes over one of the file; mostly where it matters."""
     data = bytearray(good.data)
     matters = [at for at in range(len(data) - 8) if at not in good.free]
@@ -274,7 +274,7 @@ def _differing(one: bytes, other: bytes) -> set[int]:
     return set(np.flatnonzero(np.frombuffer(one, np.uint8) != np.frombuffer(other, np.uint8)).tolist())
 
 
-def _written(manifest: dict[str, Any]) -> bytes:
+def _write_manifest(manifest: dict[str, Any]) -> bytes:
     return json.dumps(manifest, sort_keys=True, indent=1, ensure_ascii=True).encode() + b"\n"
 
 
@@ -294,7 +294,7 @@ def _write(folder: Path, hostile: Hostile) -> None:
 
 
 @contextmanager
-def _counted() -> Iterator[list[int]]:
+def _count_reads() -> Iterator[list[int]]:
     """Count how often FAISS is given a file."""
     own, reads = artefact._read, [0]
 

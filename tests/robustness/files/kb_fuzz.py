@@ -25,7 +25,7 @@ from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.testing.releases import SAMPLES, Release
 from tests.robustness.files.fuzz import OTHER, Suite, add_fuzz_options, fuzz
-from tests.robustness.files.mutation import mutated
+from tests.robustness.files.mutation import mutate
 
 _TIGHT = Limits(**{limit.name: min(max(1, getattr(DEFAULT_LIMITS, limit.name) // 10), 300) for limit in fields(Limits)})
 _OTHERS = [data for releases in SAMPLES.values() for release in releases for data in release.values()]
@@ -45,9 +45,9 @@ def make_case(seed: int, reader: str, number: int) -> Case:
     rng = random.Random(f"{seed}:{reader}:{number}")
     release = _some_files(rng, rng.choice(SAMPLES[reader]))
     victim = rng.choice(list(release))
-    files = [(name, mutated(rng, data, _OTHERS) if name == victim else data) for name, data in release.items()]
+    files = [(name, mutate(rng, data, _OTHERS) if name == victim else data) for name, data in release.items()]
     if rng.random() < 0.1:
-        files = [_packed(rng, name, data) for name, data in files]
+        files = [_pack_file(rng, name, data) for name, data in files]
     return Case(tuple(files), _TIGHT if rng.random() < 0.1 else DEFAULT_LIMITS, detected=rng.random() < 0.05)
 
 
@@ -64,7 +64,7 @@ def judge(case: Case, reader: str) -> str:
     return "parsed"
 
 
-def judged(seed: int, reader: str, number: int) -> dict[str, int]:
+def judge_case(seed: int, reader: str, number: int) -> dict[str, int]:
     """Make and read a case, and count what came of it."""
     return {judge(make_case(seed, reader, number), reader): 1}
 
@@ -82,12 +82,12 @@ def _some_files(rng: random.Random, release: Release) -> Release:
     return {name: release[name] for name in names}
 
 
-def _packed(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
+def _pack_file(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
     if rng.random() < 0.5:
         name, data = f"{name}.gz", gzip.compress(data, 1, mtime=0)
     else:
         name, data = f"{name}.zst", pa.compress(data, codec="zstd", asbytes=True)
-    return name, mutated(rng, data, _OTHERS) if rng.random() < 0.5 else data
+    return name, mutate(rng, data, _OTHERS) if rng.random() < 0.5 else data
 
 
 def _require_sound(batch: pa.RecordBatch) -> None:
@@ -98,7 +98,7 @@ def _require_sound(batch: pa.RecordBatch) -> None:
         raise ValueError("a row has no concept_id")
 
 
-SUITE = Suite(judged, files_of)
+SUITE = Suite(judge_case, files_of)
 UPPER_BOUNDS = {OTHER: 0}
 
 

@@ -29,7 +29,7 @@ from onym.types import Document, Mention
 from tests.robustness.files import hostile_archives, hostile_artefacts, hostile_texts
 from tests.robustness.files.case import Case, act
 from tests.robustness.files.hostile_archives import ROW
-from tests.robustness.files.hostile_artefacts import built
+from tests.robustness.files.hostile_artefacts import build_honest
 from tests.robustness.harness import Channel, LostError, Meter, Worker
 
 _PATIENCE_S = 10.0
@@ -45,13 +45,13 @@ class Outcome:
     seconds: float
     mb: float
 
-    def merged(self, other: Outcome) -> Outcome:
+    def merge(self, other: Outcome) -> Outcome:
         """Return both as one: as refused only if both were, the shorter time, the larger growth."""
-        worse = other if self.refused else self
+        worse = other if self.is_refused else self
         return Outcome(self.case, worse.code, min(self.seconds, other.seconds), max(self.mb, other.mb))
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """Whether an error with a code was the answer."""
         return bool(self.code) and not self.code.startswith("!")
 
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     found = outcomes(cases, verbose=getattr(options, "verbose", False))
     return {
         "files": len(found),
-        "refused": sum(outcome.refused for outcome in found),
+        "refused": sum(outcome.is_refused for outcome in found),
         "worst_s": round(max(outcome.seconds for outcome in found), 2),
         "worst_mb": round(max(outcome.mb for outcome in found), 1),
     }
@@ -82,7 +82,7 @@ def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
                 path = case.make(Path(folder))
                 outcome = workers.outcome(case, path)
                 for _ in range(2 if outcome.seconds > _SOON_S else 0):
-                    outcome = outcome.merged(workers.outcome(case, path))
+                    outcome = outcome.merge(workers.outcome(case, path))
             found.append(outcome)
             if verbose:
                 mark = "" if outcome.code == case.code else f"   (expected {case.code})"
@@ -97,15 +97,15 @@ class _Workers:
 
     def __init__(self) -> None:
         self._cache = tempfile.TemporaryDirectory()
-        self._next = self._started()
+        self._next = self._start_worker()
         self._current: Worker | None = None
 
-    def _started(self) -> Worker:
+    def _start_worker(self) -> Worker:
         return Worker(work, self._cache.name, patience=_PATIENCE_S)
 
     def outcome(self, case: Case, path: Path) -> Outcome:
         if self._current is None:
-            self._current, self._next = self._next, self._started()
+            self._current, self._next = self._next, self._start_worker()
         for worker in (self._current, self._next):  # no start of a process falls into the time of another
             worker.wait_until_ready()
         try:
@@ -143,7 +143,7 @@ def honest(folder: Path) -> Iterator[Path]:
     for name, content in _FILES.items():
         (folder / name).write_bytes(content)
         yield folder / name
-    yield built(folder)[0]
+    yield build_honest(folder)[0]
 
 
 def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:

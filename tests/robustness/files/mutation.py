@@ -43,23 +43,23 @@ def can_reshape(data: bytes) -> bool:
     return data[:1] in (b"{", b"[", b"<")
 
 
-def reshaped(rng: random.Random, data: bytes) -> bytes:
+def reshape(rng: random.Random, data: bytes) -> bytes:
     """Return other bytes of the same syntax; the same ones where they are not of this syntax."""
     if data.startswith(b"<"):
-        return _reshaped_xml(rng, data)
+        return _reshape_xml(rng, data)
     try:
-        return _reshaped_json(rng, json.loads(data))
+        return _reshape_json(rng, json.loads(data))
     except ValueError:
         lines = data.splitlines()
     try:
         at = rng.randrange(len(lines))
-        lines[at] = _reshaped_json(rng, json.loads(lines[at]))
+        lines[at] = _reshape_json(rng, json.loads(lines[at]))
     except ValueError:
         return data
     return b"\n".join(lines)
 
 
-def _reshaped_json(rng: random.Random, value: Any) -> bytes:
+def _reshape_json(rng: random.Random, value: Any) -> bytes:
     root = [value]
     nodes = _containers(root, [])
     node = rng.choice(nodes)
@@ -90,7 +90,7 @@ def _containers(value: Any, found: list[Any]) -> list[Any]:
     return found
 
 
-def _reshaped_xml(rng: random.Random, data: bytes) -> bytes:
+def _reshape_xml(rng: random.Random, data: bytes) -> bytes:
     leaves = list(_LEAF.finditer(data))
     if not leaves:
         return data
@@ -153,11 +153,11 @@ _SIZES = (
 _DELIMITERS = (b"\t", b"|", b",", b"\n", b"\r\n", b'"', b":", b" ", b"=", b"{", b"}", b"[", b"]", b"<", b">", b"/")
 
 
-def mutated(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def mutate(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
     """Return the bytes after one to six mutations, mostly one or two. `others` lend pieces for splicing."""
     if can_reshape(data) and rng.random() < 0.5:
         for _ in range(rng.choice((1, 1, 2, 3))):
-            data = reshaped(rng, data)
+            data = reshape(rng, data)
         if rng.random() < 0.8:
             return data
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4, 6))):

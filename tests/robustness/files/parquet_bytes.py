@@ -76,8 +76,8 @@ class Leaf:
         found = b""
         if self.repetition:
             rest = runs(count - 1, 1) if inside else b""
-            found += _sized(runs(1, 0) + rest if inside else runs(count, 0))
-        return found + _sized(runs(count, 2 if inside else 0))
+            found += _add_size(runs(1, 0) + rest if inside else runs(count, 0))
+        return found + _add_size(runs(count, 2 if inside else 0))
 
 
 def elements(schema: pa.Schema) -> tuple[list[bytes], list[Leaf]]:
@@ -110,10 +110,10 @@ def runs(count: int, value: int) -> bytes:
 
 def present(leaf: Leaf, count: int) -> bytes:
     """Return the levels of `count` values of a column that is not in a list, all there."""
-    return _sized(runs(count, leaf.definition))
+    return _add_size(runs(count, leaf.definition))
 
 
-def _sized(data: bytes) -> bytes:
+def _add_size(data: bytes) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
@@ -127,7 +127,7 @@ class Page:
     is_dictionary: bool = False
     size: int | None = None  # another than the true one
 
-    def packed(self, codec: str) -> bytes:
+    def pack(self, codec: str) -> bytes:
         data = bytes(pa.compress(self.data, codec=codec, asbytes=True)) if codec else self.data
         size = len(self.data) if self.size is None else self.size
         if self.is_dictionary:
@@ -149,7 +149,7 @@ class Column:
 
     def chunk(self, offset: int) -> tuple[bytes, bytes]:
         """Return its bytes, and its part of the footer."""
-        written = [page.packed(self.codec) for page in self.pages]
+        written = [page.pack(self.codec) for page in self.pages]
         size = sum(map(len, written))
         before = len(written[0]) if self.pages and self.pages[0].is_dictionary else 0
         meta = [
@@ -180,7 +180,7 @@ def file(foot: bytes, body: bytes = b"") -> bytes:
     return b"PAR1" + body + foot + struct.pack("<I", len(foot)) + b"PAR1"
 
 
-def written(schema: Sequence[bytes], columns: Sequence[Column], rows: int, groups: int = 1) -> bytes:
+def write_file(schema: Sequence[bytes], columns: Sequence[Column], rows: int, groups: int = 1) -> bytes:
     """Return a file of columns; with several `groups`, all of them have the same bytes."""
     body, chunks = b"", []
     for column in columns:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
                 trips, wrong = _trip(get(writer), docs, is_split=writer in OF_MENTIONS)
                 counts["trips"] += trips
                 unexplained.update((name, document_id, writer) for document_id in wrong)
-    known = _known()
+    known = _count_known()
     unexplained.update({key: count - known.get(key, 0) for key, count in found.items() if count > known.get(key, 0)})
     for key in unexplained:
         print(*key, file=sys.stderr)
@@ -109,7 +109,7 @@ def _is_same(doc: Document, item: Item, facets: frozenset[str]) -> bool:
     return isinstance(item, Document) and view(item, facets) == view(doc, facets)  # type: ignore[arg-type]
 
 
-def _known() -> dict[tuple[str, str, str], int]:
+def _count_known() -> dict[tuple[str, str, str], int]:
     entries = tomllib.loads(DEFECTS.read_text("utf-8"))["defect"]
     known: Counter[tuple[str, str, str]] = Counter()
     for entry in entries:

@@ -9,7 +9,7 @@ import pytest
 
 from onym.index import artefact
 from tests.robustness.files import index_hostile
-from tests.robustness.files.index_hostile import Good, goods, judged
+from tests.robustness.files.index_hostile import Good, goods, judge_files
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def good(tmp_path: Path) -> list[Good]:
 
 
 def test_hostile_files_are_refused(good: list[Good], tmp_path: Path) -> None:
-    with index_hostile._counted() as reads:
-        found = judged(good, tmp_path / "hostile", random.Random(5), 150, reads)
+    with index_hostile._count_reads() as reads:
+        found = judge_files(good, tmp_path / "hostile", random.Random(5), 150, reads)
     assert (found["files"], found["refused"], found["bodies_outside"]) == (150, 150, 0)
     assert found["forged"] > 30
     assert found["bodies"] == found["bodies_read"] + found["bodies_refused"] > 0
@@ -29,7 +29,7 @@ def test_without_a_look_at_the_structure_some_would_pass(
     good: list[Good], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(artefact, "problem_of", lambda *_words, **_more: "")
-    monkeypatch.setattr(artefact, "_read", lambda *_: (_ for _ in ()).throw(artefact._torn("read", "")))
-    with index_hostile._counted() as reads:
-        found = judged(good, tmp_path / "hostile", random.Random(5), 100, reads)
+    monkeypatch.setattr(artefact, "_read", lambda *_: (_ for _ in ()).throw(artefact._corrupt_error("read", "")))
+    with index_hostile._count_reads() as reads:
+        found = judge_files(good, tmp_path / "hostile", random.Random(5), 100, reads)
     assert found["refused"] < found["files"] == 100

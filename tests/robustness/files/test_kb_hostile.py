@@ -56,5 +56,5 @@ def test_the_benchmark_counts_only_errors_with_a_code(tmp_path: Path) -> None:
     cases += [Case("honest", "", honest_table), Case("no such act", "", honest_table, format="no-format")]
     found = kb_hostile.outcomes(cases)
     assert [outcome.code for outcome in found] == ["input-missing", "input-encoding", "!parsed", "part-unknown"]
-    assert [outcome.refused for outcome in found] == [True, True, False, True]
+    assert [outcome.is_refused for outcome in found] == [True, True, False, True]
     assert all(outcome.seconds > 0 for outcome in found)

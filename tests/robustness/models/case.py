@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
-from onym.linkers.dense import Config
+from onym.linkers.dense import DenseLinkerConfig
 from onym.parts import ModelReference
 from onym.pipeline import build_pipeline
 from onym.testing.models import save_collective, save_encoder, save_model, save_tokenizer
@@ -76,7 +76,7 @@ def text(name: str, content: str | bytes) -> Spoil:
     """Write a file, instead of what is there."""
 
     def spoil(folder: Path) -> None:
-        path = removed(folder / name)
+        path = remove_path(folder / name)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
     return spoil
@@ -87,7 +87,7 @@ def value(name: str, content: Any) -> Spoil:
     return text(name, json.dumps(content))
 
 
-def changed(name: str, **changes: Any) -> Spoil:
+def change_json(name: str, **changes: Any) -> Spoil:
     """Change some values of a file of JSON."""
 
     def spoil(folder: Path) -> None:
@@ -102,34 +102,34 @@ def code(*names: str) -> Spoil:
 
     def spoil(folder: Path) -> None:
         for name in names:
-            removed(folder / name).write_text(evil_code(folder))
+            remove_path(folder / name).write_text(evil_code(folder))
 
     return spoil
 
 
 def link(name: str, target: str) -> Spoil:
     """Make a file a link; `target` is as it stands in the link."""
-    return lambda folder: removed(folder / name).symlink_to(target)
+    return lambda folder: remove_path(folder / name).symlink_to(target)
 
 
 def pipe(name: str) -> Spoil:
     """Make a file a pipe that nobody writes to."""
-    return lambda folder: os.mkfifo(removed(folder / name))
+    return lambda folder: os.mkfifo(remove_path(folder / name))
 
 
 def folder_instead(name: str) -> Spoil:
     """Make a file a folder."""
-    return lambda folder: removed(folder / name).mkdir()
+    return lambda folder: remove_path(folder / name).mkdir()
 
 
 def without(name: str) -> Spoil:
     """Remove a file."""
-    return lambda folder: removed(folder / name)
+    return lambda folder: remove_path(folder / name)
 
 
-def pickled(name: str) -> Spoil:
+def write_pickle(name: str) -> Spoil:
     """Write a pickle that runs code."""
-    return lambda folder: removed(folder / name).write_bytes(pickle.dumps({"weight": Evil(folder)}))
+    return lambda folder: remove_path(folder / name).write_bytes(pickle.dumps({"weight": Evil(folder)}))
 
 
 def tensors(change: Callable[[dict[str, Any]], object], name: str = WEIGHTS) -> Spoil:
@@ -144,7 +144,7 @@ def tensors(change: Callable[[dict[str, Any]], object], name: str = WEIGHTS) -> 
     return spoil
 
 
-def removed(path: Path) -> Path:
+def remove_path(path: Path) -> Path:
     """Remove whatever is at a path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir() and not path.is_symlink():
@@ -187,7 +187,7 @@ def save_honest(base: Path, kb: Path) -> Path:
     pipeline = base / "pipeline"
     _sentence_encoder(pipeline / "encoder", seed=0)
     shard(pipeline / "encoder", "part-{}.safetensors")
-    build_pipeline(kb, pipeline, linker=Config(model=ModelReference(path=str(pipeline / "encoder"))))
+    build_pipeline(kb, pipeline, linker=DenseLinkerConfig(model=ModelReference(path=str(pipeline / "encoder"))))
     return base
 
 

@@ -13,17 +13,17 @@ from tests.robustness.models.case import (  # fmt: skip
     Kind,
     Spoil,
     both,
-    changed,
+    change_json,
     code,
     folder_instead,
     in_turn,
     link,
-    pickled,
     pipe,
     tensors,
     text,
     value,
     without,
+    write_pickle,
 )
 
 CONFIG = "config.json"
@@ -34,10 +34,10 @@ _DEEP = "[" * 100_000 + "]" * 100_000
 
 
 def _config(**changes: Any) -> Spoil:
-    return changed(CONFIG, **changes)
+    return change_json(CONFIG, **changes)
 
 
-def _written(change: Callable[[str], str | bytes]) -> Spoil:
+def _rewrite_config(change: Callable[[str], str | bytes]) -> Spoil:
     return lambda folder: text(CONFIG, change((folder / CONFIG).read_text()))(folder)
 
 
@@ -50,7 +50,7 @@ def _sizes(kind: Kind) -> dict[str, Spoil]:
         "layers-negative": _config(**{layers: -1}),
         "layers-text": _config(**{layers: "many"}),
         "layers-list": _config(**{layers: [1] * 1000}),
-        "layers-digits": _written(lambda data: data.replace("{", '{"x": ' + "9" * 10_000 + ",", 1)),
+        "layers-digits": _rewrite_config(lambda data: data.replace("{", '{"x": ' + "9" * 10_000 + ",", 1)),
         "vocabulary-10-to-12": _config(vocab_size=10**12),
         "vocabulary-4-million": _config(vocab_size=4_000_000),
         "width-100000": _config(**{width: 100_000}),
@@ -64,7 +64,7 @@ def _sizes(kind: Kind) -> dict[str, Spoil]:
     if kind in _EPSILON:
         key = _EPSILON[kind]
         found |= {f"epsilon-{number}": _config(**{key: float(number)}) for number in ("nan", "inf", "-1")}
-        found["epsilon-1e999"] = both(_config(**{key: "@"}), _written(lambda data: data.replace('"@"', "1e999")))
+        found["epsilon-1e999"] = both(_config(**{key: "@"}), _rewrite_config(lambda data: data.replace('"@"', "1e999")))
     return found
 
 
@@ -79,7 +79,7 @@ _NAMES: dict[str, Spoil] = {
     "family-number": _config(model_type=3),
     "family-path": _config(model_type="../outside"),
     "weights-elsewhere": _config(transformers_weights="../outside/model.safetensors"),
-    "weights-named": both(pickled("evil.bin"), _config(transformers_weights="evil.bin")),
+    "weights-named": both(write_pickle("evil.bin"), _config(transformers_weights="evil.bin")),
     "name-elsewhere": _config(_name_or_path="../outside", name_or_path="../outside"),
     "kernel": _config(attn_implementation="evil/kernel", _attn_implementation="evil/kernel"),
     "kernel-internal": _config(_attn_implementation_internal="evil/kernel:run", use_kernels=True),
@@ -102,7 +102,7 @@ _NAMES: dict[str, Spoil] = {
     "code-everywhere": code("config.py", "modeling.py", "__init__.py", "sitecustomize.py", "torch.py", "onym.py"),
     "generation": both(code("custom_generate/generate.py"), value("generation_config.json", {"num_beams": 10**9})),
     "generation-link": link("generation_config.json", "../outside/config.json"),
-    "tokenizer-config": both(code("evil.py"), changed("tokenizer_config.json", tokenizer_class="evil.T", auto_map={
+    "tokenizer-config": both(code("evil.py"), change_json("tokenizer_config.json", tokenizer_class="evil.T", auto_map={
         "AutoTokenizer": ["evil.T", "evil.T"]}, chat_template="{{ ''.__class__.__mro__ }}")),
     "labels-many": _config(id2label={str(n): "x" for n in range(100_000)}, num_labels=10**9),
 }  # fmt: skip
@@ -113,10 +113,10 @@ _FILES: dict[str, Spoil] = {
     "list": text(CONFIG, "[]"),
     "null": text(CONFIG, "null"),
     "deep": text(CONFIG, _DEEP),
-    "deep-inside": _written(lambda data: data.replace("{", '{"x": ' + _DEEP + ",", 1)),
+    "deep-inside": _rewrite_config(lambda data: data.replace("{", '{"x": ' + _DEEP + ",", 1)),
     "no-utf8": text(CONFIG, b"\xff\xfe\x00"),
-    "utf16": _written(lambda data: data.encode("utf-16")),
-    "large": _written(lambda data: data + " " * 50_000_000),
+    "utf16": _rewrite_config(lambda data: data.encode("utf-16")),
+    "large": _rewrite_config(lambda data: data + " " * 50_000_000),
     "many-keys": _config(**{f"key{number}": number for number in range(100_000)}),
     "a-folder": folder_instead(CONFIG),
     "a-pipe": pipe(CONFIG),
@@ -153,7 +153,7 @@ _SENTENCES: dict[str, Spoil] = {
     "pooling-missing": without("1_Pooling/config.json"),
     "pooling-list": text("1_Pooling/config.json", "[1]"),
     "pooling-many": value("1_Pooling/config.json", {"pooling_mode": ["cls"] * 100_000}),
-    "dense-pickle": both(pickled("2_Dense/pytorch_model.bin"), value("2_Dense/config.json", {"activation": "os.system"}),
+    "dense-pickle": both(write_pickle("2_Dense/pytorch_model.bin"), value("2_Dense/config.json", {"activation": "os.system"}),
                          _modules(("a.Transformer", ""), ("a.Pooling", "1_Pooling"), ("a.Dense", "2_Dense"))),
     "modules-link": link("modules.json", "../outside/modules.json"),
     "modules-pipe": pipe("modules.json"),
@@ -172,20 +172,20 @@ _SENTENCES: dict[str, Spoil] = {
 }  # fmt: skip
 
 _COLLECTIVE: dict[str, Spoil] = {
-    "dim-100000": changed("collective.json", dim=100_000, represent="ends"),
-    "window-100000": changed("collective.json", window=100_000),
-    "overlap-all": changed("collective.json", overlap=31),
-    "overlap-50000": changed("collective.json", overlap=50_000),
-    "threshold-nan": changed("collective.json", threshold=float("nan")),
-    "target": changed("collective.json", _target_="os.system"),
-    "represent-evil": changed("collective.json", represent="os.system"),
+    "dim-100000": change_json("collective.json", dim=100_000, represent="ends"),
+    "window-100000": change_json("collective.json", window=100_000),
+    "overlap-all": change_json("collective.json", overlap=31),
+    "overlap-50000": change_json("collective.json", overlap=50_000),
+    "threshold-nan": change_json("collective.json", threshold=float("nan")),
+    "target": change_json("collective.json", _target_="os.system"),
+    "represent-evil": change_json("collective.json", represent="os.system"),
     "settings-link": link("collective.json", "../outside/collective/collective.json"),
     "settings-pipe": pipe("collective.json"),
     "settings-missing": without("collective.json"),
     "heads-missing": without("heads.safetensors"),
     "heads-link": link("heads.safetensors", "../outside/collective/heads.safetensors"),
     "heads-pipe": pipe("heads.safetensors"),
-    "heads-pickle": pickled("heads.safetensors"),
+    "heads-pickle": write_pickle("heads.safetensors"),
     "heads-nan": tensors(lambda found: [each.fill_(float("nan")) for each in found.values()], "heads.safetensors"),
     "heads-near-3e38": tensors(lambda found: [each.fill_(3e38) for each in found.values()], "heads.safetensors"),
     "heads-header": text("heads.safetensors", b"\xff" * 1000),
@@ -194,7 +194,7 @@ _COLLECTIVE: dict[str, Spoil] = {
     "names-link": link("names", "../outside/collective/names"),
     "names-weights-link": link("names/model.safetensors", "../../outside/collective/names/model.safetensors"),
     "names-nan": tensors(lambda found: [each.fill_(float("nan")) for each in found.values()], "names/model.safetensors"),
-    "names-layers": changed("names/config.json", num_hidden_layers=200_000),
+    "names-layers": change_json("names/config.json", num_hidden_layers=200_000),
     "names-adapter": value("names/adapter_config.json", {"base_model_name_or_path": "../../outside"}),
     "names-tokenizer-link": link("names/tokenizer.json", "../../outside/tokenizer.json"),
 }
@@ -212,7 +212,7 @@ _GENERATIVE: dict[str, Spoil] = {
 }
 
 
-def _saved(content: Any) -> Spoil:
+def _save_content(content: Any) -> Spoil:
     return lambda folder: torch.save(content(folder), folder / "pytorch_model.bin")
 
 
@@ -224,14 +224,14 @@ _CONVERT: dict[str, Spoil] = {
     "pipe-weights": pipe("pytorch_model.bin"),
     "weights-link": link("pytorch_model.bin", "../outside/pytorch_model.bin"),
     "weights-device": link("pytorch_model.bin", "/dev/zero"),
-    "pickle": pickled("pytorch_model.bin"),
-    "pickle-among-tensors": _saved(lambda folder: {"weight": torch.ones(2), "more": Evil(folder)}),
+    "pickle": write_pickle("pytorch_model.bin"),
+    "pickle-among-tensors": _save_content(lambda folder: {"weight": torch.ones(2), "more": Evil(folder)}),
     "index-outside": value("pytorch_model.bin.index.json", {"weight_map": {"a": "../outside/pytorch_model.bin"}}),
     "index-deep": text("pytorch_model.bin.index.json", _DEEP),
     "index-pipe": pipe("pytorch_model.bin.index.json"),
-    "tensor-of-4-tb": _saved(lambda _: {"weight": torch.ones(1).expand(10**6, 10**6)}),
-    "tensor-of-4-gb": _saved(lambda _: {"weight": torch.ones(1).expand(10**3, 10**6)}),
-    "not-a-table": _saved(lambda _: [torch.ones(2)]),
+    "tensor-of-4-tb": _save_content(lambda _: {"weight": torch.ones(1).expand(10**6, 10**6)}),
+    "tensor-of-4-gb": _save_content(lambda _: {"weight": torch.ones(1).expand(10**3, 10**6)}),
+    "not-a-table": _save_content(lambda _: [torch.ones(2)]),
     "cut": lambda folder: (folder / "pytorch_model.bin").write_bytes((folder / "pytorch_model.bin").read_bytes()[:-500]),
     "code-too": code("modeling.py"),
     "folder-link": link("more", "../outside"),

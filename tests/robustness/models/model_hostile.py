@@ -69,14 +69,14 @@ class Outcome:
     events: list[str] = field(default_factory=list)
 
     @property
-    def refused(self) -> bool:
+    def is_refused(self) -> bool:
         """Whether an error with a code was the answer."""
         return bool(self.code) and not self.code.startswith("!")
 
     @property
     def fine(self) -> bool:
         """Whether no harm was done."""
-        return (self.refused or (not self.code and self.is_same)) and not self.executed and not self.outside
+        return (self.is_refused or (not self.code and self.is_same)) and not self.executed and not self.outside
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     figures: dict[str, Any] = {
         "folders": len(found),
         "refused_or_harmless": sum(each.fine for each in found),
-        "refused": sum(each.refused for each in found),
+        "refused": sum(each.is_refused for each in found),
         "executed": sum(each.executed for each in found),
         "outside_reads": sum(each.outside for each in found),
         "worst_s": round(max(each.seconds for each in found), 2),
@@ -154,9 +154,9 @@ class _Desk:
         finally:
             watch.close()
             shutil.rmtree(base)
-        return self._judged(case, answer, was_read=was_read, executed=executed)
+        return self._judge_case(case, answer, was_read=was_read, executed=executed)
 
-    def _judged(self, case: Case, answer: dict[str, Any], *, was_read: bool, executed: bool) -> Outcome:
+    def _judge_case(self, case: Case, answer: dict[str, Any], *, was_read: bool, executed: bool) -> Outcome:
         events = answer.get("events", [])
         opens = [each for each in events if each.startswith(("open ", "socket"))]
         return Outcome(
@@ -263,13 +263,13 @@ def work(channel: Channel, base: str, own: str) -> None:
 
     def answer(request: list[str]) -> dict[str, Any]:
         kind, folder = request
-        found = meter.measure(lambda: _watched(kind, Path(folder), kb, common | {folder}))
+        found = meter.measure(lambda: _watch_opening(kind, Path(folder), kb, common | {folder}))
         return found | {"events": _events[:5]}
 
     channel.serve(answer)
 
 
-def _watched(kind: str, folder: Path, kb: KnowledgeBase, allowed: set[str]) -> dict[str, Any]:
+def _watch_opening(kind: str, folder: Path, kb: KnowledgeBase, allowed: set[str]) -> dict[str, Any]:
     global _allowed, _is_watching  # noqa: PLW0603 - a hook has no other state
     _events.clear()
     _allowed, _is_watching = allowed, True
@@ -291,7 +291,7 @@ def _outcome(kind: str, folder: Path, kb: KnowledgeBase) -> dict[str, Any]:
 def _answers(kind: str, folder: Path, kb: KnowledgeBase) -> list[Any]:
     """Do with a folder what a user would do, and return what came out of it."""
     if kind == "convert":
-        return _converted(folder)
+        return _convert_folder(folder)
     if kind == "pipeline":
         return _links(onym.load(folder).link_many(_TEXTS))
     documents = [_document(str(number), text) for number, text in enumerate(_TEXTS)]
@@ -303,18 +303,18 @@ def _answers(kind: str, folder: Path, kb: KnowledgeBase) -> list[Any]:
     if kind in ("bart", "t5"):
         return _links(GenerativeLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
     linker = CollectiveLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu")
-    detected = [[doc.id, len(doc.mentions)] for doc in _found(linker.model, documents)]
+    detected = [[doc.id, len(doc.mentions)] for doc in _detect_documents(linker.model, documents)]
     return [*_links(linker.link(documents)), *detected]
 
 
-def _found(model: Any, documents: list[Document]) -> Iterable[Document]:
+def _detect_documents(model: Any, documents: list[Document]) -> Iterable[Document]:
     for each in detector_of(model).detect(documents):
         if each.problems:
             raise InputError(each.problems[0].code, each.problems[0].what)
         yield each.document
 
 
-def _converted(folder: Path) -> list[Any]:
+def _convert_folder(folder: Path) -> list[Any]:
     dest = cache_folder() / f"converted-{os.getpid()}"
     shutil.rmtree(dest, ignore_errors=True)
     try:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.robustness.models.case import pickled
+from tests.robustness.models.case import write_pickle
 from tests.robustness.models.model_hostile import CASES, Outcome, Watch
 
 REFUSED = Outcome("a", "model-malformed", is_same=False, seconds=0.1, mb=0.0, executed=False, outside=False)
@@ -50,6 +50,6 @@ def test_whoever_opens_a_file_outside_is_seen(tmp_path: Path) -> None:
 def test_the_mark_of_code_would_be_left(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
-    pickled("a.bin")(folder)
+    write_pickle("a.bin")(folder)
     pickle.loads((folder / "a.bin").read_bytes())
     assert (tmp_path / "executed").is_dir()

@@ -8,12 +8,24 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.robustness.models.case import Case, Spoil, both, code, folder_instead, in_turn, link, pickled, pipe, text, without
+from tests.robustness.models.case import (
+    Case,
+    Spoil,
+    both,
+    code,
+    folder_instead,
+    in_turn,
+    link,
+    pipe,
+    text,
+    without,
+    write_pickle,
+)
 
 FILE = "tokenizer.json"
 
 
-def _changed(change: Callable[[dict[str, Any]], object]) -> Spoil:
+def _change(change: Callable[[dict[str, Any]], object]) -> Spoil:
     def spoil(folder: Path) -> None:
         found = json.loads((folder / FILE).read_text())
         change(found)
@@ -23,16 +35,16 @@ def _changed(change: Callable[[dict[str, Any]], object]) -> Spoil:
 
 
 def _part(name: str, part: Any) -> Spoil:
-    return _changed(lambda found: found.update({name: part}))
+    return _change(lambda found: found.update({name: part}))
 
 
 def _model(**changes: Any) -> Spoil:
-    return _changed(lambda found: found["model"].update(changes))
+    return _change(lambda found: found["model"].update(changes))
 
 
 def _split(pattern: str) -> Spoil:
     part = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    return _changed(lambda found: found.update(pre_tokenizer=_sequence(part, found["pre_tokenizer"], name="pretokenizers")))
+    return _change(lambda found: found.update(pre_tokenizer=_sequence(part, found["pre_tokenizer"], name="pretokenizers")))
 
 
 def _replace(pattern: str, content: str, kind: str = "String") -> dict[str, Any]:
@@ -43,7 +55,7 @@ def _sequence(*parts: Any, name: str = "normalizers") -> dict[str, Any]:
     return {"type": "Sequence", name: list(parts)}
 
 
-def _written(change: Callable[[str], str]) -> Spoil:
+def _rewrite_file(change: Callable[[str], str]) -> Spoil:
     return lambda folder: (folder / FILE).write_text(change((folder / FILE).read_text()))
 
 
@@ -57,7 +69,7 @@ def _template(pieces: int, ids: list[int], name: str = "<s>") -> dict[str, Any]:
     return {"type": "TemplateProcessing", "single": single, "pair": single, "special_tokens": special}
 
 
-def _nested(depth: int) -> dict[str, Any]:
+def _nest_part(depth: int) -> dict[str, Any]:
     part: dict[str, Any] = {"type": "NFC"}
     for _ in range(depth):
         part = _sequence(part)
@@ -90,8 +102,8 @@ _CASES: dict[str, Spoil] = {
     "table-cut": _part("normalizer", _table(b"\xff\xff\xff\x7f")),
     "table-empty": _part("normalizer", _table(b"")),
     "table-no-base64": _part("normalizer", {"type": "Precompiled", "precompiled_charsmap": "%%%"}),
-    "nested-50": _part("normalizer", _nested(50)),
-    "nested-2000": both(_part("normalizer", "@"), _written(lambda data: data.replace(
+    "nested-50": _part("normalizer", _nest_part(50)),
+    "nested-2000": both(_part("normalizer", "@"), _rewrite_file(lambda data: data.replace(
         '"@"', '{"type": "Sequence", "normalizers": [' * 2000 + "]}" * 2000))),
     "parts-many": _part("normalizer", _sequence(*[{"type": "Lowercase"}] * 50_000)),
     "part-unknown": _part("normalizer", {"type": "Python", "code": "import os"}),
@@ -105,33 +117,33 @@ _CASES: dict[str, Spoil] = {
                          _part("model", _PIECES | {"vocab": {"</s>": 0, "a": 1}})),
     "unigram-outside": _part("model", {"type": "Unigram", "unk_id": 99, "vocab": [["</s>", 0.0], ["a", -1.0]]}),
     "unigram-infinite": both(_part("model", {"type": "Unigram", "unk_id": 0, "vocab": [["</s>", "@"]]}),
-                             _written(lambda data: data.replace('"@"', "1e999"))),
+                             _rewrite_file(lambda data: data.replace('"@"', "1e999"))),
     "words-of-any-length": _part("model", _PIECES | {"max_input_chars_per_word": 10**12, "vocab": {"[UNK]": 0, "</s>": 2}}),
     "at-random": _model(dropout=0.5),
     "merges-unknown": _model(merges=[["x" * 50, "y" * 50]]),
     "merges-numbers": _model(merges=[1, 2]),
     "vocabulary-empty": _model(vocab={}, merges=[]),
-    "vocabulary-2-to-32": _changed(lambda found: found["model"]["vocab"].update(evil=2**32 - 1)),
-    "vocabulary-negative": _changed(lambda found: found["model"]["vocab"].update(evil=-1)),
-    "vocabulary-larger": _changed(lambda found: found["model"]["vocab"].update(evil=10_000)),
-    "vocabulary-million": _changed(lambda found: found["model"]["vocab"].update({f"t{n}": n + 500 for n in range(1_000_000)})),
-    "vocabulary-50000": _changed(lambda found: found["model"]["vocab"].update({f"t{n}": n + 500 for n in range(50_000)})),
+    "vocabulary-2-to-32": _change(lambda found: found["model"]["vocab"].update(evil=2**32 - 1)),
+    "vocabulary-negative": _change(lambda found: found["model"]["vocab"].update(evil=-1)),
+    "vocabulary-larger": _change(lambda found: found["model"]["vocab"].update(evil=10_000)),
+    "vocabulary-million": _change(lambda found: found["model"]["vocab"].update({f"t{n}": n + 500 for n in range(1_000_000)})),
+    "vocabulary-50000": _change(lambda found: found["model"]["vocab"].update({f"t{n}": n + 500 for n in range(50_000)})),
     "model-unknown": _part("model", {"type": "Code", "vocab": {}}),
-    "model-missing": _changed(lambda found: found.pop("model")),
-    "added-large": _changed(lambda found: found["added_tokens"].append(found["added_tokens"][0] | {"id": 410,
+    "model-missing": _change(lambda found: found.pop("model")),
+    "added-large": _change(lambda found: found["added_tokens"].append(found["added_tokens"][0] | {"id": 410,
                                                                                                   "content": "a" * 2_000_000})),
-    "added-outside": _changed(lambda found: found["added_tokens"].append(found["added_tokens"][0] | {"id": 2**31,
+    "added-outside": _change(lambda found: found["added_tokens"].append(found["added_tokens"][0] | {"id": 2**31,
                                                                                                     "content": "evil"})),
     "padding-10-to-9": _part("padding", _PADDING),
     "truncation-stride": _part("truncation", {"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 9}),
-    "no-end": _written(lambda data: data.replace("</s>", "<end>")),
+    "no-end": _rewrite_file(lambda data: data.replace("</s>", "<end>")),
     "values-many": text(FILE, b'{"model": [' + b"[]," * 5_000_000 + b"[]]}"),
-    "large": _written(lambda data: data + " " * 60_000_000),
+    "large": _rewrite_file(lambda data: data + " " * 60_000_000),
     "deep": text(FILE, "[" * 1_000_000),
-    "key-twice": _written(lambda data: data.replace("{", '{"normalizer": null,', 1)),
+    "key-twice": _rewrite_file(lambda data: data.replace("{", '{"normalizer": null,', 1)),
     "no-utf8": text(FILE, b"\xff\xfe"),
-    "half-a-pair": _changed(lambda found: found["model"]["vocab"].update({"\ud800": 419})),
-    "pickle": pickled(FILE),
+    "half-a-pair": _change(lambda found: found["model"]["vocab"].update({"\ud800": 419})),
+    "pickle": write_pickle(FILE),
     "empty": text(FILE, ""),
     "missing": without(FILE),
     "a-folder": folder_instead(FILE),

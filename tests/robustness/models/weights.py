@@ -16,20 +16,20 @@ from tests.robustness.models.case import (  # fmt: skip
     Case,
     Spoil,
     both,
-    changed,
+    change_json,
     code,
     folder_instead,
     in_turn,
     link,
     nothing,
-    pickled,
     pipe,
-    removed,
+    remove_path,
     shard,
     tensors,
     text,
     value,
     without,
+    write_pickle,
 )
 
 
@@ -55,7 +55,7 @@ def _first(**changes: Any) -> Spoil:
     return _header(change)
 
 
-def _shifted(by: int) -> Spoil:
+def _shift_offsets(by: int) -> Spoil:
     def change(found: dict[str, Any]) -> None:
         each = found[max(found)]
         each["data_offsets"] = [offset + by for offset in each["data_offsets"]]
@@ -68,20 +68,20 @@ def _data(change: Callable[[bytes], bytes]) -> Spoil:
 
 
 def _sparse(folder: Path) -> None:
-    with removed(folder / WEIGHTS).open("wb") as file:
+    with remove_path(folder / WEIGHTS).open("wb") as file:
         file.write((100_000_000_000).to_bytes(8, "little"))
         file.truncate(200_000_000_000)
 
 
-def _filled(number: float) -> Spoil:
+def _fill_tensors(number: float) -> Spoil:
     return tensors(lambda found: [each.fill_(number) for each in found.values() if each.dim() == 2])
 
 
-def _typed(kind: torch.dtype) -> Spoil:
+def _convert_dtype(kind: torch.dtype) -> Spoil:
     return tensors(lambda found: found.update({name: each.to(kind) for name, each in found.items()}))
 
 
-def _renamed(found: dict[str, Any]) -> None:
+def _rename_tensors(found: dict[str, Any]) -> None:
     found.update({f"evil.{name}": found.pop(name) for name in list(found)})
 
 
@@ -113,33 +113,33 @@ _FILES: dict[str, Spoil] = {
     "offsets-backwards": _first(data_offsets=[100, 0]),
     "offsets-beyond": _first(data_offsets=[0, 2**40]),
     "offsets-text": _first(data_offsets=["a", "b"]),
-    "overlap": _shifted(-64),
-    "hole": _shifted(64),
+    "overlap": _shift_offsets(-64),
+    "hole": _shift_offsets(64),
     "type-unknown": _first(dtype="X99"),
     "type-smaller": _first(dtype="F16"),
     "type-half-a-byte": _first(dtype="F4"),
-    "type-bytes": _typed(torch.uint8),
-    "type-bool": _typed(torch.bool),
-    "type-float8": _typed(torch.float8_e4m3fn),
-    "type-complex": _typed(torch.complex64),
-    "nan": _filled(float("nan")),
-    "inf": _filled(float("inf")),
-    "minus-inf": _filled(float("-inf")),
-    "near-3e38": _filled(3.3e38),
-    "near-1e30": _filled(1e30),
+    "type-bytes": _convert_dtype(torch.uint8),
+    "type-bool": _convert_dtype(torch.bool),
+    "type-float8": _convert_dtype(torch.float8_e4m3fn),
+    "type-complex": _convert_dtype(torch.complex64),
+    "nan": _fill_tensors(float("nan")),
+    "inf": _fill_tensors(float("inf")),
+    "minus-inf": _fill_tensors(float("-inf")),
+    "near-3e38": _fill_tensors(3.3e38),
+    "near-1e30": _fill_tensors(1e30),
     "nan-one": tensors(lambda found: found[max(found)].view(-1)[:1].fill_(float("nan"))),
     "f64-1e300": tensors(lambda found: found.update({name: torch.full_like(each, 1e300, dtype=torch.float64)
                                                      for name, each in found.items()})),
     "f16-inf": tensors(lambda found: found.update({name: torch.full_like(each, 1e9).half() for name, each in found.items()})),
     "none-there": tensors(lambda found: found.clear()),
     "half-there": tensors(lambda found: [found.pop(name) for name in list(found)[::2]]),
-    "other-names": tensors(_renamed),
+    "other-names": tensors(_rename_tensors),
     "other-shape": tensors(_widest),
     "more-than-needed": tensors(lambda found: found.update(evil=torch.ones(1000))),
-    "pickle": pickled(WEIGHTS),
-    "pickle-too": pickled("pytorch_model.bin"),
-    "pickle-alone": both(without(WEIGHTS), pickled("pytorch_model.bin")),
-    "pickles-of-others": both(*map(pickled, ("training_args.bin", "optimizer.pt", "scheduler.pt", "flax_model.msgpack",
+    "pickle": write_pickle(WEIGHTS),
+    "pickle-too": write_pickle("pytorch_model.bin"),
+    "pickle-alone": both(without(WEIGHTS), write_pickle("pytorch_model.bin")),
+    "pickles-of-others": both(*map(write_pickle, ("training_args.bin", "optimizer.pt", "scheduler.pt", "flax_model.msgpack",
                                              "tf_model.h5", "model.ckpt", "adapter_model.bin"))),
     "a-folder": folder_instead(WEIGHTS),
     "a-pipe": pipe(WEIGHTS),
@@ -169,12 +169,12 @@ def _index(name: Any, make: Spoil = nothing) -> Spoil:
     return spoil
 
 
-def _indexed(content: str) -> Spoil:
+def _write_index(content: str) -> Spoil:
     return both(shard, text(INDEX, content))
 
 
-def _moved(name: str) -> Spoil:
-    return lambda folder: (folder / "shard-0.safetensors").rename(removed(folder / name))
+def _move_shard(name: str) -> Spoil:
+    return lambda folder: (folder / "shard-0.safetensors").rename(remove_path(folder / name))
 
 
 _INDEXES: dict[str, Spoil] = {
@@ -184,10 +184,10 @@ _INDEXES: dict[str, Spoil] = {
     "above-through-a-folder": _index(f"a/../../outside/{WEIGHTS}", lambda folder: (folder / "a").mkdir()),
     "a-link-outside": _index("b.safetensors", link("b.safetensors", f"../outside/{WEIGHTS}")),
     "a-folder-that-is-a-link": _index(f"b/{WEIGHTS}", link("b", "../outside")),
-    "a-pickle": _index("b.bin", pickled("b.bin")),
-    "a-pickle-as-safetensors": _index("b.safetensors", pickled("b.safetensors")),
-    "hidden": _index(".b.safetensors", _moved(".b.safetensors")),
-    "not-safetensors": _index("b.bin", _moved("b.bin")),
+    "a-pickle": _index("b.bin", write_pickle("b.bin")),
+    "a-pickle-as-safetensors": _index("b.safetensors", write_pickle("b.safetensors")),
+    "hidden": _index(".b.safetensors", _move_shard(".b.safetensors")),
+    "not-safetensors": _index("b.bin", _move_shard("b.bin")),
     "missing": _index("b.safetensors"),
     "itself": _index(INDEX),
     "a-pipe": _index("b.safetensors", pipe("b.safetensors")),
@@ -198,18 +198,18 @@ _INDEXES: dict[str, Spoil] = {
     "nothing": _index(None),
     "empty-name": _index(""),
     "nul": _index("b\0.safetensors"),
-    "no-map": _indexed('{"metadata": {}}'),
-    "map-is-a-list": _indexed('{"weight_map": [1, 2]}'),
-    "not-json": _indexed("{"),
-    "nan": _indexed('{"weight_map": NaN}'),
-    "deep": _indexed("[" * 1_000_000),
-    "large": _indexed(json.dumps({"weight_map": {f"x{n}": "shard-0.safetensors" for n in range(200_000)}})),
+    "no-map": _write_index('{"metadata": {}}'),
+    "map-is-a-list": _write_index('{"weight_map": [1, 2]}'),
+    "not-json": _write_index("{"),
+    "nan": _write_index('{"weight_map": NaN}'),
+    "deep": _write_index("[" * 1_000_000),
+    "large": _write_index(json.dumps({"weight_map": {f"x{n}": "shard-0.safetensors" for n in range(200_000)}})),
     "is-a-link": both(shard, link(INDEX, "../outside/modules.json")),
     "is-a-pipe": both(shard, pipe(INDEX)),
 }
 
 
-def _swapped(name: str) -> Spoil:
+def _swap_model(name: str) -> Spoil:
     """Put the weights of another model where a pipeline's model has its own, after the pipeline was built."""
 
     def spoil(folder: Path) -> None:
@@ -221,8 +221,8 @@ def _swapped(name: str) -> Spoil:
 
 _PIPELINES: dict[str, Spoil] = {
     "honest": nothing,
-    "shard-swapped": _swapped("part-0.safetensors"),
-    "one-file-added": _swapped(WEIGHTS),
+    "shard-swapped": _swap_model("part-0.safetensors"),
+    "one-file-added": _swap_model(WEIGHTS),
     "shard-is-a-link": link("encoder/part-0.safetensors", f"../../outside/{WEIGHTS}"),
     "pooling-changed": value("encoder/1_Pooling/config.json", {"pooling_mode": "cls"}),
     "settings-added": value("encoder/encoder.json", {"pooling": "cls"}),
@@ -254,7 +254,7 @@ def _positions(count: int, pooling: str) -> Spoil:
     def longer(found: dict[str, Any]) -> None:
         found[_POSITIONS] = found[_POSITIONS][:1].repeat(count, 1)
 
-    sizes = changed("config.json", max_position_embeddings=count)
+    sizes = change_json("config.json", max_position_embeddings=count)
     return both(sizes, tensors(longer), value("encoder.json", {"pooling": pooling, "length": min(count, 100_000)}))
 
 
@@ -278,9 +278,9 @@ def _int8(scale: Any, name: str = f"{_QUERY}.weight") -> Spoil:
 _SPOILS: dict[str, Spoil] = {
     "attention-to-padding": _positions(8_192, "mean-all"),
     "attention-without-end": _positions(1_000_000, "mean-all"),
-    "many-heads": both(_positions(4_096, "mean-all"), changed("config.json", num_attention_heads=16)),
-    "decoder": changed("config.json", is_decoder=True),
-    "cross-attention": changed("config.json", is_decoder=True, add_cross_attention=True),
+    "many-heads": both(_positions(4_096, "mean-all"), change_json("config.json", num_attention_heads=16)),
+    "decoder": change_json("config.json", is_decoder=True),
+    "cross-attention": change_json("config.json", is_decoder=True, add_cross_attention=True),
     "integers-without-scales": _int8(None),
     "scales-too-few": _int8(torch.ones(3)),
     "scales-of-another-shape": _int8(torch.ones(16, 16)),

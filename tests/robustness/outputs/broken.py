@@ -16,17 +16,17 @@ Resource = dict[str, Any]
 Break = Callable[[Resource], Any]
 
 
-def broken_documents(good: Resource) -> Iterator[Resource]:
+def iter_broken_documents(good: Resource) -> Iterator[Resource]:
     """Yield a `Basic` resource with a linked mention, broken in each way."""
-    yield from _broken(good, _DOCUMENTS)
+    yield from _iter_broken(good, _DOCUMENTS)
 
 
-def broken_maps(good: Resource, version: str) -> Iterator[Resource]:
+def iter_broken_maps(good: Resource, version: str) -> Iterator[Resource]:
     """Yield a ConceptMap with a mapped term, broken in each way; another release's way of writing is one of them."""
-    yield from _broken(good, (*_MAPS, _OTHER_RELEASE[version]))
+    yield from _iter_broken(good, (*_MAPS, _OTHER_RELEASE[version]))
 
 
-def broken_tables(path: Path, breaks: dict[str, dict[str, str]], folder: Path) -> Iterator[Path]:
+def iter_broken_tables(path: Path, breaks: dict[str, dict[str, str]], folder: Path) -> Iterator[Path]:
     """Yield files of the first row of a table, one cell or the header broken in each way."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
@@ -74,7 +74,7 @@ SOURCE_MAP = {
 _KEY = 2_000_000_000  # of rows that no other row has
 
 
-def _broken(good: Resource, ways: tuple[Break, ...]) -> Iterator[Resource]:
+def _iter_broken(good: Resource, ways: tuple[Break, ...]) -> Iterator[Resource]:
     for way in ways:
         resource = copy.deepcopy(good)
         way(resource)

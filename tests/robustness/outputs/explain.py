@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     starter = load(STARTER).without_detector()
     wanted = _QUICK if options.quick else options.links
-    explained = list(_explained(starter, wanted))
+    explained = list(_iter_explained(starter, wanted))
     changed = unfaithful = constant = 0
     for group in _groups(explained):
         answers = _without_names(group)
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return {**figures, "constant_unfaithful": constant}
 
 
-def _explained(pipeline: Pipeline, wanted: int) -> Iterator[Explained]:
+def _iter_explained(pipeline: Pipeline, wanted: int) -> Iterator[Explained]:
     """Yield links of different mentions."""
     seen: set[str] = set()
     for split in ("dev", "test"):

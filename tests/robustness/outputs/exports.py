@@ -39,8 +39,15 @@ from onym.outputs.mapping import map_table, map_terms, read_terms
 from onym.outputs.omop import CONCEPTS, SOURCE_VOCABULARY, OmopConcepts, short_code, site_concepts
 from onym.packs import load
 from onym.pipeline import Pipeline
-from onym.types import Document, LinkedDocument, styled
-from tests.robustness.outputs.broken import NOTE_NLP, SOURCE_MAP, broken_documents, broken_maps, broken_tables, write_stand_in
+from onym.types import Document, LinkedDocument, style_id
+from tests.robustness.outputs.broken import (
+    NOTE_NLP,
+    SOURCE_MAP,
+    iter_broken_documents,
+    iter_broken_maps,
+    iter_broken_tables,
+    write_stand_in,
+)
 from tests.robustness.outputs.flat_output import hostile_documents
 from tests.robustness.outputs.rules import VERSIONS, OmopDatabase, fhir_problems
 
@@ -106,12 +113,12 @@ class _Bench:
         """Write documents as FHIR, with and without text."""
         with_text, without = (self._documents(linked, text=text) for text in (True, False))
         for each, resource in zip(linked, with_text, strict=True):
-            self._counts["lost"] += _lost_mentions(each, resource)
+            self._counts["lost"] += _count_lost_mentions(each, resource)
         texts = {link.mention.surface for each in linked for link in each.links if len(link.mention.surface) > 3}
         self._counts["texts_left"] += sum(concept.get("text", "") != "" for concept in _concepts(without))
         self._counts["texts_left"] += sum(string in texts for resource in without for string in _strings(resource, "text"))
         good = next(resource for resource in with_text if any("coding" in each for each in _concepts([resource])))
-        self._judge_broken(broken_documents(good), VERSIONS)
+        self._judge_broken(iter_broken_documents(good), VERSIONS)
 
     def _documents(self, linked: Sequence[LinkedDocument], *, text: bool) -> list[Resource]:
         path = self._folder / f"{text}.fhir.ndjson"
@@ -137,7 +144,7 @@ class _Bench:
             self._counts["invalid"] += self._database.invalid_rows(path, "note_nlp")
             self._counts["note_nlp_rows"] += self._database.count("note_nlp")
             self._database.clear("note_nlp")
-            self._counts["lost"] += _lost_rows(docs, path, concepts, is_numbered=each is keyed)
+            self._counts["lost"] += _count_lost_rows(docs, path, concepts, is_numbered=each is keyed)
             if not text:
                 self._counts["texts_left"] += sum(
                     bool(row["snippet"]) or row["lexical_variant"] != "[omitted]" for row in _rows(path)
@@ -158,15 +165,15 @@ class _Bench:
             map_table(table, "term", self._pipeline, path, options=ExportOptions(fhir_version=version))  # type: ignore[arg-type]
             resource = json.loads(path.read_bytes())
             self._judge([resource], version)
-            self._counts["lost"] += _lost_terms(answers, resource)
+            self._counts["lost"] += _count_lost_terms(answers, resource)
             self._counts["map_elements"] = sum(len(group["element"]) for group in resource["group"])
-            self._judge_broken(broken_maps(resource, version), (version,))
+            self._judge_broken(iter_broken_maps(resource, version), (version,))
         options = ExportOptions(omop_vocabulary=self._vocabulary)
         path = self._folder / "source_to_concept_map.csv"
         map_table(table, "term", self._pipeline, path, options=options)
         self._counts["invalid"] += self._database.invalid_rows(path, "source_to_concept_map")
         self._counts["source_map_rows"] = self._database.count("source_to_concept_map")
-        self._counts["lost"] += _lost_codes(answers, path, site_concepts(options, self._pipeline.kb.order.vocabularies))
+        self._counts["lost"] += _count_lost_codes(answers, path, site_concepts(options, self._pipeline.kb.order.vocabularies))
         self._judge_broken_tables(path, SOURCE_MAP, "source_to_concept_map")
 
     def _judge(self, resources: Sequence[Resource], version: str) -> None:
@@ -182,7 +189,7 @@ class _Bench:
     def _judge_broken_tables(self, path: Path, breaks: dict[str, dict[str, str]], name: str) -> None:
         folder = self._folder / f"broken-{name}"
         folder.mkdir()
-        for broken in broken_tables(path, breaks, folder):
+        for broken in iter_broken_tables(path, breaks, folder):
             self._counts["broken"] += 1
             self._counts["broken_accepted"] += not self._database.invalid_rows(broken, name)
 
@@ -202,7 +209,7 @@ def _strings(value: Any, name: str) -> Iterator[str]:
             yield from _strings(each, name)
 
 
-def _lost_mentions(linked: LinkedDocument, resource: Resource) -> int:
+def _count_lost_mentions(linked: LinkedDocument, resource: Resource) -> int:
     """Return how many links of a document are not in its resource as they were: offsets, code and marks."""
     wanted: Counter[tuple[Any, ...]] = Counter(
         (link.mention.start, link.mention.end, code_of(link.concept_id) if link.concept_id else None, link.assertion or ())
@@ -223,14 +230,14 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _lost_rows(linked: Sequence[LinkedDocument], path: Path, concepts: OmopConcepts, *, is_numbered: bool) -> int:
+def _count_lost_rows(linked: Sequence[LinkedDocument], path: Path, concepts: OmopConcepts, *, is_numbered: bool) -> int:
     """Return how many links are not in the table as they were: note, offsets, code, and the standard concepts of it."""
     wanted: Counter[tuple[str, ...]] = Counter()
     for number, each in enumerate(linked, 1):
         note = str(number if is_numbered else int(each.document.id))
         for link in each.links:
             found = concepts.find(*Vocabularies().omop(link.concept_id)) if link.concept_id else None
-            code = f"code={styled(link.concept_id)}" if link.concept_id else ""
+            code = f"code={style_id(link.concept_id)}" if link.concept_id else ""
             for standard in [one.id for one in found.standard] or [0] if found else [0]:
                 wanted[note, str(link.mention.start), f"end={link.mention.end}", code, str(standard)] += 1
     there: Counter[tuple[str, ...]] = Counter()
@@ -241,7 +248,7 @@ def _lost_rows(linked: Sequence[LinkedDocument], path: Path, concepts: OmopConce
     return (wanted - there).total() + (there - wanted).total()
 
 
-def _lost_terms(answers: dict[str, str | None], resource: Resource) -> int:
+def _count_lost_terms(answers: dict[str, str | None], resource: Resource) -> int:
     """Return how many terms are not in a ConceptMap with their answer."""
     there = {
         element["code"]: [target["code"] for target in element.get("target", ()) if "code" in target]
@@ -252,7 +259,7 @@ def _lost_terms(answers: dict[str, str | None], resource: Resource) -> int:
     return sum(there.get(code or "") != targets for code, targets in wanted.items())
 
 
-def _lost_codes(answers: dict[str, str | None], path: Path, concepts: OmopConcepts) -> int:
+def _count_lost_codes(answers: dict[str, str | None], path: Path, concepts: OmopConcepts) -> int:
     """Return how many terms are not in source_to_concept_map with all their standard concepts."""
     there: dict[str, set[int]] = {}
     for row in _rows(path):

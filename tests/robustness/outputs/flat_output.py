@@ -121,12 +121,12 @@ def _by_pandas(path: Path) -> Cells:
 def _by_openpyxl(path: Path) -> Cells:
     import openpyxl
 
-    from onym.store.files.xlsx import _unescaped
+    from onym.store.files.xlsx import _unescape
 
     head, *rows = openpyxl.load_workbook(path, read_only=True).worksheets[0].iter_rows(values_only=True)
     padded = (row + (None,) * (len(head) - len(row)) for row in rows)
     return [
-        {str(name): _unescaped(cell) if isinstance(cell, str) else cell for name, cell in zip(head, row, strict=True)}
+        {str(name): _unescape(cell) if isinstance(cell, str) else cell for name, cell in zip(head, row, strict=True)}
         for row in padded
     ]
 

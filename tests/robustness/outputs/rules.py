@@ -40,7 +40,7 @@ def fhir_problems(resource: dict[str, Any], version: str) -> list[str]:
     except (ValidationError, ValueError, KeyError, ModuleNotFoundError) as e:
         return [f"fhir.resources: {type(e).__name__}"]
     content = {key: value for key, value in resource.items() if key != "resourceType"}
-    return [*_unlisted(found), *_malformed(content), *_inconsistent(resource)]
+    return [*_iter_unlisted(found), *_iter_malformed(content), *_inconsistent(resource)]
 
 
 def model_of(kind: str, version: str) -> type[BaseModel]:
@@ -51,30 +51,30 @@ def model_of(kind: str, version: str) -> type[BaseModel]:
     return found
 
 
-def _unlisted(value: Any) -> Iterator[str]:
+def _iter_unlisted(value: Any) -> Iterator[str]:
     """Yield the elements whose code is none of those that the specification lists."""
     if isinstance(value, list):
         for each in value:
-            yield from _unlisted(each)
+            yield from _iter_unlisted(each)
     elif isinstance(value, BaseModel):
         for name, info in type(value).model_fields.items():
             inner, extra = getattr(value, name), info.json_schema_extra
             listed = extra.get("enum_values") if isinstance(extra, dict) else None
             if listed and inner is not None and inner not in listed:  # type: ignore[operator]
                 yield f"{name}: an unlisted code"
-            yield from _unlisted(inner)
+            yield from _iter_unlisted(inner)
 
 
-def _malformed(value: Any, name: str = "") -> Iterator[str]:
+def _iter_malformed(value: Any, name: str = "") -> Iterator[str]:
     """Yield what breaks the rules of strings, codes, URIs, extensions and of emptiness."""
     if value in ("", None, [], {}):
         yield f"{name}: empty"
     elif isinstance(value, list):
         for each in value:
-            yield from _malformed(each, name)
+            yield from _iter_malformed(each, name)
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _malformed(inner, key)
+            yield from _iter_malformed(inner, key)
         if "url" in value and set(value) - {"id"} != {"url"} and name == "extension":
             if ("extension" in value) == any(key.startswith("value") for key in value):
                 yield "extension: ext-1"
@@ -139,12 +139,16 @@ class OmopDatabase:
             connection.execute(sa.text("PRAGMA defer_foreign_keys = ON"))
             connection.execute(sa.insert(self.tables["concept"]), rows)
             for kind, names in named.items():
-                connection.execute(sa.insert(self.tables[kind]), [_named(self.tables[kind], kind, name) for name in names])
+                connection.execute(
+                    sa.insert(self.tables[kind]), [_make_naming_row(self.tables[kind], kind, name) for name in names]
+                )
 
     def add_vocabulary(self, name: str) -> None:
         """Insert a vocabulary, as a site does for its own codes."""
         with self._engine.begin() as connection:
-            connection.execute(sa.insert(self.tables["vocabulary"]), [_named(self.tables["vocabulary"], "vocabulary", name)])
+            connection.execute(
+                sa.insert(self.tables["vocabulary"]), [_make_naming_row(self.tables["vocabulary"], "vocabulary", name)]
+            )
 
     def invalid_rows(self, path: Path, name: str) -> int:
         """Insert a file into a table, and return how many rows were refused, or came back otherwise than they were."""
@@ -153,7 +157,7 @@ class OmopDatabase:
             reader = csv.DictReader(file)
             if list(reader.fieldnames or ()) != list(table.columns.keys()):
                 return 1 + sum(1 for _ in reader)
-            rows, refused = _checked(reader, table)
+            rows, refused = _check_rows(reader, table)
         return refused + self._insert(table, rows)
 
     def clear(self, name: str) -> None:
@@ -171,9 +175,9 @@ class OmopDatabase:
         if rows and self._refuses(table, rows):
             return sum(self._refuses(table, [row]) for row in rows)
         with self._engine.connect() as connection:
-            stored = [_frozen(dict(row)) for row in connection.execute(sa.select(table)).mappings()]
+            stored = [_freeze(dict(row)) for row in connection.execute(sa.select(table)).mappings()]
         there = set(stored)
-        return abs(len(stored) - before - len(rows)) + sum(_frozen(row) not in there for row in rows)
+        return abs(len(stored) - before - len(rows)) + sum(_freeze(row) not in there for row in rows)
 
     def _refuses(self, table: sa.Table, rows: list[Row]) -> bool:
         try:
@@ -184,11 +188,11 @@ class OmopDatabase:
         return False
 
 
-def _frozen(row: Row) -> tuple[Any, ...]:
+def _freeze(row: Row) -> tuple[Any, ...]:
     return tuple(row.values())
 
 
-def _checked(reader: Iterable[dict[str, str]], table: sa.Table) -> tuple[list[Row], int]:
+def _check_rows(reader: Iterable[dict[str, str]], table: sa.Table) -> tuple[list[Row], int]:
     """Return the rows that fit the columns, and how many do not."""
     rows, refused = [], 0
     for row in reader:
@@ -241,7 +245,7 @@ def _athena_day(cell: str) -> datetime.date:
     return datetime.datetime.strptime(cell, _DAY).replace(tzinfo=datetime.UTC).date()
 
 
-def _named(table: sa.Table, kind: str, name: str) -> Row:
+def _make_naming_row(table: sa.Table, kind: str, name: str) -> Row:
     """Return a row that names a vocabulary, a domain or a class, its other columns filled as they must be."""
     values = dict(_fill(table))
     return values | {f"{kind}_id": name, f"{kind}_name": name}

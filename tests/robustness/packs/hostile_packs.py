@@ -82,8 +82,8 @@ def hostile_packs(good: Path) -> list[Hostile]:
         *_records(made),
         *_pipelines(made),
         *packs_with_outside_models(made),
-        *_forged(made),
-        *_torn(made),
+        *_iter_forged(made),
+        *_iter_torn(made),
     ]
     if len({each.data for each in found}) != len(found) or any(each.data == made.data for each in found):
         raise ValueError("two hostile packs are the same, or one is the sound one")
@@ -100,15 +100,15 @@ class Made:
             self.files = {name: archive.read(name) for name in archive.namelist() if name != _RECORD}
             self.record: dict[str, Any] = json.loads(archive.read(_RECORD))
 
-    def packed(self, files: dict[str, bytes] | None = None, record: bytes | dict[str, Any] | None = None) -> bytes:
+    def pack(self, files: dict[str, bytes] | None = None, record: bytes | dict[str, Any] | None = None) -> bytes:
         """Return an archive of files with a record; the sound ones, where none are named."""
         files = self.files if files is None else files
         record = self.record if record is None else record
-        return zipped([*files.items(), (_RECORD, record if isinstance(record, bytes) else written(record))])
+        return write_zip([*files.items(), (_RECORD, record if isinstance(record, bytes) else write_record(record))])
 
-    def listed(self, files: dict[str, bytes]) -> bytes:
+    def pack_listed(self, files: dict[str, bytes]) -> bytes:
         """Return a pack of files whose record fits them."""
-        return self.packed(files, self.listing(files))
+        return self.pack(files, self.listing(files))
 
     def listing(self, files: dict[str, bytes]) -> dict[str, Any]:
         entries = {name: {"bytes": len(data), "sha256": sha256(data).hexdigest()} for name, data in files.items()}
@@ -116,7 +116,7 @@ class Made:
 
     def with_pipeline(self, data: bytes | dict[str, Any]) -> bytes:
         """Return a pack with another pipeline, which the record lists."""
-        return self.listed({**self.files, _PIPELINE: data if isinstance(data, bytes) else json.dumps(data).encode()})
+        return self.pack_listed({**self.files, _PIPELINE: data if isinstance(data, bytes) else json.dumps(data).encode()})
 
     @property
     def pipeline(self) -> dict[str, Any]:
@@ -125,11 +125,11 @@ class Made:
         return found
 
 
-def written(record: dict[str, Any]) -> bytes:
+def write_record(record: dict[str, Any]) -> bytes:
     return json.dumps(record, sort_keys=True, indent=1, ensure_ascii=True).encode() + b"\n"
 
 
-def zipped(members: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def write_zip(members: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, data in members:
@@ -147,17 +147,17 @@ def _files(made: Made) -> Iterator[Hostile]:
     yield from (
         Hostile("an empty file", b""),
         Hostile("text", b"pack me\n"),
-        Hostile("JSON", written(made.record)),
+        Hostile("JSON", write_record(made.record)),
         Hostile("a tar archive", out.getvalue()),
         Hostile("four bytes", b"PK\x03\x04"),
-        Hostile("an empty archive", zipped([])),
-        Hostile("only a record", made.packed({})),
+        Hostile("an empty archive", write_zip([])),
+        Hostile("only a record", made.pack({})),
         Hostile("a program before the archive", b"#!/bin/sh\n" + made.data),
         Hostile("without its end", made.data[:-22]),
     )
     for name, method in (("bzip2", zipfile.ZIP_BZIP2), ("lzma", zipfile.ZIP_LZMA)):
-        members = [*made.files.items(), (_RECORD, written(made.record))]
-        yield Hostile(f"packed by {name}", zipped(list(members), method))
+        members = [*made.files.items(), (_RECORD, write_record(made.record))]
+        yield Hostile(f"packed by {name}", write_zip(list(members), method))
     encrypted = bytearray(made.data)
     at = encrypted.rfind(b"PK\x01\x02")
     while at >= 0:
@@ -170,8 +170,8 @@ def _names(made: Made) -> Iterator[Hostile]:
     """Yield packs with a file whose name leads out, or means another thing on some system."""
     for name in _NAMES:
         files = {**made.files, name: b"evil"}
-        yield Hostile(f"a file {name[:40]!r}", made.packed(files))
-        yield Hostile(f"a file {name[:40]!r}, listed", made.listed(files))
+        yield Hostile(f"a file {name[:40]!r}", made.pack(files))
+        yield Hostile(f"a file {name[:40]!r}, listed", made.pack_listed(files))
 
 
 def _links(made: Made) -> Iterator[Hostile]:
@@ -182,13 +182,18 @@ def _links(made: Made) -> Iterator[Hostile]:
             info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
             files = {**made.files, name: target.encode()}
             members = [(info if each == name else each, data) for each, data in files.items()]
-            yield Hostile(f"{name} is a link to {target}", zipped([*members, (_RECORD, written(made.listing(files)))]))
+            yield Hostile(f"{name} is a link to {target}", write_zip([*members, (_RECORD, write_record(made.listing(files)))]))
 
 
 def _doubles(made: Made) -> Iterator[Hostile]:
     """Yield packs with two members of one name: programs differ in which of them they take."""
-    whole = [*made.files.items(), (_RECORD, written(made.record))]
-    for name, data in ((_RECORD, written(made.record)), (_RECORD, b"{}"), (_PIPELINE, made.files[_PIPELINE]), (_CARD, b"x")):
+    whole = [*made.files.items(), (_RECORD, write_record(made.record))]
+    for name, data in (
+        (_RECORD, write_record(made.record)),
+        (_RECORD, b"{}"),
+        (_PIPELINE, made.files[_PIPELINE]),
+        (_CARD, b"x"),
+    ):
         for members in ([*whole, (name, data)], [(name, data), *whole]):
             yield Hostile(f"{name} twice", _with_doubles(members))
 
@@ -206,21 +211,21 @@ def _with_doubles(members: list[tuple[str, bytes]]) -> bytes:
 def _bombs(made: Made) -> Iterator[Hostile]:
     """Yield packs that unpack to far more than they are."""
     zeros = bytes(32 * _MIB)
-    yield Hostile("32 MiB of zeros", made.packed({**made.files, "zeros": zeros}))
-    yield Hostile("32 MiB of zeros, listed", made.listed({**made.files, "zeros": zeros}))
+    yield Hostile("32 MiB of zeros", made.pack({**made.files, "zeros": zeros}))
+    yield Hostile("32 MiB of zeros, listed", made.pack_listed({**made.files, "zeros": zeros}))
     many = {f"zeros-{number}": bytes(4 * _MIB) for number in range(24)}
-    yield Hostile("24 files of 4 MiB of zeros, listed", made.listed({**made.files, **many}))
+    yield Hostile("24 files of 4 MiB of zeros, listed", made.pack_listed({**made.files, **many}))
     listing = made.listing({**made.files, "zeros": bytes(_MIB)})
-    bomb = made.packed({**made.files, "zeros": zeros}, listing)
+    bomb = made.pack({**made.files, "zeros": zeros}, listing)
     yield Hostile("32 MiB of zeros that are said to be 1", _with_size(bomb, b"zeros", _MIB))
     record = made.record["files"] | {"names.npy": {"bytes": 2**62, "sha256": "0" * 64}}
-    yield Hostile("a file that is said to have 2**62 bytes", made.packed(record={**made.record, "files": record}))
-    shared = zipped([("a", b"x" * 10_000), ("b", b"y"), (_RECORD, b"{}")])
+    yield Hostile("a file that is said to have 2**62 bytes", made.pack(record={**made.record, "files": record}))
+    shared = write_zip([("a", b"x" * 10_000), ("b", b"y"), (_RECORD, b"{}")])
     yield Hostile("members that share their bytes", _with_offset(shared, b"b", 0))
     record = made.record["files"] | {f"file-{number}": {"bytes": 0, "sha256": "0" * 64} for number in range(20_000)}
-    yield Hostile("20,000 files that are not there", made.packed(record={**made.record, "files": record}))
+    yield Hostile("20,000 files that are not there", made.pack(record={**made.record, "files": record}))
     many = {f"file-{number}": b"" for number in range(10_100)}
-    yield Hostile("10,100 files, listed", made.listed({**made.files, **many}))
+    yield Hostile("10,100 files, listed", made.pack_listed({**made.files, **many}))
 
 
 def _with_size(data: bytes, name: bytes, size: int) -> bytes:
@@ -250,39 +255,39 @@ def _entry(data: bytes, name: bytes) -> int:
 def _lists(made: Made) -> Iterator[Hostile]:
     """Yield packs whose members are not those that they list."""
     for name in made.files:
-        yield Hostile(f"without {name}", made.packed({each: data for each, data in made.files.items() if each != name}))
-    yield Hostile("with a file more", made.packed({**made.files, "more.txt": b"more"}))
+        yield Hostile(f"without {name}", made.pack({each: data for each, data in made.files.items() if each != name}))
+    yield Hostile("with a file more", made.pack({**made.files, "more.txt": b"more"}))
     for name in (_PIPELINE, _CARD, "LICENSE.md"):
         files = {each: data for each, data in made.files.items() if each != name}
-        yield Hostile(f"without {name}, listed", made.listed(files))
+        yield Hostile(f"without {name}, listed", made.pack_listed(files))
 
 
 def _contents(made: Made) -> Iterator[Hostile]:
     """Yield packs with a file that is not the listed one."""
     for name, data in made.files.items():
         changed = bytes([data[0] ^ 1]) + data[1:]
-        yield Hostile(f"another {name}", made.packed({**made.files, name: changed}))
+        yield Hostile(f"another {name}", made.pack({**made.files, name: changed}))
         entry = {**made.record["files"][name], "sha256": sha256(b"other").hexdigest()}
         files = {**made.record["files"], name: entry}
-        yield Hostile(f"another digest of {name}", made.packed(record={**made.record, "files": files}))
+        yield Hostile(f"another digest of {name}", made.pack(record={**made.record, "files": files}))
     longer = {**made.files, _CARD: made.files[_CARD] + b"more"}
-    yield Hostile("a longer card", made.packed(longer))
+    yield Hostile("a longer card", made.pack(longer))
 
 
 def _records(made: Made) -> Iterator[Hostile]:
     """Yield packs whose record is none."""
     record = made.record
     for what in (b"", b"null", b"[]", b"1", b'"pack"', b"{}", b"{", b"\xff\xfe{}", b"[" * 100_000, b'{"a":' * 50_000):
-        yield Hostile(f"the record {what[:10]!r}", made.packed(record=what))
-    yield Hostile("a record with a byte order mark", made.packed(record=b"\xef\xbb\xbf" + written(record)))
-    yield Hostile("a record in UTF-16", made.packed(record=written(record).decode().encode("utf-16")))
-    yield Hostile("a record of 3 MB", made.packed(record=written(record) + b" " * 3_000_000))
-    yield Hostile("a record on one line", made.packed(record=json.dumps(record).encode()))
-    yield Hostile("a key twice", made.packed(record=written(record).replace(b'"private"', b'"private": true,\n "private"')))
+        yield Hostile(f"the record {what[:10]!r}", made.pack(record=what))
+    yield Hostile("a record with a byte order mark", made.pack(record=b"\xef\xbb\xbf" + write_record(record)))
+    yield Hostile("a record in UTF-16", made.pack(record=write_record(record).decode().encode("utf-16")))
+    yield Hostile("a record of 3 MB", made.pack(record=write_record(record) + b" " * 3_000_000))
+    yield Hostile("a record on one line", made.pack(record=json.dumps(record).encode()))
+    yield Hostile("a key twice", made.pack(record=write_record(record).replace(b'"private"', b'"private": true,\n "private"')))
     for version in (2, 99, 0, -1, 10**30, "1", 1.0, 1.5, True, None, [1]):
-        yield Hostile(f"schema {version!r}", made.packed(record={**record, "schema_version": version}))
+        yield Hostile(f"schema {version!r}", made.pack(record={**record, "schema_version": version}))
     for key in record:
-        yield Hostile(f"without {key}", made.packed(record={each: value for each, value in record.items() if each != key}))
+        yield Hostile(f"without {key}", made.pack(record={each: value for each, value in record.items() if each != key}))
     odd: list[tuple[str, Any]] = [
         ("name", "../evil"), ("name", ""), ("name", "A"), ("name", "a" * 65), ("name", "a\n"), ("version", "1; rm"),
         ("version", ""), ("version", "1.0\n"), ("private", "no"), ("private", 0), ("kind", "onym-kb"), ("onym", 1),
@@ -293,10 +298,10 @@ def _records(made: Made) -> Iterator[Hostile]:
         ("kb", {}), ("kb", {**record["kb"], "digest": "../"}), ("kb", {**record["kb"], "names": -1}),
     ]  # fmt: skip
     for key, value in odd:
-        yield Hostile(f"{key} {str(value)[:40]!r}", made.packed(record={**record, key: value}))
+        yield Hostile(f"{key} {str(value)[:40]!r}", made.pack(record={**record, key: value}))
     for key, value in (("bytes", -1), ("bytes", 1.5), ("bytes", "1"), ("sha256", "A" * 64), ("sha256", ""), ("mode", 511)):
         files = {**record["files"], _CARD: {**record["files"][_CARD], key: value}}
-        yield Hostile(f"a file with {key} {value!r}", made.packed(record={**record, "files": files}))
+        yield Hostile(f"a file with {key} {value!r}", made.pack(record={**record, "files": files}))
 
 
 def _pipelines(made: Made) -> Iterator[Hostile]:
@@ -313,7 +318,7 @@ def _pipelines(made: Made) -> Iterator[Hostile]:
         "~",
         "README.md",
     ):
-        yield Hostile(f"the knowledge base {path!r}", made.with_pipeline(_changed(made.pipeline, ("kb", "path"), path)))
+        yield Hostile(f"the knowledge base {path!r}", made.with_pipeline(_change_value(made.pipeline, ("kb", "path"), path)))
     for data in (b"", b"null", b"[]", b"{}", b"{", b"[" * 100_000, b'{"kb": {"path": "knowledge-base"}}', b" " * 5_000_000):
         yield Hostile(f"the pipeline {data[:20]!r}", made.with_pipeline(data))
     for keys, value in (
@@ -322,7 +327,7 @@ def _pipelines(made: Made) -> Iterator[Hostile]:
         (("types",), ["nothing"]), (("prefer",), ["nothing"]), (("top_k",), 0), (("plug_ins",), [
             {"kind": "linker", "name": "evil", "package": "evil", "version": "1"}]),
     ):  # fmt: skip
-        yield Hostile(f"{'.'.join(keys)} {value!r}", made.with_pipeline(_changed(made.pipeline, keys, value)))
+        yield Hostile(f"{'.'.join(keys)} {value!r}", made.with_pipeline(_change_value(made.pipeline, keys, value)))
 
 
 def packs_with_outside_models(made: Made) -> Iterator[Hostile]:
@@ -345,35 +350,35 @@ def packs_with_outside_models(made: Made) -> Iterator[Hostile]:
             ("a linker in a cascade", ("linker",), {"kind": "cascade", "rerank": {"kind": "rerank", "model": path}}),
             ("a tokenizer", ("linker",), {"kind": "generative", "model": inside, "tokenizer": path}),
         ):
-            yield Hostile(f"{what} {path[:40]!r}", made.with_pipeline(_changed(made.pipeline, keys, value)))
+            yield Hostile(f"{what} {path[:40]!r}", made.with_pipeline(_change_value(made.pipeline, keys, value)))
     info = zipfile.ZipInfo("models/link")
     info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
-    values = json.dumps(_changed(made.pipeline, ("linker", "model"), info.filename)).encode()
+    values = json.dumps(_change_value(made.pipeline, ("linker", "model"), info.filename)).encode()
     files = {**made.files, _PIPELINE: values, info.filename: absolute.encode()}
     members = [(info if name == info.filename else name, data) for name, data in files.items()]
-    yield Hostile("the reranker is a link", zipped([*members, (_RECORD, written(made.listing(files)))]))
+    yield Hostile("the reranker is a link", write_zip([*members, (_RECORD, write_record(made.listing(files)))]))
 
 
-def _changed(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:
+def _change_value(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> dict[str, Any]:
     first, *rest = keys
-    return {**values, first: _changed(values[first], tuple(rest), value) if rest else value}
+    return {**values, first: _change_value(values[first], tuple(rest), value) if rest else value}
 
 
-def _forged(made: Made) -> Iterator[Hostile]:
+def _iter_forged(made: Made) -> Iterator[Hostile]:
     """Yield packs with a damaged artefact inside, whose record fits the damage."""
     for name in made.files:
         if not name.startswith(("knowledge-base/", "models/")):
             continue
         data = made.files[name]
-        yield Hostile(f"{name} cut short, listed", made.listed({**made.files, name: data[: len(data) // 2]}))
+        yield Hostile(f"{name} cut short, listed", made.pack_listed({**made.files, name: data[: len(data) // 2]}))
         if name.endswith(("CURRENT", "manifest.json")):
-            yield Hostile(f"{name} of zeros, listed", made.listed({**made.files, name: bytes(len(data))}))
+            yield Hostile(f"{name} of zeros, listed", made.pack_listed({**made.files, name: bytes(len(data))}))
     for name in (each for each in made.files if each.endswith("CURRENT")):
         for pointer in (b"../../../../etc\n", b"0" * 16 + b"\n", b""):
-            yield Hostile(f"{name} {pointer!r}, listed", made.listed({**made.files, name: pointer}))
+            yield Hostile(f"{name} {pointer!r}, listed", made.pack_listed({**made.files, name: pointer}))
 
 
-def _torn(made: Made) -> Iterator[Hostile]:
+def _iter_torn(made: Made) -> Iterator[Hostile]:
     """Yield packs that were cut off, and such with one changed bit in the data of a member."""
     for part in range(1, 20):
         yield Hostile(f"{part} of 20 parts", made.data[: len(made.data) * part // 20])
@@ -395,7 +400,7 @@ def _torn(made: Made) -> Iterator[Hostile]:
 _EXPECTED = ["mesh:D009203", "mesh:D006973", "mesh:D005334"]
 
 
-def refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
+def count_refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
     """Return how many packs were refused and left nothing; the others are named on stderr.
 
     The sound pack is accepted before and after them, or this fails.
@@ -403,14 +408,14 @@ def refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
     folder.mkdir()
     count = 0
     _require_accepted(good, folder.with_name("accepted-before"))
-    before = _left(folder)
+    before = _find_leftovers(folder)
     with own_cache(folder / "cache"):
         for number, case in enumerate(cases):
             path = folder / f"{number}.onymp"
             path.write_bytes(case.data)
             answer = _answer(path)
             path.unlink()
-            left = _left(folder) - before
+            left = _find_leftovers(folder) - before
             if answer or left:
                 print(f"{case.what}: {answer or f'left {sorted(left)[:3]}'}", file=sys.stderr)
                 rmtree(folder / "cache" / "packs", ignore_errors=True)
@@ -433,7 +438,7 @@ def _answer(path: Path) -> str:
     return "accepted"
 
 
-def _left(folder: Path) -> set[str]:
+def _find_leftovers(folder: Path) -> set[str]:
     """Return all files and folders of packs and pipelines, and what is outside of the cache directory."""
     notes = ("cache/verified", "cache/digests")  # what was found out about files, by the digests of their paths
     empty = {"cache", "cache/packs"}

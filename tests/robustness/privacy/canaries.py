@@ -31,18 +31,18 @@ class Canaries:
         self.words += fresh
         return " ".join(fresh)
 
-    def seen_in(self, shown: str) -> list[str]:
+    def find_in(self, shown: str) -> list[str]:
         """Return the words that were shown, in whatever case."""
         lower = shown.lower()
         return [word for word in self.words if word in lower]
 
 
-def planted_documents(canaries: Canaries, count: int = 3) -> list[Document]:
+def plant_documents(canaries: Canaries, count: int = 3) -> list[Document]:
     """Return documents with phrases in title, text, surfaces, notes and relations; their ids are plain."""
-    return [_planted(canaries, f"note{number}") for number in range(1, count + 1)]
+    return [_plant_document(canaries, f"note{number}") for number in range(1, count + 1)]
 
 
-def _planted(canaries: Canaries, document_id: str) -> Document:
+def _plant_document(canaries: Canaries, document_id: str) -> Document:
     title, surface = canaries.phrase(), canaries.phrase()
     text = f"{title} admitted.\nHigh {surface} and fever since {canaries.phrase()}; é {canaries.phrase()}."
     fever, own = text.index("fever"), text.index(surface)
@@ -58,7 +58,7 @@ def _planted(canaries: Canaries, document_id: str) -> Document:
 # What a piece of work shows: its errors and problems, everything that is logged, warned, or printed.
 
 
-def shown_by(act: Callable[[], object]) -> str:
+def capture_shown(act: Callable[[], object]) -> str:
     """Run something, and return all that it shows. `act` may return more text that counts as shown.
 
     An exception that is not Onym's shows nothing by itself: what becomes of it is the task of whoever catches it.
@@ -73,7 +73,7 @@ def shown_by(act: Callable[[], object]) -> str:
     return buffer.getvalue()
 
 
-def described(problems: list[Problem]) -> str:
+def describe_problems(problems: list[Problem]) -> str:
     """Return problems as they are printed and written."""
     return "\n".join(f"{problem!r} {json.dumps(asdict(problem))}" for problem in problems)
 

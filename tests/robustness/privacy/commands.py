@@ -23,9 +23,9 @@ from onym.kb.recipe import Recipe
 from onym.pipeline.folder import build_pipeline
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.testing.documents import written
-from tests.robustness.files.mutation import mutated
-from tests.robustness.privacy.canaries import Canaries, planted_documents
+from onym.testing.documents import write_to_memory
+from tests.robustness.files.mutation import mutate
+from tests.robustness.privacy.canaries import Canaries, plant_documents
 
 PLUG_INS = "plug-ins"
 _PLUG_IN = """
@@ -160,27 +160,27 @@ def whole_corpus(canaries: Canaries, name: str) -> dict[str, bytes]:
     """Return the files of a corpus of that format."""
     if name == "pubmed":
         return {"pubmed.xml": _pubmed(canaries)}
-    made = written(get(name), planted_documents(canaries))
+    made = write_to_memory(get(name), plant_documents(canaries))
     return {key or f"corpus{_SUFFIX.get(name, '.json')}": data for key, data in made.items()}
 
 
-def damaged_corpus(rng: random.Random, canaries: Canaries) -> DamagedCorpus:
+def draw_damaged_corpus(rng: random.Random, canaries: Canaries) -> DamagedCorpus:
     """Return a corpus of a random format after some damage; now and then whole, recoded, packed, or within tight limits."""
     name = rng.choice(FORMATS)
     files = whole_corpus(canaries, name)
     victim = rng.choice(list(files))
     others = list(whole_corpus(canaries, rng.choice(FORMATS)).values())
     if rng.random() < 0.9:
-        files[victim] = _damaged(rng, files[victim], others)
+        files[victim] = _damage_bytes(rng, files[victim], others)
     if rng.random() < 0.05:
         files[f"{victim}.gz"] = gzip.compress(files.pop(victim), 1, mtime=0)[: rng.choice((40, None))]
     return DamagedCorpus(name, files, _TIGHT if rng.random() < 0.1 else DEFAULT_LIMITS)
 
 
-def _damaged(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
+def _damage_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes:
     if rng.random() < 0.05:
         return data.decode("utf-8", "replace").encode(rng.choice(_ENCODINGS))
-    return mutated(rng, data, others)
+    return mutate(rng, data, others)
 
 
 def _pubmed(canaries: Canaries) -> bytes:
@@ -221,7 +221,7 @@ def run_here(command: Command, folder: Path) -> str:
     words = patch.object(sys, "argv", ["onym", *command.words])
     with chdir(folder), words, redirect_stdout(out), redirect_stderr(err), suppress(SystemExit):
         main()
-    return err.getvalue() + ("" if command.prints_text else out.getvalue()) + _left_behind(folder)
+    return err.getvalue() + ("" if command.prints_text else out.getvalue()) + _read_leftovers(folder)
 
 
 def run_process(command: Command, folder: Path, setup: Setup) -> str:
@@ -236,10 +236,10 @@ def run_process(command: Command, folder: Path, setup: Setup) -> str:
     )  # fmt: skip
     logged = log.read_text("utf-8", "replace") if log.exists() else ""
     out = b"" if command.prints_text else done.stdout
-    return (done.stderr + out).decode("utf-8", "replace") + logged + _left_behind(folder)
+    return (done.stderr + out).decode("utf-8", "replace") + logged + _read_leftovers(folder)
 
 
-def _left_behind(folder: Path) -> str:
+def _read_leftovers(folder: Path) -> str:
     """Return hidden files that were left, and the problems in the predictions that were written."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     hidden = [path.read_bytes() for path in files if any(part.startswith(".") for part in path.relative_to(folder).parts)]
@@ -250,7 +250,7 @@ def _left_behind(folder: Path) -> str:
 
 def _corpus(rng: random.Random, canaries: Canaries, folder: Path) -> tuple[str, ...]:
     """Write a damaged corpus, and return its path, now and then with its format."""
-    damaged = damaged_corpus(rng, canaries)
+    damaged = draw_damaged_corpus(rng, canaries)
     path = damaged.write(folder / "corpus").relative_to(folder)
     return (str(path), "--from", damaged.format) if rng.random() < 0.6 else (str(path),)
 
@@ -287,7 +287,7 @@ def _map(rng: random.Random, canaries: Canaries, setup: Setup, folder: Path) -> 
     rows = "".join(f"{number},{canaries.phrase()},fever {canaries.phrase()}\n" for number in range(4))
     head = "id,note,term\n" if rng.random() < 0.8 else ""
     data = f"{head}{rows}".encode()
-    (folder / "terms.csv").write_bytes(mutated(rng, data, [data]) if rng.random() < 0.8 else data)
+    (folder / "terms.csv").write_bytes(mutate(rng, data, [data]) if rng.random() < 0.8 else data)
     how = ("--kb", str(setup.folder / "kb"), "--linker", rng.choice(("exact", "tfidf")))
     return Command(("map", "terms.csv", "--column", "term", *how, "-o", "out.tsv"))
 
@@ -296,7 +296,7 @@ def _evaluate(rng: random.Random, canaries: Canaries, setup: Setup, folder: Path
     data = species(setup.canaries if rng.random() < 0.1 else canaries).encode()
     if rng.random() < 0.7:
         data = (setup.folder / "corpora" / "SPECIES_Test.PubTator").read_bytes()
-    (folder / "found.txt").write_bytes(mutated(rng, data, [data]))
+    (folder / "found.txt").write_bytes(mutate(rng, data, [data]))
     protocol = rng.choice(("bhowmik-strict", "bhowmik-partial", "strict"))
     task = ("-d", str(setup.folder / "s800"), "--kb", str(setup.folder / "kb"))
     words = ("evaluate", "found.txt", *task, "--protocol", protocol)

@@ -39,8 +39,16 @@ from onym.linkers.generative import GenerativeLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, LinkedDocument, Problem
-from tests.robustness.privacy.canaries import Canaries, described, planted_documents, shown_by
-from tests.robustness.privacy.commands import PLUG_INS, WRITABLE, Setup, damaged_corpus, random_command, run_here, run_process
+from tests.robustness.privacy.canaries import Canaries, capture_shown, describe_problems, plant_documents
+from tests.robustness.privacy.commands import (
+    PLUG_INS,
+    WRITABLE,
+    Setup,
+    draw_damaged_corpus,
+    random_command,
+    run_here,
+    run_process,
+)
 from tests.robustness.privacy.private_runs import open_to_others
 
 FULL, QUICK = (10_000, 500), (150, 12)
@@ -63,7 +71,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as name, patch.object(sys, "path", [*sys.path, str(Path(name) / PLUG_INS)]):
         setup = Setup.make(folder := Path(name))
         parts = breakables(KnowledgeBase.open(folder / "kb"), folder, with_models=not options.quick)
-        one = partial(_seen, options.seed, setup, parts, processes)
+        one = partial(_find_leaks, options.seed, setup, parts, processes)
         if options.replay >= 0:
             return {"canaries_seen": len(one(options.replay, verbose=True))}
         with ThreadPoolExecutor(_WORKERS) as pool:
@@ -83,7 +91,9 @@ def _summary(lines: list[str]) -> int:
     return len(lines)
 
 
-def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, number: int, *, verbose: bool = False) -> list[str]:
+def _find_leaks(
+    seed: int, setup: Setup, parts: list[Breakable], processes: int, number: int, *, verbose: bool = False
+) -> list[str]:
     """Run one, and return a line about each word of its phrases that it shows."""
     rng = random.Random(f"{seed}:{number}")
     canaries = Canaries(rng)
@@ -92,7 +102,7 @@ def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, numbe
         shown = act(rng, canaries, Path(folder))
     if verbose:
         print(shown, file=sys.stderr)
-    seen = canaries.seen_in(shown) + setup.canaries.seen_in(shown)
+    seen = canaries.find_in(shown) + setup.canaries.find_in(shown)
     lines = [next(line for line in shown.splitlines() if word in line.lower()) for word in seen]
     return [f"run {number} (seed {seed}): {line[:300]}" for line in lines]
 
@@ -100,7 +110,7 @@ def _seen(seed: int, setup: Setup, parts: list[Breakable], processes: int, numbe
 def _kinds(setup: Setup, parts: list[Breakable]) -> tuple[Run, ...]:
     return (
         _read_and_write,
-        lambda rng, canaries, _: broken_run(rng, canaries, parts),
+        lambda rng, canaries, _: run_broken(rng, canaries, parts),
         partial(_here, setup),
         partial(_call, setup),
     )
@@ -108,20 +118,20 @@ def _kinds(setup: Setup, parts: list[Breakable]) -> tuple[Run, ...]:
 
 def _read_and_write(rng: random.Random, canaries: Canaries, folder: Path) -> str:
     """Read a damaged corpus, check it, and write it in another format."""
-    corpus = damaged_corpus(rng, canaries)
+    corpus = draw_damaged_corpus(rng, canaries)
 
     def read() -> str:
         items = list(read_sources([corpus.source()], rng.choice((corpus.format, ""))))
         problems = [*(item for item in items if isinstance(item, Problem)), *check_corpus(items)]
         written = write_corpus(items, folder / "out", rng.choice(WRITABLE))
-        return described(problems + written.problems) + "".join(map(repr, documents_of(items)))
+        return describe_problems(problems + written.problems) + "".join(map(repr, documents_of(items)))
 
-    return shown_by(read)
+    return capture_shown(read)
 
 
 def _here(setup: Setup, rng: random.Random, canaries: Canaries, folder: Path) -> str:
     command = random_command(rng, canaries, setup, folder)
-    return shown_by(lambda: run_here(command, folder))
+    return capture_shown(lambda: run_here(command, folder))
 
 
 def _process(setup: Setup, rng: random.Random, canaries: Canaries, folder: Path) -> str:
@@ -129,10 +139,10 @@ def _process(setup: Setup, rng: random.Random, canaries: Canaries, folder: Path)
 
 
 def _call(setup: Setup, rng: random.Random, canaries: Canaries, _: Path) -> str:
-    return shown_by(lambda: malformed_calls(KnowledgeBase.open(setup.folder / "kb"), rng, canaries))
+    return capture_shown(lambda: make_malformed_calls(KnowledgeBase.open(setup.folder / "kb"), rng, canaries))
 
 
-def malformed_calls(kb: KnowledgeBase, rng: random.Random, canaries: Canaries) -> str:
+def make_malformed_calls(kb: KnowledgeBase, rng: random.Random, canaries: Canaries) -> str:
     """Call the MCP tools with misnamed arguments and values of wrong types, and return the errors."""
     from mcp import Client, MCPError
 
@@ -193,18 +203,22 @@ def _with_models(kb: KnowledgeBase, folder: Path) -> list[Breakable]:
     ]
 
 
-def broken_run(rng: random.Random, canaries: Canaries, parts: list[Breakable]) -> str:
+def run_broken(rng: random.Random, canaries: Canaries, parts: list[Breakable]) -> str:
     """Break one of the parts, link planted documents, and return what was shown."""
-    part, docs = rng.choice(parts), planted_documents(canaries)
+    part, docs = rng.choice(parts), plant_documents(canaries)
     target, name = rng.choice(part.spots)
 
     def act() -> str:
         with patch.object(target, name, _raising(rng.choice(_ERRORS))):
             linked = list(part.link(docs))
         problems = [problem for each in linked for problem in each.problems]
-        return described(problems) + shown_by(lambda: list(require_complete(linked)) and "") + repr(linked[0].document)
+        return (
+            describe_problems(problems)
+            + capture_shown(lambda: list(require_complete(linked)) and "")
+            + repr(linked[0].document)
+        )
 
-    return shown_by(act)
+    return capture_shown(act)
 
 
 def _bare(pipeline: Pipeline) -> Link:

@@ -18,18 +18,18 @@ from onym.registry import LINKERS, REGISTRIES
 from onym.store.files.source import InputFile, Source
 from onym.types import Problem
 from tests.robustness.privacy import private_runs
-from tests.robustness.privacy.canaries import Canaries, planted_documents, shown_by
+from tests.robustness.privacy.canaries import Canaries, capture_shown, plant_documents
 from tests.robustness.privacy.commands import (
     FORMATS,
     PLUG_INS,
     Command,
     Setup,
-    damaged_corpus,
+    draw_damaged_corpus,
     random_command,
     run_here,
     whole_corpus,
 )
-from tests.robustness.privacy.privacy import Breakable, broken_run, malformed_calls
+from tests.robustness.privacy.privacy import Breakable, make_malformed_calls, run_broken
 from tests.robustness.privacy.private_runs import EXPORTS, open_to_others
 
 
@@ -59,8 +59,8 @@ def canaries() -> Canaries:
 def test_a_phrase_is_seen_whole_or_in_part_and_in_any_case() -> None:
     made = canaries()
     one, other = made.phrase().split()
-    assert made.seen_in(f"x {other.upper()}y") == [other]
-    assert made.seen_in(f"{one[:-1]} {other[:-1]}") == []
+    assert made.find_in(f"x {other.upper()}y") == [other]
+    assert made.find_in(f"{one[:-1]} {other[:-1]}") == []
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -68,7 +68,7 @@ def test_each_format_has_phrases(name: str) -> None:
     made = canaries()
     files = whole_corpus(made, name)
     source = Source.of_files("made", [InputFile.from_bytes(key, data) for key, data in files.items()])
-    assert made.seen_in(" ".join(item.text for item in read_sources([source], name) if not isinstance(item, Problem)))
+    assert made.find_in(" ".join(item.text for item in read_sources([source], name) if not isinstance(item, Problem)))
 
 
 def test_what_is_raised_logged_and_printed_is_shown() -> None:
@@ -77,30 +77,30 @@ def test_what_is_raised_logged_and_printed_is_shown() -> None:
         isolation._log.debug("logged")
         raise InputError("input-missing", "raised")
 
-    assert all(word in shown_by(act) for word in ("printed", "logged", "raised"))
+    assert all(word in capture_shown(act) for word in ("printed", "logged", "raised"))
 
 
 def test_a_leaking_message_is_seen(setup: Setup) -> None:
     linker = ExactLinker(KnowledgeBase.open(setup.folder / "kb"))
     part, made = Breakable(linker.link, ((ExactLinker, "_find"),)), canaries()
-    assert made.seen_in(broken_run(random.Random(0), made, [part])) == []
+    assert made.find_in(run_broken(random.Random(0), made, [part])) == []
     leaking = lambda error, document_id: Problem(document_id, "internal-error", str(error))  # noqa: E731
     with patch.object(isolation, "problem_of", leaking):
-        assert made.seen_in(broken_run(random.Random(0), made, [part]))
+        assert made.find_in(run_broken(random.Random(0), made, [part]))
 
 
 def test_errors_of_mcp_tools_show_no_phrase(setup: Setup) -> None:
     made, kb = canaries(), KnowledgeBase.open(setup.folder / "kb")
-    shown = shown_by(lambda: "".join(malformed_calls(kb, random.Random(seed), made) for seed in range(10)))
+    shown = capture_shown(lambda: "".join(make_malformed_calls(kb, random.Random(seed), made) for seed in range(10)))
     assert "request-malformed" in shown
-    assert made.seen_in(shown) == []
+    assert made.find_in(shown) == []
 
 
 def test_text_that_a_command_leaves_behind_is_seen(setup: Setup, tmp_path: Path) -> None:
     made = canaries()
     (tmp_path / ".stage").write_text(made.phrase())
     (tmp_path / "links.jsonl").write_text(f'{{"document":"1","problem":{{"code":"a-b","what":"{made.phrase()}"}}}}\n')
-    assert len(made.seen_in(run_here(Command(("--version",)), tmp_path))) == 4
+    assert len(made.find_in(run_here(Command(("--version",)), tmp_path))) == 4
 
 
 def test_what_a_private_run_writes_is_closed_to_others(setup: Setup, tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_what_a_private_run_leaves_open_is_seen(setup: Setup, tmp_path: Path) ->
 def test_commands_run_on_damaged_files(setup: Setup, plug_ins: None, tmp_path: Path) -> None:
     assert "broken" in LINKERS.names
     rng, made = random.Random(3), canaries()
-    assert damaged_corpus(rng, made).files
-    assert planted_documents(made)
+    assert draw_damaged_corpus(rng, made).files
+    assert plant_documents(made)
     for number in range(6):
         folder = tmp_path / str(number)
         folder.mkdir()
-        assert made.seen_in(run_here(random_command(rng, made, setup, folder), folder)) == []
+        assert made.find_in(run_here(random_command(rng, made, setup, folder), folder)) == []

@@ -98,7 +98,7 @@ class Watched:
         if not url.startswith((f"{self.url}/", f"blob:{self.url}/")):
             self.external.append(url)
 
-    def executed(self) -> int:
+    def count_executed(self) -> int:
         """Return how often a script ran, a dialog came, or the page went elsewhere."""
         ran = self.evaluate(_SETTLED)
         return int(ran or 0) + self.dialogs + (self.page.url.rstrip("/") != self.url)
@@ -111,7 +111,7 @@ class Watched:
         session.detach()
         return answer["result"].get("value")
 
-    def injected(self, area: str) -> int:
+    def count_injected(self, area: str) -> int:
         """Return how many elements there are in an area that a page of text nodes has not."""
         return self.page.locator(area).locator(_MADE).count()
 
@@ -126,7 +126,7 @@ class Watched:
             self.page.click("#link")
         self.page.wait_for_selector("#linked:not([hidden])")
 
-    def marked_text(self) -> str:
+    def read_marked_text(self) -> str:
         """Return the text with marks as it is shown, without the types."""
         return str(self.page.locator("#marked").evaluate(_WITHOUT_TYPES))
 

@@ -18,7 +18,7 @@ from benchmarks.serve.running import Running
 
 from onym.packs.locate import load
 from onym.pipeline.folder import build_pipeline
-from tests.robustness.text.pipeline_hostile_text import NAMES, made_kb
+from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 
 PATIENCE_S = 60.0  # on a busy machine, a client that sleeps for a moment sleeps for longer
 _READY = b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -34,7 +34,7 @@ class Exchange(NamedTuple):
     answer: object
 
 
-def made_exchanges(pipeline: Path) -> list[Exchange]:
+def make_exchanges(pipeline: Path) -> list[Exchange]:
     """Return requests with texts of few or many names, and the answers of the pipeline itself."""
     rng, linking = random.Random(13), load(pipeline)
     texts = [" ".join(rng.choices(NAMES, k=rng.randrange(1, _MAX_NAMES))) for _ in range(_TEXTS)]
@@ -103,7 +103,7 @@ _CLIENTS = 8
 _WORDS = ("--drain-delay", "0.5")
 
 
-def ended_under_load(pipeline: Path, exchanges: Sequence[Exchange], log: Path, times: int) -> tuple[Counter[str], list[str]]:
+def end_under_load(pipeline: Path, exchanges: Sequence[Exchange], log: Path, times: int) -> tuple[Counter[str], list[str]]:
     """Start a service so many times, and end it by SIGTERM while clients ask; return the counts of all answers, and notes."""
     counts: Counter[str] = Counter()
     notes: list[str] = []
@@ -140,11 +140,11 @@ _LINES = 6  # of a stream
 _PIPELINES = b"GET /v1/pipelines HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-def swapped_under_load(base: Path, times: int) -> Counter[str]:
+def swap_under_load(base: Path, times: int) -> Counter[str]:
     """Exchange the pipeline of a service so many times; return `swaps`, `swap_answers`, `mixed_answers` and `stale_answers`."""
     for name in RELEASES:
         (base / name).mkdir()
-        build_pipeline(made_kb(base / name, name), base / name / "pipeline")
+        build_pipeline(make_kb(base / name, name), base / name / "pipeline")
     link = base / "current"
     link.symlink_to(base / RELEASES[0] / "pipeline")
     service = Running(link, base / "log.txt")

@@ -138,7 +138,7 @@ def read_from(browser: Browser, page: str, service: str, paths: Sequence[str], f
     watched = Watched(browser, page)
     tried, readable = watched.evaluate(_FETCHES % (service, list(paths)))
     watched.evaluate(_FRAME % service)
-    watched.executed()  # waits a moment
+    watched.count_executed()  # waits a moment
     framed = sum(frame.url.startswith(service) and frame.title() != "" for frame in watched.page.frames[1:])
     answered = [each.url.removeprefix(service) for each in watched.answers if each.url.startswith(service) and each.ok]
     watched.close()

@@ -33,7 +33,7 @@ async def capacity(url: str, requests: Sequence[bytes], seconds: float) -> float
     return answered / passed
 
 
-async def sent_at_their_time(url: str, requests: Sequence[bytes], rate: float, seconds: float) -> list[tuple[int, float]]:
+async def send_on_schedule(url: str, requests: Sequence[bytes], rate: float, seconds: float) -> list[tuple[int, float]]:
     """Send requests at a rate; return the status of each, and the seconds since it was to be sent."""
     free: list[Connection] = []
     began = time.perf_counter()
@@ -70,7 +70,7 @@ def main(url: str, rate: float, seconds: float, core: int) -> None:
     if not rate:
         print(json.dumps(asyncio.run(capacity(url, requests, seconds))))
         return
-    for each in asyncio.run(sent_at_their_time(url, requests, rate, seconds)):
+    for each in asyncio.run(send_on_schedule(url, requests, rate, seconds)):
         print(json.dumps(each))
 
 

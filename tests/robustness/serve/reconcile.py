@@ -36,7 +36,7 @@ from benchmarks.serve.running import Running
 from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
 from onym.packs import load
-from onym.types import styled
+from onym.types import style_id
 from tests.robustness.own_network import enter
 from tests.robustness.serve.openrefine import OpenRefine
 from tests.robustness.serve.reconcile_cases import ReconcileCases, reconcile_schemas
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         try:
             service.wait_until_ready()
             base = f"{service.url}/reconcile"
-            ids = [styled(kb.concept_ids[row]) for row in range(0, len(kb), len(kb) // _IDS)]
+            ids = [style_id(kb.concept_ids[row]) for row in range(0, len(kb), len(kb) // _IDS)]
             schemas = reconcile_schemas()
             cases = [*schemas.own_cases(), *ReconcileCases(base, schemas, list(gold)[:_TERMS], ids, ["Disease"]).run()]
             rows, seconds, by = _plain(base, values) if is_plain else _by_openrefine(base, values, Path(folder))
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     wrong = [f"{name}: {problem}" for name, problems in cases for problem in problems]
     print("".join(f"{each}\n" for each in wrong[:10]), end="", file=sys.stderr)
     figures: dict[str, object] = {"schema_cases": len(cases), "violations": len(wrong)}
-    return figures | judged(rows, gold, kb) | {"rows_per_s": round(len(values) / seconds, 1), "by": by}
+    return figures | judge_candidates(rows, gold, kb) | {"rows_per_s": round(len(values) / seconds, 1), "by": by}
 
 
 def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list[ReconciledRow], float, str]:
@@ -161,7 +161,7 @@ class ReconciledRow:
     matched: str | None
 
 
-def judged(rows: Iterable[ReconciledRow], gold: Gold, kb: KnowledgeBase) -> dict[str, object]:
+def judge_candidates(rows: Iterable[ReconciledRow], gold: Gold, kb: KnowledgeBase) -> dict[str, object]:
     """Return how many first candidates and matches are right. A concept is right that has a gold id, as a cross-reference."""
     values = {row.value: row for row in rows}
     right = {value: {concept for each in ids for concept in kb.concepts_with_id(each)} for value, ids in gold.items()}

@@ -110,17 +110,17 @@ class ReconcileCases:
     def run(self) -> Iterator[Case]:
         """Yield what was tried, and what was wrong with the answer."""
         for path in ("", "/"):
-            yield f"manifest {path}", self._judged("manifest", self._client.get(f"{self._base}{path}"))
+            yield f"manifest {path}", self._judge_answer("manifest", self._client.get(f"{self._base}{path}"))
         for name, batch in self._batches():
-            yield f"POST {name}", self._queried(batch, self._client.post(self._base, data={"queries": json.dumps(batch)}))
+            yield f"POST {name}", self._judge_batch(batch, self._client.post(self._base, data={"queries": json.dumps(batch)}))
             if len(json.dumps(batch)) < 4_000:
                 answer = self._client.get(self._base, params={"queries": json.dumps(batch)})
-                yield f"GET {name}", self._queried(batch, answer)
-        yield from self._refused()
+                yield f"GET {name}", self._judge_batch(batch, answer)
+        yield from self._iter_refused()
         for name, wanted in self._extensions():
-            yield name, self._extended(wanted, self._client.post(self._base, data={"extend": json.dumps(wanted)}))
-        yield from self._suggested()
-        yield from self._previewed()
+            yield name, self._judge_extension(wanted, self._client.post(self._base, data={"extend": json.dumps(wanted)}))
+        yield from self._iter_suggestions()
+        yield from self._iter_previews()
         self._client.close()
 
     def _batches(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -137,8 +137,8 @@ class ReconcileCases:
         for value in _VALUES:
             yield "properties", {"q0": {"query": self._terms[0], "properties": [{"pid": "note", "v": value}]}}
 
-    def _queried(self, batch: Mapping[str, Mapping[str, Any]], answer: httpx.Response) -> list[str]:
-        problems = self._schemas.problems("reconciliation-query-batch", batch) + self._judged(
+    def _judge_batch(self, batch: Mapping[str, Mapping[str, Any]], answer: httpx.Response) -> list[str]:
+        problems = self._schemas.problems("reconciliation-query-batch", batch) + self._judge_answer(
             "reconciliation-result-batch", answer
         )
         if problems:
@@ -148,13 +148,13 @@ class ReconcileCases:
             return ["other keys than those of the queries"]
         return [problem for key, query in batch.items() for problem in _candidates(query, results[key]["result"])]
 
-    def _refused(self) -> Iterator[Case]:
+    def _iter_refused(self) -> Iterator[Case]:
         """Yield what is no batch: an error with a code, or what is tolerated."""
         for name, batch in self._schemas.examples("reconciliation-query-batch", "invalid"):
             answer = self._client.post(self._base, data={"queries": json.dumps(batch)})
             yield (
                 name,
-                self._judged("reconciliation-result-batch", answer) if answer.status_code == 200 else _error(answer, 400),
+                self._judge_answer("reconciliation-result-batch", answer) if answer.status_code == 200 else _error(answer, 400),
             )
         for text in (
             "",
@@ -182,26 +182,28 @@ class ReconcileCases:
         yield "no ids", {"ids": [], "properties": [{"id": "name"}]}
         yield "no properties", {"ids": [*self._ids[:1], "", "no-such-id"], "properties": []}
 
-    def _extended(self, wanted: Mapping[str, Any], answer: httpx.Response) -> list[str]:
-        problems = self._schemas.problems("data-extension-query", wanted) + self._judged("data-extension-response", answer)
+    def _judge_extension(self, wanted: Mapping[str, Any], answer: httpx.Response) -> list[str]:
+        problems = self._schemas.problems("data-extension-query", wanted) + self._judge_answer(
+            "data-extension-response", answer
+        )
         if problems:
             return problems
         found, keys = answer.json(), [each["id"] for each in wanted["properties"]]
         is_whole = set(found["rows"]) == set(wanted["ids"]) and all(list(row) == keys for row in found["rows"].values())
         return [] if is_whole and [each["id"] for each in found["meta"]] == keys else ["other rows or properties than wanted"]
 
-    def _suggested(self) -> Iterator[Case]:
+    def _iter_suggestions(self) -> Iterator[Case]:
         kinds = {"entity": "entities", "type": "types", "property": "properties"}
         for kind, schema in kinds.items():
             for prefix in ("", "a", "dis", self._terms[0], self._ids[0], *_ODD[3:]):
                 answer = self._client.get(f"{self._base}/suggest/{kind}", params={"prefix": prefix, "cursor": 1})
-                yield f"suggest {kind}", self._judged(f"suggest-{schema}-response", answer)
+                yield f"suggest {kind}", self._judge_answer(f"suggest-{schema}-response", answer)
         for params in ({}, {"type": self._types[0]}, {"type": "x", "limit": "3"}, {"limit": "0"}):
             answer = self._client.get(f"{self._base}/extend/propose", params=params)
-            yield "propose", self._judged("data-extension-property-proposal", answer)
+            yield "propose", self._judge_answer("data-extension-property-proposal", answer)
         yield "suggest nothing", _error(self._client.get(f"{self._base}/suggest/planet"), 404)
 
-    def _previewed(self) -> Iterator[Case]:
+    def _iter_previews(self) -> Iterator[Case]:
         for concept_id in self._ids:
             answer = self._client.get(f"{self._base}/preview", params={"id": concept_id})
             policy = answer.headers.get("content-security-policy", "")
@@ -221,7 +223,7 @@ class ReconcileCases:
             [] if answer.status_code == 204 and answer.headers.get("access-control-allow-origin") == "*" else ["refused"],
         )
 
-    def _judged(self, schema: str, answer: httpx.Response) -> list[str]:
+    def _judge_answer(self, schema: str, answer: httpx.Response) -> list[str]:
         """Return what is wrong with an answer of JSON."""
         if answer.status_code != 200:
             return [f"status {answer.status_code}"]

@@ -34,15 +34,15 @@ from urllib.parse import quote
 from benchmarks.serve.client import link_request
 from benchmarks.serve.running import Running
 
-from tests.robustness.batch.runs import made_pipeline
+from tests.robustness.batch.runs import make_pipeline
 from tests.robustness.serve.clients import (
     PATIENCE_S,
     Clients,
     Exchange,
-    ended_under_load,
-    made_exchanges,
+    end_under_load,
+    make_exchanges,
     start,
-    swapped_under_load,
+    swap_under_load,
 )
 from tests.robustness.serve.reconcile_cases import NOT_A_LIMIT
 from tests.robustness.text.pipeline_hostile_text import NAMES
@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     cases = options.cases or (_QUICK if options.quick else _FULL)
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        pipeline = made_pipeline(base)
+        pipeline = make_pipeline(base)
         words = ("--workers", "2", "--body-timeout", str(_BODY_S))
-        exchanges = made_exchanges(pipeline)
+        exchanges = make_exchanges(pipeline)
         faults = Faults(Running(pipeline, base / "log.txt", *words), exchanges)
         try:
             faults.service.wait_until_ready()
@@ -80,8 +80,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         finally:
             faults.service.stop(signal.SIGKILL)
         kinds = faults.kinds + Counter({"SIGTERM": cases, "swap": cases * _SWAPPED_SHARE})
-        counts, notes = ended_under_load(pipeline, exchanges, base / "log.txt", cases)
-        counts += faults.clients.counts + swapped_under_load(base, kinds["swap"])
+        counts, notes = end_under_load(pipeline, exchanges, base / "log.txt", cases)
+        counts += faults.clients.counts + swap_under_load(base, kinds["swap"])
     figures: dict[str, object] = {"cases": kinds.total(), "by_kind": dict(sorted(kinds.items()))}
     figures |= {name: counts[name] for name in ("answers", "refused", "unsent", "swap_answers", *UPPER_BOUNDS)}
     return figures | {"notes": [*faults.clients.notes, *notes][:5]}
@@ -104,10 +104,10 @@ class Faults:
             ("disconnect", Faults._disconnect, cases),
             ("half", Faults._half, cases),
             ("slow", Faults._slow, cases),
-            ("oversized", Faults._oversized, cases),
+            ("oversized", Faults._send_oversized, cases),
             ("no UTF-8", Faults._no_utf8, cases),
             ("number", Faults._numbers, cases),
-            ("mutated", Faults._mutated, cases * _MUTATED_SHARE),
+            ("mutated", Faults._send_mutated, cases * _MUTATED_SHARE),
         )
         for kind, case, count in kinds:
             at_once = 1 if kind == "kill" else _AT_ONCE
@@ -164,7 +164,7 @@ class Faults:
         self._expect(await self._raw(head + body, 0.02), 200)
         self._expect(await self._raw(head + body, _BODY_S / 5), 0, 408)  # too slow
 
-    async def _oversized(self) -> None:
+    async def _send_oversized(self) -> None:
         self._expect(await self._raw(_HEAD + b"Content-Length: 1000000000\r\n\r\n"), 413)
         chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         self._expect(await self._raw(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 40), 413, 0)
@@ -183,7 +183,7 @@ class Faults:
         head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\nConnection: close\r\n"
         return await self._raw(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
 
-    async def _mutated(self) -> None:
+    async def _send_mutated(self) -> None:
         """Change some bytes of a right request: whatever it is then, the service is not to blame."""
         data = bytearray(link_request("High fever and heart attack.", "Connection: close"))
         for _ in range(self._rng.randrange(1, 6)):

@@ -148,31 +148,31 @@ class Trial:
         if number:
             self.notes.append(f"{name} {number}: {note}")
 
-    def _watched(self, url: str = "") -> Watched:
+    def _open_page(self, url: str = "") -> Watched:
         watched = Watched(self.browser, url or self.service.url)
         watched.wait()
         return watched
 
     def _inject(self, start: int, texts: Sequence[str]) -> None:
         """Show payloads by all ways at once: the knowledge base has them all, and each text and table too."""
-        watched = self._watched()
+        watched = self._open_page()
         text = ". ".join(f"{trigger(start + at)} {each}" for at, each in enumerate(texts))
         watched.link(text, "hostile")
         note = f"payloads from {start}"
-        self._count("unshown", int(watched.marked_text() != text), f"{note}: the text")
+        self._count("unshown", int(watched.read_marked_text() != text), f"{note}: the text")
         shown = watched.look_at_all()
-        self._count("injected", watched.injected("#linked"), note)
+        self._count("injected", watched.count_injected("#linked"), note)
         rows = ["name,term", *(f"{_cell(each)},{trigger(start + at)}" for at, each in enumerate(texts))]
         rows += [f"x,{_cell(each)}" for each in texts]
         headers = texts[:1] if self.is_quick else texts
         for header in headers:
             table = "\n".join([rows[0].replace("term", _cell(header)), *rows[1:]])
             shown += watched.map(table, f"{header.replace('/', '')}.csv", "hostile")
-            self._count("injected", watched.injected("#table-options, #mapped, #status"), note)
+            self._count("injected", watched.count_injected("#table-options, #mapped, #status"), note)
         shown += self._error(watched, texts)
-        self._count("executed", watched.executed(), note)
+        self._count("executed", watched.count_executed(), note)
         self._count("external_requests", len(watched.external), f"{note}: {watched.external[:3]}")
-        expected = [part for at, each in enumerate(texts) for part in _as_shown(start + at, each, len(texts) + at + 1)]
+        expected = [part for at, each in enumerate(texts) for part in _expect_shown(start + at, each, len(texts) + at + 1)]
         expected += [f"{header.replace('/', '')}.csv: " for header in headers]
         unshown = [part for part in expected if part not in shown]
         self._count("unshown", len(unshown), f"{note}: {unshown[:3]}")
@@ -190,12 +190,12 @@ class Trial:
             watched.page.locator("#error .card").wait_for()
             watched.page.unroute("**/map")
             shown += str(watched.page.locator("#error").evaluate("each => each.textContent"))
-            self._count("injected", watched.injected("#error"), f"an error with {each}")
+            self._count("injected", watched.count_injected("#error"), f"an error with {each}")
         return shown
 
     def _force(self) -> None:
         """Assume that the page did take text for HTML: the policy has to stop what comes then."""
-        watched = self._watched()
+        watched = self._open_page()
         for each in self.texts:
             watched.evaluate(f"try {{ document.querySelector('footer').innerHTML = {json.dumps(each)} }} catch {{}}")
             watched.evaluate(f"try {{ eval({json.dumps(each)}) }} catch {{}}")
@@ -203,7 +203,7 @@ class Trial:
         self.kinds["forced past the page"] += 2 * len(self.texts)
         self._count("external_requests", len(watched.external), f"forced: {watched.external[:3]}")
         watched.page.locator("body > p").last.evaluate("each => each.click()")
-        self._count("executed", watched.executed(), "forced")
+        self._count("executed", watched.count_executed(), "forced")
         watched.close()
 
     def _policies(self) -> None:
@@ -306,7 +306,7 @@ class Trial:
         for each in self.texts:
             watched = Watched(self.browser, self.control)
             watched.careless(each)
-            self.counts["control_executed"] += watched.executed() > 0
+            self.counts["control_executed"] += watched.count_executed() > 0
             self.counts["control_external_requests"] += len(watched.external)
             watched.close()
         watched = Watched(self.browser, self.control)
@@ -321,7 +321,7 @@ def _refusing(text: str) -> Callable[[Route], None]:
     return lambda route: route.fulfill(status=500, json={"error": error})
 
 
-def _as_shown(number: int, text: str, row: int) -> list[str]:
+def _expect_shown(number: int, text: str, row: int) -> list[str]:
     """Return what the page shows of a payload: name and id, definition, type, cross-reference, a cell, an error."""
     return [
         f"{text} EVIL:{number}{text}",

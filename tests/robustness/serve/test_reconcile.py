@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from tests.robustness.serve.reconcile import ReconciledRow, judged, junk
+from tests.robustness.serve.reconcile import ReconciledRow, judge_candidates, junk
 
 
 def test_junk_is_fifty_values_and_the_same_each_time() -> None:
@@ -30,7 +30,7 @@ def test_a_concept_is_right_by_its_ids_and_cross_references(tiny_kb: Path) -> No
         ReconciledRow("Paris", "MESH:D005334", "MESH:D005334"),
         ReconciledRow("Tokyo", "MESH:D005334", None),
     ]
-    figures = judged(rows, gold, KnowledgeBase.open(tiny_kb))
+    figures = judge_candidates(rows, gold, KnowledgeBase.open(tiny_kb))
     assert (figures["rows"], figures["gold_in_kb"], figures["top1"]) == (5, 0.6, 0.4)
     assert (figures["matches"], figures["match_precision"], figures["match_coverage"]) == (2, 0.5, 0.4)
     assert (figures["junk"], figures["junk_matched"]) == (2, 1)

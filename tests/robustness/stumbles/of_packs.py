@@ -19,8 +19,8 @@ import onym
 from onym.errors import ConfigError, DownloadError
 from onym.packs import install_pack
 from onym.packs.install import install
-from onym.packs.locate import installed_folder
-from onym.packs.recipe import Origin, read_recipe
+from onym.packs.locate import find_install_folder
+from onym.packs.recipe import FileSources, read_recipe
 from onym.store.download import Patience
 from tests.robustness.harness import own_cache
 from tests.robustness.packs.hostile_packs import Made, packs_with_outside_models, small_pack
@@ -45,7 +45,7 @@ def pack_with_a_model_outside_is_rejected(scene: Scene) -> str:
 def pack_adds_no_dependency_to_a_wheel(scene: Scene) -> str:
     made = Made(small_pack(scene.folder / "good"))
     record = {**made.record, "onym": "0.1\nRequires-Dist: six==1.17.0\nX: y"}
-    (scene.folder / "bad.onymp").write_bytes(made.packed(record=record))
+    (scene.folder / "bad.onymp").write_bytes(made.pack(record=record))
     _require(scene.onym("pack", "wheel", "bad.onymp", "-o", "dist"), 3, "pack-malformed")
     assert not (scene.folder / "dist").exists()
     return "[pack-malformed], and no wheel is written"
@@ -56,12 +56,12 @@ def pipeline_loads_while_it_is_replaced(scene: Scene) -> str:
     pack = small_pack(scene.folder / "good")
     with own_cache(scene.folder / "cache"):
         install_pack(pack)
-        versions, loads = {installed_folder("small")}, 0
+        versions, loads = {find_install_folder("small")}, 0
         installer = subprocess.Popen([sys.executable, "-c", _INSTALL_AGAIN, str(pack)])
         until = time.monotonic() + 60
         while time.monotonic() < until and len(versions) < 4:
             assert onym.load("small").link("fever").links
-            versions.add(installed_folder("small"))
+            versions.add(find_install_folder("small"))
             loads += 1
         installer.kill()
         installer.wait()
@@ -83,7 +83,7 @@ def mirror_redirects_are_followed_within_the_mirror_only(scene: Scene) -> str:
 @stumble("onym get hpo-phenotypes, offline")
 def offline_get_names_what_works_without_a_network(scene: Scene) -> str:
     with own_cache(scene.folder / "cache"), pytest.raises(DownloadError, match="cannot be reached") as caught:
-        install(read_recipe("hpo-phenotypes"), Origin("http://127.0.0.1:9"), patience=Patience(attempts=2, pause_s=0))
+        install(read_recipe("hpo-phenotypes"), FileSources("http://127.0.0.1:9"), patience=Patience(attempts=2, pause_s=0))
     for remedy in ("hp.obo", "--from FOLDER", "--mirror ADDRESS"):
         assert remedy in caught.value.fix, caught.value
     return f"{caught.value.what}; try {caught.value.fix}"

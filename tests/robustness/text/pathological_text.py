@@ -20,7 +20,7 @@ from statistics import median
 from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
-from tests.robustness.text.pipeline_hostile_text import NAMES, made_kb
+from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 
 LENGTH, MAX_LENGTH, QUICK = 40_000, 160_000, 10_000
 ENOUGH_S, QUICK_S = 0.1, 0.03  # of a run that is compared with one of twice its size
@@ -36,7 +36,7 @@ def _over(unit: str) -> Shape:
     return lambda length: (unit * (length // len(unit) + 1))[:length]
 
 
-def _nested(opening: str, inside: str, closing: str) -> Shape:
+def _nest(opening: str, inside: str, closing: str) -> Shape:
     return lambda length: opening * (length // 2) + inside + closing * (length // 2)
 
 
@@ -45,7 +45,7 @@ def _then(first: str, second: str) -> Shape:
     return lambda length: _over(first)(length // 2) + _over(second)(length // 2)
 
 
-def _numbered(form: str) -> Shape:
+def _number_parts(form: str) -> Shape:
     """Return a text in which each part has a number of its own."""
 
     def text(length: int) -> str:
@@ -136,16 +136,16 @@ _UNITS = {
 
 SHAPES: dict[str, Shape] = {
     **{name: _over(unit) for name, unit in _UNITS.items()},
-    "brackets in brackets": _nested("(", "", ")"),
-    "brackets around a word": _nested("(", "fever", ")"),
-    "spaced brackets in brackets": _nested("( ", "a", " )"),
+    "brackets in brackets": _nest("(", "", ")"),
+    "brackets around a word": _nest("(", "fever", ")"),
+    "spaced brackets in brackets": _nest("( ", "a", " )"),
     "quotes before brackets": _then("'", "(AB)"),
     "a long word before brackets": _then("a", "(AB)"),
     "spaces before brackets": _then(" ", "(AB)"),
     "words before openings": _then("fever ", "("),
-    "a definition of each number": _numbered("name {0} alpha (NA{0}) "),
-    "a new long form of one short form": _numbered("acid of {0} beta (AB) "),
-    "short forms of one letter": _numbered("water{0} (W) "),
+    "a definition of each number": _number_parts("name {0} alpha (NA{0}) "),
+    "a new long form of one short form": _number_parts("acid of {0} beta (AB) "),
+    "short forms of one letter": _number_parts("water{0} (W) "),
 }
 
 
@@ -154,7 +154,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     worst = 0.0
     ratios: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        pipeline = build_pipeline(made_kb(Path(folder)), Path(folder) / "pipeline", assertion=True)
+        pipeline = build_pipeline(make_kb(Path(folder)), Path(folder) / "pipeline", assertion=True)
         seconds(pipeline, " ".join(NAMES), 1)
         for name, shape in SHAPES.items():
             took = first_seconds(pipeline, shape(QUICK if options.quick else LENGTH), 1 if options.quick else 3)

@@ -65,19 +65,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     count = options.documents or (QUICK if options.quick else FULL)
     with tempfile.TemporaryDirectory() as folder:
-        pipeline = build_pipeline(made_kb(Path(folder)), Path(folder) / "pipeline", detector=options.detector)
+        pipeline = build_pipeline(make_kb(Path(folder)), Path(folder) / "pipeline", detector=options.detector)
         figures: Counter[str] = Counter(
             dict.fromkeys(("documents", "mentions", "planted", "missed", "offset_errors", "crashes"), 0)
         )
         worst = 0.0
         for number in range(count):
             made, before = make(number, options.seed), time.process_time()
-            figures.update(judged(pipeline, made, str(number)))
+            figures.update(judge_text(pipeline, made, str(number)))
             worst = max(worst, time.process_time() - before)
     return {**figures, "worst_s": round(worst, 2), "peak_gb": round(own_bytes("VmHWM") / 1e9, 2)}
 
 
-def made_kb(folder: Path, prefix: str = "made") -> Path:
+def make_kb(folder: Path, prefix: str = "made") -> Path:
     """Build a knowledge base of names that are hard to find; its ids have a prefix."""
     rows = "".join(f"{prefix}:{number}\t{name}\n" for number, name in enumerate(NAMES))
     (folder / "made.tsv").write_text(f"id\tname\n{rows}", encoding="utf-8")
@@ -115,7 +115,7 @@ def make(number: int, seed: int = 0) -> Made:
     return Made(text, tuple(span for span in planted if span[1] < length))
 
 
-def judged(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]:
+def judge_text(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]:
     """Link one text, and count what is wrong with the answer."""
     figures = Counter(documents=1, planted=len(made.planted))
     try:
@@ -129,11 +129,11 @@ def judged(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]:
         surface = made.text[link.mention.start : link.mention.end]
         figures["offset_errors"] += surface != link.mention.surface or not link.candidates
     covered = sorted((link.mention.start, link.mention.end) for link in linked.links)
-    figures["missed"] = missed(made.planted, covered)
+    figures["missed"] = count_missed(made.planted, covered)
     return figures
 
 
-def missed(planted: tuple[tuple[int, int], ...], covered: list[tuple[int, int]]) -> int:
+def count_missed(planted: tuple[tuple[int, int], ...], covered: list[tuple[int, int]]) -> int:
     """Return how many of the places lie in none of the spans, which do not overlap; both are in order."""
     count = span = 0
     for start, end in planted:

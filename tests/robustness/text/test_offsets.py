@@ -31,7 +31,7 @@ def whole(text: str) -> Iterator[Stretch]:
     yield 0, len(text), offsets.plain_nfkc(text)
 
 
-def shifted(text: str) -> Iterator[Stretch]:
+def shift_space(text: str) -> Iterator[Stretch]:
     """Drop a space at the end, and take it for one at the beginning."""
     kept = text.rstrip()
     yield len(text) - len(kept), len(text), kept
@@ -46,7 +46,7 @@ def backwards(text: str) -> Iterator[Stretch]:
     yield from ((len(text) - 1 - offset, len(text) - offset, char) for offset, char in enumerate(text))
 
 
-def reordered(step: Step) -> Step:
+def reorder_step(step: Step) -> Step:
     """Take what has changed places for what has not: it has as many characters."""
 
     def wrong(text: str) -> Iterable[Stretch]:
@@ -63,8 +63,8 @@ def reordered(step: Step) -> Step:
     ("steps", "plain"),
     [
         ((whole,), offsets.plain_nfkc),
-        ((reordered(nfkc),), offsets.plain_nfkc),
-        ((shifted,), str.rstrip),
+        ((reorder_step(nfkc),), offsets.plain_nfkc),
+        ((shift_space,), str.rstrip),
         ((lossy,), offsets.plain_nfkc),
         ((lower,), str.casefold),
         ((backwards,), str),

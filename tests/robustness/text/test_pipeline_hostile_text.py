@@ -15,7 +15,7 @@ from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
 from tests.robustness.text import pipeline_hostile_text
-from tests.robustness.text.pipeline_hostile_text import MAX_LENGTH, NAMES, Made, judged, made_kb, make, missed, run
+from tests.robustness.text.pipeline_hostile_text import MAX_LENGTH, NAMES, Made, count_missed, judge_text, make, make_kb, run
 
 
 def test_texts_are_the_same_each_time_and_as_hard_as_they_are_said_to_be() -> None:
@@ -55,8 +55,8 @@ class Wrong:
     ("span", "figure"), [(None, "crashes"), (Span(0, 3), "offset_errors"), (Span(90, 95), "crashes"), (Span(2, 7), "missed")]
 )
 def test_what_is_wrong_is_counted(tmp_path: Path, span: Span | None, figure: str) -> None:
-    linker = ExactLinker(KnowledgeBase.open(made_kb(tmp_path)))
-    figures = judged(Pipeline(linker, Wrong(span)), Made("a fever or a fever", ((2, 7), (13, 18))), "1")
+    linker = ExactLinker(KnowledgeBase.open(make_kb(tmp_path)))
+    figures = judge_text(Pipeline(linker, Wrong(span)), Made("a fever or a fever", ((2, 7), (13, 18))), "1")
     assert figures[figure] == 1
 
 
@@ -65,12 +65,12 @@ def test_a_problem_of_a_part_is_a_crash(tmp_path: Path) -> None:
         def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
             return detect_batches(documents, lambda _: [[Span(90, 95)]])
 
-    linker = ExactLinker(KnowledgeBase.open(made_kb(tmp_path)))
-    assert judged(Pipeline(linker, Lost(None)), Made("a fever", ()), "1")["crashes"] == 1
-    assert judged(Pipeline(linker, Wrong(Span(2, 7))), Made("a fever", ()), "1")["crashes"] == 0
+    linker = ExactLinker(KnowledgeBase.open(make_kb(tmp_path)))
+    assert judge_text(Pipeline(linker, Lost(None)), Made("a fever", ()), "1")["crashes"] == 1
+    assert judge_text(Pipeline(linker, Wrong(Span(2, 7))), Made("a fever", ()), "1")["crashes"] == 0
 
 
 def test_what_is_missed() -> None:
-    assert missed(((0, 5), (7, 9), (20, 22)), [(0, 9), (19, 30)]) == 0
-    assert missed(((0, 5), (7, 9)), [(1, 5)]) == 2
-    assert missed((), [(1, 2)]) == 0
+    assert count_missed(((0, 5), (7, 9), (20, 22)), [(0, 9), (19, 30)]) == 0
+    assert count_missed(((0, 5), (7, 9)), [(1, 5)]) == 2
+    assert count_missed((), [(1, 2)]) == 0

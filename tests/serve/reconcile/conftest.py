@@ -13,7 +13,7 @@ from onym.kb.recipe import Recipe, SourceConfig
 from onym.packs.locate import load
 from onym.pipeline import Pipeline, build_pipeline
 from onym.pipeline.folder import store_calibration
-from tests.pipeline.calibrated import fitted
+from tests.pipeline.calibrated import fit_calibration
 from tests.robustness.serve.reconcile_cases import specs_folder
 
 HOSTILE = "<script>alert(1)</script>"
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (base / "rows.tsv").write_text(ROWS)
     build_kb(Recipe(sources=(SourceConfig(path="rows.tsv", name="rows"),), groups=True), base / "kb", root=base)
     build_pipeline(base / "kb", base / "pipeline", linker="tfidf")
-    store_calibration(base / "pipeline", fitted(4_000).model_copy(update={"mentions": "terms"}))
+    store_calibration(base / "pipeline", fit_calibration(4_000).model_copy(update={"mentions": "terms"}))
     return base / "pipeline"
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
-from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, extended, properties_like, proposed
+from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, extend_concepts, properties_like, propose_properties
 
 
 def test_values_are_those_of_the_sources(kb: KnowledgeBase) -> None:
@@ -25,12 +25,12 @@ def test_values_are_those_of_the_sources(kb: KnowledgeBase) -> None:
 def test_properties_are_found_and_proposed() -> None:
     assert [each["id"] for each in properties_like("XREF")] == ["xrefs"]
     assert len(properties_like("")) == len(PROPERTIES)
-    assert proposed("Disease", 1) == {"properties": [{"id": "name", "name": "name"}], "type": "Disease", "limit": 1}
-    assert set(proposed("", None)) == {"properties"}
+    assert propose_properties("Disease", 1) == {"properties": [{"id": "name", "name": "name"}], "type": "Disease", "limit": 1}
+    assert set(propose_properties("", None)) == {"properties"}
 
 
 def test_each_id_has_each_property(kb: KnowledgeBase) -> None:
-    found = extended(kb, ["mesh:d005334", "no-such-id"], [{"id": "xrefs"}, {"id": "nothing"}])
+    found = extend_concepts(kb, ["mesh:d005334", "no-such-id"], [{"id": "xrefs"}, {"id": "nothing"}])
     assert found["meta"] == [{"id": "xrefs", "name": "cross-references"}, {"id": "nothing", "name": "nothing"}]
     assert found["rows"] == {
         "mesh:d005334": {"xrefs": [{"str": "HP:0001945"}], "nothing": []},
@@ -43,7 +43,7 @@ def test_each_id_has_each_property(kb: KnowledgeBase) -> None:
 )
 def test_a_limit(kb: KnowledgeBase, limit: object, count: int) -> None:
     wanted = [{"id": "synonyms", "settings": {"limit": limit}}]
-    assert len(extended(kb, ["MESH:D005334"], wanted)["rows"]["MESH:D005334"]["synonyms"]) == count
+    assert len(extend_concepts(kb, ["MESH:D005334"], wanted)["rows"]["MESH:D005334"]["synonyms"]) == count
 
 
 KEYS = ("name", "synonyms", "definition", "xrefs", "groups", "types")

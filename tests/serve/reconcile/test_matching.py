@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from onym.errors import InternalError
 from onym.kb import KnowledgeBase
 from onym.pipeline import Pipeline
-from onym.serve.answers import Answers
+from onym.serve.answers import JobRunner
 from onym.serve.reconcile.matching import (
     Matcher,
     SemanticTypes,
     as_type,
+    display_scores,
     manifest_of,
-    shown_scores,
-    suggested_entities,
-    suggested_types,
+    suggest_entities,
+    suggest_types,
 )
 from onym.types import Candidate, Document, LinkedDocument, Problem
 
@@ -65,7 +65,7 @@ def test_a_tie_is_never_a_match(matcher: Matcher) -> None:
 
 
 def test_without_a_calibration_of_terms_nothing_is_a_match(pipeline: Pipeline) -> None:
-    for bare in (Pipeline(pipeline.linker), Pipeline(pipeline.linker, calibration=_found(pipeline))):
+    for bare in (Pipeline(pipeline.linker), Pipeline(pipeline.linker, calibration=_make_calibration(pipeline))):
         matcher = Matcher(bare)
         found = first(matcher, "fever", 0.01)
         assert not matcher.is_calibrated
@@ -73,7 +73,7 @@ def test_without_a_calibration_of_terms_nothing_is_a_match(pipeline: Pipeline) -
         assert (found["score"], found["match"]) == (100.0, False)
 
 
-def _found(pipeline: Pipeline) -> Any:
+def _make_calibration(pipeline: Pipeline) -> Any:
     """Return a calibration of mentions that were found in texts: it says nothing of terms."""
     assert pipeline.term_calibration is not None
     return pipeline.term_calibration.model_copy(update={"mentions": "found"})
@@ -116,12 +116,12 @@ def test_each_query_has_its_own_answer_whatever_it_is(matcher: Matcher) -> None:
 
 def test_a_bug_is_an_error_and_not_an_empty_answer(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = Matcher(pipeline)
-    monkeypatch.setattr("onym.pipeline.pipeline.link_among", lambda _, documents, **__: _broken(documents))
+    monkeypatch.setattr("onym.pipeline.pipeline.link_among", lambda _, documents, **__: _fail_documents(documents))
     with pytest.raises(InternalError):
         first(matcher, "fever")
 
 
-def _broken(documents: Iterable[Document]) -> Iterator[LinkedDocument]:
+def _fail_documents(documents: Iterable[Document]) -> Iterator[LinkedDocument]:
     for doc in documents:
         yield LinkedDocument(doc, problems=(Problem(doc.id, "internal-error", "ZeroDivisionError"),))
 
@@ -131,21 +131,21 @@ def candidates(*scores: float) -> list[Candidate]:
 
 
 def test_the_confidence_is_the_first_score_and_the_rest_is_shared() -> None:
-    assert shown_scores(candidates(0.9, 0.5, 0.4), 0.6) == [60.0, 20.0, 10.0]
-    assert shown_scores(candidates(0.9, 0.5), 0.1) == [10.0, 5.0]
-    assert shown_scores(candidates(1.0, 1.0, 0.4), 0.5) == [50.0, 50.0, 12.5]
-    assert shown_scores(candidates(0.9), 0.94999999) == [94.99]  # never more than the confidence says
-    assert shown_scores([], None) == []
+    assert display_scores(candidates(0.9, 0.5, 0.4), 0.6) == [60.0, 20.0, 10.0]
+    assert display_scores(candidates(0.9, 0.5), 0.1) == [10.0, 5.0]
+    assert display_scores(candidates(1.0, 1.0, 0.4), 0.5) == [50.0, 50.0, 12.5]
+    assert display_scores(candidates(0.9), 0.94999999) == [94.99]  # never more than the confidence says
+    assert display_scores([], None) == []
 
 
 def test_without_a_confidence_it_is_the_score_of_the_linker() -> None:
-    assert shown_scores(candidates(7.0, 0.5, -0.1, -1e9), None) == [100.0, 50.0, 50.0, 0.0]
-    assert shown_scores(candidates(math.log(0.25), math.nan), None) == [25.0, 0.0]
+    assert display_scores(candidates(7.0, 0.5, -0.1, -1e9), None) == [100.0, 50.0, 50.0, 0.0]
+    assert display_scores(candidates(math.log(0.25), math.nan), None) == [25.0, 0.0]
 
 
 @given(st.lists(st.floats(-50, 5), max_size=9), st.none() | st.floats(0, 1))
 def test_scores_fall_and_are_percents(scores: list[float], confidence: float | None) -> None:
-    shown = shown_scores(candidates(*sorted(scores, reverse=True)), confidence)
+    shown = display_scores(candidates(*sorted(scores, reverse=True)), confidence)
     assert shown == sorted(shown, reverse=True)
     assert all(0 <= each <= 100 for each in shown)
 
@@ -153,7 +153,7 @@ def test_scores_fall_and_are_percents(scores: list[float], confidence: float | N
 def test_groups_come_first_and_any_case_is_known(kb: KnowledgeBase) -> None:
     types = SemanticTypes(kb)
     assert types.default() == ["Disease", "Phenotype"]
-    assert types.known(["disease", "c14", "Planet"]) == ["Disease", "C14"]
+    assert types.select_known(["disease", "c14", "Planet"]) == ["Disease", "C14"]
     assert types.beginning("") == ["C14", "C23", "Disease", "Phenotype"]
     assert types.beginning("E") == ["Disease", "Phenotype"]
     assert types.beginning("planet") == []
@@ -164,27 +164,27 @@ def test_what_a_candidate_shows_can_be_wanted(kb: KnowledgeBase, tiny_kb: Path) 
     with_groups, without = SemanticTypes(kb), SemanticTypes(KnowledgeBase.open(tiny_kb))
     fever = Candidate("mesh:D005334", "fever", 1.0, "Fever", "Disease")
     assert (with_groups.of(fever), without.of(fever)) == (["Disease"], ["C23"])
-    assert without.known(without.of(fever)) == ["C23"]
+    assert without.select_known(without.of(fever)) == ["C23"]
 
 
 def test_entities_by_id_name_beginning_and_words(kb: KnowledgeBase) -> None:
     for text in ("D005334", "mesh:d005334", "fever", "pyrex", "ague"):
-        assert suggested_entities(kb, text, 5)[0] == {
+        assert suggest_entities(kb, text, 5)[0] == {
             "id": "MESH:D005334",
             "name": "Fever",
             "notable": [{"id": "Disease", "name": "Disease"}, {"id": "Phenotype", "name": "Phenotype"}],
             "description": "A rise of temperature.",
         }
-    assert "description" not in suggested_entities(kb, "blood pressure", 5)[0]
-    assert suggested_entities(kb, "", 5) == suggested_entities(kb, "\x00", 5) == []
+    assert "description" not in suggest_entities(kb, "blood pressure", 5)[0]
+    assert suggest_entities(kb, "", 5) == suggest_entities(kb, "\x00", 5) == []
 
 
 def test_a_cursor_skips(kb: KnowledgeBase) -> None:
-    both = suggested_entities(kb, "MI", 5)
+    both = suggest_entities(kb, "MI", 5)
     assert [each["id"] for each in both[:2]] == ["MESH:D006973", "MESH:D009203"]
-    assert suggested_entities(kb, "MI", 5, 1) == both[1:]
-    assert suggested_entities(kb, "MI", 1) == both[:1]
-    assert suggested_types(kb, "", 2, 1) == suggested_types(kb, "", 5)[1:3]
+    assert suggest_entities(kb, "MI", 5, 1) == both[1:]
+    assert suggest_entities(kb, "MI", 1) == both[:1]
+    assert suggest_types(kb, "", 2, 1) == suggest_types(kb, "", 5)[1:3]
 
 
 BASE = "https://example.org/reconcile/secret"
@@ -210,7 +210,7 @@ def test_jobs_are_answered_by_the_pipeline(pipeline: Pipeline) -> None:
         assert status == 200
         return json.loads(body)
 
-    answers = Answers(pipeline)
+    answers = JobRunner(pipeline)
     query = {"text": "heart attack", "types": [], "is_all": False, "limit": 1, "context": ""}
     assert one(op="reconcile", queries={"q0": query}, precision=0.95)["q0"]["result"][0]["match"] is True
     assert one(op="manifest", base="http://localhost/reconcile", name="Onym", precision=0.9)["matchPrecision"] == 0.9
@@ -220,4 +220,4 @@ def test_jobs_are_answered_by_the_pipeline(pipeline: Pipeline) -> None:
 
 
 def test_the_release_depends_on_the_calibration_of_terms(pipeline: Pipeline) -> None:
-    assert Answers(pipeline).release["release"] != Answers(Pipeline(pipeline.linker, pipeline.detector)).release["release"]
+    assert JobRunner(pipeline).release["release"] != JobRunner(Pipeline(pipeline.linker, pipeline.detector)).release["release"]

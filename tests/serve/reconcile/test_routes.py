@@ -104,4 +104,4 @@ def test_answers_are_what_the_specification_says(folder: Path, real_specs: Path,
     assert [(name, problems) for name, problems in cases if problems] == []
     assert HOSTILE not in card.text
     assert "&lt;script&gt;" in card.text
-    assert "fever" not in service.logged()
+    assert "fever" not in service.read_log()

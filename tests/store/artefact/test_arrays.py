@@ -20,7 +20,7 @@ from onym.store.stage import Stage
 TEXTS = st.lists(st.text(max_size=6))
 
 
-def written(tmp_path: Path, values: np.ndarray) -> Path:
+def write_column(tmp_path: Path, values: np.ndarray) -> Path:
     Stage(tmp_path).write_array("column", values)
     return tmp_path / "column.npy"
 
@@ -28,18 +28,18 @@ def written(tmp_path: Path, values: np.ndarray) -> Path:
 @pytest.mark.parametrize("dtype", ["|u1", "<u2", "<u4", "<u8", "<i8", "<f4"])
 def test_what_is_written_is_mapped_back(tmp_path: Path, dtype: str) -> None:
     values = np.arange(7).astype(dtype)
-    column = open_array(written(tmp_path, values), dtype, 7)
+    column = open_array(write_column(tmp_path, values), dtype, 7)
     assert isinstance(column, np.memmap)
     assert column.tolist() == values.tolist()
 
 
 def test_an_empty_column(tmp_path: Path) -> None:
-    assert len(open_array(written(tmp_path, np.empty(0, "<u4")), "<u4", 0)) == 0
+    assert len(open_array(write_column(tmp_path, np.empty(0, "<u4")), "<u4", 0)) == 0
 
 
 @pytest.mark.parametrize(("dtype", "length"), [("<u8", 5), ("<u4", 6), ("|O", 5), ("<U4", 5)])
 def test_a_header_that_is_not_the_manifests_is_refused(tmp_path: Path, dtype: str, length: int) -> None:
-    path = written(tmp_path, np.arange(5, dtype="<u4"))
+    path = write_column(tmp_path, np.arange(5, dtype="<u4"))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_array(path, dtype, length)
 
@@ -48,7 +48,7 @@ def test_a_header_that_is_not_the_manifests_is_refused(tmp_path: Path, dtype: st
     "damage", [lambda d: d[:-1], lambda d: d + b"x", lambda d: b"", lambda d: b"\x93NUMPY\x02\x00" + d[8:]]
 )
 def test_a_damaged_column_is_refused(tmp_path: Path, damage: object) -> None:
-    path = written(tmp_path, np.arange(5, dtype="<u4"))
+    path = write_column(tmp_path, np.arange(5, dtype="<u4"))
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_array(path, "<u4", 5)

@@ -14,24 +14,24 @@ from onym.store.arrays import map_file, require_whole_maps
 from onym.store.files.stream import open_regular
 
 
-def mapped(path: Path, dtype: str = "<u4", offset: int = 0) -> np.ndarray:
+def map_column(path: Path, dtype: str = "<u4", offset: int = 0) -> np.ndarray:
     with open_regular(path) as file:
         return map_file(file, path, np.dtype(dtype), offset)
 
 
 def test_a_file_is_mapped_from_an_offset_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"head" + np.arange(3, dtype="<u4").tobytes())
-    assert mapped(tmp_path / "a", offset=4).tolist() == [0, 1, 2]
+    assert map_column(tmp_path / "a", offset=4).tolist() == [0, 1, 2]
 
 
 def test_nothing_is_an_array_too(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"head")
-    assert mapped(tmp_path / "a", offset=4).tolist() == []
+    assert map_column(tmp_path / "a", offset=4).tolist() == []
 
 
 def test_a_file_that_was_cut_short_is_seen(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(100_000))
-    column = mapped(tmp_path / "a")
+    column = map_column(tmp_path / "a")
     require_whole_maps()
     os.truncate(tmp_path / "a", 50_000)
     with pytest.raises(IntegrityError, match="a was cut short") as e:
@@ -44,7 +44,7 @@ def test_a_file_that_was_cut_short_is_seen(tmp_path: Path) -> None:
 
 def test_a_file_that_nobody_maps_any_more_may_become_shorter(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(100_000))
-    column = mapped(tmp_path / "a")
+    column = map_column(tmp_path / "a")
     assert int(column[0]) == 0
     del column
     gc.collect()
@@ -54,7 +54,7 @@ def test_a_file_that_nobody_maps_any_more_may_become_shorter(tmp_path: Path) -> 
 
 def test_a_file_that_was_removed_can_still_be_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(4))
-    column = mapped(tmp_path / "a")
+    column = map_column(tmp_path / "a")
     (tmp_path / "a").unlink()
     require_whole_maps()
     assert column.tolist() == [0]

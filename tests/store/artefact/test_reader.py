@@ -27,7 +27,7 @@ def test_published_and_read(tmp_path: Path) -> None:
     assert artefact.location == tmp_path / "a"
     assert artefact.digest == manifest.digest()[:16] == (tmp_path / "a" / "CURRENT").read_text().strip()
     assert artefact.array("numbers").tolist() == [5, 5, 5]
-    assert artefact.ragged("lists")[1].tolist() == [8, 5]
+    assert artefact.read_ragged("lists")[1].tolist() == [8, 5]
     assert artefact.strings("names")[0] == "name 5"
     assert artefact.json("report.json") == {"value": 5}
     assert artefact.manifest.counts == {"numbers": 3}
@@ -202,14 +202,14 @@ def test_a_version_that_was_removed_and_came_back_meanwhile_is_checked_again(
     checked: list[Path] = []
     real = reader._problems_of_files
 
-    def interrupted(folder: Path, _: Manifest) -> list[str]:
+    def interrupt_check(folder: Path, _: Manifest) -> list[str]:
         monkeypatch.setattr(reader, "_problems_of_files", real)
         for value in (1, 2, 0):
             publish(tmp_path / "a", value)
         checked.append(folder)
         return ["numbers.npy cannot be read"]
 
-    monkeypatch.setattr(reader, "_problems_of_files", interrupted)
+    monkeypatch.setattr(reader, "_problems_of_files", interrupt_check)
     assert check_artefact(tmp_path / "a") == []
     (checked[0] / "numbers.npy").unlink()
     assert check_artefact(tmp_path / "a") == ["numbers.npy is missing"]

@@ -13,7 +13,7 @@ from onym.store.files.source import folder_files
 Codes = dict[str, str]
 
 
-def listed(folder: Path, *, follow_links: bool = False) -> tuple[list[str], Codes]:
+def list_files(folder: Path, *, follow_links: bool = False) -> tuple[list[str], Codes]:
     files, skipped = folder_files(folder, follow_links=follow_links)
     return [file.name for file in files], {entry.name: entry.error.code if entry.error else "" for entry in skipped}
 
@@ -31,22 +31,22 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_files_are_listed_by_name(folder: Path) -> None:
-    assert listed(folder) == (["2.txt", "a/1.txt"], {})
+    assert list_files(folder) == (["2.txt", "a/1.txt"], {})
 
 
 def test_links_out_are_refused_unless_followed(folder: Path) -> None:
     (folder / "b.txt").symlink_to("../secret.txt")
     (folder / "c").symlink_to("../outside")
     (folder / "a" / "d.txt").symlink_to("../2.txt")
-    assert listed(folder) == (["2.txt", "a/1.txt", "a/d.txt"], {"b.txt": "input-link", "c": "input-link"})
-    assert listed(folder, follow_links=True) == (["2.txt", "a/1.txt", "a/d.txt", "b.txt", "c/3.txt"], {})
+    assert list_files(folder) == (["2.txt", "a/1.txt", "a/d.txt"], {"b.txt": "input-link", "c": "input-link"})
+    assert list_files(folder, follow_links=True) == (["2.txt", "a/1.txt", "a/d.txt", "b.txt", "c/3.txt"], {})
 
 
 def test_a_link_to_a_folder_of_a_like_name_leads_out(folder: Path) -> None:
     (folder.parent / "inside too").mkdir()
     (folder.parent / "inside too" / "x.txt").write_text("x")
     (folder / "x.txt").symlink_to("../inside too/x.txt")
-    assert listed(folder)[1] == {"x.txt": "input-link"}
+    assert list_files(folder)[1] == {"x.txt": "input-link"}
 
 
 def test_links_cannot_make_a_listing_endless(folder: Path) -> None:
@@ -55,10 +55,10 @@ def test_links_cannot_make_a_listing_endless(folder: Path) -> None:
     (folder / "a" / "root").symlink_to("..")
     (folder / "b").symlink_to("a")
     (folder.parent / "outside" / "back").symlink_to("../inside")
-    names, skipped = listed(folder)
+    names, skipped = list_files(folder)
     assert names == ["2.txt", "a/1.txt"]
     assert skipped == {"self": "input-unreadable", "up": "input-link", "a/root": "", "b": ""}
-    names, skipped = listed(folder, follow_links=True)
+    names, skipped = list_files(folder, follow_links=True)
     assert names == ["2.txt", "a/1.txt", "up/outside/3.txt", "up/secret.txt"]
     assert skipped["up/inside"] == skipped["up/outside/back"] == ""
 
@@ -69,12 +69,12 @@ def test_what_is_no_file_is_reported(folder: Path) -> None:
     (folder / "zero.txt").symlink_to("/dev/zero")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(folder / "socket.txt"))
-        names, skipped = listed(folder)
+        names, skipped = list_files(folder)
     assert names == ["2.txt", "a/1.txt"]
     assert skipped == {
         "fifo.txt": "input-missing", "gone.txt": "input-missing", "socket.txt": "input-missing", "zero.txt": "input-link",
     }  # fmt: skip
-    assert listed(folder, follow_links=True)[1]["zero.txt"] == "input-missing"
+    assert list_files(folder, follow_links=True)[1]["zero.txt"] == "input-missing"
 
 
 def test_a_folder_that_cannot_be_listed_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,12 +86,12 @@ def test_a_folder_that_cannot_be_listed_is_reported(folder: Path, monkeypatch: p
         return scan(path)
 
     monkeypatch.setattr(os, "scandir", refusing)
-    assert listed(folder) == (["2.txt"], {"a": "input-unreadable"})
+    assert list_files(folder) == (["2.txt"], {"a": "input-unreadable"})
 
 
 def test_a_name_that_is_no_utf8_is_escaped(folder: Path) -> None:
     (folder / os.fsdecode(b"caf\xe9.txt")).write_text("x")
-    assert listed(folder)[0] == ["2.txt", "a/1.txt", "caf\\xe9.txt"]
+    assert list_files(folder)[0] == ["2.txt", "a/1.txt", "caf\\xe9.txt"]
 
 
 def test_there_is_no_limit_on_the_number_of_files(tmp_path: Path) -> None:

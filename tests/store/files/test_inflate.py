@@ -8,39 +8,39 @@ import pytest
 
 from onym.errors import InputError, LimitError
 from onym.store.files.source import InputFile
-from onym.store.guards.msgpack import first_inflated, inflate
+from onym.store.guards.msgpack import inflate, inflate_first_bytes
 from onym.store.limits import Limits
 
 DATA = bytes(range(256)) * 4000
 
 
-def inflated(data: bytes, limit: int = 10_000_000, limits: Limits | None = None) -> bytes:
+def inflate_bytes(data: bytes, limit: int = 10_000_000, limits: Limits | None = None) -> bytes:
     return bytes(inflate(InputFile.from_bytes("a.spacy", data, limits or Limits()), limit))
 
 
 @pytest.mark.parametrize("level", [0, 1, 9])
 def test_what_was_packed_comes_back(level: int) -> None:
-    assert inflated(zlib.compress(DATA, level)) == DATA
+    assert inflate_bytes(zlib.compress(DATA, level)) == DATA
 
 
 @pytest.mark.parametrize("bad", [b"", b"fever", zlib.compress(DATA)[:-3], zlib.compress(DATA) + b"x", b"\x78\x9c" + bytes(9)])
 def test_what_is_damaged_is_refused(bad: bytes) -> None:
     with pytest.raises(InputError, match="docbin-malformed"):
-        inflated(bad)
+        inflate_bytes(bad)
 
 
 def test_a_long_stream_is_refused_on_the_way() -> None:
     with pytest.raises(LimitError, match="limit-record"):
-        inflated(zlib.compress(DATA), len(DATA) - 1)
-    assert len(inflated(zlib.compress(DATA), len(DATA))) == len(DATA)
+        inflate_bytes(zlib.compress(DATA), len(DATA) - 1)
+    assert len(inflate_bytes(zlib.compress(DATA), len(DATA))) == len(DATA)
 
 
 def test_a_stream_that_stands_for_very_much_is_refused() -> None:
     with pytest.raises(LimitError, match="limit-ratio"):
-        inflated(zlib.compress(bytes(6_000_000)))
-    assert len(inflated(zlib.compress(bytes(6_000_000)), limits=Limits(ratio=2000))) == 6_000_000
+        inflate_bytes(zlib.compress(bytes(6_000_000)))
+    assert len(inflate_bytes(zlib.compress(bytes(6_000_000)), limits=Limits(ratio=2000))) == 6_000_000
 
 
 def test_the_beginning_alone() -> None:
-    assert first_inflated(zlib.compress(DATA)[:200], 16) == DATA[:16]
-    assert first_inflated(b"not packed", 16) == b""
+    assert inflate_first_bytes(zlib.compress(DATA)[:200], 16) == DATA[:16]
+    assert inflate_first_bytes(b"not packed", 16) == b""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files import json as json_files
-from onym.store.files.json import first_byte, iter_items, iter_pairs, parsed_line
+from onym.store.files.json import first_byte, iter_items, iter_pairs, parse_line
 from onym.store.files.source import InputFile
 from onym.store.limits import Limits
 from tests.store.answers import answer
@@ -125,7 +125,7 @@ def test_half_of_a_surrogate_pair_is_refused(half: str, size: int) -> None:
             items(data)
         assert caught.value.code == "input-encoding"
     with pytest.raises(InputError, match="input-encoding"):
-        parsed_line(f'["a{half}b"]'.encode(), "a:1")
+        parse_line(f'["a{half}b"]'.encode(), "a:1")
 
 
 @given(st.lists(st.sampled_from([r"\ud83d", r"\uDE00", r"\\", r"\"", r"\u0041", "u", "d8", " ", "["]), max_size=12), READS)
@@ -145,7 +145,7 @@ def test_whole_pairs_and_escaped_backslashes_pass(size: int) -> None:
     data = r'["\ud83d\ude00", "\\ud800", "\\\\udc00", "\\\ud83d\ude00", "\u00e9"]'
     with patch.object(json_files, "_READ", size):
         assert items(data) == ["\U0001f600", "\\ud800", "\\\\udc00", "\\\U0001f600", "\u00e9"]
-    assert parsed_line(data.encode(), "a:1")[1] == "\\ud800"
+    assert parse_line(data.encode(), "a:1")[1] == "\\ud800"
 
 
 @pytest.mark.parametrize(
@@ -159,19 +159,19 @@ def test_what_is_not_json_is_refused(data: str | bytes) -> None:
 @pytest.mark.parametrize("line", [b"{", b"NaN", b"[Infinity]", b"1 2", b'"\xff"', b"9" * 5_000, b""])
 def test_a_line_that_is_not_json_is_refused(line: bytes) -> None:
     with pytest.raises(InputError, match="json-malformed") as caught:
-        parsed_line(line, "a.jsonl:7")
+        parse_line(line, "a.jsonl:7")
     assert caught.value.where == "a.jsonl:7"
 
 
 def test_a_line_that_nests_deep_is_refused() -> None:
     with pytest.raises(LimitError, match="limit-depth"):
-        parsed_line(b"[" * 5_000 + b"]" * 5_000, "a:1")
-    assert parsed_line(b"[" + b"[]," * 100 + b"1]", "a:1")[-1] == 1
+        parse_line(b"[" * 5_000 + b"]" * 5_000, "a:1")
+    assert parse_line(b"[" + b"[]," * 100 + b"1]", "a:1")[-1] == 1
 
 
 @given(VALUE)
 def test_a_line_is_parsed_as_python_does(value: Any) -> None:
-    assert parsed_line(json.dumps(value).encode(), "a:1") == value
+    assert parse_line(json.dumps(value).encode(), "a:1") == value
 
 
 @given(st.binary(max_size=80))
@@ -179,5 +179,5 @@ def test_whatever_it_is_the_answer_is_items_or_a_code_without_its_text(data: byt
     for text in (b'["secret' + data, b'{"secret": ' + data, data):
         said = answer(lambda text=text: items(text))  # type: ignore[misc]
         said += answer(lambda text=text: list(iter_pairs(file(text))))  # type: ignore[misc]
-        said += answer(lambda text=text: parsed_line(text, "a:1"))  # type: ignore[misc]
+        said += answer(lambda text=text: parse_line(text, "a:1"))  # type: ignore[misc]
         assert "secret" not in said

@@ -19,34 +19,34 @@ VALUES = st.recursive(
 )
 
 
-def unpacked(data: bytes, values: int = 100_000) -> Any:
+def unpack(data: bytes, values: int = 100_000) -> Any:
     return MsgpackReader(data, "a.spacy", values=values).value()
 
 
 @given(VALUES)
 def test_what_srsly_packs_is_unpacked(value: Any) -> None:
-    assert unpacked(srsly.msgpack_dumps(value)) == value
+    assert unpack(srsly.msgpack_dumps(value)) == value
 
 
 @pytest.mark.parametrize("size", [0, 15, 16, 31, 32, 255, 256, 65_535, 65_536])
 def test_all_lengths(size: int) -> None:
     for value in ("x" * size, [1] * size, dict.fromkeys(range(size), True)):
-        assert unpacked(srsly.msgpack_dumps(value), 200_000) == value
-    found = unpacked(srsly.msgpack_dumps(b"\xff" * size))
+        assert unpack(srsly.msgpack_dumps(value), 200_000) == value
+    found = unpack(srsly.msgpack_dumps(b"\xff" * size))
     assert isinstance(found, memoryview)
     assert bytes(found) == b"\xff" * size
 
 
 def test_keys_may_be_tuples_and_bytes() -> None:
     value = {("._.", "onym", 0, None): 1, b"nd": 2}
-    assert unpacked(srsly.msgpack_dumps(value)) == value
+    assert unpack(srsly.msgpack_dumps(value)) == value
 
 
 @pytest.mark.parametrize(
     "data", [b"\xd4\x01a", b"\xd8\x01" + bytes(16), b"\xc7\x03\x01abc", b"\xc8\x00\x01\x01a", b"\xc9\x00\x00\x00\x00\x01"]
 )
 def test_extensions_are_nothing(data: bytes) -> None:
-    assert unpacked(data) is None
+    assert unpack(data) is None
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,16 @@ def test_extensions_are_nothing(data: bytes) -> None:
 )
 def test_what_is_damaged_is_refused(bad: bytes) -> None:
     with pytest.raises(InputError, match="docbin-malformed"):
-        unpacked(bad)
+        unpack(bad)
 
 
 @pytest.mark.parametrize("bad", [b"\x91" * 1000, b"\xdc\xff\xff" + b"\xc0" * 65_535, b"\x81\xa0" * 500])
 def test_many_values_and_deep_ones_are_refused(bad: bytes) -> None:
     with pytest.raises(LimitError, match="limit-record"):
-        unpacked(bad, 50_000)
+        unpack(bad, 50_000)
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes(data: bytes) -> None:
     with suppress(OnymError):
-        unpacked(data)
+        unpack(data)

@@ -23,7 +23,7 @@ from tests.robustness.files.case import Case
 SCHEMA = pa.schema({"id": pa.string(), "n": pa.int64()})
 
 
-def packed(rows: int, schema: pa.Schema = SCHEMA) -> bytes:
+def write_compressed(rows: int, schema: pa.Schema = SCHEMA) -> bytes:
     table = pa.Table.from_pylist([{"id": str(n), "n": n} for n in range(rows)], schema=schema)
     buffer = io.BytesIO()
     write_parquet(iter(table.to_batches(max_chunksize=100)), schema, buffer)
@@ -35,7 +35,7 @@ def file(data: bytes) -> InputFile:
 
 
 def test_rows_come_in_batches() -> None:
-    batches = list(iter_parquet(file(packed(1000)), SCHEMA))
+    batches = list(iter_parquet(file(write_compressed(1000)), SCHEMA))
     assert sum(batch.num_rows for batch in batches) == 1000
     assert max(batch.num_rows for batch in batches) <= 256
     assert batches[0].column("n")[7].as_py() == 7
@@ -43,14 +43,14 @@ def test_rows_come_in_batches() -> None:
 
 def test_other_columns_are_refused() -> None:
     for schema in (pa.schema({"id": pa.string()}), pa.schema({"id": pa.string(), "n": pa.string()})):
-        data = packed(0, schema)
+        data = write_compressed(0, schema)
         with pytest.raises(InputError) as caught:
             list(iter_parquet(file(data), SCHEMA))
         assert caught.value.code == "parquet-columns"
 
 
 def test_damage_is_refused_everywhere() -> None:
-    data = packed(300)
+    data = write_compressed(300)
     refused = 0
     for offset in range(4, len(data), 37):
         bad = bytearray(data)
@@ -76,7 +76,7 @@ class Unseekable(io.BytesIO):
 
 
 def test_a_member_of_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = packed(10)
+    data = write_compressed(10)
     member = InputFile("a.parquet", lambda: Unseekable(data), len(data))
     assert sum(batch.num_rows for batch in iter_parquet(member, SCHEMA)) == 10
     monkeypatch.setattr(parquet, "_PACKED", 100)
@@ -86,17 +86,17 @@ def test_a_member_of_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_columns_of_a_file() -> None:
-    assert parquet.parquet_schema(file(packed(2))).names == SCHEMA.names
+    assert parquet.parquet_schema(file(write_compressed(2))).names == SCHEMA.names
     with pytest.raises(InputError, match="parquet-malformed"):
         parquet.parquet_schema(file(b"PAR1 and no more"))
 
 
 def test_a_packed_file_is_unpacked() -> None:
-    packed_file = InputFile.from_bytes("a.parquet.gz", gzip.compress(packed(10)))
+    packed_file = InputFile.from_bytes("a.parquet.gz", gzip.compress(write_compressed(10)))
     assert sum(batch.num_rows for batch in iter_parquet(packed_file, SCHEMA)) == 10
 
 
-def written(table: pa.Table, **options: Any) -> bytes:
+def write_table(table: pa.Table, **options: Any) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, **options)
     return buffer.getvalue()
@@ -109,12 +109,12 @@ def refusal(data: bytes, schema: pa.Schema = SCHEMA, **limits: int) -> str:
 
 
 def test_a_row_group_that_takes_too_much_is_refused() -> None:
-    assert refusal(packed(100), parquet_bytes=1_000) == "limit-record"
+    assert refusal(write_compressed(100), parquet_bytes=1_000) == "limit-record"
 
 
 def test_one_text_of_many_rows_is_decoded_once_and_counted_for_each() -> None:
     table = pa.table({"id": ["a" * 100_000] * 300, "n": [1] * 300})
-    data = written(table)
+    data = write_table(table)
     assert len(data) < 20_000
     assert refusal(data, document_bytes=90_000) == "limit-record"
     assert refusal(data, ratio_grace_bytes=10_000_000) == "limit-ratio"
@@ -126,7 +126,7 @@ def test_one_text_of_many_rows_is_decoded_once_and_counted_for_each() -> None:
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
 def test_text_in_each_encoding(encoding: str) -> None:
     table = pa.table({"id": [f"fever {n % 7}" if n % 3 else None for n in range(2_000)], "n": list(range(2_000))})
-    data = written(table, use_dictionary=False, column_encoding={"id": encoding}, data_page_size=100)
+    data = write_table(table, use_dictionary=False, column_encoding={"id": encoding}, data_page_size=100)
     assert pa.Table.from_batches(list(iter_parquet(file(data), SCHEMA))).equals(table)
 
 

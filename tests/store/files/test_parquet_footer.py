@@ -17,7 +17,7 @@ from onym.store.guards.parquet import read_row_groups
 TABLE = pa.table({"id": ["1", "2", "3"], "spans": pa.array([[1, 2], [], None])})
 
 
-def written(table: pa.Table = TABLE, **options: object) -> bytes:
+def write_table(table: pa.Table = TABLE, **options: object) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, **options)
     return buffer.getvalue()
@@ -28,7 +28,7 @@ DELTA = {"use_dictionary": False, "column_encoding": {"id": "DELTA_BYTE_ARRAY"}}
 
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"use_dictionary": False}, DELTA])
 def test_it_says_what_arrow_says(options: dict[str, object]) -> None:
-    data = io.BytesIO(written(**options))
+    data = io.BytesIO(write_table(**options))
     metadata, groups = pq.read_metadata(data), read_row_groups(data, "a")
     assert [group.rows for group in groups] == [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
     for number, group in enumerate(groups):
@@ -57,7 +57,7 @@ def test_large_and_damaged_footers_are_refused(size: int, byte: bytes, code: str
 
 def test_no_byte_of_a_footer_ends_the_process() -> None:
     """Arrow ends it when asked about a column whose levels are other than its statistics say: see bytes 19 and 20."""
-    data, codes = written(), set()
+    data, codes = write_table(), set()
     length = struct.unpack("<I", data[-8:-4])[0]
     for position in range(len(data) - 8 - length, len(data) - 8):
         for value in (0x02, 0x19, 0x26, data[position] ^ 0x01):

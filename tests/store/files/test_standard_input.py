@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from onym.errors import InputError
-from onym.store.files.source import spooled
+from onym.store.files.source import spool
 from tests.store.archives import zip_of
 
 
 def test_it_can_be_read_twice_and_is_gone_afterwards() -> None:
-    with spooled(io.BytesIO(b"one\r\ntwo")) as source:
+    with spool(io.BytesIO(b"one\r\ntwo")) as source:
         (file,) = source.files
         for _ in range(2):
             with file.open() as stream:
@@ -24,10 +24,10 @@ def test_it_can_be_read_twice_and_is_gone_afterwards() -> None:
 
 def test_an_archive_is_looked_into(tmp_path: Path) -> None:
     data = zip_of(tmp_path / "a.zip", {"a/1.txt": b"fever", "b/2.txt": b""}).read_bytes()
-    with spooled(io.BytesIO(data)) as source:
+    with spool(io.BytesIO(data)) as source:
         assert [file.name for file in source.files] == ["a/1.txt", "b/2.txt"]
 
 
 def test_nothing_is_an_empty_file() -> None:
-    with spooled(io.BytesIO()) as source:
+    with spool(io.BytesIO()) as source:
         assert [file.size for file in source.files] == [0]

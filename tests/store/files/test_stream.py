@@ -52,7 +52,7 @@ def test_the_bytes_come_back_however_they_are_packed_and_read(packer: str, data:
     packed = PACKERS[packer](data)
     with stream(packed) as unpacked:
         assert pieces(unpacked, sizes) == data
-        assert unpacked.packed_bytes == len(packed)
+        assert unpacked.bytes_on_disk == len(packed)
         assert unpacked.digest() == hashlib.sha256(packed).hexdigest()
     with stream(packed) as unpacked:
         assert unpacked.read() == data

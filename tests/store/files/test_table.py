@@ -230,7 +230,7 @@ def test_whatever_else_arrow_refuses_has_a_code_and_not_the_rows_text(monkeypatc
     def refuse(_: object) -> None:
         raise pa.ArrowInvalid("something new about John Doe")
 
-    monkeypatch.setattr("onym.store.files.table._joined", refuse)
+    monkeypatch.setattr("onym.store.files.table._join_batches", refuse)
     with pytest.raises(InputError) as caught:
         list(iter_table(InputFile.from_bytes("a.tsv", b"id\tname\n1\tx\n"), TableFormat(), ["id"]))
     assert caught.value.code == "table-malformed"

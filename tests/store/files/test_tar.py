@@ -30,11 +30,11 @@ def test_one_pass_over_a_tar_serves_all_members_in_order(tmp_path: Path) -> None
     opens = []
     original = InputFile.open
 
-    def counted(file: InputFile) -> object:
+    def count_open(file: InputFile) -> object:
         opens.append(file.name)
         return original(file)
 
-    with patch.object(InputFile, "open", counted):
+    with patch.object(InputFile, "open", count_open):
         assert contents(source) == content
     assert opens.count("a.tar.gz") == 1
 

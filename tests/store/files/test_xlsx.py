@@ -18,7 +18,7 @@ from onym.store.files.xlsx import read_cells, read_xlsx, write_xlsx
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
-def written(path: Path, rows: list[list[object]], columns: tuple[str, ...] = ("a", "b")) -> Path:
+def write_sheet(path: Path, rows: list[list[object]], columns: tuple[str, ...] = ("a", "b")) -> Path:
     with path.open("wb") as file:
         write_xlsx(rows, columns, file)
     return path
@@ -27,14 +27,14 @@ def written(path: Path, rows: list[list[object]], columns: tuple[str, ...] = ("a
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(text=TEXTS, number=st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**40), 2**40) | st.none())
 def test_what_is_written_is_read(tmp_path: Path, text: str, number: float | None) -> None:
-    assert list(read_cells(written(tmp_path / "t.xlsx", [[text, number]])))[1] == (text, number)
+    assert list(read_cells(write_sheet(tmp_path / "t.xlsx", [[text, number]])))[1] == (text, number)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "=cmd|' /C calc'!A0"])
 def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
     import openpyxl
 
-    book = openpyxl.load_workbook(written(tmp_path / "t.xlsx", [[text, 1]]))
+    book = openpyxl.load_workbook(write_sheet(tmp_path / "t.xlsx", [[text, 1]]))
     cell = book.worksheets[0]["A2"]
     assert (cell.value, cell.data_type, cell.quotePrefix) == (text, "s", True)
 
@@ -42,17 +42,17 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
 def test_cells_as_text(tmp_path: Path) -> None:
     import datetime
 
-    path = written(tmp_path / "t.xlsx", [[1.0, datetime.datetime(2026, 5, 5, tzinfo=None)], [None, 0.25]])
+    path = write_sheet(tmp_path / "t.xlsx", [[1.0, datetime.datetime(2026, 5, 5, tzinfo=None)], [None, 0.25]])
     assert list(read_xlsx(path)) == [("a", "b"), ("1", "2026-05-05T00:00:00"), ("", "0.25")]
 
 
 def test_more_than_a_sheet_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="32,767 characters"):
-        written(tmp_path / "t.xlsx", [["x" * 32_768, 1]])
+        write_sheet(tmp_path / "t.xlsx", [["x" * 32_768, 1]])
     monkeypatch.setattr(xlsx, "MAX_ROWS", 2)
-    written(tmp_path / "t.xlsx", [["x", 1]])
+    write_sheet(tmp_path / "t.xlsx", [["x", 1]])
     with pytest.raises(ConfigError, match="holds 2 rows"):
-        written(tmp_path / "t.xlsx", [["x", 1], ["y", 2]])
+        write_sheet(tmp_path / "t.xlsx", [["x", 1], ["y", 2]])
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_bomb(tmp_path: Path) -> None:
 
 def test_entities_do_not_grow_and_read_no_file(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
-    whole = written(tmp_path / "t.xlsx", [["fever", 1]])
+    whole = write_sheet(tmp_path / "t.xlsx", [["fever", 1]])
     for declared in ('<!ENTITY x "laughter">', f'<!ENTITY x SYSTEM "file://{tmp_path}/secret">'):
         hostile = tmp_path / "h.xlsx"
         with zipfile.ZipFile(whole) as old, zipfile.ZipFile(hostile, "w", zipfile.ZIP_DEFLATED) as new:
@@ -94,7 +94,7 @@ def test_entities_do_not_grow_and_read_no_file(tmp_path: Path) -> None:
 
 
 def test_damaged_files_are_refused_by_a_code(tmp_path: Path) -> None:
-    whole = written(tmp_path / "t.xlsx", [["fever", number] for number in range(50)]).read_bytes()
+    whole = write_sheet(tmp_path / "t.xlsx", [["fever", number] for number in range(50)]).read_bytes()
     rng, path = random.Random(5), tmp_path / "d.xlsx"
     for _ in range(60):
         data = bytearray(whole)

@@ -21,7 +21,7 @@ mesh:D000007\tHeart attack alert\tHeart attack\t
 """
 
 
-def made_kb(folder: Path) -> KnowledgeBase:
+def make_kb(folder: Path) -> KnowledgeBase:
     (folder / "made.tsv").write_text(ROWS)
     build_kb(Recipe.of({"sources": [{"path": "made.tsv"}]}), folder / "kb", root=folder)
     return KnowledgeBase.open(folder / "kb")

@@ -42,12 +42,12 @@ def doc_mention(surface: str, *concept_ids: str) -> DocMention:
     return doc, doc.mentions[0]
 
 
-def named(kb: KnowledgeBase, *mentions: DocMention, choice: Choice = "similar", count: int = 1) -> list[list[str]]:
+def list_names(kb: KnowledgeBase, *mentions: DocMention, choice: Choice = "similar", count: int = 1) -> list[list[str]]:
     return [[kb.names[name] for name in names] for names in targets_of(mentions, kb, choice=choice, count=count)]
 
 
 def test_the_closest_of_the_concepts_names_best_first(kb: KnowledgeBase) -> None:
-    (found,) = named(kb, doc_mention("Heart Attacks", "mesh:D009203"), count=4)
+    (found,) = list_names(kb, doc_mention("Heart Attacks", "mesh:D009203"), count=4)
     similarity = NameSimilarity.of(kb.names)
     scores = similarity.pairwise([normal_name("Heart Attacks")] * len(found), found).tolist()
     assert found[0] == "heart attack"
@@ -57,21 +57,21 @@ def test_the_closest_of_the_concepts_names_best_first(kb: KnowledgeBase) -> None
 
 
 def test_a_name_of_another_concept_is_never_taken(kb: KnowledgeBase) -> None:
-    assert named(kb, doc_mention("heart attack", "mesh:D005334"), count=9)[0] == ["fever", "pyrexia", "hyperthermia"]
+    assert list_names(kb, doc_mention("heart attack", "mesh:D005334"), count=9)[0] == ["fever", "pyrexia", "hyperthermia"]
 
 
 def test_a_mention_of_two_concepts_takes_names_of_both_each_once(kb: KnowledgeBase) -> None:
-    (found,) = named(kb, doc_mention("MI", "mesh:D009203", "mesh:D006973"), count=9)
+    (found,) = list_names(kb, doc_mention("MI", "mesh:D009203", "mesh:D006973"), count=9)
     assert len(found) == len(set(found)) == 6
     assert found[0] == "mi"
 
 
 def test_the_target_of_minimal_length(kb: KnowledgeBase) -> None:
-    assert named(kb, doc_mention("heart attack", "mesh:D009203"), choice="short", count=2) == [["mi", "heart attack"]]
+    assert list_names(kb, doc_mention("heart attack", "mesh:D009203"), choice="short", count=2) == [["mi", "heart attack"]]
 
 
 def test_any(kb: KnowledgeBase) -> None:
-    assert sorted(named(kb, doc_mention("x", "mesh:D005334"), choice="sampled")[0]) == ["fever", "hyperthermia", "pyrexia"]
+    assert sorted(list_names(kb, doc_mention("x", "mesh:D005334"), choice="sampled")[0]) == ["fever", "hyperthermia", "pyrexia"]
 
 
 @pytest.mark.parametrize("choice", ["similar", "short", "sampled"])
@@ -82,9 +82,9 @@ def test_unknown_concepts_have_none_and_others_keep_their_positions(kb: Knowledg
         doc_mention("b"),
         doc_mention("mi", "mesh:D006973"),
     ]
-    found = named(kb, *mentions, choice=choice)
+    found = list_names(kb, *mentions, choice=choice)
     assert [bool(names) for names in found] == [False, True, False, True]
-    assert named(kb, choice=choice) == []
+    assert list_names(kb, choice=choice) == []
 
 
 def test_a_corpus_of_which_nothing_is_known_is_refused() -> None:
@@ -95,7 +95,7 @@ def test_a_corpus_of_which_nothing_is_known_is_refused() -> None:
 
 
 def test_alternative_ids_count(kb: KnowledgeBase) -> None:
-    assert named(kb, doc_mention("fever", "MESH:D005334")) == [["fever"]]
+    assert list_names(kb, doc_mention("fever", "MESH:D005334")) == [["fever"]]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def mentions(corpus: Path) -> list[DocMention]:
     return mentions_of(PreparedDataset.open(corpus).documents("train"))
 
 
-def made(mentions: list[DocMention], kb: KnowledgeBase, model: Path, count: int = 36, **more: object) -> MentionSamples:
+def make_samples(mentions: list[DocMention], kb: KnowledgeBase, model: Path, count: int = 36, **more: object) -> MentionSamples:
     return MentionSamples(mentions, kb, layout(model), count=count, **more)  # type: ignore[arg-type]
 
 
@@ -112,7 +112,7 @@ def key(sample: Sample) -> str:
 
 
 def test_an_epoch_holds_each_mention_once(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
-    samples = made(mentions, kb, model)
+    samples = make_samples(mentions, kb, model)
     assert (samples.epoch, len(samples), samples.unlinkable) == (12, 36, 0)
     first, second = (Counter(map(key, samples.__getitems__(range(start, start + 12)))) for start in (0, 12))
     assert first == second
@@ -134,34 +134,34 @@ def test_an_epoch_holds_each_mention_once(mentions: list[DocMention], kb: Knowle
 def test_several_names_of_a_mention_are_samples_of_their_own(
     mentions: list[DocMention], kb: KnowledgeBase, model: Path
 ) -> None:
-    samples = made(mentions, kb, model, names=3)
+    samples = make_samples(mentions, kb, model, names=3)
     assert samples.epoch == sum(map(len, targets_of(mentions, kb, count=3))) == 36
     found = samples.__getitems__(range(36))
     assert len(set(map(key, found))) == 36
 
 
 def test_any_name_in_turn(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
-    samples = made(mentions, kb, model, count=12 * 30, choice="sampled")
+    samples = make_samples(mentions, kb, model, count=12 * 30, choice="sampled")
     assert samples.epoch == 12
     written: dict[str, set[str]] = {}
     for sample in samples.__getitems__(range(12 * 30)):
         written.setdefault(repr(sample.source), set()).add(repr(sample.name))
     assert sorted(map(len, written.values())) == sorted(map(len, targets_of(mentions, kb, choice="sampled")))
-    assert samples.__getitems__([7]) == made(mentions, kb, model, count=12 * 30, choice="sampled").__getitems__([7])
+    assert samples.__getitems__([7]) == make_samples(mentions, kb, model, count=12 * 30, choice="sampled").__getitems__([7])
 
 
 def test_a_position_and_a_seed_give_the_same_sample_in_any_batch(
     mentions: list[DocMention], kb: KnowledgeBase, model: Path
 ) -> None:
-    samples = made(mentions, kb, model, seed=3)
+    samples = make_samples(mentions, kb, model, seed=3)
     whole = samples.__getitems__(range(36))
     assert [samples.__getitems__([index])[0] for index in range(35, -1, -1)] == whole[::-1]
-    assert made(mentions, kb, model, seed=4).__getitems__(range(36)) != whole
+    assert make_samples(mentions, kb, model, seed=4).__getitems__(range(36)) != whole
 
 
 def test_mentions_of_unknown_concepts_are_left_out(kb: KnowledgeBase, model: Path) -> None:
     doc = Document("1", "fever or woe", (Mention(0, 5, "fever", ("mesh:D005334",)), Mention(9, 12, "woe", ("mesh:D000000",))))
-    samples = made([(doc, mention) for mention in doc.mentions], kb, model, count=4)
+    samples = make_samples([(doc, mention) for mention in doc.mentions], kb, model, count=4)
     assert (samples.unlinkable, samples.epoch) == (1, 1)
     assert {key(each) for each in samples.__getitems__(range(4))} == {key(samples.__getitems__([0])[0])}
 
@@ -188,7 +188,7 @@ DOC_MENTIONS = [
 KNOWN = [each for each in DOC_MENTIONS if each[1].surface != "woe"]
 
 
-def drawn(kb: KnowledgeBase, similar: float, seed: int = 3) -> list[Positive]:
+def draw_pairs(kb: KnowledgeBase, similar: float, seed: int = 3) -> list[Positive]:
     return MentionPairs(DOC_MENTIONS, kb, count=len(MANY), similar=similar, seed=seed).__getitems__(MANY)
 
 
@@ -204,11 +204,11 @@ def test_an_epoch_has_each_known_mention_once(kb: KnowledgeBase) -> None:
 
 def test_the_closest_name_always(kb: KnowledgeBase) -> None:
     best = {normal_name(mention.surface): names[0] for (_, mention), names in zip(KNOWN, targets_of(KNOWN, kb), strict=True)}
-    assert {(pair.first, pair.names[1]) for pair in drawn(kb, 1.0)} == set(best.items())
+    assert {(pair.first, pair.names[1]) for pair in draw_pairs(kb, 1.0)} == set(best.items())
 
 
 def test_any_name_about_as_often(kb: KnowledgeBase) -> None:
-    counts = Counter((pair.first, pair.names[1]) for pair in drawn(kb, 0.0))
+    counts = Counter((pair.first, pair.names[1]) for pair in draw_pairs(kb, 0.0))
     for _, mention in KNOWN:
         surface = normal_name(mention.surface)
         names = {name for concept_id in mention.concept_ids for name in kb.names_of(kb.resolve(concept_id)[0]).tolist()}
@@ -219,12 +219,12 @@ def test_any_name_about_as_often(kb: KnowledgeBase) -> None:
 
 def test_the_probability_of_the_closest(kb: KnowledgeBase) -> None:
     best = targets_of([DOC_MENTIONS[0]], kb)[0][0]
-    found = [pair.names[1] == best for pair in drawn(kb, 0.6) if pair.first == "heart attacks"]
+    found = [pair.names[1] == best for pair in draw_pairs(kb, 0.6) if pair.first == "heart attacks"]
     assert 0.64 < sum(found) / len(found) < 0.76  # 0.6, and a quarter of the rest
 
 
 def test_a_pair_is_of_a_concept_of_both(kb: KnowledgeBase) -> None:
-    for pair in drawn(kb, 0.5):
+    for pair in draw_pairs(kb, 0.5):
         assert kb.names[pair.names[1]] == pair.second
         assert pair.concept in kb.name_concepts[pair.names[1]].tolist()
         (mention,) = (mention for _, mention in KNOWN if normal_name(mention.surface) == pair.first)
@@ -234,7 +234,7 @@ def test_a_pair_is_of_a_concept_of_both(kb: KnowledgeBase) -> None:
 
 
 def test_strings_are_known_by_their_ids(kb: KnowledgeBase) -> None:
-    ids = {pair.first: pair.names[0] for pair in drawn(kb, 0.5)}
+    ids = {pair.first: pair.names[0] for pair in draw_pairs(kb, 0.5)}
     assert ids["fever"] == kb.find("fever")
     assert ids["mi"] == kb.find("mi")
     unknown = [ids[surface] for surface in ("heart attacks", "fevers", "hypertensive infarction")]
@@ -252,8 +252,8 @@ def test_one_surface_of_two_concepts_is_no_negative_of_itself(kb: KnowledgeBase)
 
 
 def test_the_seed_gives_the_pairs(kb: KnowledgeBase) -> None:
-    assert drawn(kb, 0.5) == drawn(kb, 0.5)
-    assert drawn(kb, 0.5) != drawn(kb, 0.5, seed=4)
+    assert draw_pairs(kb, 0.5) == draw_pairs(kb, 0.5)
+    assert draw_pairs(kb, 0.5) != draw_pairs(kb, 0.5, seed=4)
 
 
 @given(indices=st.lists(st.integers(0, 5000), max_size=9))

@@ -89,7 +89,7 @@ def test_a_concept_of_one_name_is_a_pair_with_itself(tmp_path: Path) -> None:
     assert (found.first, found.second, found.names) == ("cough", "cough", (cough[1], cough[1]))
 
 
-def made(kb: KnowledgeBase, **more: float) -> Negatives:
+def make_negatives(kb: KnowledgeBase, **more: float) -> Negatives:
     queries = MentionPairs([(DOC, mention) for mention in DOC.mentions], kb, count=0, similar=1.0).queries
     pools = np.array([np.arange(len(kb.names)), np.arange(len(kb.names))[::-1]])
     pools[1, -1] = -1
@@ -98,7 +98,7 @@ def made(kb: KnowledgeBase, **more: float) -> Negatives:
 
 
 def test_wrong_names_are_those_nearest_at_the_last_mining(kb: KnowledgeBase) -> None:
-    negatives = made(kb)
+    negatives = make_negatives(kb)
     own = [set(each.names) for each in negatives.queries]
     before = [list(near) for near in negatives.hard]
     assert before[0] == [name for name in range(len(kb.names)) if name not in own[0]][:3]
@@ -113,7 +113,7 @@ def test_wrong_names_are_those_nearest_at_the_last_mining(kb: KnowledgeBase) -> 
 
 
 def test_a_batch_has_a_right_name_of_each_mention(kb: KnowledgeBase) -> None:
-    negatives = made(kb)
+    negatives = make_negatives(kb)
     names = negatives.sample([1, 0, 1], step=4)
     assert len(names) == len(set(names))
     right = negatives.is_positive([1, 0, 1], names)
@@ -130,12 +130,12 @@ def test_a_batch_has_a_right_name_of_each_mention(kb: KnowledgeBase) -> None:
 
 
 def test_any_right_name_in_turn(kb: KnowledgeBase) -> None:
-    negatives = made(kb, similar=0.0, hard=0, random=0)
+    negatives = make_negatives(kb, similar=0.0, hard=0, random=0)
     found = {name for step in range(60) for name in negatives.sample([0], step)}
     assert found == set(negatives.queries[0].names)
 
 
 def test_no_mentions(kb: KnowledgeBase) -> None:
-    negatives = made(kb)
+    negatives = make_negatives(kb)
     assert negatives.sample([], 0) == []
     assert negatives.is_positive([], [1, 2]).shape == (0, 2)

@@ -23,7 +23,7 @@ from onym.store.arrays import Ragged, Strings
 from onym.train.encoder import hard_pairs
 from onym.train.samples.base import Positive, Samples
 from onym.train.samples.pairs import Mixed, PositivePairs, _pair, labels_of, same_of
-from tests.train.samples.made_kb import made_kb
+from tests.train.samples.made_kb import make_kb
 
 SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # names of concepts: 11 have 55 pairs, 10 have 45
 CONCEPTS, NAMES = 6, 8
@@ -45,7 +45,7 @@ POSITIVES = st.lists(
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return made_kb(tmp_path_factory.mktemp("made"))
+    return make_kb(tmp_path_factory.mktemp("made"))
 
 
 def kb_with_names(sizes: list[int]) -> Any:
@@ -182,13 +182,13 @@ class Numbered:
         return [Positive(self.source, "", index, (0, 1)) for index in indices]
 
 
-def mixed(share: float) -> Mixed:
+def make_mixed(share: float) -> Mixed:
     return Mixed(Numbered("own"), Numbered("other"), share)
 
 
 @given(share=st.floats(0, 0.99), count=st.integers(1, 300))
 def test_both_in_their_order_and_the_share_is_kept(share: float, count: int) -> None:
-    found = mixed(share).__getitems__(range(count))
+    found = make_mixed(share).__getitems__(range(count))
     for source in ("own", "other"):
         indices = [pair.concept for pair in found if pair.first == source]
         assert indices == list(range(len(indices)))
@@ -197,19 +197,19 @@ def test_both_in_their_order_and_the_share_is_kept(share: float, count: int) -> 
 
 @given(share=st.floats(0, 0.99), indices=st.lists(st.integers(0, 10**9), max_size=9))
 def test_a_mixed_pair_does_not_depend_on_its_batch(share: float, indices: list[int]) -> None:
-    pairs = mixed(share)
+    pairs = make_mixed(share)
     assert pairs.__getitems__(indices) == [pairs.__getitems__([index])[0] for index in indices]
 
 
 def test_how_long_an_epoch_is() -> None:
-    assert [mixed(share).epoch for share in (0, 0.5, 0.75, 1 / 3, 0.99999)] == [10, 20, 40, 15, 10_000]
-    assert (len(mixed(0.5)), len(mixed(0.5).with_count(7))) == (0, 7)
+    assert [make_mixed(share).epoch for share in (0, 0.5, 0.75, 1 / 3, 0.99999)] == [10, 20, 40, 15, 10_000]
+    assert (len(make_mixed(0.5)), len(make_mixed(0.5).with_count(7))) == (0, 7)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
 def test_an_impossible_share_is_refused(share: float) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
-        mixed(share)
+        make_mixed(share)
 
 
 def kb_with_meanings(meant: list[set[int]]) -> Any:

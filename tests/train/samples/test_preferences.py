@@ -22,7 +22,7 @@ from onym.train.prefer import (
     PreferencePair,
     iter_kb_preferences,
     lookalike_preferences,
-    predicted_preferences,
+    predict_preferences,
     rank_preferences,
     read_pairs,
     write_pairs,
@@ -71,7 +71,7 @@ def require_sound(found: list[PreferencePair], golds: list[frozenset[int]], kb: 
 @pytest.mark.parametrize("rule", ["violating", "all"])
 def test_predictions_by_the_rule(model: Path, kb: KnowledgeBase, mentions: list[DocMention], rule: str) -> None:
     linker = GenerativeLinker.from_pretrained(model, kb, window=32, width=5, dtype="fp32")
-    found = predicted_preferences(linker, mentions, top_k=4, rule=rule)  # type: ignore[arg-type]
+    found = predict_preferences(linker, mentions, top_k=4, rule=rule)  # type: ignore[arg-type]
     golds = [gold_concepts(mention, kb) for _, mention in mentions]
     require_sound(found, golds, kb)
     expected = []

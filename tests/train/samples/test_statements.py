@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.models.template import GENBIOEL, GENRE, Layout, Template
+from onym.models.template import GENBIOEL, GENRE, InputLayout, Template
 from onym.models.tokens import Tokenizer
 from onym.train.samples.base import Sample, Samples
 from onym.train.samples.statements import (
@@ -25,7 +25,7 @@ from onym.train.samples.statements import (
     templates_for,
 )
 from tests.text.small_bpe import tokenizer_json
-from tests.train.samples.made_kb import made_kb
+from tests.train.samples.made_kb import make_kb
 
 TABLE_10 = {
     DEFINED: ["M is defined as C", "M is described as C", "C are the definitions of M", "C describe M", "C define M"],
@@ -69,7 +69,7 @@ def test_what_a_concept_has_decides() -> None:
 
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    return made_kb(tmp_path_factory.mktemp("made"))
+    return make_kb(tmp_path_factory.mktemp("made"))
 
 
 def context_of(statement: Statement) -> tuple[str, str]:
@@ -190,16 +190,16 @@ def is_part(part: list[int], whole: list[int]) -> bool:
 
 
 def test_it_is_a_map_of_samples(kb: KnowledgeBase, tokens: Tokenizer) -> None:
-    samples: Samples[Sample] = KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7)
+    samples: Samples[Sample] = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7)
     assert len(samples) == 1000
-    assert KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7).epoch == len(kb.term_names)
-    assert samples.__getitems__(SOME) == KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 10, 7).__getitems__(SOME)
-    assert samples.__getitems__(SOME) != KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 8).__getitems__(SOME)
+    assert KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7).epoch == len(kb.term_names)
+    assert samples.__getitems__(SOME) == KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 10, 7).__getitems__(SOME)
+    assert samples.__getitems__(SOME) != KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 8).__getitems__(SOME)
     assert samples.__getitems__([]) == []
 
 
 def test_a_sample_does_not_depend_on_its_batch(kb: KnowledgeBase, tokens: Tokenizer) -> None:
-    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7)
+    samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7)
     backwards = samples.__getitems__(SOME[::-1])
     assert samples.__getitems__(SOME) == backwards[::-1]
     assert [samples.__getitems__([index])[0] for index in SOME[:30]] == samples.__getitems__(SOME[:30])
@@ -208,7 +208,7 @@ def test_a_sample_does_not_depend_on_its_batch(kb: KnowledgeBase, tokens: Tokeni
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE])
 @pytest.mark.parametrize("window", [1, 32, 64, 512])
 def test_the_mention_stands_between_its_markers(kb: KnowledgeBase, tokens: Tokenizer, template: Template, window: int) -> None:
-    samples = KnowledgeSamples(kb, Layout(template, tokens, window), 1000, 7, mention="similar")
+    samples = KnowledgeSamples(kb, InputLayout(template, tokens, window), 1000, 7, mention="similar")
     for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):
         marked = tokens.ids(f" {template.start} {kb.names[said.mention]} {template.end}")
         assert is_part(marked, sample.source)
@@ -218,8 +218,8 @@ def test_the_mention_stands_between_its_markers(kb: KnowledgeBase, tokens: Token
 
 
 def test_a_narrow_window_keeps_the_words_next_to_the_mention(kb: KnowledgeBase, tokens: Tokenizer) -> None:
-    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 64), 1000, 7)
-    wider = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 512), 1000, 7)
+    samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens, 64), 1000, 7)
+    wider = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens, 512), 1000, 7)
     cut = 0
     for narrow, whole in zip(samples.__getitems__(SOME), wider.__getitems__(SOME), strict=True):
         inner = narrow.source[1:-1]
@@ -229,7 +229,7 @@ def test_a_narrow_window_keeps_the_words_next_to_the_mention(kb: KnowledgeBase, 
 
 
 def test_prompt_and_name_are_the_layouts(kb: KnowledgeBase, tokens: Tokenizer) -> None:
-    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens), 1000, 7)
+    samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7)
     for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):
         assert tokens.text(sample.prompt) == f" {kb.names[said.mention]} is"
         assert tokens.text(sample.name) == f" {kb.names[said.target]}"
@@ -238,7 +238,7 @@ def test_prompt_and_name_are_the_layouts(kb: KnowledgeBase, tokens: Tokenizer) -
 
 def test_letters_of_a_definition_are_not_special(kb: KnowledgeBase, tokens: Tokenizer) -> None:
     """A definition that says `START`, `END` and `</s>` says letters."""
-    samples = KnowledgeSamples(kb, Layout(GENBIOEL, tokens, 512), 1000, 7)
+    samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens, 512), 1000, 7)
     met = 0
     start, end = tokens.ids(" START"), tokens.ids(" END")
     for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):

@@ -52,7 +52,7 @@ def unknown_format(where: str) -> ConfigError:
 def iter_groups(source: Source, only: str = "") -> Iterator[tuple[str, tuple[InputFile, ...]]]:
     """Yield the files of a source that belong together, with their format: of the format `only`, if it is named."""
     for name in FORMATS.names_in_order if not only else [only]:
-        form = get(name) if only else _loaded(name)
+        form = get(name) if only else _load_format(name)
         if groups := getattr(form, "groups", None):
             yield from ((name, tuple(group)) for group in groups(source))
 
@@ -67,7 +67,7 @@ def format_of(file: InputFile) -> str:
     """
     names = FORMATS.names_in_order
     for name in names:
-        if file.stem.endswith(getattr(_loaded(name), "EXTENSIONS", ())):
+        if file.stem.endswith(getattr(_load_format(name), "EXTENSIONS", ())):
             return name
     begin = Source(file.name, (InputFile.from_bytes(file.name, first_bytes(file), file.limits),))
     return next((name for name in names if _matches(get(name), begin)), "")
@@ -79,11 +79,11 @@ def formats_to_write() -> dict[str, str]:
     >>> formats_to_write()[".pubtator"]
     'pubtator'
     """
-    forms = [(name, _loaded(name)) for name in FORMATS.names if name not in READ_ONLY]
+    forms = [(name, _load_format(name)) for name in FORMATS.names if name not in READ_ONLY]
     return {each: name for name, form in forms if form and not form.IS_FOLDER for each in getattr(form, "EXTENSIONS", ())}
 
 
-def _loaded(name: str) -> Format | None:
+def _load_format(name: str) -> Format | None:
     """Return a format; none for a plug-in that is broken, which is told when a file may be of it."""
     with suppress(ConfigError):
         return get(name)

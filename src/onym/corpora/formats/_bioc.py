@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Literal
 
 from onym.corpora.base import ALL, Draft, Facet, Item, MalformedError, Style
-from onym.corpora.ids import KEY, keeps_ids, noted_ids, parsed_ids, written_ids
+from onym.corpora.ids import KEY, format_ids, keeps_ids, parse_ids, parse_ids_with_note
 from onym.errors import InputError
 from onym.store.limits import DEFAULT_LIMITS
 from onym.types import Document, Mention, Notes, Offsets, Passage, Problem, Relation
@@ -139,7 +139,7 @@ def by_passage(bioc: BiocDocument) -> list[list[BiocAnnotation]]:
     return found
 
 
-def preserved_in_bioc(document: Document, *, unique_keys: bool) -> frozenset[Facet]:
+def find_bioc_facets(document: Document, *, unique_keys: bool) -> frozenset[Facet]:
     """Return what comes back of a document; with `unique_keys`, an infon's key can stand only once."""
     lost: set[Facet] = set()
     if document.passages and not covers(document):
@@ -194,7 +194,7 @@ def _mention_infons(mention: Mention, style: Style) -> Notes:
     others = mention.notes
     if not style and _ids_of(others, mention.type) == mention.concept_ids and KEY not in dict(others):
         return (*infons, *others)
-    text = written_ids(mention, style)
+    text = format_ids(mention, style)
     if text == dict(others).get(KEY):
         others = tuple(note for note in others if note[0] != KEY)
     elif not mention.concept_ids and not _ids_of(others, mention.type):
@@ -210,7 +210,7 @@ def _meaning(infons: Notes) -> tuple[str, tuple[str, ...], Notes]:
     if _IDENTIFIER not in first:
         return kind, _ids_of(others, kind), others
     text = first[_IDENTIFIER]
-    concept_ids, notes = noted_ids(text, kind)
+    concept_ids, notes = parse_ids_with_note(text, kind)
     is_only_said = text == "-" and _ids_of(others, kind)
     return kind, concept_ids, others if is_only_said else (*(notes or _none(text, concept_ids)), *others)
 
@@ -221,7 +221,7 @@ def _none(text: str, concept_ids: tuple[str, ...]) -> Notes:
 
 def _ids_of(notes: Notes, kind: str) -> tuple[str, ...]:
     """Return the ids that other infons than `identifier` say."""
-    found = (parsed_ids(text, kind, _ID_KEYS[key]) for key, text in notes if key in _ID_KEYS)
+    found = (parse_ids(text, kind, _ID_KEYS[key]) for key, text in notes if key in _ID_KEYS)
     return tuple(concept_id for ids in found for concept_id in ids)
 
 
@@ -247,18 +247,18 @@ def _draft(bioc: BiocDocument, where: str, layout: _Layout) -> Draft:
 
 
 def _code_points(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[int], int]]:
-    text, starts = padded(((passage.offset, passage.text) for passage in bioc.passages), where, len)
+    text, starts = pad_passages(((passage.offset, passage.text) for passage in bioc.passages), where, len)
     return text, starts, lambda offset: offset
 
 
 def _bytes(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[int], int]]:
     passages = ((passage.offset, passage.text) for passage in bioc.passages)
-    text, starts = padded(passages, where, lambda piece: len(piece.encode()))
+    text, starts = pad_passages(passages, where, lambda piece: len(piece.encode()))
     units = Units(text, "utf8")
     return text, [units.code_point(start) for start in starts], units.code_point
 
 
-def padded(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str], int]) -> tuple[str, list[int]]:
+def pad_passages(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str], int]) -> tuple[str, list[int]]:
     """Put passages at their offsets, with spaces between them; return the text and the offsets."""
     pieces: list[str] = []
     starts: list[int] = []

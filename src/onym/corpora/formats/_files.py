@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 
 from onym.corpora.base import MalformedError, require_good
 from onym.errors import InputError, LimitError
-from onym.store.files.json import iter_items, parsed_line
+from onym.store.files.json import iter_items, parse_line
 from onym.store.files.lines import Line
 from onym.store.files.lines import iter_lines as iter_raw_lines
 from onym.store.files.source import InputFile, Source
@@ -105,7 +105,7 @@ def file_name(document_id: str) -> str:
     >>> file_name("PMC12.1"), file_name("../a b")
     ('PMC12.1', '%2E.%2Fa%20b')
     """
-    escaped = "".join(char if char in _IN_NAMES else _escaped(char) for char in document_id)
+    escaped = "".join(char if char in _IN_NAMES else _escape_char(char) for char in document_id)
     if escaped.startswith("."):
         escaped = "%2E" + escaped[1:]
     if len(escaped) > _MAX_NAME:
@@ -150,7 +150,7 @@ def id_of_file(file: InputFile) -> str:
         return stem  # not a name that was escaped here
 
 
-def _escaped(char: str) -> str:
+def _escape_char(char: str) -> str:
     return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
@@ -197,7 +197,7 @@ def _by_line(file: InputFile) -> Iterator[tuple[str, dict[str, Any] | MalformedE
         where = f"{file.name}:{line.number}"
         try:
             require_good([line])
-            value = parsed_line(line.text.encode(), where, file.limits)
+            value = parse_line(line.text.encode(), where, file.limits)
         except MalformedError as e:
             yield where, e
         except InputError as e:

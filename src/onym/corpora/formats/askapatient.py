@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import any_looks, from_latin1, head, iter_lines
-from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
 
@@ -33,10 +33,10 @@ def read(source: Source) -> Iterator[Item]:
 def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold a document that is one mention, in characters of ISO-8859-1."""
     text = document.text
-    if len(document.mentions) != 1 or document.mentions[0].surface != text or _shown(text) != text or not text.strip():
+    if len(document.mentions) != 1 or document.mentions[0].surface != text or _encode_text(text) != text or not text.strip():
         return frozenset()
-    mention = _untyped(document.mentions[0])
-    keeps = keeps_ids(mention, _PREFIX) and _shown(written_ids(mention, "", _PREFIX)) == written_ids(mention, "", _PREFIX)
+    mention = _drop_type(document.mentions[0])
+    keeps = keeps_ids(mention, _PREFIX) and _encode_text(format_ids(mention, "", _PREFIX)) == format_ids(mention, "", _PREFIX)
     return HOLDS if keeps else HOLDS - {"concept ids", "composites"}
 
 
@@ -46,8 +46,8 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
         for document in documents:
             for mention in document.mentions:
                 name = dict(mention.notes).get(NAME, mention.surface)
-                cells = (written_ids(_untyped(mention), style, _PREFIX) or "-1", name, mention.surface)
-                file.write("\t".join(map(_shown, cells)).encode("latin-1") + b"\n")
+                cells = (format_ids(_drop_type(mention), style, _PREFIX) or "-1", name, mention.surface)
+                file.write("\t".join(map(_encode_text, cells)).encode("latin-1") + b"\n")
 
 
 def _looks_right(file: InputFile) -> bool:
@@ -66,16 +66,16 @@ def _read_file(file: InputFile) -> Iterator[Item]:
             yield MalformedError("a line is not of the form: code, name, phrase", where).problem(document_id)
             continue
         code, name, phrase = cells
-        concept_ids, notes = noted_ids(code, "", _PREFIX)
+        concept_ids, notes = parse_ids_with_note(code, "", _PREFIX)
         draft = Draft(document_id, phrase)
         more = notes if name == phrase else (*notes, (NAME, name))
         draft.add(0, len(phrase), concept_ids=concept_ids, notes=more, where=where)
         yield from draft.items()
 
 
-def _untyped(mention: Mention) -> Mention:
+def _drop_type(mention: Mention) -> Mention:
     return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
-def _shown(text: str) -> str:
+def _encode_text(text: str) -> str:
     return _MARKS.sub(" ", text).encode("latin-1", "replace").decode("latin-1")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from onym.corpora.base import ALL, Draft, Facet, Item, MalformedError, Output, Style
-from onym.corpora.formats._bioc import covers, padded
+from onym.corpora.formats._bioc import covers, pad_passages
 from onym.corpora.formats._files import any_looks, head, iter_objects
 from onym.corpora.plain import Plain, objects, pairs_of, string, strings
 from onym.kb.curie import to_curie
@@ -41,7 +41,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     bare = replace(document, passages=tuple(replace(passage, notes=()) for passage in document.passages))
     if document.passages and not (covers(bare) and not any(passage.start == passage.end for passage in document.passages)):
         lost.add("passages")
-    if any(_curie(_normalised(curie, "")) != curie for mention in document.mentions for curie in mention.concept_ids):
+    if any(_curie(_split_id(curie, "")) != curie for mention in document.mentions for curie in mention.concept_ids):
         lost |= {"concept ids", "composites"}
     if any(_is_made(mention.id, document.id, "T") for mention in document.mentions):
         lost.add("mention ids")
@@ -80,8 +80,8 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 def _draft(plain: Plain, document_id: str, where: str) -> Draft:
     found = [_passage(passage, where) for passage in objects(plain, "passages", where)]
-    text, _ = padded(((start, piece) for start, piece, _ in found), where, len)
-    draft = Draft(document_id, text, _kept(plain))
+    text, _ = pad_passages(((start, piece) for start, piece, _ in found), where, len)
+    draft = Draft(document_id, text, _copy_notes(plain))
     draft.passages += [Passage(start, start + len(piece), kind) for start, piece, kind in found]
     if len(draft.passages) == 1 and draft.passages[0] == Passage(0, len(text)):
         draft.passages.clear()
@@ -94,7 +94,7 @@ def _draft(plain: Plain, document_id: str, where: str) -> Draft:
     return draft
 
 
-def _kept(plain: Plain) -> Notes:
+def _copy_notes(plain: Plain) -> Notes:
     return tuple((key, json.dumps(plain[key], ensure_ascii=False)) for key in _KEPT if plain.get(key))
 
 
@@ -128,7 +128,7 @@ def _curie(pair: tuple[str, str]) -> str:
     return to_curie(f"{name}:{local}") if name else to_curie(local, "local")
 
 
-def _normalised(curie: str, style: Style) -> tuple[str, str]:
+def _split_id(curie: str, style: Style) -> tuple[str, str]:
     prefix, _, local = curie.partition(":")
     return (prefix if style == "curie" else prefix.upper()), local
 
@@ -183,7 +183,7 @@ def _list(text: str) -> list[object]:
 
 def _entity(mention: Mention, number: int, document: Document, style: Style) -> Plain:
     spans = mention.parts or ((mention.start, mention.end),)
-    pairs = (_normalised(curie, style) for curie in mention.concept_ids)
+    pairs = (_split_id(curie, style) for curie in mention.concept_ids)
     return {
         "id": mention.id or f"{document.id}#T{number}",
         "type": mention.type,

@@ -15,8 +15,8 @@ from onym.corpora.formats._bioc import (
     BiocRelation,
     bioc_of,
     by_passage,
+    find_bioc_facets,
     items_of,
-    preserved_in_bioc,
 )
 from onym.corpora.formats._files import any_looks, head, iter_objects
 from onym.corpora.plain import Plain, identifier, number, objects, string
@@ -43,7 +43,7 @@ def read(source: Source) -> Iterator[Item]:
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold all but passages that leave out text, and notes whose keys stand twice or are BioC's own."""
-    return preserved_in_bioc(document, unique_keys=True)
+    return find_bioc_facets(document, unique_keys=True)
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
@@ -103,10 +103,10 @@ def _infons(plain: Plain, where: str) -> Notes:
     infons = plain.get("infons") or {}
     if not isinstance(infons, dict):
         raise MalformedError("'infons' should be an object", where)
-    return tuple((key, _said(value)) for key, value in infons.items())
+    return tuple((key, _to_text(value)) for key, value in infons.items())
 
 
-def _said(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -14,8 +14,8 @@ from onym.corpora.formats._bioc import (
     BiocRelation,
     bioc_of,
     by_passage,
+    find_bioc_facets,
     items_of,
-    preserved_in_bioc,
 )
 from onym.corpora.formats._files import any_looks, head
 from onym.store.files.source import InputFile, Source
@@ -54,7 +54,7 @@ def read(source: Source) -> Iterator[Item]:
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
     """Hold all but characters that XML forbids, passages that leave out text, and notes named as BioC's own infons."""
-    facets = preserved_in_bioc(document, unique_keys=False)
+    facets = find_bioc_facets(document, unique_keys=False)
     if _FORBIDDEN.search(document.text):
         facets -= {"text"}
     strings = [document.id, *(part for note in document.notes for part in note)]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import FileNames, any_looks, file_name, id_of_file, iter_lines, require_few_lines
-from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
 
@@ -88,7 +88,7 @@ def _document(rows: list[tuple[re.Match[str], str]]) -> Iterator[Item]:
     start = 0
     for row, where in rows:
         end = start + len(row["surface"])
-        concept_ids, notes = noted_ids(row["ids"], row["type"], _PREFIX)
+        concept_ids, notes = parse_ids_with_note(row["ids"], row["type"], _PREFIX)
         more = (*notes, (OFFSETS, row["offsets"]))
         draft.add(start, end, concept_ids=concept_ids, type=row["type"], notes=more, where=where)
         start = end + 1
@@ -120,4 +120,4 @@ def _surface(mention: Mention) -> str:
 
 
 def _ids(mention: Mention, style: Style) -> str:
-    return written_ids(mention, style, _PREFIX).translate(_TO_SPACE) or "-1"
+    return format_ids(mention, style, _PREFIX).translate(_TO_SPACE) or "-1"

@@ -13,7 +13,7 @@ from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_l
 from onym.errors import InputError
 from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Notes, Offsets, Relation, styled
+from onym.types import Document, Mention, Notes, Offsets, Relation, style_id
 
 HOLDS: frozenset[Facet] = ALL - {"passages"}
 IS_FOLDER = True
@@ -57,7 +57,9 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
         lost.add("document ids")
     if any(not mention.type or _SPACE.search(mention.type) for mention in document.mentions):
         lost.add("types")
-    if any(_BREAK.search(curie) or to_curie(_shown(curie, "")) != curie for m in document.mentions for curie in m.concept_ids):
+    if any(
+        _BREAK.search(curie) or to_curie(_format_id(curie, "")) != curie for m in document.mentions for curie in m.concept_ids
+    ):
         lost |= {"concept ids", "composites"}
     if any(len(mention.parts) == 1 for mention in document.mentions):
         lost.add("discontinuous")
@@ -186,7 +188,7 @@ def _lines(document: Document, style: Style) -> Iterator[str]:
         for curie in mention.concept_ids:
             count += 1
             shown = said.get(f"{_NAME}{curie}", flat).translate(_TO_SPACE)
-            yield f"N{count}\tReference {name} {_shown(curie, style).translate(_TO_SPACE)}\t{shown}"
+            yield f"N{count}\tReference {name} {_format_id(curie, style).translate(_TO_SPACE)}\t{shown}"
     renamed = {mention.id: name for name, mention in zip(names, document.mentions, strict=True) if mention.id}
     for number, relation in enumerate(document.relations, 1):
         if line := _relation_line(relation, renamed):
@@ -194,8 +196,8 @@ def _lines(document: Document, style: Style) -> Iterator[str]:
     yield from (f"{key}\t{value}" for key, value in document.notes if _OTHER.fullmatch(key) and not _BREAK.search(value))
 
 
-def _shown(curie: str, style: Style) -> str:
-    return styled(curie, style or "obo")
+def _format_id(curie: str, style: Style) -> str:
+    return style_id(curie, style or "obo")
 
 
 def _names(mentions: tuple[Mention, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from itertools import chain
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import any_looks, head
-from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
 from onym.errors import InputError
 from onym.store.files.lines import Line, iter_lines
 from onym.store.files.source import InputFile, Source
@@ -48,13 +48,13 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     mention = document.mentions[0]
     if document.text.find(mention.surface) != mention.start or "\x00" in document.text or not mention.surface.strip():
         return frozenset()
-    if any(map(_is_like_a_row, _written_row(document, mention, "").split("\n")[1:])):
+    if any(map(_is_like_a_row, _format_row(document, mention, "").split("\n")[1:])):
         return frozenset()
     lost: set[Facet] = set()
     if "\x00" in document.id or not document.id:
         lost.add("document ids")
-    untyped = _untyped(mention)
-    if not keeps_ids(untyped, _PREFIX) or "\x00" in written_ids(untyped, "", _PREFIX):
+    untyped = _drop_type(mention)
+    if not keeps_ids(untyped, _PREFIX) or "\x00" in format_ids(untyped, "", _PREFIX):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
 
@@ -65,16 +65,16 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
         file.write("\t".join(COLUMNS).encode() + b"\n")
         for document in documents:
             for mention in document.mentions:
-                file.write(_written_row(document, mention, style).encode() + b"\n")
+                file.write(_format_row(document, mention, style).encode() + b"\n")
 
 
-def _written_row(document: Document, mention: Mention, style: Style) -> str:
+def _format_row(document: Document, mention: Mention, style: Style) -> str:
     notes = dict(mention.notes)
     cells = [document.id, mention.surface, *[""] * 4, document.text]
     for key, column in _NOTED.items():
         cells[column] = notes.get(key, "")
-    cells[3] = written_ids(_untyped(mention), style, _PREFIX) or "-"
-    return "\t".join(_quoted(cell) for cell in cells)
+    cells[3] = format_ids(_drop_type(mention), style, _PREFIX) or "-"
+    return "\t".join(_quote(cell) for cell in cells)
 
 
 def _looks_right(file: InputFile) -> bool:
@@ -102,7 +102,7 @@ def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
     rest = iter_lines(file)
     while line := waiting.popleft() if waiting else next(rest, None):
         lines = [line]
-        row = _cells(lines, chain(_drained(waiting), rest), file.name)
+        row = _cells(lines, chain(_drain(waiting), rest), file.name)
         if row is None:
             waiting.extendleft(reversed(lines[1:]))
         if bad := next((each.error for each in (lines if row else lines[:1]) if each.error), None):
@@ -140,7 +140,7 @@ def _is_like_a_row(line: str) -> bool:
     return line.count(_FORM.delimiter) == len(COLUMNS) - 1 and line.count('"') % 2 == 0
 
 
-def _drained(lines: deque[Line]) -> Iterator[Line]:
+def _drain(lines: deque[Line]) -> Iterator[Line]:
     while lines:
         yield lines.popleft()
 
@@ -152,16 +152,16 @@ def _document(cells: list[str], where: str) -> Iterator[Item]:
         return
     start = example.find(term)
     draft = Draft(document_id, example if start >= 0 else f"{term} {example}")
-    concept_ids, notes = noted_ids(cells[3], "", _PREFIX)
+    concept_ids, notes = parse_ids_with_note(cells[3], "", _PREFIX)
     more = tuple((key, cells[column]) for key, column in _NOTED.items() if cells[column])
     draft.add(max(start, 0), max(start, 0) + len(term), term, concept_ids=concept_ids, notes=(*notes, *more), where=where)
     yield from draft.items()
 
 
-def _untyped(mention: Mention) -> Mention:
+def _drop_type(mention: Mention) -> Mention:
     return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
-def _quoted(cell: str) -> str:
+def _quote(cell: str) -> str:
     cell = _NUL.sub(" ", cell)
     return '"' + cell.replace('"', '""') + '"' if re.search(r'[\t\n\r"]', cell) else cell

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
 from onym.corpora.formats._files import any_looks, first_bytes
-from onym.corpora.ids import ids_text, noted_ids
+from onym.corpora.ids import ids_text, parse_ids_with_note
 from onym.corpora.plain import Plain, from_plain, to_plain
 from onym.errors import InputError, LimitError, missing_extra
 from onym.store.files.source import InputFile, Source
-from onym.store.guards.msgpack import MsgpackReader, first_inflated, inflate, require_ratio
+from onym.store.guards.msgpack import MsgpackReader, inflate, inflate_first_bytes, require_ratio
 from onym.store.limits import DEFAULT_LIMITS
 from onym.text.boundaries import WholeTokens
 from onym.types import Document, Mention
@@ -70,7 +70,7 @@ class PackedDoc:
 
 def is_docbin(data: bytes) -> bool:
     """Tell whether a file that begins so is a DocBin: a packed map whose first key is the version or the attributes."""
-    found = first_inflated(data, _BEGINNING)
+    found = inflate_first_bytes(data, _BEGINNING)
     return found[:1] > b"\x80" and found[:1] < b"\x90" and (b"\xa7version" in found or b"\xa5attrs" in found)
 
 
@@ -99,22 +99,22 @@ class _Packed:
 
         self._file = file
         if not isinstance(message, dict) or not isinstance(message.get("strings"), list):
-            raise self._malformed("it is no DocBin")
+            raise self._make_error("it is no DocBin")
         attrs = message.get("attrs")
         if not isinstance(attrs, list) or len(set(map(str, attrs))) != len(attrs):
-            raise self._malformed("its attributes are no list")
+            raise self._make_error("its attributes are no list")
         self._strings = _strings_by_hash(message["strings"])
         lengths = self._array(message, "lengths", np.int32).astype(np.int64)
         lists = {name: message[name] for name in _LISTS if message.get(name) is not None}
         if not lists or not all(isinstance(each, list) and len(each) == len(lengths) for each in lists.values()):
-            raise self._malformed("its lists have other lengths than its documents")
+            raise self._make_error("its lists have other lengths than its documents")
         tokens = self._array(message, "tokens", np.uint64)
         spaces = self._array(message, "spaces", np.uint8)
         if lengths.min(initial=0) < 0 or lengths.sum() != len(spaces) or len(tokens) != len(spaces) * len(attrs):
-            raise self._malformed("its tokens are not those of its documents")
+            raise self._make_error("its tokens are not those of its documents")
         self._columns = _columns(attrs, tokens)
         if "ORTH" not in self._columns:
-            raise self._malformed("its tokens have no words")
+            raise self._make_error("its tokens have no words")
         self._spaces, self._lists = spaces, lists
         self._bounds = list(pairwise([0, *np.cumsum(lengths).tolist()]))
 
@@ -179,10 +179,10 @@ class _Packed:
 
         data = message.get(name)
         if not isinstance(data, memoryview) or len(data) % np.dtype(kind).itemsize:
-            raise self._malformed(f"{name!r} is no array")
+            raise self._make_error(f"{name!r} is no array")
         return np.frombuffer(data, dtype=kind)
 
-    def _malformed(self, what: str) -> InputError:
+    def _make_error(self, what: str) -> InputError:
         return InputError("docbin-malformed", what, where=self._file.name, fix="write it again, or name its format")
 
 
@@ -261,7 +261,7 @@ def _plain(packed: PackedDoc, number: int) -> Plain:
 
 
 def _mention(entity: Entity) -> Plain:
-    concept_ids, notes = noted_ids(entity.kb_id, entity.label)
+    concept_ids, notes = parse_ids_with_note(entity.kb_id, entity.label)
     return {
         "start": entity.start, "end": entity.end, "type": entity.label,
         "concept_ids": list(concept_ids), "notes": [list(note) for note in notes],
@@ -272,7 +272,7 @@ def _doc(nlp: Language, document: Document, style: Style) -> Doc:
     """Return a document as spaCy has it, with its record."""
     from spacy.util import filter_spans
 
-    doc = _tokenised(nlp, document.text)
+    doc = _tokenise(nlp, document.text)
     tokens = WholeTokens(doc)
     spans = [_span(tokens, mention, style) for mention in document.mentions]
     doc.spans[GROUP] = spans
@@ -289,7 +289,7 @@ def _span(tokens: WholeTokens, mention: Mention, style: Style) -> Span:
     return tokens.span(mention.start, mention.end, mention.type or _UNTYPED, kb_id, mention.id)
 
 
-def _tokenised(nlp: Language, text: str) -> Doc:
+def _tokenise(nlp: Language, text: str) -> Doc:
     """Return a text in tokens. A run of many characters without a space is one token."""
     from spacy.tokens import Doc
 

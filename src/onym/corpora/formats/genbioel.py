@@ -16,9 +16,9 @@ from typing import BinaryIO
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import iter_lines
-from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
 from onym.errors import InputError, OnymError
-from onym.store.files.json import parsed_line
+from onym.store.files.json import parse_line
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
 from onym.text.window import word_window
@@ -64,12 +64,12 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]
-    found = _parsed(_context(document, mention))
+    found = _parse_context(_context(document, mention))
     lost: set[Facet] = set()
     if found != (document.text, mention.start, mention.end):
         lost |= {"text", "mentions"}
     untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)
-    if not keeps_ids(untyped, _PREFIX) or _BREAK.search(written_ids(untyped, "", _PREFIX)):
+    if not keeps_ids(untyped, _PREFIX) or _BREAK.search(format_ids(untyped, "", _PREFIX)):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
 
@@ -119,7 +119,7 @@ def _lines(file: InputFile | None) -> Iterator[Line]:
 
 def _strings(line: str, count: int, where: str) -> list[str]:
     try:
-        value = parsed_line(line.encode(), where)
+        value = parse_line(line.encode(), where)
     except OnymError as e:
         raise MalformedError(e.what, where) from e
     if not isinstance(value, list) or len(value) < count or not all(isinstance(member, str) for member in value):
@@ -128,16 +128,16 @@ def _strings(line: str, count: int, where: str) -> list[str]:
 
 
 def _text_and_notes(context: str, split: str, where: str) -> tuple[str, Notes]:
-    found = _parsed(context)
+    found = _parse_context(context)
     if not found:
         raise MalformedError("no mention stands between START and END", where)
     return found[0], ((SPLIT, split),)
 
 
 def _add_mention(draft: Draft, context: str, prompt: list[str], label: str, where: str) -> None:
-    _, start, end = _parsed(context) or ("", 0, 0)
+    _, start, end = _parse_context(context) or ("", 0, 0)
     surface = draft.text[start:end]
-    concept_ids, notes = noted_ids(_label(label, where), "", _PREFIX)
+    concept_ids, notes = parse_ids_with_note(_label(label, where), "", _PREFIX)
     if prompt and prompt[0] != f"{surface} is":
         notes = (*notes, (PROMPT, prompt[0]))
     if prompt and prompt[1] != surface:
@@ -150,7 +150,7 @@ def _label(line: str, where: str) -> str:
     return "|".join(_strings(line, 0, where)) if line.startswith("[") else line
 
 
-def _parsed(context: str) -> tuple[str, int, int] | None:
+def _parse_context(context: str) -> tuple[str, int, int] | None:
     first = _START.search(context)
     last = _END.search(context, first.end() + 1) if first else None  # what ends no first one ends no other
     if not first or not last:
@@ -168,7 +168,7 @@ def _write_mention(document: Document, mention: Mention, files: tuple[BinaryIO, 
     surface, notes = mention.surface.lower(), dict(mention.notes)
     prompt = [notes.get(PROMPT, f"{surface} is"), notes.get(TARGET, surface)]
     untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)  # the ids are read again without the type
-    label = written_ids(untyped, style, _PREFIX) or "-1"
+    label = format_ids(untyped, style, _PREFIX) or "-1"
     lines = (
         json.dumps([_context(document, mention)], ensure_ascii=False),
         json.dumps(prompt, ensure_ascii=False),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
-from onym.corpora.ids import keeps_ids, noted_ids, written_ids
+from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention
@@ -39,8 +39,8 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
         lost.add("text")
     if _name(document.id) != document.id:
         lost.add("document ids")
-    mentions = [_untyped(mention) for mention in document.mentions]
-    if any(not keeps_ids(each) or _NOT_IN_NAME.search(written_ids(each)) for each in mentions):
+    mentions = [_drop_type(mention) for mention in document.mentions]
+    if any(not keeps_ids(each) or _NOT_IN_NAME.search(format_ids(each)) for each in mentions):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
 
@@ -52,12 +52,12 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
             text = document.text.translate(_TO_SPACE)
             lines = [_name(document.id), text] if text else [_name(document.id)]
             for mention in document.mentions:
-                ids = _NOT_IN_NAME.sub(" ", written_ids(_untyped(mention), style)) or "-"
+                ids = _NOT_IN_NAME.sub(" ", format_ids(_drop_type(mention), style)) or "-"
                 lines.append(f"{mention.start}\t{mention.end}\t{text[mention.start : mention.end]}\t{ids}")
             file.write("".join(f"{line}\n" for line in [*lines, ""]).encode())
 
 
-def _untyped(mention: Mention) -> Mention:
+def _drop_type(mention: Mention) -> Mention:
     """Return the mention as it is read again: without its type, which a bare id may need."""
     return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
@@ -99,6 +99,6 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
             return
         start, end = int(found[1]), int(found[2])
         surface, _, ids = found[3].rpartition("\t")
-        concept_ids, notes = noted_ids(ids)
+        concept_ids, notes = parse_ids_with_note(ids)
         draft.add(start, end, surface, concept_ids=concept_ids, notes=notes, where=where)
     yield from draft.items()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
 from onym.corpora.formats._files import any_looks, head, iter_objects
-from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
+from onym.corpora.plain import Plain, from_plain, from_plain_linked, to_plain, to_plain_linked
 from onym.errors import InputError
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, LinkedDocument
@@ -44,7 +44,7 @@ def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
     """Write one line for each linked document, with all candidates and scores, or with its problems."""
     with output.file() as file:
         for each in linked:
-            file.write(_line(linked_to_plain(each)))
+            file.write(_line(to_plain_linked(each)))
 
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
@@ -53,7 +53,7 @@ def read_linked(source: Source) -> Iterator[LinkedDocument]:
         try:
             if isinstance(plain, MalformedError):
                 raise plain
-            yield linked_from_plain(plain, where)
+            yield from_plain_linked(plain, where)
         except MalformedError as e:
             raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
 from onym.corpora.formats._files import any_looks
-from onym.corpora.plain import Plain, from_plain, linked_from_plain, linked_to_plain, to_plain
+from onym.corpora.plain import Plain, from_plain, from_plain_linked, to_plain, to_plain_linked
 from onym.errors import InputError
 from onym.store.files.parquet import iter_parquet, parquet_schema, write_parquet
 from onym.store.files.source import InputFile, Source
@@ -45,13 +45,13 @@ _LINK = {"candidates": pa.list_(pa.struct(list(_CANDIDATE.items())))} | {
 _PROBLEM = {"code": pa.string(), "what": pa.string(), "where": pa.string()}
 
 
-def _linked_schema(of_link: dict[str, pa.DataType]) -> pa.Schema:
+def _link_schema(of_link: dict[str, pa.DataType]) -> pa.Schema:
     links, problems = (pa.list_(pa.struct(list(fields.items()))) for fields in (of_link, _PROBLEM))
     return pa.schema([*SCHEMA, pa.field("schema", pa.string()), pa.field("links", links), pa.field("problems", problems)])
 
 
-LINKED_SCHEMA = _linked_schema(_LINK)
-_SCHEMAS = [_linked_schema(dict(list(_LINK.items())[:known])) for known in range(1 + len(_FIRST), len(_LINK) + 1)]
+LINKED_SCHEMA = _link_schema(_LINK)
+_SCHEMAS = [_link_schema(dict(list(_LINK.items())[:known])) for known in range(1 + len(_FIRST), len(_LINK) + 1)]
 _ROWS, _LETTERS = 512, 4_000_000  # of a row group; a reader holds all of its texts
 
 
@@ -74,7 +74,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
 def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
     """Write a row for each linked document, with all candidates and scores, or with its problems."""
     with output.file() as file:
-        write_parquet(_batches(map(linked_to_plain, linked), LINKED_SCHEMA), LINKED_SCHEMA, file)
+        write_parquet(_batches(map(to_plain_linked, linked), LINKED_SCHEMA), LINKED_SCHEMA, file)
 
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
@@ -84,7 +84,7 @@ def read_linked(source: Source) -> Iterator[LinkedDocument]:
         for number, row in enumerate(rows, 1):
             where = f"{file.name}, row {number}"
             try:
-                yield linked_from_plain(_without_nulls(row), where)
+                yield from_plain_linked(_without_nulls(row), where)
             except MalformedError as e:
                 raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
 

@@ -16,7 +16,7 @@ from onym.corpora.formats._files import any_looks, head, iter_objects
 from onym.corpora.plain import Plain, number, objects, string
 from onym.kb.curie import to_curie
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention, Offsets, Relation, styled
+from onym.types import Document, Mention, Offsets, Relation, style_id
 
 HOLDS: frozenset[Facet] = ALL - {"passages", "notes"}
 IS_FOLDER = False
@@ -42,7 +42,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     lost: set[Facet] = set()
     if any(_ID.fullmatch(mention.type) for mention in document.mentions):
         lost |= {"types", "concept ids", "composites"}
-    if any(to_curie(_shown(curie, ""), "local") != curie for mention in document.mentions for curie in mention.concept_ids):
+    if any(to_curie(_format_id(curie, ""), "local") != curie for mention in document.mentions for curie in mention.concept_ids):
         lost |= {"concept ids", "composites"}
     names = [mention.id for mention in document.mentions if mention.id]
     if len(set(names)) < len(names) or any(map(_MADE.fullmatch, names)):
@@ -72,7 +72,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
         if isinstance(plain, MalformedError):
             yield plain.problem()
             continue
-        document_id = _said(plain.get("sourceid")) or file.stem.removesuffix(".json")
+        document_id = _to_text(plain.get("sourceid")) or file.stem.removesuffix(".json")
         try:
             yield from _draft(plain, document_id, where).items()
         except MalformedError as e:
@@ -80,11 +80,11 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _draft(plain: Plain, document_id: str, where: str) -> Draft:
-    notes = tuple((key, _said(plain[key])) for key in _KEPT if plain.get(key) is not None)
+    notes = tuple((key, _to_text(plain[key])) for key in _KEPT if plain.get(key) is not None)
     draft = Draft(document_id, string(plain, "text", where), notes)
     attributes: dict[str, list[tuple[str, str]]] = {}
     for attribute in objects(plain, "attributes", where):
-        pair = (string(attribute, "pred", where), _said(attribute.get("obj")))
+        pair = (string(attribute, "pred", where), _to_text(attribute.get("obj")))
         attributes.setdefault(string(attribute, "subj", where), []).append(pair)
     for denotation in objects(plain, "denotations", where):
         _add_mention(draft, denotation, attributes, where)
@@ -98,7 +98,7 @@ def _add_mention(draft: Draft, plain: Plain, attributes: dict[str, list[tuple[st
     spans = _spans(plain, where)
     name = string(plain, "id", where)
     said = attributes.get(name, [])
-    kind, ids = _said(plain.get(_OBJ)), [to_curie(value, "local") for key, value in said if key == _CONCEPT]
+    kind, ids = _to_text(plain.get(_OBJ)), [to_curie(value, "local") for key, value in said if key == _CONCEPT]
     notes = [pair for pair in said if pair[0] != _CONCEPT]
     if not ids and _ID.fullmatch(kind):
         ids, kind, notes = [to_curie(kind)], "", [(_OBJ, kind), *notes]
@@ -122,12 +122,12 @@ def _spans(plain: Plain, where: str) -> list[Offsets]:
     return [(number(each, "begin", where), number(each, "end", where)) for each in found]
 
 
-def _said(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _shown(curie: str, style: Style) -> str:
-    return styled(curie, style or "obo")
+def _format_id(curie: str, style: Style) -> str:
+    return style_id(curie, style or "obo")
 
 
 def _plain(document: Document, style: Style) -> Plain:
@@ -173,5 +173,5 @@ def _attributes(mention: Mention, style: Style) -> Iterator[tuple[str, str]]:
     if _is_object(mention):
         yield from (note for note in mention.notes if note[0] not in (_OBJ, _CONCEPT))
         return
-    yield from ((_CONCEPT, _shown(curie, style)) for curie in mention.concept_ids)
+    yield from ((_CONCEPT, _format_id(curie, style)) for curie in mention.concept_ids)
     yield from (note for note in mention.notes if note[0] != _CONCEPT)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
-from onym.corpora.ids import KEY, ids_text, keeps_ids, noted_ids, parsed_ids, written_ids
+from onym.corpora.ids import KEY, format_ids, ids_text, keeps_ids, parse_ids, parse_ids_with_note
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Mention, Notes, Passage, Relation
@@ -54,9 +54,9 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
         lost.add("document ids")
     if any(_SPECIAL.search(mention.type) for mention in document.mentions):
         lost.add("types")
-    if any(_SPECIAL.search(written_ids(mention)) or not keeps_ids(mention) for mention in document.mentions):
+    if any(_SPECIAL.search(format_ids(mention)) or not keeps_ids(mention) for mention in document.mentions):
         lost |= {"concept ids", "composites"}
-    known = _known(document.mentions)
+    known = _types_by_column(document.mentions)
     again = [_again(relation, known) for relation in document.relations]
     if any(not new or _bare(new) != _bare(old) for new, old in zip(again, document.relations, strict=True)):
         lost.add("relations")
@@ -69,7 +69,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
     """Write documents one after the other."""
     with output.file() as file:
         for document in documents:
-            file.write("".join(_written(document, style)).encode())
+            file.write("".join(_write_document(document, style)).encode())
 
 
 def _looks_right(file: InputFile) -> bool:
@@ -107,7 +107,7 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
     abstract = _TEXT.fullmatch(lines[1].text) if len(lines) > 1 else None
     if abstract and abstract[1] != title[1]:
         raise MalformedError("the abstract has another id than the title", f"{name}:{lines[1].number}")
-    text, passages = _joined(title[3], abstract[3] if abstract else "")
+    text, passages = _join_passages(title[3], abstract[3] if abstract else "")
     draft = Draft(title[1], text)
     draft.passages += passages
     known = _MentionIds(draft)
@@ -116,7 +116,7 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
     yield from draft.items()
 
 
-def _joined(title: str, abstract: str) -> tuple[str, tuple[Passage, ...]]:
+def _join_passages(title: str, abstract: str) -> tuple[str, tuple[Passage, ...]]:
     """Put title and abstract together; an empty abstract adds nothing."""
     return (f"{title} {abstract}" if abstract else title), _passages(len(title), len(abstract))
 
@@ -135,7 +135,7 @@ class _MentionIds:
         self._types: dict[str, str] = {}
 
     def types(self) -> dict[str, str]:
-        self._types |= _known(self._draft.mentions[self._count :])
+        self._types |= _types_by_column(self._draft.mentions[self._count :])
         self._count = len(self._draft.mentions)
         return self._types
 
@@ -159,15 +159,15 @@ def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> 
     if not rest.startswith(f"{surface}\t"):  # else it may hold tabs itself
         surface = rest.partition("\t")[0]
     kind, *more = rest[len(surface) + 1 :].split("\t")
-    concept_ids, notes = _said(more, kind)
+    concept_ids, notes = _parse_columns(more, kind)
     draft.add(start, end, surface, concept_ids=concept_ids, type=kind, notes=notes, where=where)
 
 
-def _said(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]:
+def _parse_columns(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]:
     """Return ids and notes of the columns after the type; one without an id is noted, since it could as well not be there."""
     if not cells:
         return (), ()
-    concept_ids, notes = noted_ids(cells[0], kind)
+    concept_ids, notes = parse_ids_with_note(cells[0], kind)
     notes = notes or (() if concept_ids else ((KEY, cells[0]),))
     return concept_ids, (*notes, (_PARTS, "\t".join(cells[1:]))) if len(cells) > 1 else notes
 
@@ -176,7 +176,7 @@ def _relation_of(cells: list[str], known: dict[str, str]) -> Relation:
     """Return the relation of the columns after the document's id."""
     arguments, notes = [], []
     for number, cell in enumerate(cells[1:3], 1):
-        argument = _meant(cell, known)
+        argument = _resolve_cell(cell, known)
         arguments.append((f"Arg{number}", argument))
         if _argument(argument) != cell:
             notes.append((f"{KEY}{number}", cell))
@@ -185,13 +185,13 @@ def _relation_of(cells: list[str], known: dict[str, str]) -> Relation:
     return Relation(cells[0], tuple(arguments), notes=tuple(notes))
 
 
-def _known(mentions: Iterable[Mention]) -> dict[str, str]:
+def _types_by_column(mentions: Iterable[Mention]) -> dict[str, str]:
     """Return the types of the mentions by their id columns: a bare number in a relation means what it means there."""
-    return {written_ids(mention): mention.type for mention in mentions if mention.concept_ids}
+    return {format_ids(mention): mention.type for mention in mentions if mention.concept_ids}
 
 
-def _meant(cell: str, known: dict[str, str]) -> str:
-    concept_ids = parsed_ids(cell, known.get(cell, ""))
+def _resolve_cell(cell: str, known: dict[str, str]) -> str:
+    concept_ids = parse_ids(cell, known.get(cell, ""))
     return concept_ids[0] if len(concept_ids) == 1 else cell
 
 
@@ -199,8 +199,8 @@ def _argument(concept_id: str) -> str:
     return ids_text((concept_id,)) if ":" in concept_id else concept_id
 
 
-def _written(document: Document, style: Style) -> Iterator[str]:
-    name, known = _name(document), _known(document.mentions)
+def _write_document(document: Document, style: Style) -> Iterator[str]:
+    name, known = _name(document), _types_by_column(document.mentions)
     title, abstract = _cut(document)
     text = document.text.translate(_TO_SPACE)
     yield f"{name}|t|{text[:title]}\n{name}|a|{text[title + 1 :] if abstract else ''}\n"
@@ -217,7 +217,7 @@ def _more_cells(mention: Mention, style: Style) -> list[str]:
     notes = dict(mention.notes)
     if not mention.concept_ids and KEY not in notes:
         return []
-    ids = _clean(written_ids(mention, style)) or ("-" if notes.get(KEY) else "")
+    ids = _clean(format_ids(mention, style)) or ("-" if notes.get(KEY) else "")
     return [ids, notes[_PARTS]] if _PARTS in notes and not _BREAK.search(notes[_PARTS]) else [ids]
 
 
@@ -232,7 +232,7 @@ def _relation_cells(relation: Relation, known: dict[str, str], style: Style) -> 
 def _argument_cell(argument: str, noted: str, known: dict[str, str], style: Style) -> str:
     if style and ":" in argument:
         return ids_text((argument,), style=style)
-    return noted if noted and _meant(noted, known) == argument else _argument(argument)
+    return noted if noted and _resolve_cell(noted, known) == argument else _argument(argument)
 
 
 def _cut(document: Document) -> tuple[int, int]:
@@ -259,7 +259,7 @@ def _keeps_notes(document: Document, known: dict[str, str]) -> bool:
         return False
     for mention in document.mentions:
         cells = "\t".join(_more_cells(mention, "")).split("\t") if _more_cells(mention, "") else []
-        if _said(cells, _clean(mention.type))[1] != mention.notes:
+        if _parse_columns(cells, _clean(mention.type))[1] != mention.notes:
             return False
     again = [_again(relation, known) for relation in document.relations]
     return all(new and new.notes == old.notes for new, old in zip(again, document.relations, strict=True))

@@ -30,8 +30,8 @@ class BartAdapter:
         self._offset = getattr(positions, "offset", 0)
         self._positions = positions.weight
         self._first_norm = Norm.of(getattr(decoder, "layernorm_embedding", None))
-        self._layers = [_Layer(layer, config.activation_function) for layer in decoder.layers]
-        self._cross = Projection.joined(
+        self._layers = [_BartLayer(layer, config.activation_function) for layer in decoder.layers]
+        self._cross = Projection.join(
             [part for layer in decoder.layers for part in (layer.encoder_attn.k_proj, layer.encoder_attn.v_proj)]
         )
         bias = getattr(model, "final_logits_bias", None)
@@ -81,17 +81,17 @@ class BartAdapter:
         return None
 
 
-class _Layer:
+class _BartLayer:
     def __init__(self, layer: Any, activation: str) -> None:
         from transformers.activations import ACT2FN
 
         attention, cross = layer.self_attn, layer.encoder_attn
-        self.query = Projection.joined([attention.q_proj, attention.k_proj, attention.v_proj])
-        self.self_out = Projection.joined([attention.out_proj])
+        self.query = Projection.join([attention.q_proj, attention.k_proj, attention.v_proj])
+        self.self_out = Projection.join([attention.out_proj])
         self.self_norm = Norm.of(layer.self_attn_layer_norm)
-        self.cross_query = Projection.joined([cross.q_proj])
-        self.cross_out = Projection.joined([cross.out_proj])
+        self.cross_query = Projection.join([cross.q_proj])
+        self.cross_out = Projection.join([cross.out_proj])
         self.cross_norm = Norm.of(layer.encoder_attn_layer_norm)
-        self.up, self.down = Projection.joined([layer.fc1]), Projection.joined([layer.fc2])
+        self.up, self.down = Projection.join([layer.fc1]), Projection.join([layer.fc2])
         self.last_norm = Norm.of(layer.final_layer_norm)
         self.activation = ACT2FN[activation]

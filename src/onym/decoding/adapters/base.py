@@ -74,10 +74,10 @@ class Projection:
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         self._weight = weight
         self._bias = bias
-        self._packed = _packed(weight)
+        self._packed = _pack_weight(weight)
 
     @classmethod
-    def joined(cls, parts: Sequence[Any]) -> Projection:
+    def join(cls, parts: Sequence[Any]) -> Projection:
         """Join linear modules; those without a bias have one of zeros if another has one."""
         weight = parts[0].weight if len(parts) == 1 else torch.cat([part.weight for part in parts])
         if all(part.bias is None for part in parts):
@@ -93,7 +93,7 @@ class Projection:
         return found
 
 
-def _packed(weight: Tensor) -> Tensor | None:
+def _pack_weight(weight: Tensor) -> Tensor | None:
     """Return a weight in oneDNN's own order, or None where that is not to be had."""
     is_usual = weight.dtype == torch.bfloat16 and weight.device.type == "cpu" and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     if not is_usual or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):

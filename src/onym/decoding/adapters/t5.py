@@ -29,9 +29,9 @@ class T5Adapter:
         self.scale = 1.0
         self.dtype, self.device = model.lm_head.weight.dtype, model.lm_head.weight.device
         self._words = decoder.embed_tokens.weight
-        self._layers = [_Layer(block, config.dense_act_fn) for block in decoder.block]
+        self._layers = [_T5Layer(block, config.dense_act_fn) for block in decoder.block]
         crosses = [block.layer[1].EncDecAttention for block in decoder.block]
-        self._cross = Projection.joined([part for cross in crosses for part in (cross.k, cross.v)])
+        self._cross = Projection.join([part for cross in crosses for part in (cross.k, cross.v)])
         self._last_norm = Norm.of(decoder.final_layer_norm)
         self._out = Projection(model.lm_head.weight.detach())
         self._out_scale = config.d_model**-0.5 if config.scale_decoder_outputs else 1.0
@@ -66,7 +66,7 @@ class T5Adapter:
         """Add what was attended to, then the feed-forward part."""
         part = self._layers[layer]
         states = states + part.cross_out(attended)
-        return states + part.fed(part.feed_norm(states))
+        return states + part.feed_forward(part.feed_norm(states))
 
     def logits(self, states: Tensor) -> Tensor:
         """Normalise, then multiply by the output vectors."""
@@ -85,23 +85,23 @@ class T5Adapter:
         return found
 
 
-class _Layer:
+class _T5Layer:
     def __init__(self, block: Any, activation: str) -> None:
         attention, cross = block.layer[0].SelfAttention, block.layer[1].EncDecAttention
         self.self_norm = Norm.of(block.layer[0].layer_norm)
-        self.query = Projection.joined([attention.q, attention.k, attention.v])
-        self.self_out = Projection.joined([attention.o])
+        self.query = Projection.join([attention.q, attention.k, attention.v])
+        self.self_out = Projection.join([attention.o])
         self.cross_norm = Norm.of(block.layer[1].layer_norm)
-        self.cross_query = Projection.joined([cross.q])
-        self.cross_out = Projection.joined([cross.o])
+        self.cross_query = Projection.join([cross.q])
+        self.cross_out = Projection.join([cross.o])
         self.feed_norm = Norm.of(block.layer[2].layer_norm)
         dense = block.layer[2].DenseReluDense
         self._is_gated = hasattr(dense, "wi_0")
-        self._up = Projection.joined([dense.wi_0, dense.wi_1] if self._is_gated else [dense.wi])
-        self._down = Projection.joined([dense.wo])
+        self._up = Projection.join([dense.wi_0, dense.wi_1] if self._is_gated else [dense.wi])
+        self._down = Projection.join([dense.wo])
         self._act = _ACTIVATIONS.get(activation) or dense.act
 
-    def fed(self, states: Tensor) -> Tensor:
+    def feed_forward(self, states: Tensor) -> Tensor:
         """Return what the feed-forward part makes of states."""
         up = self._up(states)
         if self._is_gated:

@@ -11,7 +11,7 @@ from onym.errors import InputError
 from onym.kb.curie import to_curie
 from onym.kb.readers._shared import head, matching_files, require_object, string, strings
 from onym.kb.schema import Rows
-from onym.store.files.json import first_byte, iter_items, parsed_line
+from onym.store.files.json import first_byte, iter_items, parse_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
@@ -47,7 +47,7 @@ def _entities(file: InputFile) -> Iterator[Any]:
     for block in iter_blocks(file):
         for number, line in enumerate(block.data.splitlines(), block.first_line):
             if line.strip():
-                yield parsed_line(line, f"{file.name}:{number}", file.limits)
+                yield parse_line(line, f"{file.name}:{number}", file.limits)
 
 
 def _add(rows: Rows, entity: dict[str, Any], file: InputFile) -> None:

@@ -33,7 +33,7 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
         if fields := _fields(file):
             for batch in iter_table(file, TableFormat(names=fields), fields):
                 frame = pl.DataFrame(batch)
-                yield from batches(_numbered(frame) if "cas" in frame.columns else _mapped(frame))
+                yield from batches(_map_cas_numbers(frame) if "cas" in frame.columns else _map_rows(frame))
 
 
 def _fields(file: InputFile) -> tuple[str, ...]:
@@ -43,11 +43,11 @@ def _fields(file: InputFile) -> tuple[str, ...]:
     return _NUMBERED if len(first) == len(_NUMBERED) and _UI.match(first[0]) and _CAS.match(first[1]) else ()
 
 
-def _mapped(frame: pl.DataFrame) -> pl.DataFrame:
+def _map_rows(frame: pl.DataFrame) -> pl.DataFrame:
     rows = frame.filter(pl.col("vocabulary") == "MESH")
     other = pl.when(pl.col("xref").str.contains(":")).then("xref").otherwise(pl.col("to") + ":" + pl.col("xref"))
     return rows.select(concept_id="mesh:" + pl.col("id"), xrefs=pl.concat_list(curies(other, "")))
 
 
-def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
+def _map_cas_numbers(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(concept_id="mesh:" + pl.col("id"), xrefs=pl.concat_list("cas:" + pl.col("cas")))

@@ -37,7 +37,7 @@ def _fields(file: InputFile) -> tuple[str, ...]:
 
 def _read_rows(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     rows = frame.with_columns(concept_id=pl.lit("mesh:") + pl.col("id"), language=pl.lit("en"))
-    mapped = {"broader": _mapped_headings()} if "trees" in rows.columns else {}
+    mapped = {"broader": _select_headings()} if "trees" in rows.columns else {}
     yield from batches(rows.select("concept_id", kind(NameKind.PREFERRED), "language", name="label", **mapped))
     synonyms = rows.with_columns(name=bar_list("synonyms")).explode("name").filter(pl.col("name").is_not_null())
     yield from batches(synonyms.select("concept_id", "name", kind(NameKind.EXACT), "language"))
@@ -52,7 +52,7 @@ def _read_rows(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
         yield from batches(typed)
 
 
-def _mapped_headings() -> pl.Expr:
+def _select_headings() -> pl.Expr:
     """Return the headings that a supplementary record is mapped to: the column holds descriptors instead of tree numbers."""
     ui = pl.element().str.strip_chars()
     found = ui.filter(ui.str.contains(r"^D\d{6,9}$"))

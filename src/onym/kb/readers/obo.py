@@ -65,7 +65,7 @@ class _Term:
     def add_to(self, rows: Rows) -> None:
         concept_id, names = next(iter(self._ids("id")), ""), [_text(value) for value, _ in self._of("name")]
         if not concept_id:
-            raise self._malformed("a term has no id", self._line)
+            raise self._make_error("a term has no id", self._line)
         name = next((name for name in names if name), None)
         for other in self._ids("alt_id"):
             rows.add(other, kind=NameKind.RETIRED, replaced_by=concept_id)
@@ -75,9 +75,9 @@ class _Term:
         rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
         self._add_synonyms(rows, concept_id)
         for value, line in self._of("def"):
-            definition, after = self._quoted(value, line)
+            definition, after = self._parse_quoted(value, line)
             if after:
-                raise self._malformed("a definition does not end with its quote", line)
+                raise self._make_error("a definition does not end with its quote", line)
             rows.add(concept_id, definition=definition or None)
         if xrefs := self._xrefs():
             rows.add(concept_id, xrefs=xrefs)
@@ -85,12 +85,12 @@ class _Term:
     def _add_synonyms(self, rows: Rows, concept_id: str) -> None:
         for tag, scope in _SYNONYMS.items():
             for value, line in self._of(tag):
-                name, after = self._quoted(value, line)
+                name, after = self._parse_quoted(value, line)
                 words = after.split()
                 kind = _SCOPES.get(words[0]) if words else None
                 types = words[1:] if kind is not None else words
                 if len(types) > 1:
-                    raise self._malformed("a synonym is more than a text, a scope and a type", line)
+                    raise self._make_error("a synonym is more than a text, a scope and a type", line)
                 found = synonym_kind(scope if kind is None else kind, types[0] if types else "")
                 if name and found is not None:
                     rows.add(concept_id, name=name, kind=found)
@@ -99,7 +99,7 @@ class _Term:
         return self._clauses.get(tag, [])
 
     def _ids(self, tag: str) -> list[str]:
-        values = [_unescaped(_AFTER_ID.split(value, maxsplit=1)[0]) for value, _ in self._of(tag)]
+        values = [_unescape(_AFTER_ID.split(value, maxsplit=1)[0]) for value, _ in self._of(tag)]
         return [to_curie(value) for value in values if value]
 
     def _xrefs(self) -> list[str]:
@@ -109,13 +109,13 @@ class _Term:
             for value, xref in zip(written, self._ids("xref"), strict=True)
         ]
 
-    def _quoted(self, value: str, line: int) -> tuple[str, str]:
+    def _parse_quoted(self, value: str, line: int) -> tuple[str, str]:
         match = _QUOTED.match(value)
         if match is None:
-            raise self._malformed("a text is not quoted as it should be", line)
-        return _unescaped(match[1]), match[2].strip()
+            raise self._make_error("a text is not quoted as it should be", line)
+        return _unescape(match[1]), match[2].strip()
 
-    def _malformed(self, what: str, line: int) -> InputError:
+    def _make_error(self, what: str, line: int) -> InputError:
         fix = "check it with an OBO tool"
         return InputError("obo-malformed", what, where=f"{self._file.name}:{line}", fix=fix)
 
@@ -141,10 +141,10 @@ def _text(value: str) -> str:
     """Return a text that is not quoted, without the qualifiers and the comment after it."""
     if "{" in value or "!" in value:
         value = _COMMENT.sub("", _QUALIFIERS.sub("", value))
-    return _unescaped(value)
+    return _unescape(value)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" in text:
         text = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), text)
     return text.strip()

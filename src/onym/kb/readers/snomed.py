@@ -32,7 +32,7 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield the active descriptions of active concepts, their tags as types, definitions and successors."""
     concepts = _frame(source.matching("sct2_concept_snapshot*.txt"), ["id", "active"])
     active = concepts.filter(pl.col("active") == "1").select(conceptId="id").unique(maintain_order=True)
-    preferred = _preferred(source)
+    preferred = _select_preferred(source)
     for file in source.matching("sct2_description_snapshot*.txt"):
         for frame in _frames(file, ["id", "active", "conceptId", "languageCode", "typeId", "term"]):
             yield from _names(
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
         for frame in _frames(file, ["active", "conceptId", "term"]):
             defined = frame.filter(pl.col("active") == "1").join(active, on="conceptId", maintain_order="left")
             yield from batches(defined.select(_curie("conceptId"), definition="term"))
-    yield from batches(_retired(source, concepts))
+    yield from batches(_select_retired(source, concepts))
 
 
 def _frames(file: InputFile, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -60,7 +60,7 @@ def _curie(column: str) -> pl.Expr:
     return (pl.lit("snomedct:") + pl.col(column)).alias("concept_id")
 
 
-def _preferred(source: Source) -> pl.DataFrame:
+def _select_preferred(source: Source) -> pl.DataFrame:
     """Return the descriptions that some language reference set prefers."""
     members = _frame(
         source.matching("der2_crefset_*language*snapshot*.txt"), ["active", "referencedComponentId", "acceptabilityId"]
@@ -86,7 +86,7 @@ def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBa
     yield from batches(tagged.select(_curie("conceptId"), semantic_types=pl.concat_list("tag")))
 
 
-def _retired(source: Source, concepts: pl.DataFrame) -> pl.DataFrame:
+def _select_retired(source: Source, concepts: pl.DataFrame) -> pl.DataFrame:
     """Return the inactive concepts, each with the one target of its surest association; several targets are none."""
     inactive = concepts.filter(pl.col("active") != "1").select("id")
     files = source.matching("der2_crefset_*association*snapshot*.txt")

@@ -42,7 +42,7 @@ def matches(source: Source) -> bool:
     return any({"id", "name"} <= _columns(file, {}).keys() for file in _files(source))
 
 
-class Config(PartConfig):
+class TableReaderConfig(PartConfig):
     """Which columns play which role, where they are called otherwise, and the prefix of bare ids."""
 
     kind: Literal["table"] = "table"
@@ -50,9 +50,12 @@ class Config(PartConfig):
     prefix: str | None = Field(default=None, description="Prefix of bare ids; by default the name of the file.")
 
 
-def read(source: Source, config: Config | None = None) -> Iterator[pa.RecordBatch]:
+Config = TableReaderConfig  # the name that the registry looks up
+
+
+def read(source: Source, config: TableReaderConfig | None = None) -> Iterator[pa.RecordBatch]:
     """Yield the rows; members of one cell are separated by `|`."""
-    config = config or Config()
+    config = config or TableReaderConfig()
     for file in _files(source):
         found = _columns(file, config.columns)
         if not {"id", "name"} <= found.keys():
@@ -118,8 +121,8 @@ def _read_rows(frame: pl.DataFrame, prefix: str) -> Iterator[pa.RecordBatch]:
     shown = rows.select(
         "concept_id", "name",
         kinds if "kind" in present else kind(NameKind.PREFERRED),
-        *[_filled(name) for name in ("language", "source", "definition") if name in present],
-        *([curies(_filled("replaced_by"), prefix).alias("replaced_by")] if "replaced_by" in present else []),
+        *[_blank_to_null(name) for name in ("language", "source", "definition") if name in present],
+        *([curies(_blank_to_null("replaced_by"), prefix).alias("replaced_by")] if "replaced_by" in present else []),
         *([bar_list("types").alias("semantic_types")] if "types" in present else []),
         *([bar_list("xrefs").list.eval(curies(pl.element(), prefix)).alias("xrefs")] if "xrefs" in present else []),
     )  # fmt: skip
@@ -128,11 +131,11 @@ def _read_rows(frame: pl.DataFrame, prefix: str) -> Iterator[pa.RecordBatch]:
         others = rows.with_columns(name=bar_list("synonyms")).explode("name").filter(pl.col("name").is_not_null())
         yield from batches(
             others.select(
-                "concept_id", "name", kind(NameKind.EXACT), *[_filled(n) for n in ("language", "source") if n in present]
+                "concept_id", "name", kind(NameKind.EXACT), *[_blank_to_null(n) for n in ("language", "source") if n in present]
             )
         )
 
 
-def _filled(column: str) -> pl.Expr:
+def _blank_to_null(column: str) -> pl.Expr:
     """Return a column with its empty cells unknown."""
     return pl.when(pl.col(column) != "").then(pl.col(column)).alias(column)

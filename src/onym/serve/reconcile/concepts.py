@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from onym.types import Concept, styled
+from onym.types import Concept, style_id
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
@@ -46,7 +46,7 @@ class Property:
     description: str
     values: Callable[[Concept], list[str]]
 
-    def described(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str]:
         """Return it as suggestions show it."""
         return {"id": self.id, "name": self.name, "description": self.description}
 
@@ -61,14 +61,16 @@ PROPERTIES: dict[str, Property] = {
         Property("name", "name", "The preferred name.", lambda concept: [concept.preferred_name]),
         Property("synonyms", "synonyms", "All other names, as the sources write them.", _synonyms),
         Property("definition", "definition", "What the sources say that it is.", lambda concept: list(concept.definitions)),
-        Property("xrefs", "cross-references", "Ids in other vocabularies.", lambda concept: [styled(x) for x in concept.xrefs]),
+        Property(
+            "xrefs", "cross-references", "Ids in other vocabularies.", lambda concept: [style_id(x) for x in concept.xrefs]
+        ),
         Property("groups", "semantic groups", "Such as Disease or Chemical.", lambda concept: list(concept.groups)),
         Property("types", "semantic types", "As the sources have them.", lambda concept: list(concept.types)),
         Property(
             "alternative_ids",
             "alternative ids",
             "Other and retired ids.",
-            lambda concept: [styled(x) for x in concept.alternative_ids],
+            lambda concept: [style_id(x) for x in concept.alternative_ids],
         ),
     )
 }
@@ -81,25 +83,25 @@ def properties_like(prefix: str) -> list[dict[str, str]]:
     ['synonyms']
     """
     wanted = prefix.strip().lower()
-    return [each.described() for each in PROPERTIES.values() if wanted in each.name or wanted in each.id]
+    return [each.to_dict() for each in PROPERTIES.values() if wanted in each.name or wanted in each.id]
 
 
-def proposed(kind: str, limit: int | None) -> dict[str, object]:
+def propose_properties(kind: str, limit: int | None) -> dict[str, object]:
     """Return the properties that concepts of a type have: all, since the knowledge base decides.
 
-    >>> [each["id"] for each in proposed("Disease", 2)["properties"]]
+    >>> [each["id"] for each in propose_properties("Disease", 2)["properties"]]
     ['name', 'synonyms']
     """
     found = [{"id": each.id, "name": each.name} for each in PROPERTIES.values()][:limit]
     return {"properties": found} | ({"type": kind} if kind else {}) | ({} if limit is None else {"limit": limit})
 
 
-def extended(kb: KnowledgeBase, ids: Sequence[str], properties: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def extend_concepts(kb: KnowledgeBase, ids: Sequence[str], properties: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the values of properties for each id; an unknown id, or an unknown property, has none.
 
     >>> from onym.kb import KnowledgeBase
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> extended(kb, ["MESH:D005334"], [{"id": "synonyms"}])["rows"]["MESH:D005334"]["synonyms"]
+    >>> extend_concepts(kb, ["MESH:D005334"], [{"id": "synonyms"}])["rows"]["MESH:D005334"]["synonyms"]
     [{'str': 'Pyrexia'}, {'str': 'Hyperthermia'}]
     """
     wanted = {each["id"]: _limit(each.get("settings") or {}) for each in properties}

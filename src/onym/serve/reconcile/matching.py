@@ -18,9 +18,9 @@ from onym.errors import InternalError
 from onym.kb import KnowledgeBase
 from onym.kb.search import search
 from onym.pipeline.pipeline import Pipeline
-from onym.serve.reconcile.concepts import extended
+from onym.serve.reconcile.concepts import extend_concepts
 from onym.store.arrays import Strings
-from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, styled
+from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, style_id
 
 Act = Callable[[dict[str, Any]], Any]
 Queries = Mapping[str, Mapping[str, Any]]
@@ -57,11 +57,11 @@ def reconcile_acts(pipeline: Pipeline) -> dict[str, Act]:
         return manifest_of(job["base"], job["name"], types, job["precision"] if matcher.is_calibrated else None)
 
     def suggest(job: dict[str, Any]) -> Any:
-        find: Callable[..., list[Any]] = suggested_types if job["kind"] == "type" else suggested_entities
+        find: Callable[..., list[Any]] = suggest_types if job["kind"] == "type" else suggest_entities
         return {"result": find(kb, job["prefix"], job["limit"], job["skip"])}
 
     def extend(job: dict[str, Any]) -> Any:
-        return extended(kb, job["ids"], job["properties"])
+        return extend_concepts(kb, job["ids"], job["properties"])
 
     return {"reconcile": reconcile, "manifest": manifest, "suggest": suggest, "extend": extend}
 
@@ -80,7 +80,7 @@ class Matcher:
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline.with_precision(None).with_coverage(None).for_terms()
         self._types = SemanticTypes(pipeline.kb)
-        self._among = lru_cache(_VARIANTS)(self._filtered)
+        self._among = lru_cache(_VARIANTS)(self._filter_by_types)
 
     @property
     def is_calibrated(self) -> bool:
@@ -101,9 +101,9 @@ class Matcher:
                 found[key] = {"result": self._result(_link(each), queries[key].get("limit"), precision)}
         return found
 
-    def _filtered(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
+    def _filter_by_types(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
         """Return the pipeline of some types; None where no concept can be of them."""
-        known = self._types.known(types)
+        known = self._types.select_known(types)
         if not types:
             return self._pipeline
         if not known or (is_all and len(known) < len(types)):
@@ -120,10 +120,10 @@ class Matcher:
             return []
         confidence = link.confidence if self.is_calibrated else None
         is_match = confidence is not None and confidence >= precision and not link.nil_reason and not link.tied
-        scores = shown_scores(link.candidates, confidence)
+        scores = display_scores(link.candidates, confidence)
         return [
             {
-                "id": styled(candidate.concept_id),
+                "id": style_id(candidate.concept_id),
                 "name": candidate.preferred_name or candidate.name,
                 "score": score,
                 "match": is_match and rank == 0,
@@ -146,7 +146,7 @@ def _link(linked: LinkedDocument) -> Link | None:
     return next(iter(linked.links), None)
 
 
-def shown_scores(candidates: Sequence[Candidate], confidence: float | None) -> list[float]:
+def display_scores(candidates: Sequence[Candidate], confidence: float | None) -> list[float]:
     """Return a score for each candidate, best first.
 
     The first one has its confidence, and so have those that tie with it. The others share the rest by rank: the second has half
@@ -154,9 +154,9 @@ def shown_scores(candidates: Sequence[Candidate], confidence: float | None) -> l
     those of the linker, log-probabilities as probabilities.
 
     >>> fever, malaria = Candidate("hp:0001945", "fever", 0.9), Candidate("mondo:0005136", "ague", 0.3)
-    >>> shown_scores([fever, malaria], 0.96)
+    >>> display_scores([fever, malaria], 0.96)
     [96.0, 2.0]
-    >>> shown_scores([fever, malaria], None)
+    >>> display_scores([fever, malaria], None)
     [90.0, 30.0]
     """
     if confidence is None:
@@ -182,7 +182,7 @@ class SemanticTypes:
     """Finds groups and types, in any case.
 
     >>> types = SemanticTypes(KnowledgeBase.open(getfixture("tiny_kb")))
-    >>> types.known(["c14", "Planet"]), types.beginning("c1")
+    >>> types.select_known(["c14", "Planet"]), types.beginning("c1")
     (['C14'], ['C14'])
     """
 
@@ -199,7 +199,7 @@ class SemanticTypes:
         """Return what columns are of: the groups, or the types where there are no groups."""
         return (_all(self._kb.groups) or _all(self._kb.types))[:_MAX_DEFAULT]
 
-    def known(self, names: Sequence[str]) -> list[str]:
+    def select_known(self, names: Sequence[str]) -> list[str]:
         """Return those of the names that the knowledge base has."""
         return [self.labels[name.lower()] for name in names if name.lower() in self.labels]
 
@@ -229,32 +229,32 @@ def as_type(label: str) -> dict[str, str]:
     return {"id": label, "name": label}
 
 
-def suggested_entities(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) -> list[dict[str, Any]]:
+def suggest_entities(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) -> list[dict[str, Any]]:
     """Return concepts by an id, a name, its beginning, or some of its words.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> [(each["id"], each["name"]) for each in suggested_entities(kb, "pyre", 5)]
+    >>> [(each["id"], each["name"]) for each in suggest_entities(kb, "pyre", 5)]
     [('MESH:D005334', 'Fever')]
     """
     by_id = [kb.concept(row) for row in kb.resolve(prefix)]
     by_name = (kb[hit.concept_id] for hit in search(kb, prefix, skip + limit))
     found = {concept.id: concept for concept in (*by_id, *by_name)}
-    return [_shown(concept) for concept in islice(found.values(), skip, skip + limit)]
+    return [_describe_concept(concept) for concept in islice(found.values(), skip, skip + limit)]
 
 
-def suggested_types(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) -> list[dict[str, str]]:
+def suggest_types(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) -> list[dict[str, str]]:
     """Return semantic groups and types.
 
-    >>> suggested_types(KnowledgeBase.open(getfixture("tiny_kb")), "c14", 5)
+    >>> suggest_types(KnowledgeBase.open(getfixture("tiny_kb")), "c14", 5)
     [{'id': 'C14', 'name': 'C14'}]
     """
     return [as_type(label) for label in SemanticTypes(kb).beginning(prefix)[skip : skip + limit]]
 
 
-def _shown(concept: Concept) -> dict[str, Any]:
+def _describe_concept(concept: Concept) -> dict[str, Any]:
     kinds = concept.groups or concept.types
     shown: dict[str, Any] = {
-        "id": styled(concept.id),
+        "id": style_id(concept.id),
         "name": concept.preferred_name,
         "notable": [as_type(each) for each in kinds],
     }

@@ -17,10 +17,10 @@ from starlette.datastructures import QueryParams
 from onym.errors import ConfigError, InputError, UnknownConceptError
 from onym.serve.admission import ROOT, UNLOCKED, note_route
 from onym.serve.bodies import read_body, require_media_type
-from onym.serve.jobs import Reply
+from onym.serve.jobs import JobReply
 from onym.serve.pool import ServedPipeline, ask
-from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, properties_like, proposed
-from onym.serve.routes import MAX_HITS, MAX_TERM, MAX_TERMS, MAX_TYPES, PER_SURFACE, malformed, read_json
+from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, properties_like, propose_properties
+from onym.serve.routes import MAX_HITS, MAX_TERM, MAX_TERMS, MAX_TYPES, PER_SURFACE, make_validation_error, read_json
 from onym.serve.routes import Request as Wanted
 from onym.serve.settings import DEFAULT, ServeSettings
 
@@ -113,7 +113,7 @@ def parse_queries(text: str) -> dict[str, ReconcileQuery]:
     >>> parse_queries('{"q0": {"query": "Fever"}}')["q0"].query
     'Fever'
     """
-    return _parsed(_QUERIES, text, "queries")
+    return _parse(_QUERIES, text, "queries")
 
 
 def parse_extend(text: str) -> ExtendQuery:
@@ -122,7 +122,7 @@ def parse_extend(text: str) -> ExtendQuery:
     >>> parse_extend('{"ids": ["MESH:D005334"], "properties": [{"id": "synonyms"}]}').properties[0].id
     'synonyms'
     """
-    return _parsed(_EXTEND, text, "extend")
+    return _parse(_EXTEND, text, "extend")
 
 
 def characters_of(queries: Mapping[str, ReconcileQuery]) -> int:
@@ -130,7 +130,7 @@ def characters_of(queries: Mapping[str, ReconcileQuery]) -> int:
     return sum(PER_SURFACE + len(each.query or "") + len(each.context) for each in queries.values())
 
 
-def _parsed(adapter: TypeAdapter[T], text: str, where: str) -> T:
+def _parse(adapter: TypeAdapter[T], text: str, where: str) -> T:
     """Return what a text holds; what is wrong is said without the keys of the batch, which may be text."""
     values = read_json(text.encode("utf-8", "replace"), where)
     try:
@@ -138,7 +138,7 @@ def _parsed(adapter: TypeAdapter[T], text: str, where: str) -> T:
     except ValidationError as e:
         errors = e.errors(include_url=False, include_input=False, include_context=False)
         first = errors[0] | {"loc": tuple(part for part in errors[0]["loc"] if part in _NAMES or isinstance(part, int))}
-        raise malformed([first], where) from None
+        raise make_validation_error([first], where) from None
 
 
 _NAMES = frozenset({*ReconcileQuery.model_fields, *PropertyValue.model_fields, *ExtendQuery.model_fields, "settings"})
@@ -203,7 +203,7 @@ class Reconciliation:
     async def propose(self, request: Request, kind: Kind = "", limit: Limit = None) -> Response:
         """Name the properties that a table can be extended with."""
         note_route(request.scope, f"{self._prefix}/extend/propose")
-        return _json(proposed(kind, limit))
+        return _json(propose_properties(kind, limit))
 
     async def preview(self, request: Request, concept_id: Id) -> Response:
         """Show a concept as a card of HTML."""
@@ -239,7 +239,7 @@ class Reconciliation:
         reply = await self._reply(content, characters, request)
         return Response(reply.body, reply.status, {"onym-release": reply.release, **_SAFE}, _JSON)
 
-    async def _reply(self, content: dict[str, Any], characters: int, request: Request) -> Reply:
+    async def _reply(self, content: dict[str, Any], characters: int, request: Request) -> JobReply:
         with self._pipeline.current.use() as pool:
             return await ask(pool, content, characters, request.receive)
 

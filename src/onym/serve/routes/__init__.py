@@ -172,10 +172,10 @@ def check(kind: type[T], values: Any, where: str) -> T:
     try:
         return kind.model_validate(values)
     except ValidationError as e:
-        raise malformed(e.errors(include_url=False, include_input=False, include_context=False), where) from None
+        raise make_validation_error(e.errors(include_url=False, include_input=False, include_context=False), where) from None
 
 
-def malformed(errors: Sequence[Any], where: str) -> InputError:
+def make_validation_error(errors: Sequence[Any], where: str) -> InputError:
     """Return the refusal of values by what pydantic says is wrong first; the names of unknown keys may be text."""
     first = errors[0]
     is_extra = first["type"] == "extra_forbidden"

@@ -175,9 +175,9 @@ class LinkedReply(Reply):
     rejections: list[RejectionReply] = Field(default=[])
 
 
-def linked_reply(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline) -> dict[str, Any]:
+def reply_with_links(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline) -> dict[str, Any]:
     """Return a linked document as plain values, as the job wants it."""
-    from onym.corpora.plain import linked_to_plain
+    from onym.corpora.plain import to_plain_linked
     from onym.pipeline.explanation import explain_linked
 
     explained = None
@@ -186,7 +186,7 @@ def linked_reply(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline
     if top_k := job.get("top_k"):
         linked = replace(linked, links=tuple(replace(link, candidates=link.candidates[:top_k]) for link in linked.links))
     if job.get("format") == "document":
-        return linked_to_plain(linked)
+        return to_plain_linked(linked)
     shown = linked.to_dict()
     return shown if explained is None else shown | explained.to_dict()
 

@@ -50,10 +50,10 @@ class MapReply(Reply):
 
 
 def _map(pipeline: Pipeline, job: dict[str, Any]) -> dict[str, Any]:
-    from onym.outputs.mapping import mapped_rows
+    from onym.outputs.mapping import map_to_rows
 
     terms, count = job["terms"], job.get("candidates", 0)
-    rows = _rows_with_candidates(terms, pipeline, count) if count else mapped_rows(terms, pipeline)
+    rows = _rows_with_candidates(terms, pipeline, count) if count else map_to_rows(terms, pipeline)
     return {"rows": [{"term": term, **row} for term, row in zip(terms, rows, strict=True)]}
 
 

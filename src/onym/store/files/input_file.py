@@ -66,7 +66,7 @@ class InputFile:
                 yield stream
             finally:
                 self._streams.remove(stream)
-                is_read = stream.packed_bytes == self.size and not raw.closed  # the collector closes files in any order
+                is_read = stream.bytes_on_disk == self.size and not raw.closed  # the collector closes files in any order
                 if is_read and not peek and not self._read_digests:
                     self._read_digests.append(stream.digest())
                 stream.close()
@@ -91,7 +91,7 @@ class InputFile:
         >>> far, file.bytes_read
         (5, 0)
         """
-        return max((stream.packed_bytes for stream in self._streams), default=0)
+        return max((stream.bytes_on_disk for stream in self._streams), default=0)
 
     def drain(self) -> None:
         """Read the rest of a file that is open without unpacking it, so that its digest is that of the bytes that were read."""

@@ -42,7 +42,7 @@ def iter_items(file: InputFile, prefix: str) -> Iterator[Any]:
     import ijson
 
     depth = len(prefix.split("."))
-    yield from _guarded(file, depth, lambda stream: ijson.items(stream, prefix, use_float=True, buf_size=_READ))
+    yield from _parse_guarded(file, depth, lambda stream: ijson.items(stream, prefix, use_float=True, buf_size=_READ))
 
 
 def iter_pairs(file: InputFile, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -54,17 +54,17 @@ def iter_pairs(file: InputFile, prefix: str = "") -> Iterator[tuple[str, Any]]:
     import ijson
 
     depth = len(prefix.split(".")) + 1 if prefix else 1
-    yield from _guarded(file, depth, lambda stream: ijson.kvitems(stream, prefix, use_float=True, buf_size=_READ))
+    yield from _parse_guarded(file, depth, lambda stream: ijson.kvitems(stream, prefix, use_float=True, buf_size=_READ))
 
 
-def parsed_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any:
+def parse_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any:
     """Return the value of one line of a JSONL file.
 
-    >>> parsed_line(b'{"id": 1}', "a.jsonl:1")
+    >>> parse_line(b'{"id": 1}', "a.jsonl:1")
     {'id': 1}
     """
     if data.count(b"[") + data.count(b"{") > limits.json_depth or b"\\u" in data or len(data) > limits.document_values:
-        shape = _Shape(where, limits, 0)
+        shape = _JsonNesting(where, limits, 0)
         shape.take(data)
         if shape.values > limits.document_values:
             raise LimitError("limit-json", f"a line has more than {limits.document_values:,} values", where=where)
@@ -80,7 +80,7 @@ def first_byte(file: InputFile) -> str:
         return stream.read(1024).removeprefix(_BOM).lstrip()[:1].decode("latin-1")
 
 
-def _guarded(file: InputFile, depth: int, parse: Callable[[_Readable], Iterator[Any]]) -> Iterator[Any]:
+def _parse_guarded(file: InputFile, depth: int, parse: Callable[[_Readable], Iterator[Any]]) -> Iterator[Any]:
     from ijson.common import IncompleteJSONError, JSONError
 
     with file.open() as stream:
@@ -101,7 +101,7 @@ class _Bounded:
 
     def __init__(self, stream: InputStream, file: InputFile, depth: int) -> None:
         self._stream = stream
-        self._shape = _Shape(file.name, file.limits, depth)
+        self._shape = _JsonNesting(file.name, file.limits, depth)
         self.count = 0
 
     def read(self, size: int = _READ) -> bytes:
@@ -113,7 +113,7 @@ class _Bounded:
         return data
 
 
-class _Shape:
+class _JsonNesting:
     """The nesting of JSON that arrives in pieces, and the size of the item and of the token that it is in.
 
     An item is what lies between two commas or brackets at most `depth` deep. Escapes are blanked, text is cut out at

@@ -81,7 +81,9 @@ class _Listing:
             return
         self._listed.add((status.st_dev, status.st_ino))
         with os.scandir(folder) as entries:
-            found = [(entry.path, f"{name}/{_shown(entry.name)}" if name else _shown(entry.name)) for entry in entries]
+            found = [
+                (entry.path, f"{name}/{_display_name(entry.name)}" if name else _display_name(entry.name)) for entry in entries
+            ]
         for path, its_name in found:
             try:
                 self._take(Path(path), its_name)
@@ -121,7 +123,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
     return InputError("input-unreadable", f"cannot be read: {error.strerror or error}", where=name)
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     """Return the name of a file; bytes that are no UTF-8 are escaped."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
@@ -199,11 +201,11 @@ NAME = "stdin.txt"
 
 
 @contextmanager
-def spooled(stream: BinaryIO) -> Iterator[Source]:
+def spool(stream: BinaryIO) -> Iterator[Source]:
     """Give what a stream holds as a release: of one file, or of those in an archive.
 
     >>> import io
-    >>> with spooled(io.BytesIO(b"High fever.")) as source:
+    >>> with spool(io.BytesIO(b"High fever.")) as source:
     ...     [(file.name, file.size) for file in source.files]
     [('stdin.txt', 11)]
     """

@@ -35,7 +35,7 @@ class InputStream(io.RawIOBase):
         self._raw = _HashedFile(raw, name)
         self._codec = _codec_of(self._raw.peek(5))
         self._unpacked = 0
-        self._file = _decompressed(self._raw, self._codec) if self._codec else None
+        self._file = _decompress(self._raw, self._codec) if self._codec else None
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -68,7 +68,7 @@ class InputStream(io.RawIOBase):
         return self._raw.sha256.hexdigest()
 
     @property
-    def packed_bytes(self) -> int:
+    def bytes_on_disk(self) -> int:
         """Bytes of the file read so far, as it lies on disk."""
         return self._raw.count
 
@@ -116,7 +116,7 @@ class _HashedFile(io.RawIOBase):
     def read(self, size: int | None = -1) -> bytes:
         wanted = _CHUNK if size is None or size < 0 else size
         first, self._peeked = self._peeked[:wanted], self._peeked[wanted:]
-        data = _guarded(lambda: self._raw.read(wanted - len(first)), self._name)
+        data = _read_guarded(lambda: self._raw.read(wanted - len(first)), self._name)
         self.sha256.update(data)
         self.count += len(data)
         return first + data
@@ -126,7 +126,7 @@ class _HashedFile(io.RawIOBase):
         super().close()
 
 
-def _guarded(read: Callable[[], bytes], name: str) -> bytes:
+def _read_guarded(read: Callable[[], bytes], name: str) -> bytes:
     try:
         return read()
     except OSError as e:
@@ -146,7 +146,7 @@ def _codec_of(head: bytes) -> str:
     return ""
 
 
-def _decompressed(raw: _HashedFile, codec: str) -> pa.NativeFile:
+def _decompress(raw: _HashedFile, codec: str) -> pa.NativeFile:
     # Arrow's codecs bound each read, join concatenated members, and tell a cut-off stream from a finished one.
     import pyarrow as pa
 

@@ -60,7 +60,7 @@ def iter_table(file: InputFile, form: TableFormat, columns: Sequence[str]) -> It
             use_threads=False,
         )
         try:
-            yield from _joined(_reader(text, form, columns, reading))
+            yield from _join_batches(_reader(text, form, columns, reading))
         except (pa.ArrowException, UnicodeDecodeError) as e:
             text.require_closed()
             raise _refusal(str(e), file, stream) from e
@@ -131,7 +131,7 @@ class _Text(io.RawIOBase):
             self.read(MIB)
 
 
-def _joined(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _join_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join small batches: few large ones are faster to work on. The first ones are small, so that a bad file costs little."""
     waiting: list[pa.RecordBatch] = []
     rows = size = read = 0
@@ -157,13 +157,13 @@ def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
                 if used > limit:
                     break
                 if not comment or not line.removeprefix(_BOM).startswith(comment):
-                    return skipped, line + _quoted_lines(line, lines, file, form) if form.quoted else line
+                    return skipped, line + _find_quoted_lines(line, lines, file, form) if form.quoted else line
         finally:
             lines.detach()
     raise LimitError("limit-line", f"the first row does not end within {limit:,} bytes", where=f"{file.name}:{skipped + 1}")
 
 
-def _quoted_lines(line: bytes, lines: BinaryIO, file: InputFile, form: TableFormat) -> bytes:
+def _find_quoted_lines(line: bytes, lines: BinaryIO, file: InputFile, form: TableFormat) -> bytes:
     """Return the lines after the first one that a quote joins with it."""
     quotes, more = QuoteCheck(file.name, form.delimiter), b""
     quotes.feed(line)
@@ -217,7 +217,7 @@ def describe_columns(there: Sequence[str]) -> str:
 
 def _refusal(message: str, file: InputFile, stream: InputStream) -> OnymError:
     """Say what is wrong without the row's text, which Arrow's own message quotes."""
-    where = f"{file.name} (before byte {stream.packed_bytes:,})"
+    where = f"{file.name} (before byte {stream.bytes_on_disk:,})"
     if "UTF8" in message or "utf-8" in message:
         return InputError("input-encoding", "not valid UTF-8", where=where, fix="convert the file to UTF-8")
     if counts := re.search(r"Expected (\d+) columns, got (\d+)", message):

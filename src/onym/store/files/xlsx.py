@@ -83,7 +83,7 @@ def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[An
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             for row in book.worksheets[0].iter_rows(values_only=True):
                 width = width or len(row)
-                cells = [_unescaped(cell) if isinstance(cell, str) else cell for cell in row]
+                cells = [_unescape(cell) if isinstance(cell, str) else cell for cell in row]
                 yield tuple(cells + [None] * (width - len(cells)))
     except GeneratorExit:
         raise
@@ -140,7 +140,7 @@ def _cell(sheet: Any, value: Any) -> WriteOnlyCell | Any:
         return value
     if len(value) > _MAX_LETTERS:
         raise _too_large(f"a cell holds {_MAX_LETTERS:,} characters")
-    cell = WriteOnlyCell(sheet, _escaped(value))
+    cell = WriteOnlyCell(sheet, _escape(value))
     cell.data_type = "s"  # openpyxl takes = for a formula
     if value.startswith(_FORMULA):
         cell.quotePrefix = True
@@ -151,16 +151,16 @@ def _too_large(what: str, where: str = "") -> ConfigError:
     return ConfigError("xlsx-limit", what, where=where, fix="write .csv, .tsv or .parquet")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return a text as a sheet stores it: characters that XML does not have by their number.
 
-    >>> _escaped("a\\x01_x0041_"), _unescaped(_escaped("a\\x01_x0041_"))
+    >>> _escape("a\\x01_x0041_"), _unescape(_escape("a\\x01_x0041_"))
     ('a_x0001__x005F_x0041_', 'a\\x01_x0041_')
     """
     return _HIDDEN.sub(lambda found: f"_x{ord(found[0]):04X}_", text)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _SHOWN.sub(lambda found: chr(int(found[1], 16)), text)
 
 

@@ -72,7 +72,7 @@ class _Records:
         for chunk in self._chunks():
             self._count(chunk)
             self._parser.feed(chunk)
-            yield from self._finished()
+            yield from self._iter_finished()
         self._parser.close()
 
     def _chunks(self) -> Iterator[bytes]:
@@ -97,7 +97,7 @@ class _Records:
         if not self._may_hold_entities:
             self._may_hold_entities = _OTHER_ENTITY.search(chunk) is not None
 
-    def _finished(self) -> Iterator[Element]:
+    def _iter_finished(self) -> Iterator[Element]:
         for event, element in cast("Iterator[tuple[str, Element]]", self._parser.read_events()):
             self._nested += 1 if event == "start" else -1
             if not self._nested:

@@ -39,14 +39,14 @@ class MsgpackReader:
         """Return the one value that the data is."""
         found = self._value(0)
         if self._at != len(self._data):
-            raise self._malformed()
+            raise self._make_error()
         return found
 
     def _value(self, depth: int) -> Any:  # noqa: PLR0911 - a branch for each kind of the specification
         self._values -= 1
         if self._values < 0 or depth > self._depth:
             raise LimitError("limit-record", "too many values, or too deep inside each other", where=self._where)
-        mark = self._taken(1)[0]
+        mark = self._take(1)[0]
         if mark < 0x80:
             return mark
         if mark >= 0xE0:
@@ -59,22 +59,22 @@ class MsgpackReader:
             return self._number(_NUMBERS[mark])
         if mark < 0xC4:
             return self._constant(mark)
-        return self._sized(mark, depth)
+        return self._read_sized(mark, depth)
 
     def _constant(self, mark: int) -> bool | None:
         if mark == _NEVER:
-            raise self._malformed()
+            raise self._make_error()
         return None if mark == _NIL else mark == _TRUE
 
-    def _sized(self, mark: int, depth: int) -> Any:
+    def _read_sized(self, mark: int, depth: int) -> Any:
         """Return a value whose length, or that of an extension, stands after its mark."""
         if mark < 0xC7:
-            return self._taken(self._number(_SIZES[mark - 0xC4]))
+            return self._take(self._number(_SIZES[mark - 0xC4]))
         if mark < 0xCA:
-            self._taken(self._number(_SIZES[mark - 0xC7]) + 1)
+            self._take(self._number(_SIZES[mark - 0xC7]) + 1)
             return None
         if mark < 0xD9:
-            self._taken(2 ** (mark - 0xD4) + 1)
+            self._take(2 ** (mark - 0xD4) + 1)
             return None
         if mark < 0xDC:
             return self._string(self._number(_SIZES[mark - 0xD9]))
@@ -95,25 +95,25 @@ class MsgpackReader:
         try:
             hash(key)
         except (TypeError, ValueError) as e:
-            raise self._malformed() from e
+            raise self._make_error() from e
         return key  # type: ignore[no-any-return]
 
     def _string(self, size: int) -> str:
         try:
-            return str(self._taken(size), "utf-8")
+            return str(self._take(size), "utf-8")
         except UnicodeDecodeError as e:
-            raise self._malformed() from e
+            raise self._make_error() from e
 
     def _number(self, form: str) -> Any:
-        return struct.unpack(form, self._taken(struct.calcsize(form)))[0]
+        return struct.unpack(form, self._take(struct.calcsize(form)))[0]
 
-    def _taken(self, size: int) -> memoryview:
+    def _take(self, size: int) -> memoryview:
         start, self._at = self._at, self._at + size
         if self._at > len(self._data):
-            raise self._malformed()
+            raise self._make_error()
         return self._data[start : self._at]
 
-    def _malformed(self) -> InputError:
+    def _make_error(self) -> InputError:
         return InputError(
             "docbin-malformed", "the msgpack data is damaged or cut short", where=self._where, fix="write it again"
         )
@@ -132,20 +132,20 @@ def inflate(file: InputFile, limit: int) -> bytearray:
     with file.open() as stream:
         while packed := stream.read(_CHUNK):
             if unpacker.eof:
-                raise _damaged(file)
+                raise _damage_error(file)
             while packed and not unpacker.eof:
-                data += _unpacked(unpacker, packed, file)
+                data += _unpack(unpacker, packed, file)
                 packed = unpacker.unconsumed_tail
-                _require_within_limits(len(data), stream.packed_bytes, limit, file)
+                _require_within_limits(len(data), stream.bytes_on_disk, limit, file)
     if not unpacker.eof or unpacker.unused_data:
-        raise _damaged(file)
+        raise _damage_error(file)
     return data
 
 
-def first_inflated(data: bytes, size: int) -> bytes:
+def inflate_first_bytes(data: bytes, size: int) -> bytes:
     """Return the first bytes that the beginning of a zlib stream stands for; none where it is no such stream.
 
-    >>> first_inflated(zlib.compress(b"fever")[:10], 4), first_inflated(b"fever", 4)
+    >>> inflate_first_bytes(zlib.compress(b"fever")[:10], 4), inflate_first_bytes(b"fever", 4)
     (b'feve', b'')
     """
     try:
@@ -154,14 +154,14 @@ def first_inflated(data: bytes, size: int) -> bytes:
         return b""
 
 
-def _unpacked(unpacker: zlib._Decompress, packed: bytes, file: InputFile) -> bytes:
+def _unpack(unpacker: zlib._Decompress, packed: bytes, file: InputFile) -> bytes:
     try:
         return unpacker.decompress(packed, _CHUNK)
     except zlib.error as e:
-        raise _damaged(file) from e
+        raise _damage_error(file) from e
 
 
-def _damaged(file: InputFile) -> InputError:
+def _damage_error(file: InputFile) -> InputError:
     return InputError(
         "docbin-malformed", "the zlib data is damaged or cut short", where=file.name, fix="fetch or write the file again"
     )

@@ -79,17 +79,17 @@ class ThriftReader:
             while kind := (head := self._byte()) & 15:
                 field_id = field_id + (head >> 4) if head > 15 else self._zigzag()
                 if field_id in wanted:
-                    found[field_id] = self._wanted(kind, wanted[field_id], depth)
+                    found[field_id] = self._read_wanted(kind, wanted[field_id], depth)
                 else:
                     self._pass(kind, depth + 1)
         except IndexError as e:
             raise ThriftError from e
         return found
 
-    def _wanted(self, kind: int, wanted: Wanted, depth: int) -> Any:
+    def _read_wanted(self, kind: int, wanted: Wanted, depth: int) -> Any:
         if kind == _LIST:
             count, kind = self._list_head()
-            return [self._wanted(kind, wanted, depth) for _ in range(count)]
+            return [self._read_wanted(kind, wanted, depth) for _ in range(count)]
         if kind == _STRUCT:
             return self.fields(wanted, depth + 1)
         if kind in _INTEGERS:
@@ -333,7 +333,7 @@ class _Chunk:
             self.repeated = max(self.repeated, page.size)
 
     @property
-    def buffered(self) -> int:
+    def buffer_bytes(self) -> int:
         """Bytes that stay while rows are read: the page, as packed and as unpacked, and the dictionary twice."""
         return self.packed + max(self.sizes, default=0) + 2 * self.dictionary
 
@@ -376,7 +376,7 @@ class PageSizes:
         rows = _ROWS_AT_ONCE
         while rows > 1 and sum(chunk.at_once(rows) for chunk in chunks) > _AT_ONCE:
             rows //= 4
-        if sum(chunk.buffered + chunk.at_once(rows) for chunk in chunks) > self._limit:
+        if sum(chunk.buffer_bytes + chunk.at_once(rows) for chunk in chunks) > self._limit:
             what = f"a row group takes more than {self._limit:,} bytes to decode"
             raise LimitError("limit-record", what, where=self._name, fix="write it again with smaller row groups")
         return rows

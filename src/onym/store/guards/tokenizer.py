@@ -57,7 +57,7 @@ def require_tame(data: bytes, where: str) -> None:
     try:
         found = json.loads(data, object_pairs_hook=_unique)
         model, parts = found["model"], {name: list(_iter_objects(found.get(name))) for name in _NAMES}
-        problem = _of_model(model) or _of_added(found.get("added_tokens") or []) or _of_parts(parts)
+        problem = _of_model(model) or _text_of_token(found.get("added_tokens") or []) or _of_parts(parts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="fetch it again") from e
     if problem:
@@ -94,7 +94,7 @@ def _of_model(model: dict[str, Any]) -> str:
     return "a long affix" if any(len(each) > _MAX_AFFIX for each in affixes) else ""
 
 
-def _of_added(added: list[dict[str, Any]]) -> str:
+def _text_of_token(added: list[dict[str, Any]]) -> str:
     return "too many added tokens" if sum(len(each["content"]) for each in added) > _MAX_ADDED else ""
 
 
@@ -109,7 +109,7 @@ def _of_parts(parts: dict[str, list[dict[str, Any]]]) -> str:
         return "a regular expression that no published tokenizer has"
     if math.prod(map(_growth, parts["normalizer"])) > _MAX_GROWTH or kinds.count("Precompiled") > 1:
         return "replacements that make a text many times as long"
-    if any(_replaced_bytes(each) > _MAX_REPLACED for each in objects if each.get("type") == "Precompiled"):
+    if any(_max_replacement_bytes(each) > _MAX_REPLACED for each in objects if each.get("type") == "Precompiled"):
         return "replacements of a character by a long text"
     return ""
 
@@ -124,7 +124,7 @@ def _growth(part: dict[str, Any]) -> float:
     return max(1, len(part["content"]) / len(pattern)) if pattern else math.inf
 
 
-def _replaced_bytes(part: dict[str, Any]) -> int:
+def _max_replacement_bytes(part: dict[str, Any]) -> int:
     """Return the most bytes that a character becomes: behind a tree, the table has texts that end with a zero."""
     table = base64.b64decode(part["precompiled_charsmap"] or "")
     start = 4 + int.from_bytes(table[:4], "little")

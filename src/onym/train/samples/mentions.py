@@ -16,7 +16,7 @@ from onym.datasets.overlap import corpus_span
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.search import open_similarity
-from onym.models.template import Layout
+from onym.models.template import InputLayout
 from onym.text.analysis import expand_abbreviations
 from onym.text.normal import normal_name
 from onym.train.samples.base import Ints, OrderedSamples, Positive, Sample, draw, draw_rows
@@ -110,7 +110,7 @@ class MentionSamples(OrderedSamples):
         self,
         mentions: Sequence[DocMention],
         kb: KnowledgeBase,
-        layout: Layout,
+        layout: InputLayout,
         *,
         count: int,
         choice: Choice = "similar",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.models.template import Layout
+from onym.models.template import InputLayout
 from onym.train.samples.base import Sample, Shuffled, draw_rows, pick
 
 _MENTION_FIELD, _CONTEXT_FIELD = "{mention}", "{context}"
@@ -165,7 +165,9 @@ class Statements:
 class KnowledgeSamples:
     """`count` samples of a knowledge base: every name of every concept is the target once in an epoch, ordered by `seed`."""
 
-    def __init__(self, kb: KnowledgeBase, layout: Layout, count: int, seed: int = 0, *, mention: Mentioned = "random") -> None:
+    def __init__(
+        self, kb: KnowledgeBase, layout: InputLayout, count: int, seed: int = 0, *, mention: Mentioned = "random"
+    ) -> None:
         self.statements = Statements(kb, seed, mention=mention)
         self._kb, self._layout, self._count = kb, layout, count
 
