@@ -33,7 +33,7 @@ from onym.decoding.search import Decoded, Ranking, SearchConfig, search_names
 from onym.decoding.session import TreeSession, open_model
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import ModelSettings
-from onym.models.template import InputLayout, find_template
+from onym.models.template import InputLayout, template_named
 from onym.models.tokens import Tokenizer
 from onym.trie.artefact import open_derived_trie
 from onym.trie.packed import PackedTrie
@@ -164,7 +164,7 @@ def dict_trie(setup: Setup) -> tuple[Node, int]:
 def _setup(options: argparse.Namespace) -> Setup:
     task = open_task(options.dataset, "test")
     own = ModelSettings.read(options.model).update(ranking=options.ranking)
-    tokenizer, template = Tokenizer.open(options.model), find_template(own.template)
+    tokenizer, template = Tokenizer.open(options.model), template_named(own.template)
     model = open_model(options.model, best_precision(), device="cpu")
     layout = InputLayout(template, tokenizer, own.window, adapter_of(model).max_positions)
     mentions = ((doc, mention) for doc in task.dataset.documents("test") for mention in doc.mentions)

@@ -77,7 +77,7 @@ FIRST_WORDS = frozenset(
 # Names that stay: plug-ins and other libraries define or call them, files store them, or the field uses them as terms.
 STAYING = frozenset(
     (
-        *("preserved_facets", "preferred_name", "preferred_form", "concepts_named"),
+        *("preserved_facets", "preferred_name", "preferred_form", "concepts_named", "template_named"),
         *("expected_calibration_error", "paired_bootstrap", "connection_made", "connection_lost", "data_received"),
     )
 )

@@ -12,7 +12,7 @@ import pytest
 
 from onym.corpora.problems import isolate, problem_of, require_complete
 from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError
-from onym.models.template import find_template
+from onym.models.template import template_named
 from onym.store.arrays import map_file
 from onym.store.files.stream import open_regular
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
@@ -118,7 +118,7 @@ def test_an_error_of_onym_is_reported_with_code_and_location() -> None:
 
 def test_a_foreign_exception_is_reported_by_type_and_line_of_onym() -> None:
     try:
-        find_template([])  # type: ignore[arg-type]
+        template_named([])  # type: ignore[arg-type]
     except Exception as e:
         problem = problem_of(e, "7")
     assert (problem.code, problem.document_id) == ("internal-error", "7")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onym.decoding import score_candidates as module
 from onym.decoding.adapters import adapter_of
-from onym.decoding.score_candidates import Scored, score_candidates
+from onym.decoding.score_candidates import ScoredName, score_candidates
 from onym.decoding.session import TreeSession
 from tests.decoding.families import logits, model
 from tests.decoding.paths import EOS, PathSession, draw_logits, log_prob
@@ -74,4 +74,4 @@ def test_nothing_is_scored_for_nothing() -> None:
 
 
 def test_how_a_name_is_ranked() -> None:
-    assert (Scored(-6.0, 3).score("sum"), Scored(-6.0, 3).score("mean")) == (-6.0, -2.0)
+    assert (ScoredName(-6.0, 3).score("sum"), ScoredName(-6.0, 3).score("mean")) == (-6.0, -2.0)

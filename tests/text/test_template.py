@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.errors import ConfigError
-from onym.models.template import GENBIOEL, GENRE, TEMPLATES, Template, find_template
+from onym.models.template import GENBIOEL, GENRE, TEMPLATES, Template, template_named
 from onym.models.tokens import Tokenizer
 from onym.text.window import Window, word_window
 from tests.text.small_bpe import tokenizer_json
@@ -161,10 +161,10 @@ def test_words_are_counted_as_genbioel_does(tokens: Tokenizer) -> None:
 
 
 def test_templates_by_name() -> None:
-    assert [find_template(name) for name in ("genbioel", "genre")] == [GENBIOEL, GENRE]
+    assert [template_named(name) for name in ("genbioel", "genre")] == [GENBIOEL, GENRE]
     assert isinstance(GENBIOEL, Template)
     with pytest.raises(ConfigError) as caught:
-        find_template("fancy")
+        template_named("fancy")
     assert caught.value.code == "template-unknown"
     assert "genbioel, genre" in str(caught.value)
 

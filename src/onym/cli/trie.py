@@ -31,11 +31,11 @@ def build(
     if output:
         require_artefact(output)
     from onym.kb import KnowledgeBase
-    from onym.models.template import find_template
+    from onym.models.template import template_named
     from onym.models.tokens import Tokenizer
     from onym.trie.artefact import build_trie, open_derived_trie_artefact, open_trie_artefact
 
-    of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), find_template(template)
+    of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), template_named(template)
     with progress("tokenising names", total=len(of[0].names)) as bar:
         if output:
             build_trie(*of, output, progress=progress_callback(bar))

@@ -17,10 +17,10 @@ _TOP = -1  # what the first token of a name has instead of one before it
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredName:
     """A name that was given: the log-probability of all its tokens, and their number with the end.
 
-    >>> Scored(-3.0, 2).score("mean"), Scored(-3.0, 2).score("sum")
+    >>> ScoredName(-3.0, 2).score("mean"), ScoredName(-3.0, 2).score("sum")
     (-1.5, -3.0)
     """
 
@@ -34,13 +34,13 @@ class Scored:
 
 def score_candidates(
     start: Start, sources: Sequence[Tokens], prompts: Sequence[Tokens], names: Sequence[Sequence[Tokens]], *, eos: int
-) -> list[list[Scored]]:
+) -> list[list[ScoredName]]:
     """Return for each source the scores of its names, given by their tokens without the end, in their order.
 
     Names that begin alike share the tokens that they share: a mention's names are a small tree, read in one pass.
     """
     trees = [_Tree.of(each) for each in names]
-    found: list[list[Scored]] = [[] for _ in sources]
+    found: list[list[ScoredName]] = [[] for _ in sources]
     order = sorted(range(len(sources)), key=lambda row: len(sources[row]), reverse=True)  # less padding
     for batch in _batches(order, trees):
         together = [trees[row] for row in batch]
@@ -93,7 +93,7 @@ def _batches(order: Sequence[int], trees: Sequence[_Tree]) -> Iterator[list[int]
         yield batch
 
 
-def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], eos: int) -> list[list[Scored]]:
+def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], eos: int) -> list[list[ScoredName]]:
     """Read the trees of a batch, and return the scores of their names."""
     slots, logits = session.begin(prompts)
     sizes = [len(tree.tokens) for tree in trees]
@@ -119,7 +119,7 @@ def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], e
     return _sum_along_names(trees, log_probs[: len(tokens)], log_probs[len(tokens) :])
 
 
-def _sum_along_names(trees: Sequence[_Tree], of_tokens: Sequence[float], of_ends: Sequence[float]) -> list[list[Scored]]:
+def _sum_along_names(trees: Sequence[_Tree], of_tokens: Sequence[float], of_ends: Sequence[float]) -> list[list[ScoredName]]:
     """Add up along the names."""
     token, end = iter(of_tokens), iter(of_ends)
     found = []
@@ -129,7 +129,7 @@ def _sum_along_names(trees: Sequence[_Tree], of_tokens: Sequence[float], of_ends
             sums.append(next(token) + (sums[parent] if parent != _TOP else 0.0))
         found.append(
             [
-                Scored(next(end), 1) if last == _TOP else Scored(sums[last] + next(end), tree.depths[last] + 2)
+                ScoredName(next(end), 1) if last == _TOP else ScoredName(sums[last] + next(end), tree.depths[last] + 2)
                 for last in tree.ends
             ]
         )

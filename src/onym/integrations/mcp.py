@@ -98,7 +98,7 @@ def build_server(pipeline: Pipeline) -> MCPServer:
     functions = {tool.__name__: tool for tool in (tools.link, tools.explain, tools.lookup, tools.map)}
     parameters = {name: tuple(signature(tool).parameters) for name, tool in functions.items()}
 
-    class Server(MCPServer):
+    class TextServer(MCPServer):
         """Check the names of arguments before the SDK does: its own message would show their values."""
 
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
@@ -106,7 +106,7 @@ def build_server(pipeline: Pipeline) -> MCPServer:
                 raise ToolError(wrong)
             return await super().call_tool(name, arguments, context)
 
-    server = Server("onym", version=__version__, log_level="WARNING", middleware=[_hide_values(functions)])
+    server = TextServer("onym", version=__version__, log_level="WARNING", middleware=[_hide_values(functions)])
     is_read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True)
     for tool in functions.values():
         server.add_tool(_with_codes(tool), annotations=is_read_only)

@@ -14,7 +14,7 @@ from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_scored
 from onym.linkers.base import ModelLinkerConfig, link_batches
-from onym.models.template import InputLayout, find_template
+from onym.models.template import InputLayout, template_named
 from onym.parts import ModelReference, OpenContext, TokenizerReference, require_model
 from onym.store.models import FolderSettings, weights_digest
 from onym.text.analysis import expand_abbreviations
@@ -94,7 +94,7 @@ def open(config: GenerativeLinkerConfig, kb: KnowledgeBase, context: OpenContext
     """
     reference = require_model(config.model, "a generative linker")
     if config.template is not None:
-        find_template(config.template)  # an unknown one is refused before anything is opened
+        template_named(config.template)  # an unknown one is refused before anything is opened
     try:
         from onym.decoding.adapters import adapter_of
         from onym.decoding.session import open_model
@@ -132,7 +132,7 @@ class GenerativeLinker:
     ) -> None:
         self.kb = kb
         self._config = (config or GenerativeLinkerConfig()).resolve()
-        self._template = find_template(str(self._config.template))
+        self._template = template_named(str(self._config.template))
         self.trie = trie or self._open_trie(tokenizer, context or OpenContext())
         _require_same_tokens(self.trie, adapter)
         self._adapter, self._tokenizer, self._about = adapter, tokenizer, about or {}

@@ -89,10 +89,10 @@ GENRE = Template("genre", "[START_ENT]", "[END_ENT]", "")
 TEMPLATES = {template.name: template for template in (GENBIOEL, GENRE)}
 
 
-def find_template(name: str) -> Template:
+def template_named(name: str) -> Template:
     """Return a template by its name.
 
-    >>> find_template("genre").prompt
+    >>> template_named("genre").prompt
     ''
     """
     if name not in TEMPLATES:

@@ -107,7 +107,7 @@ def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
 
 async def _serve(settings: ServeSettings, listener: socket.socket, linkers_of: MakeLinkers) -> None:
     service = Service(settings, linkers_of)
-    server = _Server(_config(service, settings))
+    server = _StoppableServer(_config(service, settings))
     service.lifecycle.stop = server.stop
     scheme, (host, port, *_) = "https" if settings.tls_cert else "http", listener.getsockname()
     _log.info("listening on %s://%s:%d", scheme, f"[{host}]" if ":" in host else host, port)
@@ -143,7 +143,7 @@ def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
+class _StoppableServer(uvicorn.Server):
     """uvicorn without its signal handlers: it would stop listening at once, before anybody knows."""
 
     @contextmanager

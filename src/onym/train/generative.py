@@ -20,7 +20,7 @@ from onym.decoding.adapters import adapter_of
 from onym.decoding.search import Decoded, SearchConfig
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker, GenerativeLinkerConfig, ModelSettings
-from onym.models.template import InputLayout, find_template
+from onym.models.template import InputLayout, template_named
 from onym.models.tokens import FILE
 from onym.models.torch_loading import in_precision
 from onym.train.configs import GenerativeDevConfig, GenerativeOptimConfig, GenerativeTrainingConfig
@@ -104,7 +104,7 @@ class GenerativeContext(TrainingContext[GenerativeTrainingConfig]):
     def layout(self) -> InputLayout:
         """How its input and output are laid out."""
         start = self.config.start
-        return InputLayout(find_template(start.template), self.tokenizer, start.window, adapter_of(self.model).max_positions)
+        return InputLayout(template_named(start.template), self.tokenizer, start.window, adapter_of(self.model).max_positions)
 
     @cached_property
     def collate(self) -> NameCollate:
