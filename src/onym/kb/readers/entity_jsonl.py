@@ -1,4 +1,4 @@
-"""scispaCy's entities: one JSON object a line, or a list, with concept_id, canonical_name, aliases, types, definition."""
+"""Reader of scispaCy's entities: JSON lines or a JSON list, with concept_id, canonical_name, aliases, types, definition."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from onym.types import NameKind
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with an entity."""
+    """Return whether a JSON file begins with an entity."""
     return any(_is_entities(file) for file in _files(source))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names, types and definitions; a bare id is UMLS's."""
+    """Yield names, types and definitions; ids without a prefix are UMLS CUIs."""
     rows = Rows(source.name)
     for file in matching_files(_files(source), _is_entities):
         for entity in _entities(file):

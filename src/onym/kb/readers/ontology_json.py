@@ -1,7 +1,8 @@
-"""Ontologies as JSON in two common shapes.
+"""Reader of ontologies in JSON, in two common shapes.
 
-An object by id (`{"MONDO:1": {"label": …, "description": …, "synonyms": […], "deprecated": …}}`), as cell atlases ship
-them, and a list of terms (`[{"id": …, "name": …, "synonyms": […], "xrefs": [{"namespace": …, "id": …}]}]`), as INDRA does.
+One is an object keyed by id (`{"MONDO:1": {"label": …, "description": …, "synonyms": […], "deprecated": …}}`), used by cell
+atlases; the other a list of terms (`[{"id": …, "name": …, "synonyms": […], "xrefs": [{"namespace": …, "id": …}]}]`), used by
+INDRA.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _LABEL = re.compile(rb'"label"\s*:')
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a JSON file has one of the two shapes."""
+    """Return whether a JSON file has one of the two shapes."""
     return any(_is_ontology(file) for file in source.matching("*.json"))
 
 
