@@ -1,4 +1,4 @@
-"""AskAPatient's folds: `code<tab>name<tab>phrase` lines in ISO-8859-1. Every phrase is a document and its mention."""
+"""AskAPatient's folds: `code<tab>name<tab>phrase` lines in ISO-8859-1. Each phrase is a document with one mention."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MARKS = re.compile(r"[\t\n\r\x00]")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a text file begins with a code, a name and a phrase."""
+    """Return whether a text file begins with a code, a name and a phrase."""
     return any_looks(source, _looks_right)
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield a document for each line; its id is the file's name and the line's number."""
+    """Yield a document for each line; its id is the file name and the line number."""
     return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold a document that is one mention, in characters of ISO-8859-1."""
+    """Return the preserved facets; only a document that is a single mention, in ISO-8859-1 characters, is preserved."""
     text = document.text
     if len(document.mentions) != 1 or document.mentions[0].surface != text or _encode_text(text) != text or not text.strip():
         return frozenset()
@@ -41,7 +41,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write a line for each mention; what ISO-8859-1 does not have becomes a question mark."""
+    """Write one line per mention; characters outside ISO-8859-1 become question marks."""
     with output.file() as file:
         for document in documents:
             for mention in document.mentions:

@@ -1,4 +1,4 @@
-"""HPO's gold standard corpus, GSC+: a line with the id, a line with the text, `start end surface id` lines, an empty line."""
+"""HPO's gold standard corpus GSC+: a line with the id, a line with the text, `start end surface id` lines, an empty line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_IN_NAME = re.compile("[\t\n\r\x00\ufeff]")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with an id, a text and an annotation."""
+    """Return whether a file begins with an id, a text and an annotation."""
     return any_looks(source, _looks_right)
 
 
@@ -33,7 +33,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold a text without line breaks, mentions and their ids, but no types."""
+    """Return the preserved facets; the text must not contain line breaks, and types are not stored."""
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
         lost.add("text")
@@ -58,7 +58,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
 
 
 def _drop_type(mention: Mention) -> Mention:
-    """Return the mention as it is read again: without its type, which a bare id may need."""
+    """Return the mention without its type, as it is read back; ids without a prefix may depend on the type."""
     return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
