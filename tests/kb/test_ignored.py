@@ -51,7 +51,7 @@ def test_every_file_of_a_folder_is_an_input_or_ignored(release: Path) -> None:
         ),
         "release/mesh.tsv": (
             "format mesh_table, but the release is read as obo",
-            "to read only this format, use --format mesh_table",
+            "--format mesh_table reads only this format",
         ),
         "release/ward.csv": (
             "a table without a known id and name column",

@@ -155,7 +155,7 @@ class Draft:
         notes: Notes = (),
         where: str = "",
     ) -> None:
-        """Add a mention if its offsets are in the text and `surface`, the text given in the file, matches; else a problem."""
+        """Add a mention, or a problem if its offsets are outside the text or `surface`, if given, is not the text there."""
         self.require_short(((start, end), *parts), where)
         found = self.text[start:end] if 0 <= start < end <= len(self.text) else ""
         fits = all(start <= first < last <= end for first, last in parts)

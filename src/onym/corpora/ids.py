@@ -51,7 +51,7 @@ def parse_ids(text: str, kind: str = "", default: str = "") -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def ids_text(concept_ids: tuple[str, ...], kind: str = "", default: str = "", style: Style = "") -> str:
-    """Format CURIEs as an id column: without a prefix if it is parsed back the same, else with an upper-case prefix.
+    """Format CURIEs as an id column: without the prefix if parsing restores it, else with an upper-case prefix.
 
     >>> ids_text(("mesh:D003924", "omim:125853"), "SpecificDisease"), ids_text(("mesh:D003924",), style="curie")
     ('D003924|125853', 'mesh:D003924')
@@ -72,7 +72,7 @@ def parse_ids_with_note(text: str, kind: str = "", default: str = "") -> tuple[t
 
 
 def format_ids(mention: Mention, style: Style = "", default: str = "") -> str:
-    """Return the id column of a mention, as in its source if that still stands for the mention's concepts."""
+    """Return the id column of a mention, as written in its source if that still gives the same concept ids."""
     noted = dict(mention.notes).get(KEY)
     if not style and noted is not None and parse_ids(noted, mention.type, default) == mention.concept_ids:
         return noted
@@ -82,6 +82,11 @@ def format_ids(mention: Mention, style: Style = "", default: str = "") -> str:
 def keeps_ids(mention: Mention, default: str = "") -> bool:
     """Return whether the mention's concept ids survive writing and parsing an id column."""
     return parse_ids(format_ids(mention, default=default), mention.type, default) == mention.concept_ids
+
+
+def drop_type(mention: Mention) -> Mention:
+    """Return the mention without its type, as read back from formats without types; the prefix of an id may depend on it."""
+    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
 def _variant(text: str) -> tuple[str, ...]:

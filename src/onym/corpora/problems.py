@@ -169,7 +169,7 @@ class ProblemLog:
             fix = "give another path with --problems, or add --force"
             raise ConfigError("output-exists", "the problem file exists already", where=str(path), fix=fix)
         self.path, self.count = path, 0
-        self._bound, self._always = bound, always or path.exists()  # replace a file of an earlier run even if empty
+        self._bound, self._always = bound, always or path.exists()  # an old file is always replaced, even by an empty one
         self._documents = self._lost = 0
         self._stack = ExitStack()
         self._file: BinaryIO | None = None

@@ -16,7 +16,7 @@ import polars as pl
 from onym.errors import InputError
 from onym.kb.curie import prefix_of
 from onym.kb.diff import read_replacements
-from onym.kb.gather import Codes, Decisions, Gathered, decide, gather, portable
+from onym.kb.gather import Decisions, Gathered, decide, gather, portable
 from onym.kb.identity import Identity
 from onym.kb.ignored import IgnoredFile, summarise_ignored
 from onym.kb.knowledge_base import FORMAT, KIND, NO_CONCEPT, NO_RULE
@@ -154,7 +154,7 @@ def encode_used_values(column: pl.Series, rows: Ints) -> tuple[pl.Series, npt.ND
 
 
 def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
-    """Merge the rows with the same concept and name into one term; its form is that of the best kind, then of the first row."""
+    """Merge rows with the same concept and name into one term; the form is that of the first row with the best kind."""
     kind = found.names.column("kind").to_numpy()[named.row]
     kind = np.where(named.is_added, np.maximum(kind, np.uint8(NameKind.EXACT)), kind)  # an added name is never preferred
     source = found.names.column("source").to_numpy()[named.row]
@@ -260,11 +260,6 @@ def to_strings(column: pl.Series) -> Strings:
     return Strings(ends.astype("<u4" if ends[-1] < 2**32 else "<u8"), raw)
 
 
-def labels(codes: Codes) -> Strings:
-    """Return the labels of codes as `Strings`."""
-    return Strings.of(codes.labels)
-
-
 _log = logging.getLogger("onym.kb")
 
 
@@ -305,7 +300,7 @@ def build_kb(
 
 
 def _report(found: Gathered) -> dict[str, Any]:
-    """Return the counts of dropped and decided rows, and the ignored files, if any."""
+    """Return the build report: counts of dropped rows and of decisions, and the ignored files, if any."""
     report: dict[str, Any] = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
     return {**report, "ignored": [asdict(file) for file in found.ignored]} if found.ignored else report
 
@@ -349,8 +344,8 @@ def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Re
         stage.write_array("term.lent", terms.is_lent.astype("|u1"))
     stage.write_strings("term.form", to_strings(found.names.column("form").gather(terms.row)))
     found.names.drop("form")
-    stage.write_strings("sources", labels(found.sources))
-    stage.write_strings("languages", labels(found.languages))
+    stage.write_strings("sources", Strings.of(found.sources.labels))
+    stage.write_strings("languages", Strings.of(found.languages.labels))
     return numbers | _write_facts(stage, found, decisions, concepts) | _write_aliases(stage, found, decisions, concepts)
 
 

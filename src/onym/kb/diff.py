@@ -88,7 +88,8 @@ def read_replacements(path: Path, prefix: str = "mesh") -> pl.DataFrame:
     form = sniff_format(file)
     there = header(file, form)
     if len(there) < 2:
-        raise InputError("table-columns", "expected two columns: the old id and the new id", where=file.name)
+        fix = "give a table with the columns old and new"
+        raise InputError("table-columns", "the table has fewer than two columns", where=file.name, fix=fix)
     old, new = next((pair for pair in _NAMES if set(pair) <= set(there)), (there[0], there[1]))
     frames = [pl.DataFrame(batch) for batch in iter_table(file, form, [old, new])]
     rows = pl.concat(frames) if frames else pl.DataFrame(schema={old: pl.String, new: pl.String})

@@ -266,7 +266,7 @@ class Decisions:
 
 
 def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.DataFrame | None = None) -> Decisions:
-    """Decide joins and groups by the recipe. `xrefs` replaces the cross-references of the sources, to hold some out."""
+    """Decide joins and groups by the recipe. `xrefs` replaces the cross-references of the sources, if some are held out."""
     xrefs = found.xrefs.frame() if xrefs is None else xrefs
     active = found.ids.column().unique(maintain_order=True)
     names = _names_of_concepts(found) if recipe.groups or recipe.joins.by_name else None

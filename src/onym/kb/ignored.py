@@ -41,7 +41,7 @@ def _describe(file: InputFile, format_name: str) -> IgnoredFile:
         return _describe_unknown(file, format_name) if e.code == "format-unknown" else IgnoredFile(file.name, e.what, e.fix)
     if other == format_name:
         return IgnoredFile(file.name, f"not used by the reader of {format_name}")
-    fix = f"to read only this format, use --format {other}; to read both, add the file as another source"
+    fix = f"--format {other} reads only this format; to read both, add the file as another source"
     return IgnoredFile(file.name, f"format {other}, but the release is read as {format_name}", fix)
 
 

@@ -135,10 +135,10 @@ _SAID_BY = {
 
 
 def by_name(evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
-    """Return pairs of concepts where the preferred name of one is a name of no other concept of the other's vocabulary.
+    """Return pairs where the preferred name of one concept is a name of the other, and of no third one in its vocabulary.
 
-    Both have a semantic group in common, and no cross-reference contradicts the pair. `rules` holds the name rule of each
-    vocabulary of `low`, see `JoinConfig`.
+    Both have a semantic group in common, and no cross-reference contradicts the pair. `rules` maps the vocabulary of `low` to
+    its name rule, see `JoinConfig`.
     """
     names = evidence.names.select("concept", "name").unique().with_columns(vocabulary=prefix_of("concept"))
     lone = names.filter(pl.len().over("vocabulary", "name") == 1).select("name", b="concept")

@@ -1,6 +1,6 @@
 """KnowledgeBase: an opened artefact, memory-mapped, so that all processes share one copy.
 
-Its columns (`->` means: holds row numbers of):
+Its columns (`a -> b`: for each row of a, one or more rows of b):
 
 concepts        the ids, sorted                     concept.terms     offset of each concept's first term
 names           the normalised names, sorted        name.concepts     name -> concepts

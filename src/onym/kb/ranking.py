@@ -32,7 +32,7 @@ def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
     levels = ((kb.types, kb.concept_types), (kb.groups, kb.concept_groups))
     rows = [[labels.find(name) for name in types] for labels, _ in levels]
     if missing := [name for name, *found in zip(types, *rows, strict=True) if max(found) < 0]:
-        fix = "list the groups and types with onym kb types KB"
+        fix = "onym kb types KB lists the groups and types"
         raise ConfigError("filter-unknown", f"no concept has the semantic type or group {missing[0]!r}", fix=fix)
     mask = np.zeros(len(kb), dtype=bool)
     for (_, members), wanted in zip(levels, rows, strict=True):

@@ -78,7 +78,7 @@ _FEW = 20_000  # below this number of names, counting is faster than reading a f
 
 
 def open_similarity(kb: KnowledgeBase, *, progress: Progress = silent) -> NameSimilarity:
-    """Return the TF-IDF similarity of the names of a knowledge base.
+    """Open the TF-IDF similarity of a knowledge base's names, or compute it if it is missing.
 
     >>> similarity = open_similarity(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> len(similarity.top(["fevr"], 3))

@@ -203,7 +203,7 @@ def _mention_infons(mention: Mention, style: Style) -> Notes:
 
 
 def _meaning(infons: Notes) -> tuple[str, tuple[str, ...], Notes]:
-    """Return the type, concept ids and notes that the infons of an annotation stand for."""
+    """Parse the infons of an annotation into type, concept ids and notes."""
     first = dict(reversed(infons))
     kind = first.get(_TYPE, "")
     others = tuple(infon for infon in infons if infon[0] not in _RESERVED)

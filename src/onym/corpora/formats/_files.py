@@ -133,7 +133,7 @@ class FileNames:
 
 
 def id_of_file(file: InputFile) -> str:
-    """Return the document id that a file name stands for.
+    """Recover the document id from a file name.
 
     >>> id_of_file(InputFile.from_bytes("a/%2E.%2Fa%20b.txt", b"")), id_of_file(InputFile.from_bytes("1%~2.txt", b""))
     ('../a b', '1')

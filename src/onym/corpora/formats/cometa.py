@@ -14,7 +14,7 @@ from itertools import chain
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import any_looks, head
-from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
+from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.errors import InputError
 from onym.store.files.lines import Line, iter_lines
 from onym.store.files.source import InputFile, Source
@@ -53,7 +53,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     lost: set[Facet] = set()
     if "\x00" in document.id or not document.id:
         lost.add("document ids")
-    untyped = _drop_type(mention)
+    untyped = drop_type(mention)
     if not keeps_ids(untyped, _PREFIX) or "\x00" in format_ids(untyped, "", _PREFIX):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
@@ -73,7 +73,7 @@ def _format_row(document: Document, mention: Mention, style: Style) -> str:
     cells = [document.id, mention.surface, *[""] * 4, document.text]
     for key, column in _NOTED.items():
         cells[column] = notes.get(key, "")
-    cells[3] = format_ids(_drop_type(mention), style, _PREFIX) or "-"
+    cells[3] = format_ids(drop_type(mention), style, _PREFIX) or "-"
     return "\t".join(_quote(cell) for cell in cells)
 
 
@@ -156,10 +156,6 @@ def _document(cells: list[str], where: str) -> Iterator[Item]:
     more = tuple((key, cells[column]) for key, column in _NOTED.items() if cells[column])
     draft.add(max(start, 0), max(start, 0) + len(term), term, concept_ids=concept_ids, notes=(*notes, *more), where=where)
     yield from draft.items()
-
-
-def _drop_type(mention: Mention) -> Mention:
-    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
 def _quote(cell: str) -> str:

@@ -183,7 +183,8 @@ class _Packed:
         return np.frombuffer(data, dtype=kind)
 
     def _make_error(self, what: str) -> InputError:
-        return InputError("docbin-malformed", what, where=self._file.name, fix="write it again with spaCy, or give its format")
+        fix = "write it again with spaCy, or give its actual format with --from"
+        return InputError("docbin-malformed", what, where=self._file.name, fix=fix)
 
 
 def _strings_by_hash(strings: list[Any]) -> dict[int, str]:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import iter_lines
-from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
+from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.errors import InputError, OnymError
 from onym.store.files.json import parse_line
 from onym.store.files.lines import Line
@@ -68,7 +68,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     lost: set[Facet] = set()
     if found != (document.text, mention.start, mention.end):
         lost |= {"text", "mentions"}
-    untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)
+    untyped = drop_type(mention)
     if not keeps_ids(untyped, _PREFIX) or _BREAK.search(format_ids(untyped, "", _PREFIX)):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
@@ -167,8 +167,7 @@ def _context(document: Document, mention: Mention) -> str:
 def _write_mention(document: Document, mention: Mention, files: tuple[BinaryIO, ...], style: Style) -> None:
     surface, notes = mention.surface.lower(), dict(mention.notes)
     prompt = [notes.get(PROMPT, f"{surface} is"), notes.get(TARGET, surface)]
-    untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)  # ids are read back without the type
-    label = format_ids(untyped, style, _PREFIX) or "-1"
+    label = format_ids(drop_type(mention), style, _PREFIX) or "-1"
     lines = (
         json.dumps([_context(document, mention)], ensure_ascii=False),
         json.dumps(prompt, ensure_ascii=False),

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
-from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
+from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention
+from onym.types import Document
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "concept ids", "composites"})
 IS_FOLDER = False
@@ -39,7 +39,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
         lost.add("text")
     if _name(document.id) != document.id:
         lost.add("document ids")
-    mentions = [_drop_type(mention) for mention in document.mentions]
+    mentions = [drop_type(mention) for mention in document.mentions]
     if any(not keeps_ids(each) or _NOT_IN_NAME.search(format_ids(each)) for each in mentions):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
@@ -52,14 +52,9 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
             text = document.text.translate(_TO_SPACE)
             lines = [_name(document.id), text] if text else [_name(document.id)]
             for mention in document.mentions:
-                ids = _NOT_IN_NAME.sub(" ", format_ids(_drop_type(mention), style)) or "-"
+                ids = _NOT_IN_NAME.sub(" ", format_ids(drop_type(mention), style)) or "-"
                 lines.append(f"{mention.start}\t{mention.end}\t{text[mention.start : mention.end]}\t{ids}")
             file.write("".join(f"{line}\n" for line in [*lines, ""]).encode())
-
-
-def _drop_type(mention: Mention) -> Mention:
-    """Return the mention without its type, as it is read back; ids without a prefix may depend on the type."""
-    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
 def _name(document_id: str) -> str:

@@ -1,6 +1,6 @@
 """PubMed's XML baseline and update files: title and abstract, read one article at a time. Read-only.
 
-The document id is the PMID, followed by a point and the version if that is not 1. A citation that an update file deletes gives
+The document id is the PMID, followed by a dot and the version if that is not 1. A citation that an update file deletes gives
 the problem `document-deleted`, which does not count as a loss.
 
 The text is the title and the sections of the abstract, joined by spaces; each section begins with its label, as on the PubMed

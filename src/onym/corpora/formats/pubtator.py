@@ -239,7 +239,7 @@ def _argument_cell(argument: str, noted: str, known: dict[str, str], style: Styl
 
 
 def _cut(document: Document) -> tuple[int, int]:
-    """Return the lengths of title and abstract; the title is the first passage, or all of the text if that does not fit."""
+    """Return the lengths of title and abstract: split after the first passage if a space follows it, else all is title."""
     text = document.text
     if document.passages:
         first = document.passages[0]

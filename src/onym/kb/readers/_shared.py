@@ -63,8 +63,13 @@ def omim_numbers() -> pl.Expr:
 def require_object(value: Any, file: InputFile) -> dict[str, Any]:
     """Return the value if it is a JSON object, else raise InputError."""
     if not isinstance(value, dict):
-        raise InputError("json-shape", f"expected an object, found {_kind(value)}", where=file.name)
+        raise shape_error(f"expected an object, found {_kind(value)}", file)
     return value
+
+
+def shape_error(what: str, file: InputFile) -> InputError:
+    """Return the error for JSON that does not have the expected structure."""
+    return InputError("json-shape", what, where=file.name, fix="correct the file, or give another format with --format")
 
 
 def string(value: dict[str, Any], key: str, file: InputFile) -> str | None:
@@ -72,7 +77,7 @@ def string(value: dict[str, Any], key: str, file: InputFile) -> str | None:
     found = value.get(key)
     if found is None or isinstance(found, str):
         return found or None
-    raise InputError("json-shape", f"{key!r} should be a string, not {_kind(found)}", where=file.name)
+    raise shape_error(f"{key!r} should be a string, not {_kind(found)}", file)
 
 
 def strings(value: dict[str, Any], key: str, file: InputFile) -> list[str]:
@@ -82,7 +87,7 @@ def strings(value: dict[str, Any], key: str, file: InputFile) -> list[str]:
         return []
     if isinstance(found, list) and all(isinstance(member, str) for member in found):
         return found
-    raise InputError("json-shape", f"{key!r} should be a list of strings", where=file.name)
+    raise shape_error(f"{key!r} should be a list of strings", file)
 
 
 def objects(value: dict[str, Any], key: str, file: InputFile) -> list[dict[str, Any]]:
@@ -92,7 +97,7 @@ def objects(value: dict[str, Any], key: str, file: InputFile) -> list[dict[str, 
         return []
     if isinstance(found, list):
         return [require_object(member, file) for member in found]
-    raise InputError("json-shape", f"{key!r} should be a list of objects", where=file.name)
+    raise shape_error(f"{key!r} should be a list of objects", file)
 
 
 def _kind(value: Any) -> str:

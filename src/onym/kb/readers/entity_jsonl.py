@@ -7,9 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from onym.errors import InputError
 from onym.kb.curie import to_curie
-from onym.kb.readers._shared import head, matching_files, require_object, string, strings
+from onym.kb.readers._shared import head, matching_files, require_object, shape_error, string, strings
 from onym.kb.schema import Rows
 from onym.store.files.json import first_byte, iter_items, parse_line
 from onym.store.files.lines import iter_blocks
@@ -53,7 +52,7 @@ def _entities(file: InputFile) -> Iterator[Any]:
 def _add(rows: Rows, entity: dict[str, Any], file: InputFile) -> None:
     identifier, name = string(entity, "concept_id", file), string(entity, "canonical_name", file)
     if not identifier or not name:
-        raise InputError("json-shape", "an entity needs concept_id and canonical_name", where=file.name)
+        raise shape_error("an entity has no concept_id or no canonical_name", file)
     concept_id = to_curie(identifier, "umls")
     rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
     for alias in strings(entity, "aliases", file):

@@ -17,45 +17,15 @@ from onym.store.files.table import TableFormat, iter_table
 from onym.types import NameKind
 
 MRCONSO = [
-    "CUI",
-    "LAT",
-    "TS",
-    "LUI",
-    "STT",
-    "SUI",
-    "ISPREF",
-    "AUI",
-    "SAUI",
-    "SCUI",
-    "SDUI",
-    "SAB",
-    "TTY",
-    "CODE",
-    "STR",
-    "SRL",
-    "SUPPRESS",
-    "CVF",
-]
+    "CUI", "LAT", "TS", "LUI", "STT", "SUI", "ISPREF", "AUI", "SAUI",
+    "SCUI", "SDUI", "SAB", "TTY", "CODE", "STR", "SRL", "SUPPRESS", "CVF",
+]  # fmt: skip
 MRSTY = ["CUI", "TUI", "STN", "STY", "ATUI", "CVF"]
 MRDEF = ["CUI", "AUI", "ATUI", "SATUI", "SAB", "DEF", "SUPPRESS", "CVF"]
 MRREL = [
-    "CUI1",
-    "AUI1",
-    "STYPE1",
-    "REL",
-    "CUI2",
-    "AUI2",
-    "STYPE2",
-    "RELA",
-    "RUI",
-    "SRUI",
-    "SAB",
-    "SL",
-    "RG",
-    "DIR",
-    "SUPPRESS",
-    "CVF",
-]
+    "CUI1", "AUI1", "STYPE1", "REL", "CUI2", "AUI2", "STYPE2", "RELA",
+    "RUI", "SRUI", "SAB", "SL", "RG", "DIR", "SUPPRESS", "CVF",
+]  # fmt: skip
 MRCUI = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
 
 # UMLS uses ISO 639-2/B language codes, Onym ISO 639-1.
