@@ -1,4 +1,4 @@
-"""Comparison of two systems that find the mentions themselves: of F1, with a paired bootstrap over documents."""
+"""Compare the F1 of two end-to-end systems, with a paired bootstrap over documents."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from onym.evaluate.significance import PairedBootstrap, bootstrap_paired_sums
 
 @dataclass(frozen=True, slots=True)
 class EndToEndComparison:
-    """How much better the first system is than the second by F1; `shares` are pairs of precision, recall and F1.
+    """The difference in F1 between two systems. `shares` maps precision, recall and F1 to a pair of values (first, second).
 
-    `types` are the annotated types that are scored, all if empty; `by_type` has for each its gold items and both recalls.
-    `coverage` says for both how many of the documents have predictions.
+    `types` are the annotated types that are scored; empty means all. `by_type` holds the number of gold items and both recalls
+    of each type. `coverage` holds the document coverage of both systems.
     """
 
     protocol: str
@@ -38,14 +38,14 @@ class EndToEndComparison:
         return self.shares["F1"][1]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values; `first` and `second` are the F1 of both."""
+        """Return plain values; `first` and `second` are the F1 scores."""
         own = {"measure": "f1", "first": self.first, "second": self.second}
         shares = {name.lower(): list(both) for name, both in self.shares.items()}
         return asdict(self) | own | {"shares": shares, "coverage": [each.as_dict() for each in self.coverage]}
 
 
 def compare_end_to_end(first: EndToEndEvaluation, second: EndToEndEvaluation) -> EndToEndComparison:
-    """Compare two evaluations of the same split by the same protocol; anything else is refused."""
+    """Compare two evaluations; raise ConfigError unless split, protocol and types are the same."""
     require_comparable(first, second)
     one, other = (each.results[each.protocol] for each in (first, second))
     recalls = {score.type: score.recall for score in second.by_type}

@@ -89,7 +89,7 @@ def test_a_concept_with_too_many_names_keeps_the_first_and_some(tmp_path: Path) 
 
 def test_too_many_concepts(families: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice_module, "MAX_CONCEPTS", 3)
-    with pytest.raises(ConfigError, match="4 concepts are too many") as caught:
+    with pytest.raises(ConfigError, match="cannot plot 4 concepts") as caught:
         choose_names(families, range(4))
     assert caught.value.code == "config-invalid"
 
