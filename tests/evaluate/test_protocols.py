@@ -63,7 +63,7 @@ def test_strict_is_never_more_lenient_than_any_id(gold: str, answers: Ranking) -
     assert (strict == 1) == (first == (frozenset({gold}),))
 
 
-def test_an_unknown_protocol_is_answered_by_the_known() -> None:
+def test_unknown_protocol_error_lists_protocols() -> None:
     with pytest.raises(ConfigError, match="protocol-unknown") as caught:
         find_protocol("accuracy")
     assert "strict" in caught.value.fix
