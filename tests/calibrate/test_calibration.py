@@ -1,4 +1,4 @@
-"""A calibration as a whole."""
+"""Fitting and storing a whole calibration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.errors import InputError
 
 
 def draw_answers(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers, list[int | None], list[str]]:
-    """Draw answers that are right as their score, or as their margin, says."""
+    """Draw answers that are right with a probability given by their score or their margin."""
     generator = np.random.default_rng(seed)
     best, second = generator.random(count), generator.random(count)
     best = np.maximum(best, second) if is_by_margin else best

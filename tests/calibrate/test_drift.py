@@ -1,4 +1,4 @@
-"""The spread of confidences."""
+"""Drift of confidences."""
 
 from __future__ import annotations
 

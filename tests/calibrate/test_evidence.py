@@ -1,4 +1,4 @@
-"""What an answer says of itself."""
+"""Features of answers."""
 
 from __future__ import annotations
 

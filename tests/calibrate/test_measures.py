@@ -1,4 +1,4 @@
-"""How good probabilities are."""
+"""Calibration metrics."""
 
 from __future__ import annotations
 

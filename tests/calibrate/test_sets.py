@@ -10,7 +10,7 @@ from onym.errors import InputError
 
 
 def draw_confidences(count: int, seed: int, power: float) -> tuple[list[float], list[int | None]]:
-    """Draw confidences, and ranks of the right candidate that they tell the truth about."""
+    """Draw calibrated confidences and the ranks of the right candidates."""
     generator = np.random.default_rng(seed)
     confidences = generator.beta(4, 1, size=count) ** power
     later = generator.choice([2, 3, 0], p=[0.6, 0.3, 0.1], size=count).tolist()

@@ -1,4 +1,4 @@
-"""Thresholds for a precision."""
+"""Thresholds for a target precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of a calibration share."""
+"""Validation shared by all parts of a calibration."""
 
 from __future__ import annotations
 

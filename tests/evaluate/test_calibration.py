@@ -1,4 +1,4 @@
-"""A pipeline calibrated on a development set."""
+"""Calibration of a pipeline on a development set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
 
 @pytest.fixture(scope="module")
 def task_with_grades(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> EvaluationTask:
-    """Return documents of which each has three right names, and one that gold says means something else."""
+    """Return documents with three mentions whose name matches gold and one annotated with another concept."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease", write_graded(folder), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"), "dev", kb=tiny_kb)
@@ -47,7 +47,7 @@ def test_detected_mentions_not_in_gold_are_wrong(task_with_grades: EvaluationTas
 
 def test_documents_shared_by_datasets_count_once(task_with_grades: EvaluationTask, tmp_path: Path, tiny_kb: Path) -> None:
     for path in write_graded(tmp_path).rglob("*.txt"):
-        path.write_text(path.read_text().replace("fever", "Fever"))  # the same text, and the same ids
+        path.write_text(path.read_text().replace("fever", "Fever"))  # same text and same ids
     prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
     other = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=tiny_kb)
     pipeline = Pipeline(ExactLinker(task_with_grades.kb))
@@ -101,7 +101,7 @@ def test_types_require_gold_mentions(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
     with pytest.raises(ConfigError, match="have no annotated type"):
         calibrate_pipeline(task_with_grades, pipeline, "found", ["Modifier"])
-    with pytest.raises(InputError, match="calibration-invalid"):  # there is none of that type
+    with pytest.raises(InputError, match="calibration-invalid"):  # no mention has that type
         calibrate_pipeline(task_with_grades, pipeline, "given", ["Chemical"])
 
 

@@ -1,4 +1,4 @@
-"""From answers and gold mentions to cases."""
+"""Building cases from answers and gold mentions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_gold_not_in_kb(tiny_kb: Path) -> None:
 
 
 def dictionary(folder: Path) -> KnowledgeBase:
-    """Build a dictionary in which `mesh:D2` is a concept, and another id of two others."""
+    """Build a KB in which `mesh:D2` is a concept and also an alternative id of two others."""
     (folder / "d.txt").write_text("D1|D2||one\nD3|D2||three\nD2||two\nD4||four\n")
     source = SourceConfig(path="d.txt", format="biosyn", name="d")
     build_kb(Recipe(sources=(source,), merge=False), folder / "kb", root=folder)
@@ -104,10 +104,10 @@ def dictionary(folder: Path) -> KnowledgeBase:
     ("gold", "answer", "strict"),
     [
         (("D2",), "D2", 1),
-        (("D2",), "D1", 1),  # the row of D1 says that D2 is its id
+        (("D2",), "D1", 1),  # D1 lists D2 as an alternative id
         (("D2",), "D3", 1),
         (("D1",), "D1", 1),
-        (("D1",), "D2", None),  # D2 alone does not say that it is D1
+        (("D1",), "D2", None),  # D2 does not list D1 as an alternative id
         (("D1", "D2"), "D1", 1),  # both are ids of one concept
         (("D1", "D4"), "D1", None),
     ],

@@ -1,4 +1,4 @@
-"""Two systems on the same cases."""
+"""Comparison of two systems on the same cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of a split the predictions cover."""
+"""Coverage of a split by predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All figures of a system on a split."""
+"""Evaluation of a linker on a split."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def evaluate_exact(task: EvaluationTask, **options: object) -> Evaluation:
 
 
 def test_each_protocol_is_scored_and_one_is_selected(task: EvaluationTask) -> None:
-    # Test has "fever" and "cough", the parts of a mention of fever alone, and "omim".
+    # The test split has "fever" and "cough", two parts of a mention whose only concept is fever, and "omim".
     evaluation = evaluate_exact(task, protocol="biosyn")
     assert set(evaluation.scores) == set(PROTOCOLS)
     assert {name: scores.cases for name, scores in evaluation.scores.items()} == dict.fromkeys(PROTOCOLS, 2)
@@ -101,7 +101,7 @@ def test_similarity_to_the_closest_name() -> None:
 def test_documents_of_one_abstract_are_resampled_together(in_context: EvaluationTask) -> None:
     evaluation = evaluate_exact(in_context)
     assert len({case.document_id for case in evaluation.cases}) == len(evaluation.cases) == 2
-    assert (evaluation.low, evaluation.high) == (evaluation.scores["strict"].recall[1],) * 2  # there is one abstract
+    assert (evaluation.low, evaluation.high) == (evaluation.scores["strict"].recall[1],) * 2  # there is only one abstract
 
 
 def test_as_dict_has_plain_values_without_text(task: EvaluationTask) -> None:

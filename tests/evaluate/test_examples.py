@@ -1,4 +1,4 @@
-"""Examples: some right, some wrong, drawn by a fixed seed; the nearest concepts with their scores, and the gold one."""
+"""Random examples of right and wrong mentions, with their best candidates and the gold concept."""
 
 from __future__ import annotations
 

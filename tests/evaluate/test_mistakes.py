@@ -23,7 +23,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 
 def parse_ranking(*answers: str) -> Ranking:
-    """Return a ranking of answers, best first; those joined by = share a score, the ids of one joined by +."""
+    """Parse a ranking, best first: `=` joins answers with equal scores, `+` joins the ids of one answer."""
     return ranking_of([(ids.split("+"), -float(rank)) for rank, tie in enumerate(answers) for ids in tie.split("=")])
 
 

@@ -1,4 +1,4 @@
-"""Published figures are those of the results page, and of datasets and protocols that exist."""
+"""Published scores match the results page, and their datasets and protocols exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluations from start to end."""
+"""Whole evaluations: predict, score, save and compare."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_linker_and_its_saved_predictions_score_the_same(task: EvaluationTask, t
 
 def test_pipeline_does_not_see_annotations(abstracts: EvaluationTask, pipeline: Pipeline) -> None:
     predictions = predict_end_to_end(abstracts, pipeline)
-    assert list(predictions.answers) == [("4", 7, 12)]  # OMIM is no name of the knowledge base
+    assert list(predictions.answers) == [("4", 7, 12)]  # OMIM is not a name in the knowledge base
     assert predictions.source["dataset"] == abstracts.source
     assert predictions.source["detector"]["detector"] == "dictionary"
 

@@ -1,4 +1,4 @@
-"""Intervals and tests: against the plain resampling that they stand for, against scipy, and against known figures."""
+"""Intervals and tests, compared with plain resampling, scipy and known values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_singleton_groups_equal_no_groups() -> None:
 
 def test_groups_are_weighted_by_size() -> None:
     low, high = bootstrap_interval([1] * 99 + [0], groups=["a"] * 99 + ["b"])
-    assert (low, high) == (0.0, 1.0)  # drawn are a+a, a+b, b+a, b+b
+    assert (low, high) == (0.0, 1.0)  # possible draws: a+a, a+b, b+a, b+b
     assert paired_bootstrap([1] * 99 + [0], [0] * 99 + [0], groups=["a"] * 99 + ["b"]).difference == 0.99
 
 

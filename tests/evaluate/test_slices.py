@@ -1,4 +1,4 @@
-"""Slices: each definition on a case that fits and one that does not, what needs what, and similarity measured for real."""
+"""Slices: a matching and a non-matching case for each definition, missing inputs, and TF-IDF similarity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 
 def case(*surfaces: str, gold: str = FEVER, text: str = "") -> Case:
-    """Return a case whose parts have these surfaces, in a document that begins with a text."""
+    """Return a case whose parts have these surfaces, in a document that starts with `text`."""
     whole = text + " " + " ".join(surfaces)
     spans = [whole.rindex(surface) for surface in surfaces]
     mentions = tuple(Mention(start, start + len(s), s, tuple(gold.split())) for start, s in zip(spans, surfaces, strict=True))

@@ -1,4 +1,4 @@
-"""Opening what a system is evaluated on."""
+"""Evaluation tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a model that reads documents."""
+"""Collective models and their folders."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_rejects_damaged_heads(tmp_path: Path, spoil: Any) -> None:
 
 
 def test_no_memory_is_allocated_for_missing_heads(tmp_path: Path) -> None:
-    """The settings ask for 13 gigabytes."""
+    """The settings describe heads of 13 GB."""
     folder = save_collective(tmp_path / "m")
     (folder / CollectiveSettings.FILE).write_text(
         '{"dim": 100000, "represent": "ends", "links": false, "window": 32, "overlap": 8}'

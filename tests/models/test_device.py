@@ -1,4 +1,4 @@
-"""Devices and precisions by name; and that encoders and detectors make their tensors where the model is."""
+"""Resolving devices and precisions; encoders and detectors create their tensors on the model's device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOC = Document("1", "fever and pain in the left arm", (Mention(0, 5, "fever"), M
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, *, gpus: int = 0, has_mps: bool = False) -> None:
-    """Pretend that the machine has these devices."""
+    """Simulate a machine with these devices."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
@@ -97,7 +97,7 @@ def test_auto_is_bf16_on_gpus_that_support_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_fake_device_rejects_mixed_tensors() -> None:
-    """What the tests below rely on: tensors of two devices cannot meet, and numpy cannot see one that is there."""
+    """Precondition of the tests below: devices cannot be mixed, and tensors of the fake device not converted to NumPy."""
     with second_device() as device:
         there = torch.ones(2).to(device)
         assert (there + torch.zeros(2, device=device)).cpu().tolist() == [1.0, 1.0]

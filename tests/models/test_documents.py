@@ -1,4 +1,4 @@
-"""Reading whole documents: a token's vector depends on its window alone, not on the batch or on what is far away."""
+"""Encoding whole documents: a token's vector depends only on its window, not on the batch or on distant text."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_documents_without_tokens(reader: DocumentReader) -> None:
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return how many documents were read by the model, one entry for each time that it read."""
+    """Return a list that records the number of documents in each model call."""
     counts: list[int] = []
     own = documents.read_windows
 

@@ -1,4 +1,4 @@
-"""Encoders: vectors are those of the model's own forward pass, whatever texts are read together."""
+"""Encoders: vectors match the model's own forward pass and do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever"
 
 @pytest.fixture
 def model(tmp_path: Path, bert_folder: Path) -> Path:
-    """Return an encoder that may be spoilt."""
+    """Return a copy of an encoder that the test may modify."""
     return shutil.copytree(bert_folder, tmp_path / "model")
 
 
 def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]:
-    """Return the vector of one text as transformers itself computes it, alone and, but for `mean-all`, without padding."""
+    """Return the vector of a single text computed by transformers, without padding except for `mean-all`."""
     from transformers import AutoModel
 
     model, tokens = AutoModel.from_pretrained(folder).eval(), Tokenizer.open(folder)
@@ -126,7 +126,7 @@ def test_tokenizer_without_special_tokens(model: Path) -> None:
         assert found[1].any()
 
 
-# What an encoder is told, and tells.
+# Settings, digest and metadata.
 
 
 def test_settings_default_to_those_of_the_folder(model: Path) -> None:
@@ -179,7 +179,7 @@ def test_config_describes_the_encoder(bert_folder: Path) -> None:
     json.dumps(config)
 
 
-# What is refused.
+# Invalid models.
 
 
 def test_rejects_model_that_is_not_an_encoder(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_rejects_folder_without_tokenizer(model: Path) -> None:
 @pytest.mark.real_models
 @pytest.mark.usefixtures("real_models")
 def test_minilm_uses_its_sentence_transformers_settings() -> None:
-    """MiniLM: the settings of its folder, and vectors that know what is alike."""
+    """MiniLM: settings from its folder, and plausible similarities."""
     from benchmarks.models import model_folder
 
     encoder = Encoder.open(model_folder("minilm"), precision="fp32")

@@ -1,4 +1,4 @@
-"""Numbers that are none are refused wherever a model answers."""
+"""NaN and infinity are rejected."""
 
 from __future__ import annotations
 

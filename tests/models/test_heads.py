@@ -1,4 +1,4 @@
-"""What stands on the vectors of tokens: as the paper's equations say, term by term."""
+"""Heads of collective models, compared with the equations term by term."""
 
 from __future__ import annotations
 

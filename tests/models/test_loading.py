@@ -1,4 +1,4 @@
-"""Opening models with transformers: safetensors alone, whole, without code, without network."""
+"""Opening models with transformers: only safetensors, complete, without custom code or network access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.models.spoil import change_config, cut, rewrite_weights, with_own_cod
 
 @pytest.fixture
 def model(tmp_path: Path, bert_folder: Path) -> Path:
-    """Return a model that may be spoilt."""
+    """Return a copy of a model that the test may modify."""
     return shutil.copytree(bert_folder, tmp_path / "model")
 
 
@@ -61,7 +61,7 @@ def test_loading_is_silent_and_restores_logging(model: Path, capfd: pytest.Captu
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     load(model)
-    change_config(num_hidden_layers=3)(model)  # of a third layer there are no weights
+    change_config(num_hidden_layers=3)(model)  # there are no weights for a third layer
     with pytest.raises(InputError):
         load(model)
     assert capfd.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""Folders of sentence-transformers: old and new forms of their files, and what is refused."""
+"""sentence-transformers folders: old and new file formats, and unsupported settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OLD = {"word_embedding_dimension": 16, "pooling_mode_cls_token": False, "pooling
 
 
 def save_modules(folder: Path, kinds: tuple[str, ...] = KINDS, pooling: Any = OLD, **others: Any) -> Path:
-    """Write the files of a folder of sentence-transformers; `others` are further ones, without their ending."""
+    """Write the files of a sentence-transformers folder; `others` are further JSON files by name without extension."""
     paths = [f"{number}_{kind}" if number else "" for number, kind in enumerate(kinds)]
     modules = [{"type": f"sentence_transformers.models.{kind}", "path": path} for kind, path in zip(kinds, paths, strict=True)]
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Which library computes: torch if it is installed, ONNX Runtime if not, and for weights in int8."""
+"""Choice of the library: torch if installed, else ONNX Runtime, which also runs int8 weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An encoder in int8: the same folder but for its weights, with nearly the same vectors."""
+"""Quantising an encoder to int8: same files except the weights, and nearly the same vectors."""
 
 from __future__ import annotations
 

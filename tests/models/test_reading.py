@@ -1,4 +1,4 @@
-"""Texts as rows of tokens: cut, surrounded and padded, each as it would be alone."""
+"""Token batches: truncation, special tokens and padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration of a model: what is handed on to transformers, and what is refused before."""
+"""Model configurations: fields passed to transformers, and rejected values."""
 
 from __future__ import annotations
 

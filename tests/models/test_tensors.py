@@ -1,4 +1,4 @@
-"""Tensors as arrays: what safetensors holds, and matrices in int8 with the scales of their rows."""
+"""Reading safetensors as arrays, and int8 quantisation with row scales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What encoders share: texts are read once, and a tokenizer has to fit the model."""
+"""Base class of encoders: deduplication, digests and the tokenizer check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onym.models.tokens import Tokenizer
 
 
 class Counting(TextEncoder):
-    """Makes of a text the number of its tokens."""
+    """Encodes a text as its number of tokens."""
 
     width, precision = 1, "float32"
 

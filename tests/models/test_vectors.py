@@ -1,4 +1,4 @@
-"""From rows to vectors: one function for the encoder and for a training."""
+"""`vectors_of`, which is shared by encoders and training."""
 
 from __future__ import annotations
 

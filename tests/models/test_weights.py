@@ -1,4 +1,4 @@
-"""Tensors of files: small headers and the usual types."""
+"""Reading tensors from files: header limits and supported types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onym.store.limits import Limits
 
 
 def write_safetensors(path: Path, header: Any, body: bytes = b"") -> Path:
-    """Write a file of safetensors by hand."""
+    """Write a safetensors file with a given header."""
     data = header if isinstance(header, bytes) else json.dumps(header).encode()
     path.write_bytes(len(data).to_bytes(8, "little") + data + body)
     return path

@@ -1,4 +1,4 @@
-"""Windows over long documents: every token is taken from one of them, and they do not move."""
+"""Windows over long documents: each token is taken from one window, and windows do not move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All end-to-end figures of a system on a split."""
+"""End-to-end evaluation of a system on a split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of found mentions: by hand, by properties, and on the published outputs of DNorm and tmChem."""
+"""End-to-end precision, recall and F1: manual examples, properties, and the published outputs of DNorm and tmChem."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from onym.errors import ConfigError, InputError
 from onym.evaluate.end_to_end import END_TO_END, EndToEndScores, score_end_to_end, score_with_intervals
 from onym.types import Document, Mention
 
-# Measured here, F1; the counts of the strict ones were checked by comparing the lines of the files.
+# F1 computed by this code; the strict counts were verified by comparing the lines of the published files.
 PUBLISHED = {
     "DNorm": {"bhowmik-strict": 0.7465, "bhowmik-partial": 0.8090, "neleval-overlap-maxmax": 0.7939, "document": 0.8062},
     "tmChem": {"bhowmik-strict": 0.8680, "bhowmik-partial": 0.8753, "neleval-overlap-maxmax": 0.8735, "document": 0.9116},
 }
-COUNTS = {"DNorm": (3250, 4277, 3250, 4430), "tmChem": (4371, 4702, 4371, 5370)}  # right, predicted, found, gold, strictly
+# Under bhowmik-strict: right, predicted, found, gold.
+COUNTS = {"DNorm": (3250, 4277, 3250, 4430), "tmChem": (4371, 4702, 4371, 5370)}
 
 TEXT = "x" * 40
 STRICT, PARTIAL, MAXMAX, DOCUMENT = END_TO_END
@@ -78,7 +79,7 @@ def test_partial_is_not_aligned_one_to_one() -> None:
 
 
 def test_maxmax_matches_neleval_documentation() -> None:
-    # Gold from 1 to 10 and from 12 to 12, system from 1 to 5 and from 6 to 12, ends included there.
+    # neleval's example has inclusive ends: gold 1-10 and 12-12, system 1-5 and 6-12.
     gold, predicted = [document((1, 11, "a:1"), (12, 13, "a:1"))], [document((1, 6, "a:1"), (6, 13, "a:1"))]
     scores = score_end_to_end(gold, predicted, MAXMAX)
     assert scores.found == pytest.approx(5 / 10 + 1)
@@ -127,7 +128,7 @@ def test_unscored_mentions_are_counted() -> None:
     gold = [document((0, 5, ""), (10, 15, "a:1"))]
     predicted = [document((0, 5, "a:1"), (10, 15, "a:1"), (20, 22, "")), document((0, 5, "a:1"), name="9")]
     scores = score_end_to_end(gold, predicted)
-    assert figures(scores) == (1, 2, 1, 1)  # the prediction where gold has no concept is wrong
+    assert figures(scores) == (1, 2, 1, 1)  # a prediction at a gold mention without a concept is wrong
     assert scores.left_out == {
         "gold mentions without a concept": 1,
         "predicted mentions without a concept": 1,

@@ -1,4 +1,4 @@
-"""The choice: families of concepts with enough names, the same for the same seed, and no name of two concepts."""
+"""Sampling of concepts and names: similar concepts with enough names, reproducible, without shared names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels never meet, stay inside, and stand near to what they name."""
+"""Label placement: no overlaps, inside the plot, near the points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The share of names that stand with their own, and t-SNE's points: the same each time, near where vectors are near."""
+"""Nearest-name share and t-SNE points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWNERS = np.repeat(np.arange(4), 6)
 
 
 def clusters(spread: float) -> Vectors:
-    """Return four clusters of six vectors; the wider they are spread, the less they are clusters."""
+    """Return four clusters of six vectors with the given standard deviation."""
     random = np.random.default_rng(0)
     return (np.eye(4, 8, dtype=np.float32)[OWNERS] + spread * random.normal(size=(24, 8))).astype(np.float32)
 

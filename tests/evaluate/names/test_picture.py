@@ -1,4 +1,4 @@
-"""From names and encoders to a picture."""
+"""Plots of names for several encoders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawing: what it shows, the same bytes each time, and hostile names that are names alone."""
+"""Drawing of name plots: content, determinism, and escaping of hostile names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def panel(model: str = "tiny", seed: int = 0, share: float = 0.875) -> Panel:
 
 
 def read_words(monkeypatch: pytest.MonkeyPatch, *args: Any) -> list[str]:
-    """Return the words of a picture, which its file holds as shapes."""
+    """Return the texts of a plot, recorded while drawing because the file stores them as shapes."""
     from matplotlib.axes import Axes
 
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""The page of a comparison."""
+"""HTML page of a comparison."""
 
 from __future__ import annotations
 

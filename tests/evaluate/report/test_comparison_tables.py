@@ -1,4 +1,4 @@
-"""A comparison on the terminal."""
+"""Terminal tables of a comparison."""
 
 from __future__ import annotations
 

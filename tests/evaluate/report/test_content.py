@@ -1,4 +1,4 @@
-"""The values of a report, and what they are called."""
+"""Values of a linking report."""
 
 from __future__ import annotations
 

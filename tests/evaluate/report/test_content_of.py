@@ -1,4 +1,4 @@
-"""From an evaluation to what a report shows."""
+"""Report content built from an evaluation."""
 
 from __future__ import annotations
 

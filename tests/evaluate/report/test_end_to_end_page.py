@@ -1,4 +1,4 @@
-"""The page of an end-to-end report."""
+"""HTML page of an end-to-end report."""
 
 from __future__ import annotations
 
@@ -58,4 +58,4 @@ def test_rows_are_marked_if_documents_are_missing() -> None:
     assert note not in end_to_end_page(end_to_end_sample())
     assert end_to_end_page(end_to_end_sample(covered=1)).count(note) == 1 + 3 + len(
         END_TO_END
-    )  # the header, the tiles, the lines
+    )  # in the header, the tiles and the table rows

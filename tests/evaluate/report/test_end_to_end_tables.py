@@ -1,4 +1,4 @@
-"""The end-to-end tables of the terminal."""
+"""Terminal tables of an end-to-end report."""
 
 from __future__ import annotations
 

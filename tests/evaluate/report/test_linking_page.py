@@ -1,4 +1,4 @@
-"""The page: complete, closed to scripts and the network, and unmoved by hostile text."""
+"""HTML page of a linking report: complete, no scripts or network access, hostile text escaped."""
 
 from __future__ import annotations
 
@@ -156,4 +156,6 @@ def test_long_text_is_truncated() -> None:
 
 def test_rows_are_marked_if_mentions_are_missing() -> None:
     made = linking_page(replace(linking_sample(), coverage="1 of 960 <mentions> predicted"))
-    assert made.count("1 of 960 &lt;mentions&gt; predicted") == 1 + 1 + len(PROTOCOLS)  # the header, the first tile, the lines
+    assert made.count("1 of 960 &lt;mentions&gt; predicted") == 1 + 1 + len(
+        PROTOCOLS
+    )  # in the header, the first tile and the table rows

@@ -1,4 +1,4 @@
-"""The plots of a linking report."""
+"""Plots of a linking report."""
 
 from __future__ import annotations
 

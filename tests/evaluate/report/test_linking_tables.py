@@ -1,4 +1,4 @@
-"""The tables of the terminal: the same figures, and no markup or control character from outside."""
+"""Terminal tables of a linking report, without markup or control characters from untrusted text."""
 
 from __future__ import annotations
 

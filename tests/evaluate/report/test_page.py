@@ -1,4 +1,4 @@
-"""What all pages share: escaping, a policy against scripts, and no empty sections."""
+"""All report pages: escaping, content security policy, and no empty sections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BARE = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
 
 
 def both(task: EvaluationTask) -> tuple[Evaluation, Evaluation]:
-    """Return the evaluations of a linker and of one that never answers."""
+    """Return the evaluations of a linker and of one without answers."""
     whole = predict(task, ExactLinker(task.kb))
     silent = Predictions.of((replace(one, answers=()) for one in whole), whole.source)
     return evaluate(task, whole, protocol="any-id"), evaluate(task, silent, protocol="any-id")

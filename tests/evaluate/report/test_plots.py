@@ -1,4 +1,4 @@
-"""The figures: what they show, the same bytes each time, and nothing left behind in matplotlib."""
+"""Plots: content, determinism, and no changes to matplotlib's global state."""
 
 from __future__ import annotations
 

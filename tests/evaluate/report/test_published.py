@@ -1,4 +1,4 @@
-"""Published figures in reports."""
+"""Published scores in reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the terminal."""
+"""Terminal tables."""
 
 from __future__ import annotations
 

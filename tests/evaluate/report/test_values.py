@@ -1,4 +1,4 @@
-"""Figures are written in one way."""
+"""Formatting of percentages, intervals and nested values."""
 
 from __future__ import annotations
 

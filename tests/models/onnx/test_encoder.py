@@ -1,4 +1,4 @@
-"""Vectors of ONNX Runtime are those of torch, whatever texts are read together."""
+"""Vectors of ONNX Runtime match those of torch and do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever"
 
 @pytest.fixture
 def model(tmp_path: Path, bert_folder: Path) -> Path:
-    """Return an encoder that may be spoilt."""
+    """Return a copy of an encoder that the test may modify."""
     return shutil.copytree(bert_folder, tmp_path / "model")
 
 

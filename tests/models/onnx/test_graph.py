@@ -1,4 +1,4 @@
-"""The graph: valid for ONNX, without weights in it, and refused where weights are not those of the configuration."""
+"""The ONNX graph is valid and contains no weights; weights that do not match the configuration are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of an encoder: those of the configuration, within bounds."""
+"""Encoder configurations for ONNX Runtime: values and limits."""
 
 from __future__ import annotations
 
