@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym.errors import missing_extra, printable
 from onym.evaluate.content import Bar, Bin, MistakeRow, RecallPoint, ReportContent, flat, interval, percent, share_cells
-from onym.evaluate.end_to_end import EndToEndEvaluation
-from onym.evaluate.end_to_end_comparison import EndToEndComparison
+from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, Scored, hits
 from onym.evaluate.mistakes import common_mistakes
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, find_published_for

@@ -11,8 +11,13 @@ from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError
 from onym.evaluate.content import content_of
 from onym.evaluate.coverage import mention_coverage
-from onym.evaluate.end_to_end import END_TO_END, EndToEndEvaluation, evaluate_end_to_end
-from onym.evaluate.end_to_end_comparison import EndToEndComparison, compare_end_to_end
+from onym.evaluate.end_to_end import (
+    END_TO_END,
+    EndToEndComparison,
+    EndToEndEvaluation,
+    compare_end_to_end,
+    evaluate_end_to_end,
+)
 from onym.evaluate.evaluation import Comparison, Evaluation, compare, evaluate
 from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.pages import comparison_page, end_to_end_comparison_page, end_to_end_page, linking_page

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from onym.errors import printable
 from onym.evaluate.content import ReportContent, interval, percent, share_cells
 from onym.evaluate.coverage import Coverage
-from onym.evaluate.end_to_end import EndToEndEvaluation
-from onym.evaluate.end_to_end_comparison import EndToEndComparison
+from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, PublishedFigure, find_published_for
 from onym.evaluate.significance import PairedBootstrap

@@ -156,6 +156,5 @@ def test_long_text_is_truncated() -> None:
 
 def test_rows_are_marked_if_mentions_are_missing() -> None:
     made = linking_page(replace(linking_sample(), coverage="1 of 960 <mentions> predicted"))
-    assert made.count("1 of 960 &lt;mentions&gt; predicted") == 1 + 1 + len(
-        PROTOCOLS
-    )  # in the header, the first tile and the table rows
+    in_header, in_first_tile = 1, 1
+    assert made.count("1 of 960 &lt;mentions&gt; predicted") == in_header + in_first_tile + len(PROTOCOLS)
