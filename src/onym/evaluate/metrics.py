@@ -67,7 +67,7 @@ def any_id(case: Case) -> int | None:
 
 
 def biosyn(case: Case) -> int | None:
-    """Return the worst rank over all parts of the first name with a gold id; None if a part has none."""
+    """Rank each part by its first name with a gold id, and return the worst rank; None if a part has no such name."""
     ranks = [_rank_of_any(ranking, case.gold) for ranking in case.names or case.rankings]
     return max((rank or 0) for rank in ranks) if all(ranks) else None
 

@@ -116,7 +116,7 @@ def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase) -> M
 
 
 def surface_of(case: Case) -> str:
-    """Return the surface of the mention; of a composite, the surfaces of its parts."""
+    """Return the surface of the mention; if it was split, the surfaces of its parts joined by `|`."""
     return " | ".join(mention.surface for mention in case.mentions)
 
 
