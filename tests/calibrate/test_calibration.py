@@ -1,4 +1,4 @@
-"""A calibration as a whole."""
+"""Fitting and storing a whole calibration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.errors import InputError
 
 
 def draw_answers(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers, list[int | None], list[str]]:
-    """Draw answers that are right as their score, or as their margin, says."""
+    """Draw answers that are right with a probability given by their score or their margin."""
     generator = np.random.default_rng(seed)
     best, second = generator.random(count), generator.random(count)
     best = np.maximum(best, second) if is_by_margin else best
@@ -23,7 +23,7 @@ def draw_answers(count: int, seed: int, *, is_by_margin: bool) -> tuple[Answers,
 
 
 @pytest.mark.parametrize(("is_by_margin", "way"), [(False, ByScore), (True, ByEvidence)])
-def test_the_better_way_is_kept_and_its_probabilities_are_true(is_by_margin: bool, way: type[ByScore | ByEvidence]) -> None:
+def test_better_model_is_kept_and_calibrated(is_by_margin: bool, way: type[ByScore | ByEvidence]) -> None:
     answers, ranks, documents = draw_answers(3_000, 0, is_by_margin=is_by_margin)
     fitted = Calibration.fit(answers, ranks, documents, [""] * 3_000)
     others, others_ranks, _ = draw_answers(3_000, 1, is_by_margin=is_by_margin)
@@ -49,7 +49,7 @@ def test_one_probability_covers_span_and_concept() -> None:
 
 
 @pytest.mark.parametrize("is_by_margin", [False, True])
-def test_it_can_be_written_and_read(is_by_margin: bool) -> None:
+def test_round_trips_through_json(is_by_margin: bool) -> None:
     answers, ranks, documents = draw_answers(200, 0, is_by_margin=is_by_margin)
     fitted, adapter = Calibration.fit(answers, ranks, documents, ["Disease"] * 200), TypeAdapter(Calibration)
     assert adapter.validate_json(adapter.dump_json(fitted)) == fitted
@@ -58,14 +58,14 @@ def test_it_can_be_written_and_read(is_by_margin: bool) -> None:
         adapter.validate_python({**values, "more": 1})
 
 
-def test_answers_that_are_all_right_have_no_area() -> None:
+def test_no_auroc_if_all_answers_are_right() -> None:
     answers, _, documents = draw_answers(100, 0, is_by_margin=False)
     fitted = Calibration.fit(answers, [1] * 100, documents, [""] * 100)
     assert (fitted.quality.auroc, fitted.quality.accuracy) == (None, 1.0)
 
 
 @pytest.mark.parametrize(("count", "documents"), [(49, 10), (100, 4)])
-def test_too_few_answers_are_refused(count: int, documents: int) -> None:
+def test_rejects_too_few_answers(count: int, documents: int) -> None:
     answers, ranks, _ = draw_answers(count, 0, is_by_margin=False)
     with pytest.raises(InputError, match="calibration-invalid"):
         Calibration.fit(answers, ranks, [str(row % documents) for row in range(count)], [""] * count)

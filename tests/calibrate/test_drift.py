@@ -1,4 +1,4 @@
-"""The spread of confidences."""
+"""Drift of confidences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onym.calibrate.estimators import MAX_INDEX, Spread
 from onym.errors import InputError
 
 
-def test_confidences_of_the_same_kind_do_not_drift_and_others_do() -> None:
+def test_drift_is_detected() -> None:
     generator = np.random.default_rng(0)
     fitted = Spread.fit(generator.beta(8, 1, size=2_000))
     assert fitted.index(generator.beta(8, 1, size=500)) < MAX_INDEX / 2
@@ -23,6 +23,6 @@ def test_equal_confidences_share_a_bin() -> None:
 
 
 @pytest.mark.parametrize(("edges", "shares"), [((0.5,), (1.0,)), ((0.6, 0.5), (0.3, 0.3, 0.4)), ((0.5,), (2.0, 0.0))])
-def test_what_a_file_says_is_checked(edges: tuple[float, ...], shares: tuple[float, ...]) -> None:
+def test_stored_bins_are_validated(edges: tuple[float, ...], shares: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         Spread(edges, shares)

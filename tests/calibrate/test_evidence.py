@@ -1,4 +1,4 @@
-"""What an answer says of itself."""
+"""Features of answers."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from onym.errors import InputError
 from onym.types import Candidate, Link, Mention
 
 
-def test_a_link_is_an_answer() -> None:
+def test_answer_from_link() -> None:
     both = (Candidate("a:1", "fever", 0.9), Candidate("a:2", "fever", 0.9))
     assert ScoredAnswer.of_link(Link(Mention(0, 5, "fever"), both)) == ScoredAnswer(0.9, 0.9, 2, 1, 5)
     assert ScoredAnswer.of_link(Link(Mention(0, 5, "fever"), both[:1])) == ScoredAnswer(0.9, 0.9, 1, 0, 5)
 
 
-def test_scores_that_are_not_finite_count_as_very_low_or_high() -> None:
+def test_non_finite_scores_are_clipped() -> None:
     answers = Answers.of([ScoredAnswer(float("nan"), float("-inf"), 2, 0, 5)])
     assert np.isfinite(answers.columns).all()
     assert np.isfinite(AnswerFeatures((), ()).of(answers)).all()
 
 
-def test_equal_scores_are_not_bent() -> None:
+def test_equal_scores_have_no_knots() -> None:
     answers = Answers.of([ScoredAnswer(1.0, 1.0, 1, 0, 5)] * 10)
     fitted = AnswerFeatures.fit(answers)
     assert (fitted.scores, fitted.margins) == ((), ())
     assert fitted.of(answers).shape == (10, 6)
 
 
-def test_the_score_of_a_detector_is_evidence_where_it_differs() -> None:
+def test_detection_score_is_a_feature_if_it_varies() -> None:
     link = Link(Mention(0, 5, "fever"), (Candidate("a:1", "fever", 0.9),), detection_score=0.25)
     assert ScoredAnswer.of_link(link).detection == 0.25
     same, differing = ([ScoredAnswer(0.9, 0.4, 2, 0, 5, score) for score in scores] for scores in ((1.0, 1.0), (0.2, 0.0)))
@@ -40,6 +40,6 @@ def test_the_score_of_a_detector_is_evidence_where_it_differs() -> None:
     assert fitted.of(answers).shape[1] == AnswerFeatures.fit(Answers.of(same)).of(answers).shape[1] + 1 + len(fitted.detections)
 
 
-def test_what_a_file_says_is_checked() -> None:
+def test_stored_knots_are_validated() -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         AnswerFeatures(tuple(map(float, range(11))), ())

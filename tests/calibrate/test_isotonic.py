@@ -13,7 +13,7 @@ from onym.errors import InputError
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=60))
-def test_it_is_scikit_learns(pairs: list[tuple[int, bool]]) -> None:
+def test_matches_scikit_learn(pairs: list[tuple[int, bool]]) -> None:
     scores, right = np.array([score / 20 for score, _ in pairs]), np.array([each for _, each in pairs])
     fitted = Isotonic.fit(scores, right)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(scores, right)
@@ -24,13 +24,13 @@ def test_it_is_scikit_learns(pairs: list[tuple[int, bool]]) -> None:
 @pytest.mark.parametrize(
     ("scores", "values"), [((), ()), ((0.0, 1.0), (0.5,)), ((1.0, 0.0), (0.0, 1.0)), ((0.0, 1.0), (0.9, 0.1)), ((0.0,), (2.0,))]
 )
-def test_knots_ascend(scores: tuple[float, ...], values: tuple[float, ...]) -> None:
+def test_rejects_unsorted_knots(scores: tuple[float, ...], values: tuple[float, ...]) -> None:
     with pytest.raises(InputError) as error:
         Isotonic(scores, values)
     assert error.value.code == "calibration-invalid"
 
 
-def test_nothing_and_numbers_that_are_none_cannot_be_fitted() -> None:
+def test_rejects_empty_and_nan_scores() -> None:
     for scores, right in (([], []), ([0.5], []), ([np.nan], [True])):
         with pytest.raises(InputError):
             Isotonic.fit(np.array(scores), np.array(right))

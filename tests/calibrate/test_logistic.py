@@ -10,7 +10,7 @@ from onym.calibrate.estimators import Logistic
 from onym.errors import InputError
 
 
-def test_it_is_scikit_learns() -> None:
+def test_matches_scikit_learn() -> None:
     generator = np.random.default_rng(0)
     columns = generator.normal(size=(500, 3)) * [1.0, 5.0, 0.0] + [0.0, 3.0, 1.0]
     right = (generator.random(500) < 1 / (1 + np.exp(-columns[:, 0]))).astype(float)
@@ -19,13 +19,13 @@ def test_it_is_scikit_learns() -> None:
     assert np.abs(Logistic.fit(columns, right).log_odds(columns) - theirs.decision_function(scaled)).max() < 1e-4
 
 
-def test_columns_that_separate_right_from_wrong_have_finite_weights() -> None:
+def test_separable_data_gives_finite_weights() -> None:
     fitted = Logistic.fit(np.array([[0.0], [1.0]] * 50), np.array([0.0, 1.0] * 50))
     assert np.isfinite(fitted.weights).all()
     assert fitted.log_odds(np.array([[1.0]]))[0] > 2
 
 
 @pytest.mark.parametrize("spreads", [(1.0, 1.0), (0.0,)])
-def test_what_a_file_says_is_checked(spreads: tuple[float, ...]) -> None:
+def test_stored_weights_are_validated(spreads: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         Logistic((1.0,), (0.0,), spreads, 0.0)

@@ -10,7 +10,7 @@ from onym.errors import InputError
 
 
 def draw_confidences(count: int, seed: int, power: float) -> tuple[list[float], list[int | None]]:
-    """Draw confidences, and ranks of the right candidate that they tell the truth about."""
+    """Draw calibrated confidences and the ranks of the right candidates."""
     generator = np.random.default_rng(seed)
     confidences = generator.beta(4, 1, size=count) ** power
     later = generator.choice([2, 3, 0], p=[0.6, 0.3, 0.1], size=count).tolist()
@@ -18,7 +18,7 @@ def draw_confidences(count: int, seed: int, power: float) -> tuple[list[float], 
     return confidences.tolist(), [1 if first else rank or None for first, rank in zip(is_first, later, strict=True)]
 
 
-def test_sets_hold_the_right_candidate_as_often_as_is_wished() -> None:
+def test_sets_reach_the_target_coverage() -> None:
     (easy, hard), count = (draw_confidences(3_000, 0, 1), draw_confidences(3_000, 1, 3)), 3_000
     types = ["Disease"] * count + ["Chemical"] * count
     sets = ConformalSets.fit(np.array(easy[0] + hard[0]), easy[1] + hard[1], types)
@@ -32,26 +32,26 @@ def test_sets_hold_the_right_candidate_as_often_as_is_wished() -> None:
         assert 1 <= np.mean(sizes) < 3
 
 
-def test_candidates_impose_a_ceiling() -> None:
+def test_coverage_ceiling() -> None:
     sets = ConformalSets.fit(np.full(200, 0.9), [1] * 160 + [None] * 40, ["Disease"] * 200)
     assert sets.ceiling("Disease") == sets.ceiling("Gene") == 0.8
     assert sets.size(0.9, confidence=0.9, candidates=3, of_type="Disease") == 3
 
 
-def test_a_rare_or_unknown_type_has_the_thresholds_of_all() -> None:
+def test_rare_types_use_the_thresholds_of_all() -> None:
     sets = ConformalSets.fit(np.linspace(0, 1, 100), [1] * 100, ["Disease"] * 95 + ["Gene"] * 5)
     assert set(sets.by_type) == {"Disease", ""}
     assert sets.size(0.9, confidence=0.9, candidates=0, of_type="Gene") == 0
 
 
 @pytest.mark.parametrize("coverage", [0.0, 1.0, 0.905, 0.4, float("nan")])
-def test_a_coverage_is_one_of_some(coverage: float) -> None:
+def test_rejects_unsupported_coverage(coverage: float) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         require_coverage(coverage)
     assert all(require_coverage(each) == each for each in COVERAGES)
 
 
-def test_sets_from_a_file_are_checked() -> None:
+def test_stored_sets_are_validated() -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         TypeSets((0.5,), 1.0)
     with pytest.raises(InputError, match="calibration-invalid"):

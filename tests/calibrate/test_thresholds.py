@@ -1,4 +1,4 @@
-"""Thresholds for a precision."""
+"""Thresholds for a target precision."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ SCORES = np.repeat([0.9, 0.8, 0.7, 0.6, 0.5], 1_000)
 CURVE = PrecisionCurve.fit(SCORES, np.repeat([1, 1, 0, 1, 0], 1_000))
 
 
-def test_the_lowest_threshold_counts() -> None:
+def test_lowest_threshold_with_the_precision() -> None:
     assert CURVE.at(0.75) == (0.6, 0.75, 0.8, True)
     assert CURVE.at(0.5).coverage == 1.0
     assert CURVE.at(0.9) == (0.8, 1 - 3 / 2_000, 0.4, True)
 
 
-def test_what_cannot_be_reached_is_said() -> None:
+def test_unreachable_precision_is_reported() -> None:
     found = PrecisionCurve.fit(SCORES, np.repeat([0, 1, 1, 1, 0], 1_000)).at(0.9)
     assert (found.is_reached, found.threshold, found.precision) == (False, 0.6, 0.75)
 
 
-def test_few_answers_show_no_high_precision() -> None:
+def test_few_answers_cap_the_precision() -> None:
     few = PrecisionCurve.fit(np.linspace(0, 1, 30), np.ones(30))
     assert few.at(0.9).is_reached
     assert not few.at(0.95).is_reached
@@ -31,12 +31,12 @@ def test_few_answers_show_no_high_precision() -> None:
 
 
 @pytest.mark.parametrize("precision", [0.0, 1.1, -1.0])
-def test_a_precision_is_a_share(precision: float) -> None:
+def test_rejects_precision_out_of_range(precision: float) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         CURVE.at(precision)
 
 
-def test_a_long_curve_is_kept_by_some_hundred_points() -> None:
+def test_long_curve_is_downsampled() -> None:
     generator = np.random.default_rng(0)
     scores = generator.random(20_000)
     right = generator.random(20_000) < scores
@@ -51,13 +51,13 @@ def test_a_long_curve_is_kept_by_some_hundred_points() -> None:
     ("thresholds", "precisions", "coverages"),
     [((), (), ()), ((0.5,), (0.5, 0.5), (1.0,)), ((0.5, 0.6), (0.5, 0.5), (0.5, 1.0)), ((0.5,), (2.0,), (1.0,))],
 )
-def test_a_curve_from_a_file_is_checked(
+def test_stored_curve_is_validated(
     thresholds: tuple[float, ...], precisions: tuple[float, ...], coverages: tuple[float, ...]
 ) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         PrecisionCurve(thresholds, precisions, coverages)
 
 
-def test_nothing_cannot_be_fitted() -> None:
+def test_rejects_empty_input() -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         PrecisionCurve.fit(np.array([]), np.array([]))

@@ -1,4 +1,4 @@
-"""What the parts of a calibration share."""
+"""Validation shared by all parts of a calibration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onym.calibrate.estimators import require
 from onym.errors import InputError
 
 
-def test_what_makes_no_sense_is_refused_with_what_to_do() -> None:
+def test_invalid_values_raise_an_error_with_a_fix() -> None:
     require(True, "nothing")
     with pytest.raises(InputError) as error:
         require([], "no knots", "fit it again")

@@ -10,7 +10,7 @@ from onym.calibrate.estimators import Isotonic, fit_venn_abers
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=25))
-def test_it_is_two_isotonic_regressions_made_one(pairs: list[tuple[int, bool]]) -> None:
+def test_combines_two_isotonic_regressions(pairs: list[tuple[int, bool]]) -> None:
     scores, right = np.array([score / 20 for score, _ in pairs]), np.array([each for _, each in pairs], dtype=float)
     fitted = fit_venn_abers(scores, right)
     wrong, correct = (
@@ -25,7 +25,7 @@ def _with_one(scores: np.ndarray, right: np.ndarray, score: float, outcome: floa
     return float(one.probabilities(np.array([score]))[0])
 
 
-def test_few_answers_make_no_certainty() -> None:
+def test_few_answers_give_no_certainty() -> None:
     few, many = (fit_venn_abers(np.linspace(0, 1, count), np.ones(count)) for count in (5, 2_000))
     assert few.probabilities(np.array([0.9]))[0] < 0.9
     assert many.probabilities(np.array([0.9]))[0] > 0.99

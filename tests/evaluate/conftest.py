@@ -1,4 +1,4 @@
-"""Tiny datasets, prepared, as evaluation tasks."""
+"""Evaluation tasks on tiny prepared datasets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.datasets.made import write_biosyn, write_ncbi
 
 @pytest.fixture(scope="session")
 def task(tmp_path_factory: pytest.TempPathFactory) -> EvaluationTask:
-    """Return BioSyn's preparation of the made-up NCBI corpus: three mentions in test, two of them parts of one."""
+    """Return BioSyn's preparation of a synthetic NCBI corpus; of three test mentions, two are parts of one composite."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease-biosyn", write_biosyn(folder), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"))
@@ -21,7 +21,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> EvaluationTask:
 
 @pytest.fixture(scope="session")
 def in_context(tmp_path_factory: pytest.TempPathFactory) -> EvaluationTask:
-    """Return GenBioEL's preparation of it: a document for every mention."""
+    """Return GenBioEL's preparation of the same corpus: one document per mention."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease-genbioel", write_biosyn(write_ncbi(folder)), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"))
@@ -29,7 +29,7 @@ def in_context(tmp_path_factory: pytest.TempPathFactory) -> EvaluationTask:
 
 @pytest.fixture(scope="session")
 def abstracts(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> EvaluationTask:
-    """Return the made-up NCBI corpus itself; its test document is `İ High fever, OMIM too`, with two mentions."""
+    """Return the synthetic NCBI corpus; its test document is `İ High fever, OMIM too`, with two mentions."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease", write_ncbi(folder), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"), kb=tiny_kb)

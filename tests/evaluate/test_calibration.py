@@ -1,4 +1,4 @@
-"""A pipeline calibrated on a development set."""
+"""Calibration of a pipeline on a development set."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
 
 @pytest.fixture(scope="module")
 def task_with_grades(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> EvaluationTask:
-    """Return documents of which each has three right names, and one that gold says means something else."""
+    """Return documents with three mentions whose name matches gold and one annotated with another concept."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease", write_graded(folder), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"), "dev", kb=tiny_kb)
 
 
-def test_annotated_mentions_are_judged_by_gold(task_with_grades: EvaluationTask) -> None:
+def test_annotated_mentions_are_compared_with_gold(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb))
     made = calibrate_pipeline(task_with_grades, pipeline)
     assert (made.mentions, made.documents, made.split) == ("given", 20, "dev")
@@ -36,7 +36,7 @@ def test_annotated_mentions_are_judged_by_gold(task_with_grades: EvaluationTask)
     assert made.calibration.quality.accuracy == 0.75
 
 
-def test_found_mentions_that_gold_lacks_are_wrong(task_with_grades: EvaluationTask) -> None:
+def test_detected_mentions_not_in_gold_are_wrong(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
     made = calibrate_pipeline(task_with_grades, pipeline)
     assert made.mentions == "found"
@@ -45,11 +45,9 @@ def test_found_mentions_that_gold_lacks_are_wrong(task_with_grades: EvaluationTa
     assert calibrate_pipeline(task_with_grades, pipeline, "given").calibration.quality.answers == 80
 
 
-def test_several_datasets_are_pooled_and_what_they_share_counts_once(
-    task_with_grades: EvaluationTask, tmp_path: Path, tiny_kb: Path
-) -> None:
+def test_documents_shared_by_datasets_count_once(task_with_grades: EvaluationTask, tmp_path: Path, tiny_kb: Path) -> None:
     for path in write_graded(tmp_path).rglob("*.txt"):
-        path.write_text(path.read_text().replace("fever", "Fever"))  # the same text, and the same ids
+        path.write_text(path.read_text().replace("fever", "Fever"))  # same text and same ids
     prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
     other = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=tiny_kb)
     pipeline = Pipeline(ExactLinker(task_with_grades.kb))
@@ -71,7 +69,7 @@ def test_answers_of_several_datasets_are_fitted_together() -> None:
     assert both.documents == ["0/1", "0/1", "1/1", "1/1"]
 
 
-def test_an_earlier_precision_of_the_pipeline_does_not_count(task_with_grades: EvaluationTask) -> None:
+def test_precision_setting_of_pipeline_is_ignored(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb), threshold=5.0)
     calibrated = Pipeline(
         ExactLinker(task_with_grades.kb), calibration=calibrate_pipeline(task_with_grades, pipeline)
@@ -79,17 +77,17 @@ def test_an_earlier_precision_of_the_pipeline_does_not_count(task_with_grades: E
     assert calibrate_pipeline(task_with_grades, calibrated).calibration.quality.answers == 80
 
 
-def test_a_pipeline_without_a_detector_finds_nothing(task_with_grades: EvaluationTask) -> None:
+def test_rejects_found_mentions_without_detector(task_with_grades: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         calibrate_pipeline(task_with_grades, Pipeline(ExactLinker(task_with_grades.kb)), "found")
 
 
-def test_a_few_documents_are_too_few(abstracts: EvaluationTask, tiny_kb: Path) -> None:
+def test_rejects_too_few_documents(abstracts: EvaluationTask, tiny_kb: Path) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         calibrate_pipeline(abstracts, Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))))
 
 
-def test_a_calibration_of_terms_counts_each_surface_once(task_with_grades: EvaluationTask) -> None:
+def test_terms_are_deduplicated(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
     first, again = distinct_terms([list(task_with_grades.dataset.documents("dev"))] * 2)
     names = [doc.text.lower() for doc in first]
@@ -99,15 +97,15 @@ def test_a_calibration_of_terms_counts_each_surface_once(task_with_grades: Evalu
         calibrate_pipeline(task_with_grades, pipeline, "terms")
 
 
-def test_annotated_types_are_for_mentions_of_gold(task_with_grades: EvaluationTask) -> None:
+def test_types_require_gold_mentions(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
     with pytest.raises(ConfigError, match="have no annotated type"):
         calibrate_pipeline(task_with_grades, pipeline, "found", ["Modifier"])
-    with pytest.raises(InputError, match="calibration-invalid"):  # there is none of that type
+    with pytest.raises(InputError, match="calibration-invalid"):  # no mention has that type
         calibrate_pipeline(task_with_grades, pipeline, "given", ["Chemical"])
 
 
-def test_terms_are_judged_by_their_concepts(tmp_path: Path, tiny_kb: Path) -> None:
+def test_terms_are_compared_with_gold_concepts(tmp_path: Path, tiny_kb: Path) -> None:
     rows = [(f"Fever {row}\tModifier\tD005334", f"pyrexia {row}\tModifier\tD010146") for row in range(40)]
     blocks = [block(str(row), f"Fever {row} and pyrexia {row}", *each) for row, each in enumerate(rows)]
     write_ncbi(tmp_path)

@@ -1,4 +1,4 @@
-"""From answers and gold mentions to cases."""
+"""Building cases from answers and gold mentions."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def sets(ranking: Ranking) -> list[list[set[str]]]:
     return [[set(ids) for ids in rank] for rank in ranking]
 
 
-def test_equal_scores_share_a_rank_in_the_order_passed() -> None:
+def test_equal_scores_share_a_rank() -> None:
     ranking = ranking_of([(["b"], 2.0), (["a"], 1.0), (["c"], 1.0), (["d"], 0.0)])
     assert sets(ranking) == [[{"b"}], [{"a"}, {"c"}], [{"d"}]]
 
 
-def test_two_ids_of_one_concept_are_one_answer_at_its_best_rank() -> None:
+def test_ids_of_one_concept_are_merged_at_best_rank() -> None:
     same = {"old:1": "new:1"}
     ranking = ranking_of([(["new:1"], 2.0), (["old:1"], 2.0), (["x"], 1.0), (["old:1"], 0.5)], lambda i: same.get(i, i))
     assert sets(ranking) == [[{"new:1"}], [{"x"}]]
@@ -43,7 +43,7 @@ def test_each_rank_has_its_score() -> None:
     assert case.scores == ((0.9, 0.5, 0.1),)
 
 
-def test_mentions_without_gold_are_no_cases_and_parts_are_one() -> None:
+def test_mentions_without_gold_are_skipped_and_parts_merged() -> None:
     part = ((PART_OF, "1"),)
     doc = Document(
         "d",
@@ -69,7 +69,7 @@ def test_mentions_without_gold_are_no_cases_and_parts_are_one() -> None:
     assert first.document is doc
 
 
-def test_gold_ids_that_lead_to_one_concept_are_one(tiny_kb: Path) -> None:
+def test_gold_ids_of_one_concept_are_merged(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D005334", "MESH:D005334")),))
     (case,) = gold_cases([doc], lambda _: (), ConceptResolver(kb))
@@ -77,7 +77,7 @@ def test_gold_ids_that_lead_to_one_concept_are_one(tiny_kb: Path) -> None:
     assert not case.is_composite
 
 
-def test_replaced_ids_are_followed_before_the_knowledge_base_is_queried(tiny_kb: Path) -> None:
+def test_replaced_ids_are_resolved_before_kb_lookup(tiny_kb: Path) -> None:
     resolver = ConceptResolver(KnowledgeBase.open(tiny_kb), {"mesh:C000001": "mesh:D005334"})
     assert resolver.canonical("MESH:C000001") == "mesh:D005334"
     assert resolver.canonical("mesh:C000002") == "mesh:C000002"
@@ -85,7 +85,7 @@ def test_replaced_ids_are_followed_before_the_knowledge_base_is_queried(tiny_kb:
     assert resolver.concepts_with_id("mesh:C000002") == frozenset()
 
 
-def test_gold_that_is_not_in_the_kb(tiny_kb: Path) -> None:
+def test_gold_not_in_kb(tiny_kb: Path) -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D005334", "mesh:D999999")),))
     (case,) = gold_cases([doc], lambda _: (), ConceptResolver(KnowledgeBase.open(tiny_kb)))
     assert not case.is_in_kb
@@ -93,7 +93,7 @@ def test_gold_that_is_not_in_the_kb(tiny_kb: Path) -> None:
 
 
 def dictionary(folder: Path) -> KnowledgeBase:
-    """Build a dictionary in which `mesh:D2` is a concept, and another id of two others."""
+    """Build a KB in which `mesh:D2` is a concept and also an alternative id of two others."""
     (folder / "d.txt").write_text("D1|D2||one\nD3|D2||three\nD2||two\nD4||four\n")
     source = SourceConfig(path="d.txt", format="biosyn", name="d")
     build_kb(Recipe(sources=(source,), merge=False), folder / "kb", root=folder)
@@ -104,15 +104,15 @@ def dictionary(folder: Path) -> KnowledgeBase:
     ("gold", "answer", "strict"),
     [
         (("D2",), "D2", 1),
-        (("D2",), "D1", 1),  # the row of D1 says that D2 is its id
+        (("D2",), "D1", 1),  # D1 lists D2 as an alternative id
         (("D2",), "D3", 1),
         (("D1",), "D1", 1),
-        (("D1",), "D2", None),  # D2 alone does not say that it is D1
+        (("D1",), "D2", None),  # D2 does not list D1 as an alternative id
         (("D1", "D2"), "D1", 1),  # both are ids of one concept
         (("D1", "D4"), "D1", None),
     ],
 )
-def test_an_alternative_id_is_the_concept(tmp_path: Path, gold: tuple[str, ...], answer: str, strict: int | None) -> None:
+def test_alternative_id_resolves_to_concept(tmp_path: Path, gold: tuple[str, ...], answer: str, strict: int | None) -> None:
     doc = Document("d", "one", (Mention(0, 3, "one", tuple(f"mesh:{each}" for each in gold)),))
     answers: tuple[Answer, ...] = (((f"mesh:{answer}",), 1.0, 0),)
     (case,) = gold_cases([doc], lambda _: answers, ConceptResolver(dictionary(tmp_path)))
@@ -120,19 +120,19 @@ def test_an_alternative_id_is_the_concept(tmp_path: Path, gold: tuple[str, ...],
     assert case.is_in_kb
 
 
-def test_a_tie_between_concepts_of_the_gold_id_is_no_tie(tmp_path: Path) -> None:
+def test_concepts_of_gold_id_are_not_a_tie(tmp_path: Path) -> None:
     doc = Document("d", "two", (Mention(0, 3, "two", ("mesh:D2",)),))
     answers: tuple[Answer, ...] = ((("mesh:D1",), 1.0, 0), (("mesh:D3",), 1.0, 0))
     (case,) = gold_cases([doc], lambda _: answers, ConceptResolver(dictionary(tmp_path)))
     assert PROTOCOLS["strict"](case) == 1
 
 
-def test_no_text_in_the_representation() -> None:
+def test_repr_has_no_text() -> None:
     case = Case("d", frozenset({"a:1"}), ((),), mentions=(Mention(0, 5, "fever"),))
     assert "fever" not in repr(case)
 
 
-def test_two_names_of_one_score_are_a_tie_by_score_but_not_by_name() -> None:
+def test_equal_scores_tie_by_score_but_not_by_name() -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("x:b",)),))
     answers: tuple[Answer, ...] = ((("x:c",), 0.5, 2), (("x:b",), 1.0, 1), (("x:a",), 1.0, 0), (("x:d",), 1.0, 0))
     (case,) = gold_cases([doc], lambda _: answers)
@@ -143,7 +143,7 @@ def test_two_names_of_one_score_are_a_tie_by_score_but_not_by_name() -> None:
     assert case.tie_size == 3
 
 
-def test_a_decided_order_gives_each_answer_its_own_rank_and_names_theirs_of_before() -> None:
+def test_decided_order_gives_each_answer_its_own_rank() -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("x:b",)),))
     answers: tuple[Answer, ...] = ((("x:c",), 0.5, 2), (("x:b",), 1.0, 1), (("x:a",), 1.0, 0), (("x:d",), 1.0, 0))
     (decided,) = gold_cases([doc], lambda _: answers, is_decided=True)
@@ -156,7 +156,7 @@ def test_a_decided_order_gives_each_answer_its_own_rank_and_names_theirs_of_befo
     assert decided.tie_size == undecided.tie_size == 3
 
 
-def test_a_decided_order_drops_what_is_the_same_concept(tmp_path: Path) -> None:
+def test_decided_order_drops_duplicate_concepts(tmp_path: Path) -> None:
     doc = Document("d", "fever", (Mention(0, 5, "fever", ("mesh:D4",)),))
     answers: tuple[Answer, ...] = ((("mesh:D1",), 1.0, 0), (("MESH:D1",), 1.0, 0), (("mesh:D4",), 1.0, 0))
     (case,) = gold_cases([doc], lambda _: answers, ConceptResolver(dictionary(tmp_path)), is_decided=True)

@@ -1,4 +1,4 @@
-"""Two systems on the same cases."""
+"""Comparison of two systems on the same cases."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_the_difference_and_its_tests(task: EvaluationTask) -> None:
     assert found.t_test is None
 
 
-def test_the_published_t_test_comes_only_when_requested_and_with_its_warning(task: EvaluationTask) -> None:
+def test_t_test_is_optional_and_has_a_warning(task: EvaluationTask) -> None:
     found = compare(*evaluations(task), with_t_test=True)
     assert found.t_test
     assert found.t_test.warning
     assert found.as_dict()["t_test"]["warning"]
 
 
-def test_what_cannot_be_compared_is_refused(task: EvaluationTask) -> None:
+def test_rejects_different_protocols_and_datasets(task: EvaluationTask) -> None:
     first, second = evaluations(task)
     with pytest.raises(ConfigError, match="compare-other"):
         compare(first, replace(second, protocol="strict"))

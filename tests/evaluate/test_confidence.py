@@ -13,7 +13,7 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.predictions import Predictions
 
 
-def test_bins_and_curve_by_hand() -> None:
+def test_bins_and_curve_match_manual_computation() -> None:
     found = ConfidenceFigures.of([0.9] * 10 + [0.1] * 10, [True] * 9 + [False] + [False] * 9 + [True])
     assert found.answers == 20
     assert found.ece == pytest.approx(0.16, abs=0.1)
@@ -22,7 +22,7 @@ def test_bins_and_curve_by_hand() -> None:
     assert ConfidenceFigures.of([0.9], [True]).auroc is None
 
 
-def test_an_evaluation_judges_the_confidences_that_there_are(abstracts: EvaluationTask) -> None:
+def test_evaluation_uses_available_confidences(abstracts: EvaluationTask) -> None:
     predictions = predict(abstracts, ExactLinker(abstracts.kb))
     assert evaluate(abstracts, predictions).confidence is None
     confident = Predictions.of((replace(one, confidence=0.75) for one in predictions), predictions.source)

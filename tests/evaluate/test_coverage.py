@@ -1,4 +1,4 @@
-"""How much of a split the predictions cover."""
+"""Coverage of a split by predictions."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ def test_mentions_without_a_gold_id_may_have_a_prediction() -> None:
     assert mentions(ONE, TWO, Prediction("1", 6, 11, ())) == Coverage("mentions", gold=2, covered=2)
 
 
-def test_what_is_missing_failed_repeated_and_not_in_the_gold() -> None:
+def test_counts_missing_failed_repeated_and_extra() -> None:
     found = mentions(ONE, ONE, LOST, Prediction("3", 0, 5, ()), Prediction("1", 0, 4, ()))
     assert found == Coverage("mentions", gold=2, covered=1, failed=1, repeated=1, not_in_gold=2)
     assert found.note == "1 of 2 mentions predicted, 1 recorded as a problem, 1 repeated, 2 not in the gold"
     assert not found.is_whole
 
 
-def test_a_span_that_the_corpus_annotates_twice_has_two_predictions() -> None:
+def test_span_annotated_twice_allows_two_predictions() -> None:
     gold = [Document("1", "fever", (FEVER, FEVER))]
     assert mention_coverage(gold, Predictions.of([ONE, ONE], {})) == Coverage("mentions", gold=2, covered=2)
     assert mention_coverage(gold, Predictions.of([ONE, ONE, ONE], {})).repeated == 1
 
 
-def test_documents_are_covered_if_something_says_that_they_were_read() -> None:
+def test_documents_with_any_line_are_covered() -> None:
     assert documents(ONE, NoMentions("2")) == Coverage("documents", gold=2, covered=2)
     assert documents(ONE) == Coverage("documents", gold=2, covered=1)
     assert documents(ONE, LOST) == Coverage("documents", gold=2, covered=1, failed=1)
     assert documents(ONE, ONE, TWO, NoMentions("3")) == Coverage("documents", gold=2, covered=2, repeated=1, not_in_gold=1)
 
 
-def test_documents_of_a_corpus() -> None:
+def test_coverage_by_corpus_documents() -> None:
     assert document_coverage(GOLD, GOLD) == Coverage("documents", gold=2, covered=2)
     assert document_coverage(GOLD, [GOLD[0], LOST]) == Coverage("documents", gold=2, covered=1, failed=1)
     assert document_coverage(GOLD, [*GOLD, GOLD[0], LOST]) == Coverage("documents", gold=2, covered=2, repeated=1)
 
 
-def test_what_is_refused() -> None:
+def test_rejects_incomplete_and_repeated_predictions() -> None:
     whole = Coverage("mentions", gold=2, covered=2, not_in_gold=5)
     require_coverage(whole, "made (test)")
     with pytest.raises(InputError, match=r"\[predictions-partial\] made \(test\): 1 of 2 mentions predicted"):
@@ -68,6 +68,6 @@ def test_what_is_refused() -> None:
     require_coverage(Coverage("mentions", gold=2, covered=1, repeated=1), "made (test)", allow_partial=True)
 
 
-def test_predictions_for_something_else_are_always_refused() -> None:
+def test_predictions_for_other_documents_are_always_rejected() -> None:
     with pytest.raises(ConfigError, match="predictions-other"):
         require_coverage(Coverage("documents", gold=2, covered=0, not_in_gold=1), "made (test)", allow_partial=True)

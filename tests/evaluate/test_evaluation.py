@@ -1,4 +1,4 @@
-"""All figures of a system on a split."""
+"""Evaluation of a linker on a split."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def evaluate_exact(task: EvaluationTask, **options: object) -> Evaluation:
 
 
 def test_each_protocol_is_scored_and_one_is_selected(task: EvaluationTask) -> None:
-    # Test has "fever" and "cough", the parts of a mention of fever alone, and "omim".
+    # The test split has "fever" and "cough", two parts of a mention whose only concept is fever, and "omim".
     evaluation = evaluate_exact(task, protocol="biosyn")
     assert set(evaluation.scores) == set(PROTOCOLS)
     assert {name: scores.cases for name, scores in evaluation.scores.items()} == dict.fromkeys(PROTOCOLS, 2)
@@ -36,12 +36,12 @@ def test_each_protocol_is_scored_and_one_is_selected(task: EvaluationTask) -> No
     assert list(evaluation.gold_ranks) == [None, 1]
 
 
-def test_what_the_preparation_dropped_is_reported(task: EvaluationTask) -> None:
+def test_dropped_mentions_are_reported(task: EvaluationTask) -> None:
     assert sum(evaluate_exact(task).left_out.values()) == 1
     assert "dropped by the preparation" in next(iter(evaluate_exact(task).left_out))
 
 
-def test_a_missing_answer_is_wrong_and_counted(task: EvaluationTask) -> None:
+def test_missing_prediction_counts_as_wrong(task: EvaluationTask) -> None:
     whole = exact(task)
     part = Predictions(whole.source, dict(list(whole.mentions.items())[:-1]))
     with pytest.raises(InputError, match=r"predictions-partial\] .*2 of 3 mentions predicted"):
@@ -51,7 +51,7 @@ def test_a_missing_answer_is_wrong_and_counted(task: EvaluationTask) -> None:
     assert evaluation.gold_ranks[-1] is None
 
 
-def test_repeated_predictions_are_refused(task: EvaluationTask) -> None:
+def test_rejects_repeated_predictions(task: EvaluationTask) -> None:
     whole = exact(task)
     twice = Predictions.of([*whole, next(iter(whole))], whole.source)
     with pytest.raises(InputError, match="predictions-repeated"):
@@ -59,12 +59,12 @@ def test_repeated_predictions_are_refused(task: EvaluationTask) -> None:
     assert evaluate(task, twice, allow_partial=True).gold_ranks == evaluate(task, whole).gold_ranks
 
 
-def test_predictions_for_something_else_are_refused(task: EvaluationTask) -> None:
+def test_rejects_predictions_for_other_documents(task: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="predictions-other"):
         evaluate(task, Predictions.of([Prediction("other", 0, 1, ())], {}), allow_partial=True)
 
 
-def test_another_knowledge_base_is_refused(task: EvaluationTask) -> None:
+def test_rejects_other_knowledge_base(task: EvaluationTask) -> None:
     unsaid = Predictions({"kb": "unsaid"}, exact(task).mentions)
     assert evaluate(task, unsaid).gold_ranks
     other = Predictions({"kb": {"digest": "0" * 16}}, exact(task).mentions)
@@ -72,7 +72,7 @@ def test_another_knowledge_base_is_refused(task: EvaluationTask) -> None:
         evaluate(task, other)
 
 
-def test_an_unknown_protocol_is_refused_first(task: EvaluationTask) -> None:
+def test_unknown_protocol_fails_early(task: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="protocol-unknown"):
         evaluate_exact(task, protocol="accuracy")
 
@@ -98,13 +98,13 @@ def test_similarity_to_the_closest_name() -> None:
     assert (first, second, third) == (1.0, 0.0, 0.0)
 
 
-def test_the_documents_of_one_abstract_are_drawn_together(in_context: EvaluationTask) -> None:
+def test_documents_of_one_abstract_are_resampled_together(in_context: EvaluationTask) -> None:
     evaluation = evaluate_exact(in_context)
     assert len({case.document_id for case in evaluation.cases}) == len(evaluation.cases) == 2
-    assert (evaluation.low, evaluation.high) == (evaluation.scores["strict"].recall[1],) * 2  # there is one abstract
+    assert (evaluation.low, evaluation.high) == (evaluation.scores["strict"].recall[1],) * 2  # there is only one abstract
 
 
-def test_the_figures_are_plain_values_without_text(task: EvaluationTask) -> None:
+def test_as_dict_has_plain_values_without_text(task: EvaluationTask) -> None:
     evaluation = evaluate_exact(task)
     text = json.dumps(evaluation.as_dict())
     assert "omim" not in text.replace("omim:", "").replace('["mesh", "omim"]', "")
@@ -112,7 +112,7 @@ def test_the_figures_are_plain_values_without_text(task: EvaluationTask) -> None
     assert json.loads(text)["recall_at_1"] == evaluation.scores["strict"].recall[1]
 
 
-def test_train_itself_has_no_slices_of_the_unseen(task: EvaluationTask) -> None:
+def test_train_split_has_no_unseen_slices(task: EvaluationTask) -> None:
     train = EvaluationTask(task.dataset, "train", task.kb)
     evaluation = evaluate(train, exact(train))
     assert "unseen-mentions" in evaluation.without_slices

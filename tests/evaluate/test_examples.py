@@ -1,4 +1,4 @@
-"""Examples: some right, some wrong, drawn by a fixed seed; the nearest concepts with their scores, and the gold one."""
+"""Random examples of right and wrong mentions, with their best candidates and the gold concept."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def many(count: int) -> list[Case]:
     return right + [case(f"hot {number}", FEVER, (INFARCTION, 0.8), (FEVER, 0.4)) for number in range(count)]
 
 
-def test_as_many_right_as_wrong_the_right_ones_first(kb: KnowledgeBase) -> None:
+def test_right_examples_come_before_wrong_ones(kb: KnowledgeBase) -> None:
     found = examples(many(30), kb)
     assert [example.is_right for example in found] == [True] * OF_EACH + [False] * OF_EACH
     assert len({example.surface for example in found}) == 2 * OF_EACH
 
 
-def test_the_seed_decides(kb: KnowledgeBase) -> None:
+def test_sample_depends_on_seed(kb: KnowledgeBase) -> None:
     drawn = [[example.surface for example in examples(many(30), kb, seed)] for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_the_same_mention_is_drawn_once(kb: KnowledgeBase) -> None:
+def test_duplicate_mentions_are_drawn_once(kb: KnowledgeBase) -> None:
     cases = [case(surface, FEVER, (FEVER, 0.9), (INFARCTION, 0.2)) for surface in ("fever", "Fever", "FEVER", "heat")]
     assert sorted(example.surface.lower() for example in examples(cases, kb)) == ["fever", "heat"]
 
 
-def test_neighbours_have_names_scores_and_numbers(kb: KnowledgeBase) -> None:
+def test_neighbours_have_names_scores_and_ranks(kb: KnowledgeBase) -> None:
     [found] = examples([case("hot", HYPERTENSION, (FEVER, 0.9), (INFARCTION, 0.5), (HYPERTENSION, 0.25))], kb)
     assert found.gold.names == ("Hypertension",)
     assert (found.gold_rank, found.is_in_kb) == (3, True)
@@ -64,7 +64,7 @@ def test_neighbours_have_names_scores_and_numbers(kb: KnowledgeBase) -> None:
     ]
 
 
-def test_gold_that_stands_further_down_comes_last(kb: KnowledgeBase) -> None:
+def test_lower_ranked_gold_is_appended(kb: KnowledgeBase) -> None:
     others = [(f"mesh:X{number}", 0.9 - number / 10) for number in range(7)]
     [found] = examples([case("hot", FEVER, *others, (FEVER, 0.1), (INFARCTION, 0.05))], kb)
     assert [near.rank for near in found.neighbours] == [*range(1, NEIGHBOURS + 1), 8]
@@ -72,7 +72,7 @@ def test_gold_that_stands_further_down_comes_last(kb: KnowledgeBase) -> None:
     assert found.gold_rank == 8
 
 
-def test_gold_that_was_not_found_and_gold_that_cannot_be(kb: KnowledgeBase) -> None:
+def test_gold_not_found_and_gold_not_in_kb(kb: KnowledgeBase) -> None:
     cases = [case("hot", FEVER, (INFARCTION, 0.9), resolver=ConceptResolver(kb))]
     cases.append(case("odd", UNKNOWN, (INFARCTION, 0.8), resolver=ConceptResolver(kb)))
     found = {example.surface: example for example in examples(cases, kb)}
@@ -81,13 +81,13 @@ def test_gold_that_was_not_found_and_gold_that_cannot_be(kb: KnowledgeBase) -> N
     assert found["odd"].gold.names == (UNKNOWN,)
 
 
-def test_answers_that_share_a_score_all_stand_there(kb: KnowledgeBase) -> None:
+def test_tied_answers_are_all_listed(kb: KnowledgeBase) -> None:
     [found] = examples([case("MI", INFARCTION, (HYPERTENSION, 1.0), (INFARCTION, 1.0), (FEVER, 0.5))], kb)
     assert [near.score for near in found.neighbours] == [1.0, 1.0, 0.5]
     assert not found.is_right
 
 
-def test_where_all_scores_are_the_same_nothing_is_nearer(kb: KnowledgeBase) -> None:
+def test_no_examples_if_all_scores_are_equal(kb: KnowledgeBase) -> None:
     cases = [case("fever", FEVER, (FEVER, 1.0)), case("hot", FEVER, (INFARCTION, 1.0))]
     assert examples(cases, kb) == []
 

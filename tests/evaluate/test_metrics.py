@@ -24,7 +24,7 @@ def test_recall_over_all_and_over_those_in_the_kb() -> None:
     assert scores.mean_average_precision == pytest.approx(1.5 / 4)
 
 
-def test_nothing_to_judge() -> None:
+def test_scores_without_cases() -> None:
     scores = score([], "any-id")
     assert (scores.cases, scores.recall[1], scores.mean_average_precision) == (0, 0.0, 0.0)
 
@@ -40,7 +40,7 @@ def test_ranks_and_recall() -> None:
     [
         ("a", ["a"], 1.0),
         ("a", ["b, c, a"], 1 / 3),
-        ("a", ["a b"], 1 / 2),  # a tie counts at its end
+        ("a", ["a b"], 1 / 2),  # tied answers get the rank of the last one
         ("a", ["b"], 0.0),
         ("a+b", ["a, b"], 1.0),
         ("a+b", ["a, c, b"], (1 + 2 / 3) / 2),
@@ -59,5 +59,5 @@ answers = st.lists(
 
 
 @given(st.frozensets(st.sampled_from("abcd"), min_size=1), st.lists(answers, min_size=1, max_size=3))
-def test_average_precision_is_a_share(gold: frozenset[str], parts: list[Ranking]) -> None:
+def test_average_precision_is_between_0_and_1(gold: frozenset[str], parts: list[Ranking]) -> None:
     assert 0 <= average_precision(Case("d", gold, tuple(parts))) <= 1

@@ -23,7 +23,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 
 def parse_ranking(*answers: str) -> Ranking:
-    """Return a ranking of answers, best first; those joined by = share a score, the ids of one joined by +."""
+    """Parse a ranking, best first: `=` joins answers with equal scores, `+` joins the ids of one answer."""
     return ranking_of([(ids.split("+"), -float(rank)) for rank, tie in enumerate(answers) for ids in tie.split("=")])
 
 
@@ -36,11 +36,11 @@ def mistakes(cases: list[Case], kb: KnowledgeBase, limit: int = 20) -> list[Mist
     return common_mistakes(cases, gold_ranks(cases, "strict"), kb, limit)
 
 
-def test_right_answers_are_no_mistakes(kb: KnowledgeBase) -> None:
+def test_right_answers_are_not_mistakes(kb: KnowledgeBase) -> None:
     assert mistakes([case("fever", FEVER, FEVER, INFARCTION)], kb) == []
 
 
-def test_mistakes_are_grouped_and_the_commonest_comes_first(kb: KnowledgeBase) -> None:
+def test_mistakes_are_grouped_most_frequent_first(kb: KnowledgeBase) -> None:
     found = mistakes(
         [
             case("hot", FEVER, INFARCTION),
@@ -62,12 +62,12 @@ def test_mistakes_are_grouped_and_the_commonest_comes_first(kb: KnowledgeBase) -
     assert found[0].answered.names == ("Hypertension",)
 
 
-def test_the_limit(kb: KnowledgeBase) -> None:
+def test_number_of_mistakes_is_limited(kb: KnowledgeBase) -> None:
     cases = [case(f"x{number:02d}", FEVER, INFARCTION) for number in range(30)]
     assert [m.surface for m in mistakes(cases, kb, 3)] == ["x00", "x01", "x02"]
 
 
-def test_the_rank_of_gold(kb: KnowledgeBase) -> None:
+def test_rank_of_gold(kb: KnowledgeBase) -> None:
     cases = [
         case("hot", FEVER, INFARCTION, HYPERTENSION, FEVER),
         case("hot", FEVER, INFARCTION, FEVER, HYPERTENSION),
@@ -79,7 +79,7 @@ def test_the_rank_of_gold(kb: KnowledgeBase) -> None:
     assert found.runner_up.ids == (FEVER,)
 
 
-def test_where_the_right_answer_is_in_no_ranking(kb: KnowledgeBase) -> None:
+def test_gold_in_no_ranking(kb: KnowledgeBase) -> None:
     (found,) = mistakes([case("hot", UNKNOWN, INFARCTION)], kb)
     assert (found.found, found.gold_ranks, found.best_gold_rank) == (0, (), None)
     assert found.gold.names == (UNKNOWN,)
@@ -91,20 +91,20 @@ def test_no_answer_at_all(kb: KnowledgeBase) -> None:
     assert (found.answered.ids, found.tied, found.runner_up.ids) == ((), 0, ())
 
 
-def test_a_tie_is_a_mistake_and_says_so(kb: KnowledgeBase) -> None:
+def test_tie_is_a_mistake_with_tie_size(kb: KnowledgeBase) -> None:
     (found,) = mistakes([case("MI", INFARCTION, f"{HYPERTENSION}={INFARCTION}", FEVER)], kb)
     assert (found.tied, found.best_gold_rank) == (2, 2)
     assert found.answered.names == ("Hypertension", "Myocardial Infarction")
     assert found.runner_up.names == ("Fever",)
 
 
-def test_a_composite_that_is_answered_in_part(kb: KnowledgeBase) -> None:
+def test_partly_answered_composite(kb: KnowledgeBase) -> None:
     (found,) = mistakes([case("both", f"{FEVER}+{INFARCTION}", FEVER)], kb)
     assert found.gold.names == ("Fever", "Myocardial Infarction")
     assert found.answered.names == ("Fever",)
 
 
-def test_the_parts_of_one_composite_stand_together(kb: KnowledgeBase) -> None:
+def test_parts_of_composite_are_joined(kb: KnowledgeBase) -> None:
     parts = (Mention(0, 3, "hot"), Mention(4, 6, "MI"))
     whole = Case(
         "1", frozenset({FEVER, INFARCTION}), (parse_ranking(FEVER), parse_ranking(HYPERTENSION, INFARCTION)), mentions=parts

@@ -1,4 +1,4 @@
-"""What each protocol counts as right."""
+"""The rank of gold under each protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.evaluate.metrics import PROTOCOLS, find_protocol
 
 
 def ranking(text: str) -> Ranking:
-    """Read `a b, c+d`: ranks by commas, ties by spaces, sets by plus."""
+    """Parse a ranking such as `a b, c+d`: commas separate ranks, spaces ties, and `+` joins a set."""
     ranks = (rank.split() for rank in text.split(","))
     return tuple(tuple(frozenset(answer.split("+")) for answer in rank) for rank in ranks if rank)
 
@@ -29,16 +29,16 @@ def ranks_of(gold: str, *parts: str) -> dict[str, int | None]:
         ("a", ["b, a"], 2, 2, 2, 2),
         ("a", [""], None, None, None, None),
         ("a", ["b, c"], None, None, None, None),
-        ("a", ["a b"], 2, 2, 1, 1),  # two concepts at the top score: no one answer
+        ("a", ["a b"], 2, 2, 1, 1),  # two concepts share the top score
         ("a", ["b c, a d"], 4, 4, 2, 2),
-        ("a", ["a+b"], None, None, 1, 1),  # a set that is not the gold one
+        ("a", ["a+b"], None, None, 1, 1),  # a different set than gold
         ("a+b", ["a"], None, 1, 1, 1),  # a composite is right only as the whole set
         ("a+b", ["a b"], None, 2, 1, 1),  # a tie is not a set
         ("a+b", ["a+b"], 1, None, 1, 1),
         ("a+b", ["c, a+b"], 2, None, 2, 2),
-        ("a+b", ["a", "b"], 1, 1, 1, 1),  # part by part
+        ("a+b", ["a", "b"], 1, 1, 1, 1),  # split into parts
         ("a+b", ["a", "c, b"], 2, 1, 1, 2),
-        ("a+b", ["a", "a"], None, 1, 1, 1),  # both parts are the same concept: half of the set
+        ("a+b", ["a", "a"], None, 1, 1, 1),  # both parts have the same concept: half of the set
         ("a+b", ["c", "b"], None, None, None, None),
         ("a+b", ["a", ""], None, 1, 1, None),
     ],
@@ -63,7 +63,7 @@ def test_strict_is_never_more_lenient_than_any_id(gold: str, answers: Ranking) -
     assert (strict == 1) == (first == (frozenset({gold}),))
 
 
-def test_an_unknown_protocol_is_answered_by_the_known() -> None:
+def test_unknown_protocol_error_lists_protocols() -> None:
     with pytest.raises(ConfigError, match="protocol-unknown") as caught:
         find_protocol("accuracy")
     assert "strict" in caught.value.fix

@@ -1,4 +1,4 @@
-"""Published figures are those of the results page, and of datasets and protocols that exist."""
+"""Published scores match the results page, and their datasets and protocols exist."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
 
 
 @pytest.mark.parametrize("figure", PUBLISHED, ids=lambda each: f"{each.system}-{each.dataset}-{each.protocol}")
-def test_each_stands_on_the_results_page_with_its_source(figure: PublishedFigure) -> None:
+def test_published_scores_are_on_the_results_page(figure: PublishedFigure) -> None:
     assert get(figure.dataset).name == figure.dataset
     assert figure.protocol in (*PROTOCOLS, *END_TO_END)
     rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith(f"| {figure.system} |")]
     assert any(f" {figure.percent:.1f} " in row and figure.source in row for row in rows)
 
 
-def test_the_best_is_first_and_other_splits_have_none() -> None:
+def test_best_is_first_and_only_for_test_split() -> None:
     for dataset, protocol in {(each.dataset, each.protocol) for each in PUBLISHED}:
         shares = [each.percent for each in find_published(dataset, "test", protocol)]
         assert shares == sorted(shares, reverse=True)

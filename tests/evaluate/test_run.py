@@ -1,4 +1,4 @@
-"""Evaluations from start to end."""
+"""Whole evaluations: predict, score, save and compare."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pipeline(abstracts: EvaluationTask) -> Pipeline:
     return Pipeline(ExactLinker(abstracts.kb), DictionaryDetector(abstracts.kb))
 
 
-def test_each_mention_is_linked_and_the_source_is_named(task: EvaluationTask) -> None:
+def test_mentions_are_linked_and_source_is_recorded(task: EvaluationTask) -> None:
     linker = ExactLinker(task.kb)
     predictions = predict(task, linker)
     mentions = [(doc.id, mention.start, mention.end) for doc in task.dataset.documents("test") for mention in doc.mentions]
@@ -41,7 +41,7 @@ def test_each_mention_is_linked_and_the_source_is_named(task: EvaluationTask) ->
     assert predictions.source["linker"] == linker.config
 
 
-def test_a_linker_is_scored_saved_and_scored_again(task: EvaluationTask, tmp_path: Path) -> None:
+def test_linker_and_its_saved_predictions_score_the_same(task: EvaluationTask, tmp_path: Path) -> None:
     evaluation = run_linker(task, TfidfLinker(task.kb), "any-id", save=tmp_path / "tfidf.jsonl")
     again = run_file(task, tmp_path / "tfidf.jsonl", "any-id")
     assert isinstance(again, Evaluation)
@@ -51,14 +51,16 @@ def test_a_linker_is_scored_saved_and_scored_again(task: EvaluationTask, tmp_pat
     assert len(report_tables(evaluation, task.kb)) == 2
 
 
-def test_a_pipeline_sees_no_annotation(abstracts: EvaluationTask, pipeline: Pipeline) -> None:
+def test_pipeline_does_not_see_annotations(abstracts: EvaluationTask, pipeline: Pipeline) -> None:
     predictions = predict_end_to_end(abstracts, pipeline)
-    assert list(predictions.answers) == [("4", 7, 12)]  # OMIM is no name of the knowledge base
+    assert list(predictions.answers) == [("4", 7, 12)]  # OMIM is not a name in the knowledge base
     assert predictions.source["dataset"] == abstracts.source
     assert predictions.source["detector"]["detector"] == "dictionary"
 
 
-def test_a_pipeline_is_scored_saved_and_scored_again(abstracts: EvaluationTask, pipeline: Pipeline, tmp_path: Path) -> None:
+def test_pipeline_and_its_saved_predictions_score_the_same(
+    abstracts: EvaluationTask, pipeline: Pipeline, tmp_path: Path
+) -> None:
     evaluation = run_pipeline(abstracts, pipeline, save=tmp_path / "found.jsonl")
     strict = evaluation.results["bhowmik-strict"].scores
     assert (strict.precision, strict.recall) == (1.0, 0.5)
@@ -70,21 +72,23 @@ def test_a_pipeline_is_scored_saved_and_scored_again(abstracts: EvaluationTask, 
     assert len(report_tables(evaluation, abstracts.kb)) == 4
 
 
-def test_a_corpus_with_predicted_mentions(abstracts: EvaluationTask, tmp_path: Path) -> None:
+def test_corpus_with_predicted_mentions(abstracts: EvaluationTask, tmp_path: Path) -> None:
     write_corpus(abstracts.dataset.documents("test"), tmp_path / "gold.jsonl", "jsonl")
     evaluation = run_file(abstracts, tmp_path / "gold.jsonl", "bhowmik-strict")
     assert isinstance(evaluation, EndToEndEvaluation)
     assert (evaluation.results["bhowmik-strict"].scores.f1, evaluation.system) == (1.0, "gold.jsonl")
 
 
-def test_protocols_of_the_other_kind_are_refused(task: EvaluationTask, abstracts: EvaluationTask, pipeline: Pipeline) -> None:
+def test_rejects_protocols_of_the_other_kind(task: EvaluationTask, abstracts: EvaluationTask, pipeline: Pipeline) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         run_linker(task, ExactLinker(task.kb), "bhowmik-strict")
     with pytest.raises(ConfigError, match="config-invalid"):
         run_pipeline(abstracts, pipeline, "strict")
 
 
-def test_a_pipeline_that_cannot_be_scored(task: EvaluationTask, abstracts: EvaluationTask, pipeline: Pipeline) -> None:
+def test_rejects_pipeline_without_detector_or_with_other_kb(
+    task: EvaluationTask, abstracts: EvaluationTask, pipeline: Pipeline
+) -> None:
     with pytest.raises(ConfigError, match="no detector"):
         run_pipeline(abstracts, Pipeline(pipeline.linker))
     with pytest.raises(ConfigError, match="kb-mismatch"):

@@ -1,4 +1,4 @@
-"""Intervals and tests: against the plain resampling that they stand for, against scipy, and against known figures."""
+"""Intervals and tests, compared with plain resampling, scipy and known values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BITS = st.lists(st.integers(0, 1), min_size=1, max_size=60)
 PAIRS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)
 
 
-def test_the_interval_is_that_of_plain_resampling() -> None:
+def test_interval_matches_plain_resampling() -> None:
     hits = np.array([1] * 170 + [0] * 30)
     drawn = np.random.default_rng(5).choice(hits, (20_000, len(hits))).mean(axis=1)
     low, high = bootstrap_interval(hits, seed=1)
@@ -34,13 +34,13 @@ def test_the_interval_is_that_of_plain_resampling() -> None:
 
 
 @given(BITS)
-def test_the_interval_holds_the_share_and_is_the_same_each_time(hits: list[int]) -> None:
+def test_interval_contains_share_and_is_deterministic(hits: list[int]) -> None:
     low, high = bootstrap_interval(hits, replicates=500)
     assert 0 <= low <= sum(hits) / len(hits) <= high <= 1
     assert (low, high) == bootstrap_interval(hits, replicates=500)
 
 
-def test_a_higher_level_is_wider_and_more_cases_are_narrower() -> None:
+def test_interval_width_depends_on_level_and_cases() -> None:
     def width(hits: list[int], level: float) -> float:
         low, high = bootstrap_interval(hits, level=level)
         return high - low
@@ -50,14 +50,14 @@ def test_a_higher_level_is_wider_and_more_cases_are_narrower() -> None:
     assert width(few, 0.95) == pytest.approx(width(many, 0.95) * 10**0.5, rel=0.15)
 
 
-def test_nothing_is_known_without_cases() -> None:
+def test_interval_without_cases() -> None:
     assert bootstrap_interval([]) == (0.0, 1.0)
     assert paired_bootstrap([], []).p_value == 1.0
     assert mcnemar_exact([], []).p_value == 1.0
     assert angel_t_test([], []).p_value == 1.0
 
 
-def test_cases_of_one_document_that_are_alike_widen_the_interval() -> None:
+def test_correlated_cases_widen_the_interval() -> None:
     hits = [bit for bit in [1, 1, 1, 0] * 10 for _ in range(10)]  # 40 documents of 10 cases each, all right or all wrong
     documents = [number for number in range(40) for _ in range(10)]
     low, high = bootstrap_interval(hits, groups=documents)
@@ -65,18 +65,18 @@ def test_cases_of_one_document_that_are_alike_widen_the_interval() -> None:
     assert high - low == pytest.approx((plain_high - plain_low) * 10**0.5, rel=0.1)
 
 
-def test_a_group_of_each_case_is_no_grouping() -> None:
+def test_singleton_groups_equal_no_groups() -> None:
     hits = [1] * 150 + [0] * 50
     assert bootstrap_interval(hits, groups=range(200)) == pytest.approx(bootstrap_interval(hits), abs=0.011)
 
 
-def test_groups_of_unequal_size_weigh_by_their_cases() -> None:
+def test_groups_are_weighted_by_size() -> None:
     low, high = bootstrap_interval([1] * 99 + [0], groups=["a"] * 99 + ["b"])
-    assert (low, high) == (0.0, 1.0)  # drawn are a+a, a+b, b+a, b+b
+    assert (low, high) == (0.0, 1.0)  # possible draws: a+a, a+b, b+a, b+b
     assert paired_bootstrap([1] * 99 + [0], [0] * 99 + [0], groups=["a"] * 99 + ["b"]).difference == 0.99
 
 
-def test_thousands_of_documents_are_drawn_in_blocks() -> None:
+def test_many_documents_are_drawn_in_blocks() -> None:
     rng = np.random.default_rng(0)
     documents = rng.integers(0, 4_000, 20_000)
     hits = rng.integers(0, 2, 20_000)
@@ -87,7 +87,7 @@ def test_thousands_of_documents_are_drawn_in_blocks() -> None:
 
 
 @given(PAIRS)
-def test_the_paired_bootstrap_is_antisymmetric_in_its_difference(pairs: list[tuple[int, int]]) -> None:
+def test_paired_bootstrap_is_antisymmetric(pairs: list[tuple[int, int]]) -> None:
     a, b = [list(side) for side in zip(*pairs, strict=True)]
     one, other = paired_bootstrap(a, b, replicates=200), paired_bootstrap(b, a, replicates=200)
     assert one.difference == -other.difference
@@ -95,7 +95,7 @@ def test_the_paired_bootstrap_is_antisymmetric_in_its_difference(pairs: list[tup
     assert 0 < one.p_value <= 1
 
 
-def test_the_paired_bootstrap_is_that_of_plain_resampling() -> None:
+def test_paired_bootstrap_matches_plain_resampling() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
     rows = rng.integers(0, 300, (20_000, 300))
@@ -105,7 +105,7 @@ def test_the_paired_bootstrap_is_that_of_plain_resampling() -> None:
     assert result.high == pytest.approx(np.quantile(drawn, 0.975), abs=0.006)
 
 
-def test_systems_that_answer_alike_do_not_differ() -> None:
+def test_identical_systems_do_not_differ() -> None:
     hits = [1, 0, 1, 1]
     result = paired_bootstrap(hits, hits)
     assert (result.difference, result.low, result.high, result.p_value) == (0.0, 0.0, 0.0, 1.0)
@@ -114,7 +114,7 @@ def test_systems_that_answer_alike_do_not_differ() -> None:
 
 
 @pytest.mark.parametrize(("only_a", "only_b"), [(0, 1), (1, 1), (0, 6), (1, 6), (10, 25), (48, 73), (300, 411), (1, 1500)])
-def test_mcnemar_is_the_binomial_test_of_scipy(only_a: int, only_b: int) -> None:
+def test_mcnemar_matches_scipy(only_a: int, only_b: int) -> None:
     stats = pytest.importorskip("scipy.stats")
     a = [1] * only_a + [0] * only_b + [1, 0]
     b = [0] * only_a + [1] * only_b + [1, 0]
@@ -124,7 +124,7 @@ def test_mcnemar_is_the_binomial_test_of_scipy(only_a: int, only_b: int) -> None
     assert mcnemar_exact(b, a).p_value == result.p_value
 
 
-def test_mcnemar_of_many_cases_is_quick() -> None:
+def test_mcnemar_is_fast_for_many_cases() -> None:
     started = time.perf_counter()
     assert mcnemar_exact([1] * 20_000 + [0] * 20_400, [0] * 20_000 + [1] * 20_400).p_value == pytest.approx(0.047, abs=0.001)
     assert time.perf_counter() - started < 5
@@ -132,12 +132,12 @@ def test_mcnemar_of_many_cases_is_quick() -> None:
 
 @pytest.mark.parametrize("t", [0.0, 0.3, -1.0, 2.5, 10.0, 25.0, 80.0])
 @pytest.mark.parametrize("degrees", [1, 2, 10, 99, 999])
-def test_the_t_distribution_is_that_of_scipy(t: float, degrees: int) -> None:
+def test_t_distribution_matches_scipy(t: float, degrees: int) -> None:
     stats = pytest.importorskip("scipy.stats")
     assert _t_test_p_value(t, degrees) == pytest.approx(2 * stats.t.sf(abs(t), degrees), rel=1e-9)
 
 
-def test_the_t_test_calls_one_case_in_a_thousand_significant() -> None:
+def test_t_test_is_significant_for_one_case_in_a_thousand() -> None:
     a, b = [1] * 900 + [0] * 100, [1] * 899 + [0] * 101
     result = angel_t_test(a, b)
     assert result.p_value < 1e-6
@@ -147,26 +147,26 @@ def test_the_t_test_calls_one_case_in_a_thousand_significant() -> None:
     assert "any difference" in result.warning
 
 
-def test_the_t_test_gets_surer_by_repeating_itself() -> None:
+def test_t_test_p_value_shrinks_with_replicates() -> None:
     a = [1] * 12 + [0] * 10 + [1] * 978
     b = [0] * 12 + [1] * 10 + [1] * 978
     assert mcnemar_exact(a, b).p_value > 0.8
     assert angel_t_test(a, b, replicates=10_000).p_value < 1e-12
 
 
-def test_a_difference_without_spread() -> None:
+def test_t_test_without_variance() -> None:
     assert angel_t_test([1, 1], [0, 0]).p_value == 0.0
     assert angel_t_test([0, 0], [1, 1]).t == float("-inf")
 
 
 @pytest.mark.parametrize("hits", [[0, 2], [0.5], [[1, 0], [0, 1]], ["1"]])
-def test_what_is_neither_right_nor_wrong_is_refused(hits: list[int]) -> None:
+def test_rejects_values_other_than_0_and_1(hits: list[int]) -> None:
     with pytest.raises(ConfigError) as caught:
         bootstrap_interval(hits)
     assert caught.value.code == "hits-invalid"
 
 
-def test_figures_that_do_not_fit_are_refused() -> None:
+def test_rejects_mismatched_inputs() -> None:
     for wrong in (
         lambda: paired_bootstrap([1], [1, 0]),
         lambda: bootstrap_interval([1, 0], groups=["a"]),
@@ -177,7 +177,7 @@ def test_figures_that_do_not_fit_are_refused() -> None:
             wrong()
 
 
-def test_a_paired_bootstrap_of_a_measure_draws_the_same_documents_for_both() -> None:
+def test_paired_bootstrap_draws_same_documents_for_both() -> None:
     rng = np.random.default_rng(0)
     counts = rng.integers(1, 9, (40, 2)).astype(float)
     same = bootstrap_paired_sums(counts, counts, lambda sums: sums[:, 0] / sums[:, 1])

@@ -1,4 +1,4 @@
-"""Slices: each definition on a case that fits and one that does not, what needs what, and similarity measured for real."""
+"""Slices: a matching and a non-matching case for each definition, missing inputs, and TF-IDF similarity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 
 def case(*surfaces: str, gold: str = FEVER, text: str = "") -> Case:
-    """Return a case whose parts have these surfaces, in a document that begins with a text."""
+    """Return a case whose parts have these surfaces, in a document that starts with `text`."""
     whole = text + " " + " ".join(surfaces)
     spans = [whole.rindex(surface) for surface in surfaces]
     mentions = tuple(Mention(start, start + len(s), s, tuple(gold.split())) for start, s in zip(spans, surfaces, strict=True))
@@ -46,7 +46,7 @@ def training(*pairs: tuple[str, str]) -> Training:
     )
 
 
-def test_words(kb: KnowledgeBase) -> None:
+def test_single_word_and_multi_word_mentions(kb: KnowledgeBase) -> None:
     cases = [case("fever"), case("high fever"), case("high\nfever"), case("fever-like"), case("fever", "high fever")]
     found = slices_of(cases, kb).indices
     assert found["overall"] == [0, 1, 2, 3, 4]
@@ -65,12 +65,12 @@ def test_seen_and_unseen_mentions_and_concepts(kb: KnowledgeBase) -> None:
     assert slices_of([case("mi", gold=f"{FEVER} mesh:D0")], kb, training=seen).indices["unseen-concepts"] == [0]
 
 
-def test_ids_of_the_training_are_brought_to_those_of_the_cases(kb: KnowledgeBase) -> None:
+def test_training_ids_are_canonicalised(kb: KnowledgeBase) -> None:
     doc = Document("1", "fever", (Mention(0, 5, "fever", ("MESH:D005334",)),))
     assert Training.of([doc], ConceptResolver(kb).canonical).concepts == {FEVER: 1}
 
 
-def test_the_top_concepts_are_the_commonest_and_then_the_first_by_id(kb: KnowledgeBase) -> None:
+def test_top_concepts_are_ordered_by_count_then_id(kb: KnowledgeBase) -> None:
     seen = training(*[("a", f"x:{number:03d}") for number in range(150)], ("b", "x:149"), ("b", "x:148"))
     top = seen.top(100)
     assert {"x:149", "x:148", "x:000", "x:097"} <= top
@@ -107,7 +107,7 @@ def test_abbreviations_and_homonyms(kb: KnowledgeBase) -> None:
     assert found["homonyms"] == [0, 1, 4]
 
 
-def test_a_long_form_may_be_the_homonym(kb: KnowledgeBase) -> None:
+def test_homonym_by_long_form(kb: KnowledgeBase) -> None:
     from onym.evaluate import slices
 
     class Long:
@@ -119,12 +119,12 @@ def test_a_long_form_may_be_the_homonym(kb: KnowledgeBase) -> None:
         assert slices_of([case("X"), case("Y")], kb).indices["homonyms"] == [0]
 
 
-def test_a_case_without_its_document_has_no_long_form(kb: KnowledgeBase) -> None:
+def test_no_long_form_without_document(kb: KnowledgeBase) -> None:
     bare = Case("1", frozenset({FEVER}), ((),), mentions=(Mention(0, 2, "MI"),))
     assert slices_of([bare], kb).indices["abbreviations"] == []
 
 
-def test_each_text_is_read_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_document_is_parsed_once_for_abbreviations(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     whole = Abbreviations.from_text
 
@@ -142,7 +142,7 @@ def test_composites(kb: KnowledgeBase) -> None:
     assert slices_of(cases, kb).indices["composites"] == [1]
 
 
-def test_bins_take_the_names_of_the_gold_and_the_least_similar_part(kb: KnowledgeBase) -> None:
+def test_similarity_bins_use_gold_names_and_least_similar_part(kb: KnowledgeBase) -> None:
     queries: list[tuple[str, list[str]]] = []
     values = iter([0.0, 0.2, 0.59, 1.0, 0.8, 0.3])
 
@@ -180,7 +180,7 @@ def test_bins_take_the_names_of_the_gold_and_the_least_similar_part(kb: Knowledg
 
 
 @given(st.floats(-0.01, 1.01))
-def test_a_similarity_is_in_the_bin_that_says_so(value: float) -> None:
+def test_similarity_falls_into_matching_bin(value: float) -> None:
     bounds = [tuple(map(float, re.findall(r"\d\.\d", SLICES[name].title))) for name in SIMILARITY_BINS]
     assert bounds == [(0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0)]
     from onym.evaluate.slices import _bins
@@ -200,7 +200,7 @@ def test_a_similarity_is_in_the_bin_that_says_so(value: float) -> None:
     assert row in (0, 4) or low - 1e-9 <= value <= high + 1e-9
 
 
-def test_similarity_by_the_one_tf_idf(kb: KnowledgeBase) -> None:
+def test_similarity_bins_with_tfidf(kb: KnowledgeBase) -> None:
     pytest.importorskip("sparse_dot_topn")
     from onym.text.similarity import NameSimilarity
 
@@ -214,20 +214,20 @@ def test_similarity_by_the_one_tf_idf(kb: KnowledgeBase) -> None:
     assert found["similarity-0.0"] == [1]
 
 
-def test_what_needs_what_is_absent_is_left_out_and_said_so(kb: KnowledgeBase) -> None:
+def test_slices_without_their_inputs_are_left_out_with_reason(kb: KnowledgeBase) -> None:
     found = slices_of([case("fever")], kb)
     assert found.left_out == dict.fromkeys(NEED_TRAINING, NO_TRAINING) | dict.fromkeys(SIMILARITY_BINS, NO_SIMILARITY)
     assert set(found.indices) | set(found.left_out) == set(SLICES)
     assert not set(found.indices) & set(found.left_out)
 
 
-def test_slices_stand_in_the_order_of_the_catalogue(kb: KnowledgeBase) -> None:
+def test_slices_keep_catalogue_order(kb: KnowledgeBase) -> None:
     found = slices_of([case("fever")], kb, training=training(), similarity=lambda surfaces, names: [0.5] * len(surfaces))
     assert list(found.indices) == list(SLICES)
     assert found.left_out == {}
 
 
-def test_opposites_part_the_cases(kb: KnowledgeBase) -> None:
+def test_opposite_slices_partition_the_cases(kb: KnowledgeBase) -> None:
     cases = [case("fever"), case("high fever"), case("MI", gold=INFARCTION), case("x", gold="mesh:D0")]
     found = slices_of(cases, kb, training=training(("fever", FEVER))).indices
     pairs = [("single-word", "multi-word"), ("seen-mentions", "unseen-mentions"), ("seen-concepts", "unseen-concepts")]

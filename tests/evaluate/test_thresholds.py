@@ -1,4 +1,4 @@
-"""Threshold tuning by hand."""
+"""Threshold tuning on small manual examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def predictions(scores: dict[int, float]) -> Predictions:
     return Predictions.of([Prediction("1", at, at + 5, ((FEVER, score, 0),)) for at, score in scores.items()], {})
 
 
-def test_the_threshold_that_removes_the_wrong_answer() -> None:
+def test_threshold_removes_wrong_answer() -> None:
     made = predictions({0: 0.9, 6: 0.6, 12: 0.3})
     tuned = tune_threshold([DOC], made)
     assert 0.3 < tuned.threshold <= 0.6
@@ -27,18 +27,18 @@ def test_the_threshold_that_removes_the_wrong_answer() -> None:
     assert [len(one) for one in above_threshold(made, tuned.threshold).answers.values()] == [1, 1, 0]
 
 
-def test_of_equally_good_thresholds_the_lowest() -> None:
+def test_ties_prefer_lowest_threshold() -> None:
     tuned = tune_threshold([DOC], predictions({0: 0.9, 6: 0.6}))
     assert tuned.threshold == 0.6
     assert tuned.f1 == tuned.f1_without == 1.0
 
 
-def test_without_answers_there_is_nothing_to_tune() -> None:
+def test_no_answers_to_tune() -> None:
     tuned = tune_threshold([DOC], Predictions.of([Prediction("1", 0, 5, ())], {}))
     assert (tuned.threshold, tuned.f1) == (0.0, 0.0)
 
 
-def test_ids_are_compared_as_concepts() -> None:
+def test_ids_are_resolved_to_concepts() -> None:
     old = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:OLD",)),))
     assert tune_threshold([old], predictions({0: 1.0})).f1 == 0.0
     assert (
@@ -47,7 +47,7 @@ def test_ids_are_compared_as_concepts() -> None:
     )
 
 
-def test_what_tuning_brings_to_documents_that_it_did_not_see() -> None:
+def test_cross_validated_f1() -> None:
     gold = [Document(str(n), "fever fever", (Mention(0, 5, "fever", FEVER),)) for n in range(10)]
     scores = {str(n): (0.9, 0.3) for n in range(10)}
     made = Predictions.of(
@@ -62,8 +62,8 @@ def test_what_tuning_brings_to_documents_that_it_did_not_see() -> None:
     assert tune_threshold(gold, made).f1_without < 0.7
 
 
-def test_a_threshold_that_follows_chance_brings_nothing() -> None:
-    """Scores say nothing here: the best threshold of some documents is no better for the others."""
+def test_cross_validation_reveals_overfitted_threshold() -> None:
+    """Scores are random here, so a threshold tuned on some documents does not help on the others."""
     gold = [Document(str(n), "fever", (Mention(0, 5, "fever", FEVER),)) for n in range(10)]
     wrong = (("mesh:D006973",), 0.0, 0)
     made = Predictions.of(
@@ -77,7 +77,7 @@ SPANS = st.dictionaries(st.integers(0, 3), st.tuples(st.sampled_from(["mesh:A", 
 
 
 @given(st.lists(st.tuples(SPANS, SPANS), min_size=1, max_size=7))
-def test_f1_is_that_of_the_protocol(docs: list[tuple[dict[int, tuple[str, int]], dict[int, tuple[str, int]]]]) -> None:
+def test_f1_matches_strict_protocol(docs: list[tuple[dict[int, tuple[str, int]], dict[int, tuple[str, int]]]]) -> None:
     gold = [
         Document(str(n), "abcd", tuple(Mention(at, at + 1, "abcd"[at], (concept,)) for at, (concept, _) in own.items()))
         for n, (own, _) in enumerate(docs)

@@ -49,7 +49,7 @@ def pipeline_over(kb: KnowledgeBase, *types: str) -> Pipeline:
     return Pipeline(ExactLinker(kb), DictionaryDetector(kb), types=types)
 
 
-def test_types_are_those_that_the_pipeline_links(mixed: EvaluationTask) -> None:
+def test_scored_types_are_those_the_pipeline_links(mixed: EvaluationTask) -> None:
     assert types_of_pipeline(mixed, pipeline_over(mixed.kb)) == ()
     assert types_of_pipeline(mixed, pipeline_over(mixed.kb, "Chemical")) == ("Chemical",)
     assert types_of_pipeline(mixed, pipeline_over(mixed.kb, "Disease")) == ("Disease", "Symptom"), "by the gold concepts"
@@ -58,7 +58,7 @@ def test_types_are_those_that_the_pipeline_links(mixed: EvaluationTask) -> None:
     assert types_of_pipeline(mixed, pipeline_over(mixed.kb, "Disease", "Chemical")) == (), "all are linked"
 
 
-def test_a_pipeline_of_one_type_is_scored_on_it_and_the_figures_say_so(mixed: EvaluationTask, tmp_path: Path) -> None:
+def test_pipeline_of_one_type_is_scored_on_it(mixed: EvaluationTask, tmp_path: Path) -> None:
     evaluation = run_pipeline(mixed, pipeline_over(mixed.kb, "Chemical"), save=tmp_path / "found.jsonl")
     assert evaluation.results["bhowmik-strict"].scores.f1 == 1.0
     assert evaluation.title == "dictionary + exact on mixed (test, type Chemical)"
@@ -69,14 +69,14 @@ def test_a_pipeline_of_one_type_is_scored_on_it_and_the_figures_say_so(mixed: Ev
     assert tune_pipeline(mixed, pipeline_over(mixed.kb, "Chemical")).f1 == 1.0
 
 
-def test_predictions_of_other_annotated_types_are_left_out_and_spurious_ones_are_not(mixed: EvaluationTask) -> None:
+def test_drops_predictions_of_other_types_but_not_spurious_ones(mixed: EvaluationTask) -> None:
     evaluation = run_pipeline(mixed.with_types(["Chemical"]), pipeline_over(mixed.kb))
     scores = evaluation.results["bhowmik-strict"].scores
     assert (scores.gold, scores.predicted, scores.right) == (1, 2, 1), "aspirin, and the pulse"
     assert evaluation.left_out[OTHER_TYPES] == 2
 
 
-def test_a_linker_is_scored_on_the_types_that_are_given(mixed: EvaluationTask, tmp_path: Path) -> None:
+def test_linker_is_scored_on_given_types(mixed: EvaluationTask, tmp_path: Path) -> None:
     evaluation = run_linker(mixed.with_types(["Disease", "Symptom"]), ExactLinker(mixed.kb), save=tmp_path / "exact.jsonl")
     assert (len(evaluation.cases), evaluation.coverage.note) == (2, "")
     again = run_file(mixed, tmp_path / "exact.jsonl")
@@ -84,7 +84,7 @@ def test_a_linker_is_scored_on_the_types_that_are_given(mixed: EvaluationTask, t
     assert len(again.cases) == 3
 
 
-def test_predictions_for_different_types_are_not_compared(mixed: EvaluationTask, tmp_path: Path) -> None:
+def test_rejects_comparison_of_different_types(mixed: EvaluationTask, tmp_path: Path) -> None:
     paths = (tmp_path / "all.jsonl", tmp_path / "some.jsonl")
     for path, types in zip(paths, ((), ("Chemical",)), strict=True):
         run_pipeline(mixed, pipeline_over(mixed.kb, *types), save=path)
@@ -95,12 +95,12 @@ def test_predictions_for_different_types_are_not_compared(mixed: EvaluationTask,
     assert compared.comparison.second == 1.0
 
 
-def test_an_unknown_type_is_refused_with_those_of_the_split(mixed: EvaluationTask) -> None:
+def test_unknown_type_error_lists_types_of_split(mixed: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="the types are Chemical, Disease, Symptom"):
         mixed.with_types(["Disorder"])
 
 
-def test_the_types_of_a_training_are_read_from_its_record(tmp_path: Path) -> None:
+def test_trained_types_are_read_from_training_request(tmp_path: Path) -> None:
     assert read_trained_types(tmp_path) == ()
     (tmp_path / "request.json").write_text(json.dumps({"types": {"SpecificDisease": "Disease"}}))
     assert read_trained_types(tmp_path) == ("SpecificDisease",)

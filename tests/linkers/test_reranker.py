@@ -58,7 +58,7 @@ def test_knots_that_do_not_ascend_are_refused(tmp_path: Path) -> None:
     falling = object.__new__(Isotonic)
     object.__setattr__(falling, "scores", (0.0, 1.0))
     object.__setattr__(falling, "values", (0.9, 0.1))
-    with pytest.raises(IntegrityError, match="do not ascend"):
+    with pytest.raises(IntegrityError, match="are not sorted"):
         open_reranker(write_folder(tmp_path / "model", calibration=falling))
 
 

@@ -1,4 +1,4 @@
-"""Small models compute fastest in one thread."""
+"""Fixtures for model tests; small models are fastest in one thread."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="package")
 def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a tiny BERT, not to be changed."""
+    """Return the folder of a tiny BERT; tests must not modify it."""
     return save_encoder(tmp_path_factory.mktemp("encoder") / "tiny-bert")

@@ -1,7 +1,7 @@
-"""A second device that needs no GPU: tensors say that they are on `meta`, and compute on the CPU.
+"""A fake second device for tests without a GPU: its tensors report the device `meta`, but compute on the CPU.
 
-As on a GPU, a tensor there cannot meet one of the CPU, and has to come back before numpy sees it. A test that runs there finds
-what would fail on a GPU; values are those of the CPU.
+As on a GPU, its tensors cannot be mixed with CPU tensors, and must be moved to the CPU before they are converted to NumPy. So a
+test on this device finds code that would fail on a GPU.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 DEVICE = torch.device("meta")
-_COPY, _MOVE = torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default  # these alone may see two devices
+_COPY, _MOVE = torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default  # only these operations may mix devices
 
 
 class Moved(torch.Tensor):
-    """A tensor on the second device; `on_cpu` has its values."""
+    """A tensor on the fake device; `on_cpu` holds its values."""
 
     on_cpu: torch.Tensor
 
@@ -33,7 +33,7 @@ class Moved(torch.Tensor):
         return found
 
     def tolist(self) -> Any:
-        """Return the values, as torch does for any device."""
+        """Move the tensor to the CPU."""
         return self.on_cpu.tolist()
 
     @classmethod
@@ -49,11 +49,11 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Run an operation on the values; what it makes is where its tensors are, or where it is told to be."""
+    """Run an operation on the CPU values; the result is on the device of the inputs, or on the requested one."""
     tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
     is_there = any(isinstance(each, Moved) for each in tensors)
     if is_there and func not in (_COPY, _MOVE) and any(not isinstance(each, Moved) and each.dim() for each in tensors):
-        raise RuntimeError(f"tensors of two devices meet in {func}")
+        raise RuntimeError(f"{func} mixes tensors of two devices")
     if kwargs.get("device") is not None:
         is_there = torch.device(kwargs["device"]) == DEVICE
         kwargs = kwargs | {"device": torch.device("cpu")}
@@ -66,7 +66,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 @contextmanager
 def second_device() -> Iterator[torch.device]:
-    """Have a second device while this lasts. Inference mode is `no_grad` then: it does not know tensors of other classes."""
+    """Enable the fake device. Inference mode is replaced by `no_grad`, because it does not support tensor subclasses."""
 
     def enter(self: Any) -> None:
         self._inference_mode_context = torch.no_grad()

@@ -1,4 +1,4 @@
-"""Ways to spoil the folder of a model."""
+"""Functions that damage the folder of a model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cut(folder: Path, size: int) -> None:
 
 
 def with_own_code(folder: Path, auto: str, model_type: str) -> Path:
-    """Have a model name code of its own, and return the file that would be there if it were run."""
+    """Add custom code to a model, and return the path of the file that the code would create if it ran."""
     mark = folder / "was-run"
     (folder / "evil.py").write_text(f"from pathlib import Path\nPath({str(mark)!r}).touch()\nclass Evil: pass\n")
     change_config(auto_map={"AutoConfig": "evil.Evil", auto: "evil.Evil"}, model_type=model_type)(folder)

@@ -1,4 +1,4 @@
-"""The folder of a model that reads documents."""
+"""Collective models and their folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onym.types import Document, Mention
 DOC = Document("1", "fever and pain", (Mention(0, 5, "fever"), Mention(5, 6, " "), Mention(10, 14, "pain")))
 
 
-def test_vectors_of_mentions_know_where_they_belong(tmp_path: Path) -> None:
+def test_mention_vectors_have_document_and_mention_indices(tmp_path: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "m"), "fp32")
     bare = Document("2", "nothing here")
     vectors, owners = model.mention_vectors([bare, DOC])
@@ -30,7 +30,7 @@ def test_vectors_of_mentions_know_where_they_belong(tmp_path: Path) -> None:
     assert model.mention_vectors([bare])[0].shape == (0, 16)
 
 
-def test_describe(tmp_path: Path) -> None:
+def test_config_describes_the_model(tmp_path: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "tiny", links=False))
     described = model.config
     assert (described["model"], described["detect"], described["window"]) == ("tiny", "spans", 32)
@@ -38,7 +38,7 @@ def test_describe(tmp_path: Path) -> None:
     assert described["digest"] != Collective.open(save_collective(tmp_path / "other", threshold=0.7)).config["digest"]
 
 
-def test_a_folder_without_settings_is_another_model(tmp_path: Path) -> None:
+def test_rejects_folder_without_settings(tmp_path: Path) -> None:
     folder = save_collective(tmp_path / "m")
     (folder / CollectiveSettings.FILE).unlink()
     with pytest.raises(OnymError, match="model-family"):
@@ -46,15 +46,15 @@ def test_a_folder_without_settings_is_another_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:40], lambda _: b"", lambda data: b"\xff" * 8 + data[8:]])
-def test_spoilt_heads(tmp_path: Path, spoil: Any) -> None:
+def test_rejects_damaged_heads(tmp_path: Path, spoil: Any) -> None:
     path = save_collective(tmp_path / "m") / HEADS
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(OnymError, match="model-malformed|limit-model"):
         Collective.open(tmp_path / "m")
 
 
-def test_no_room_is_made_for_heads_that_are_not_there(tmp_path: Path) -> None:
-    """The settings ask for 13 gigabytes."""
+def test_no_memory_is_allocated_for_missing_heads(tmp_path: Path) -> None:
+    """The settings describe heads of 13 GB."""
     folder = save_collective(tmp_path / "m")
     (folder / CollectiveSettings.FILE).write_text(
         '{"dim": 100000, "represent": "ends", "links": false, "window": 32, "overlap": 8}'
@@ -64,14 +64,14 @@ def test_no_room_is_made_for_heads_that_are_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"window": 65}, {"overlap": 30}, {"overlap": 31}, {"overlap": 50_000}])
-def test_windows_that_cannot_be_read(tmp_path: Path, settings: dict[str, int]) -> None:
+def test_rejects_invalid_windows(tmp_path: Path, settings: dict[str, int]) -> None:
     folder = save_collective(tmp_path / "m", **settings)
     with pytest.raises(OnymError, match="model-malformed") as caught:
         Collective.open(folder)
     assert caught.value.where.endswith(CollectiveSettings.FILE)
 
 
-def test_heads_that_are_no_numbers(tmp_path: Path) -> None:
+def test_rejects_nan_in_heads(tmp_path: Path) -> None:
     folder = save_collective(tmp_path / "m")
     found = load_file(folder / HEADS)
     save_file({name: values * torch.nan for name, values in found.items()}, folder / HEADS)
@@ -79,7 +79,7 @@ def test_heads_that_are_no_numbers(tmp_path: Path) -> None:
         Collective.open(folder)
 
 
-def test_names_outside_of_the_folder(tmp_path: Path) -> None:
+def test_rejects_name_encoder_outside_folder(tmp_path: Path) -> None:
     folder = save_collective(tmp_path / "m")
     (folder / "names").rename(tmp_path / "names")
     (folder / "names").symlink_to(tmp_path / "names")
@@ -87,7 +87,7 @@ def test_names_outside_of_the_folder(tmp_path: Path) -> None:
         Collective.open(folder)
 
 
-def test_heads_of_another_model(tmp_path: Path) -> None:
+def test_rejects_heads_of_another_model(tmp_path: Path) -> None:
     other = save_collective(tmp_path / "other", detect="tags")
     folder = save_collective(tmp_path / "m")
     (folder / HEADS).write_bytes((other / HEADS).read_bytes())

@@ -1,4 +1,4 @@
-"""Devices and precisions by name; and that encoders and detectors make their tensors where the model is."""
+"""Resolving devices and precisions; encoders and detectors create their tensors on the model's device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOC = Document("1", "fever and pain in the left arm", (Mention(0, 5, "fever"), M
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, *, gpus: int = 0, has_mps: bool = False) -> None:
-    """Pretend that the machine has these devices."""
+    """Simulate a machine with these devices."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
@@ -46,7 +46,7 @@ def test_devices_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuda:2", "cuda:x", "cuda:-1", "cpu:0", "mps:0", "tpu", "", "auto:1", "CPU"])
-def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_rejects_unavailable_devices(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     machine(monkeypatch, gpus=2)
     with pytest.raises(ConfigError, match="device-unavailable") as caught:
         resolve_device(name)
@@ -54,7 +54,7 @@ def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch, name: str) 
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0", "mps"])
-def test_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch, bert_folder: Path, name: str) -> None:
+def test_encoder_rejects_gpu_if_there_is_none(monkeypatch: pytest.MonkeyPatch, bert_folder: Path, name: str) -> None:
     machine(monkeypatch)
     with pytest.raises(ConfigError, match="device-unavailable"):
         Encoder.open(bert_folder, device=name)
@@ -63,7 +63,7 @@ def test_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch, bert_folder: P
 @pytest.mark.parametrize(
     ("name", "is_valid"), [("cuda:12", True), ("auto", True), ("mps", True), ("gpu", False), ("cuda:", False)]
 )
-def test_a_configuration_names_a_device(name: str, is_valid: bool) -> None:
+def test_device_in_configuration(name: str, is_valid: bool) -> None:
     class Config(Strict):
         device: Device = "auto"
 
@@ -77,14 +77,16 @@ def test_a_configuration_names_a_device(name: str, is_valid: bool) -> None:
 @pytest.mark.parametrize(
     ("has_amx", "has_avx", "wanted"), [(True, False, "bf16"), (False, True, "bf16"), (False, False, "fp32")]
 )
-def test_bf16_where_the_cpu_has_it(monkeypatch: pytest.MonkeyPatch, has_amx: bool, has_avx: bool, wanted: str) -> None:
+def test_auto_is_bf16_on_cpus_that_support_it(
+    monkeypatch: pytest.MonkeyPatch, has_amx: bool, has_avx: bool, wanted: str
+) -> None:
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: has_amx)
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: has_avx)
     cpu = torch.device("cpu")
     assert [resolve_precision(each, cpu) for each in ("auto", "fp32", "bf16")] == [wanted, "fp32", "bf16"]
 
 
-def test_bf16_where_the_gpu_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_is_bf16_on_gpus_that_support_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_supported(has_it: bool) -> Any:
         return lambda including_emulation: has_it and not including_emulation
 
@@ -94,8 +96,8 @@ def test_bf16_where_the_gpu_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve_precision("auto", torch.device("mps")) == "fp32"
 
 
-def test_the_second_device_is_strict() -> None:
-    """What the tests below rely on: tensors of two devices cannot meet, and numpy cannot see one that is there."""
+def test_fake_device_rejects_mixed_tensors() -> None:
+    """Precondition of the tests below: devices cannot be mixed, and tensors of the fake device not converted to NumPy."""
     with second_device() as device:
         there = torch.ones(2).to(device)
         assert (there + torch.zeros(2, device=device)).cpu().tolist() == [1.0, 1.0]
@@ -105,7 +107,7 @@ def test_the_second_device_is_strict() -> None:
             there.numpy()
 
 
-def test_an_encoder_on_another_device(bert_folder: Path) -> None:
+def test_encoder_on_another_device(bert_folder: Path) -> None:
     encoder = Encoder.open(bert_folder, precision="fp32", device="cpu")
     wanted = encoder.encode(TEXTS)
     with second_device() as device:
@@ -115,7 +117,7 @@ def test_an_encoder_on_another_device(bert_folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("detect", "represent"), [("spans", "mean"), ("tags", "ends")])
-def test_a_reader_of_documents_on_another_device(tmp_path: Path, detect: str, represent: str) -> None:
+def test_document_reader_on_another_device(tmp_path: Path, detect: str, represent: str) -> None:
     folder = save_collective(tmp_path / "m", detect=detect, represent=represent)
     here, there = (Collective.open(folder, "fp32", device="cpu") for _ in range(2))
     with second_device() as device:

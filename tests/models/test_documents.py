@@ -1,4 +1,4 @@
-"""Reading whole documents: a token's vector depends on its window alone, not on the batch or on what is far away."""
+"""Encoding whole documents: a token's vector depends only on its window, not on the batch or on distant text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reader(bert_folder: Path) -> DocumentReader:
     return DocumentReader(open_body(bert_folder, "fp32"), Tokenizer.open(bert_folder), length=LENGTH, overlap=OVERLAP)
 
 
-def test_each_token_is_read_in_its_own_window(reader: DocumentReader) -> None:
+def test_token_vectors_come_from_their_window(reader: DocumentReader) -> None:
     (read,) = reader.read([document(0, 30)])
     tokens, before, after = read.tokens, list(reader.tokenizer.before), list(reader.tokenizer.after)
     found = windows(len(tokens), LENGTH - len(before) - len(after), OVERLAP)
@@ -47,9 +47,7 @@ def test_each_token_is_read_in_its_own_window(reader: DocumentReader) -> None:
 
 
 @pytest.mark.parametrize("budget", [1, 60, 4096])
-def test_a_document_does_not_depend_on_its_neighbours(
-    reader: DocumentReader, monkeypatch: pytest.MonkeyPatch, budget: int
-) -> None:
+def test_vectors_do_not_depend_on_other_documents(reader: DocumentReader, monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     alone = [next(reader.read([document(seed, 5 + 9 * seed)])).states for seed in range(6)]
     monkeypatch.setattr(documents, "_BUDGET", budget)
     monkeypatch.setattr(documents, "_TOGETHER", 40)
@@ -58,7 +56,7 @@ def test_a_document_does_not_depend_on_its_neighbours(
         torch.testing.assert_close(one, other.states, atol=1e-5, rtol=1e-4)
 
 
-def test_what_is_beyond_the_window_changes_nothing(reader: DocumentReader) -> None:
+def test_text_outside_the_window_does_not_matter(reader: DocumentReader) -> None:
     start = text(0, 40)
     longer = [Document("1", start + " fever" * 20), Document("2", start + " pain" * 30)]
     one, other = (read.states for read in reader.read(longer))
@@ -68,7 +66,7 @@ def test_what_is_beyond_the_window_changes_nothing(reader: DocumentReader) -> No
     torch.testing.assert_close(one[:settled], other[:settled], atol=1e-5, rtol=1e-4)
 
 
-def test_nothing_to_read(reader: DocumentReader) -> None:
+def test_documents_without_tokens(reader: DocumentReader) -> None:
     (read,) = reader.read([Document("1", "")])
     assert (len(read.tokens), tuple(read.states.shape)) == (0, (0, reader.width))
     assert list(reader.read([])) == []
@@ -76,7 +74,7 @@ def test_nothing_to_read(reader: DocumentReader) -> None:
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return how many documents were read by the model, one entry for each time that it read."""
+    """Return a list that records the number of documents in each model call."""
     counts: list[int] = []
     own = documents.read_windows
 
@@ -88,7 +86,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def test_a_document_that_carries_its_analysis_is_read_once(
+def test_document_with_analysis_is_encoded_once(
     reader: DocumentReader, readings: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "_TOGETHER", 40)
@@ -100,14 +98,14 @@ def test_a_document_that_carries_its_analysis_is_read_once(
     assert [len(analysis_of(doc).readings) for doc in docs] == [1, 1, 1, 1]
 
 
-def test_a_plain_document_keeps_no_reading(reader: DocumentReader, readings: list[int]) -> None:
+def test_vectors_are_not_cached_without_analysis(reader: DocumentReader, readings: list[int]) -> None:
     doc = document(0, 5)
     first, again = next(reader.read([doc])), next(reader.read([doc]))
     torch.testing.assert_close(first.states, again.states)
     assert sum(readings) == 2
 
 
-def test_readers_share_by_their_key(bert_folder: Path, readings: list[int]) -> None:
+def test_readers_with_equal_key_share_vectors(bert_folder: Path, readings: list[int]) -> None:
     model, tokenizer, doc = open_body(bert_folder, "fp32"), Tokenizer.open(bert_folder), analyse(document(0, 5))
     one, other, alone = (DocumentReader(model, tokenizer, key=key) for key in ("a", "a", ""))
     assert next(one.read([doc])) is next(other.read([doc]))

@@ -1,4 +1,4 @@
-"""Encoders: vectors are those of the model's own forward pass, whatever texts are read together."""
+"""Encoders: vectors match the model's own forward pass and do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever"
 
 @pytest.fixture
 def model(tmp_path: Path, bert_folder: Path) -> Path:
-    """Return an encoder that may be spoilt."""
+    """Return a copy of an encoder that the test may modify."""
     return shutil.copytree(bert_folder, tmp_path / "model")
 
 
 def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]:
-    """Return the vector of one text as transformers itself computes it, alone and, but for `mean-all`, without padding."""
+    """Return the vector of a single text computed by transformers, without padding except for `mean-all`."""
     from transformers import AutoModel
 
     model, tokens = AutoModel.from_pretrained(folder).eval(), Tokenizer.open(folder)
@@ -49,7 +49,7 @@ def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]
 @pytest.mark.ci
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("pooling", ["cls", "mean", "mean-all"])
-def test_vectors_are_those_of_the_models_own_forward_pass(tmp_path: Path, family: str, pooling: Any) -> None:
+def test_vectors_match_the_forward_pass_of_the_model(tmp_path: Path, family: str, pooling: Any) -> None:
     folder = save_encoder(tmp_path / family, family)
     for own in (EncoderSettings(pooling=pooling), EncoderSettings(pooling=pooling, similarity="cosine", length=12)):
         found = Encoder.open(folder, own, "fp32").encode(TEXTS)
@@ -61,7 +61,7 @@ def test_vectors_are_those_of_the_models_own_forward_pass(tmp_path: Path, family
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_text_may_be_as_long_as_the_model_can_read(tmp_path: Path, family: str) -> None:
+def test_text_up_to_maximum_length(tmp_path: Path, family: str) -> None:
     encoder = Encoder.open(save_encoder(tmp_path / family, family), EncoderSettings(length=1000), "fp32")
     assert encoder.settings.length == (62 if family in ("camembert", "mpnet", "roberta", "xlm-roberta") else 64)
     assert np.isfinite(encoder.encode(["a b c " * 1000, "fever"])).all()
@@ -69,7 +69,7 @@ def test_a_text_may_be_as_long_as_the_model_can_read(tmp_path: Path, family: str
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("budget", [1, 64, 100_000])
-def test_a_vector_does_not_depend_on_the_batch(
+def test_vectors_do_not_depend_on_the_batch(
     bert_folder: Path, monkeypatch: pytest.MonkeyPatch, precision: Any, budget: int
 ) -> None:
     encoder = Encoder.open(bert_folder, EncoderSettings(pooling="mean"), precision)
@@ -81,7 +81,7 @@ def test_a_vector_does_not_depend_on_the_batch(
 
 @settings(max_examples=30)
 @given(st.lists(st.text(max_size=40), max_size=8), st.randoms(use_true_random=False))
-def test_answers_are_in_the_order_of_the_queries(tiny: Encoder, texts: list[str], random: Any) -> None:
+def test_vectors_keep_the_order_of_texts(tiny: Encoder, texts: list[str], random: Any) -> None:
     order = list(range(len(texts)))
     random.shuffle(order)
     found = tiny.encode(texts)
@@ -94,7 +94,7 @@ def tiny(bert_folder: Path) -> Encoder:
     return Encoder.open(bert_folder, precision="fp32")
 
 
-def test_a_text_is_read_once(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duplicate_texts_are_encoded_once(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     described: list[int] = []
     own = tiny._vectors
@@ -111,11 +111,11 @@ def test_a_text_is_read_once(tiny: Encoder, monkeypatch: pytest.MonkeyPatch) -> 
     assert not np.array_equal(found[0], found[1])
 
 
-def test_no_texts_at_all(tiny: Encoder) -> None:
+def test_no_texts(tiny: Encoder) -> None:
     assert tiny.encode([]).shape == (0, 16)
 
 
-def test_a_tokenizer_that_puts_nothing_around_a_text(model: Path) -> None:
+def test_tokenizer_without_special_tokens(model: Path) -> None:
     data = json.loads((model / "tokenizer.json").read_text())
     data["post_processor"] = None
     (model / "tokenizer.json").write_text(json.dumps(data))
@@ -126,17 +126,17 @@ def test_a_tokenizer_that_puts_nothing_around_a_text(model: Path) -> None:
         assert found[1].any()
 
 
-# What an encoder is told, and tells.
+# Settings, digest and metadata.
 
 
-def test_the_settings_of_the_folder_count_unless_others_are_passed(model: Path) -> None:
+def test_settings_default_to_those_of_the_folder(model: Path) -> None:
     assert Encoder.open(model).settings == EncoderSettings()
     save_modules(model)
     assert Encoder.open(model).settings == EncoderSettings(pooling="mean", similarity="cosine", length=64)
     assert Encoder.open(model, EncoderSettings()).settings == EncoderSettings()
 
 
-def test_the_digest_is_of_all_that_makes_the_vectors(tmp_path: Path, model: Path) -> None:
+def test_digest_covers_everything_the_vectors_depend_on(tmp_path: Path, model: Path) -> None:
     first = Encoder.open(model, precision="fp32")
     digests = {
         first.digest,
@@ -160,13 +160,13 @@ def test_the_digest_is_of_all_that_makes_the_vectors(tmp_path: Path, model: Path
         {"sentence_bert_config": {"max_seq_length": 12}},
     ],
 )
-def test_the_digest_is_of_the_files_of_sentence_transformers_too(model: Path, change: dict[str, Any]) -> None:
+def test_digest_covers_sentence_transformers_files(model: Path, change: dict[str, Any]) -> None:
     before = Encoder.open(save_modules(model)).digest
     assert Encoder.open(save_modules(model)).digest == before
     assert Encoder.open(save_modules(model, **change)).digest != before
 
 
-def test_describe(bert_folder: Path) -> None:
+def test_config_describes_the_encoder(bert_folder: Path) -> None:
     config = Encoder.open(bert_folder, precision="bf16").config
     assert {key: config[key] for key in ("model", "precision", "pooling", "similarity", "length")} == {
         "model": "tiny-bert",
@@ -179,27 +179,27 @@ def test_describe(bert_folder: Path) -> None:
     json.dumps(config)
 
 
-# What is refused.
+# Invalid models.
 
 
-def test_a_model_that_is_no_encoder(tmp_path: Path) -> None:
+def test_rejects_model_that_is_not_an_encoder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-family"):
         Encoder.open(save_model(tmp_path / "bart"))
 
 
-def test_a_configuration_without_padding(model: Path) -> None:
+def test_rejects_configuration_without_padding(model: Path) -> None:
     change_config(pad_token_id=None)(model)
     with pytest.raises(InputError, match="model-malformed"):
         Encoder.open(model)
 
 
-def test_a_tokenizer_of_another_model(model: Path) -> None:
+def test_rejects_tokenizer_of_another_model(model: Path) -> None:
     save_tokenizer(model, more=200)
     with pytest.raises(ConfigError, match="model-tokenizer"):
         Encoder.open(model)
 
 
-def test_a_folder_without_a_tokenizer(model: Path) -> None:
+def test_rejects_folder_without_tokenizer(model: Path) -> None:
     (model / "tokenizer.json").unlink()
     with pytest.raises(ConfigError, match="tokenizer-missing"):
         Encoder.open(model)
@@ -208,8 +208,8 @@ def test_a_folder_without_a_tokenizer(model: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.real_models
 @pytest.mark.usefixtures("real_models")
-def test_a_real_model_is_as_sentence_transformers_has_it() -> None:
-    """MiniLM: the settings of its folder, and vectors that know what is alike."""
+def test_minilm_uses_its_sentence_transformers_settings() -> None:
+    """MiniLM: settings from its folder, and plausible similarities."""
     from benchmarks.models import model_folder
 
     encoder = Encoder.open(model_folder("minilm"), precision="fp32")
@@ -221,7 +221,7 @@ def test_a_real_model_is_as_sentence_transformers_has_it() -> None:
     np.testing.assert_allclose(heart[None], wanted, atol=1e-5)
 
 
-def test_vectors_that_are_no_numbers_are_refused(model: Path) -> None:
+def test_rejects_nan_vectors(model: Path) -> None:
     encoder = Encoder.open(model, precision="fp32")
     encoder._model.encoder.layer[1].output.LayerNorm.weight.fill_(3e38)
     encoder._model.encoder.layer[1].output.LayerNorm.bias.fill_(3e38)
@@ -230,7 +230,7 @@ def test_vectors_that_are_no_numbers_are_refused(model: Path) -> None:
 
 
 @pytest.mark.parametrize("positions", [1, 3])
-def test_a_model_that_reads_hardly_anything(model: Path, positions: int) -> None:
+def test_rejects_too_short_maximum_length(model: Path, positions: int) -> None:
     change_config(max_position_embeddings=positions)(model)
     rewrite_weights(model, lambda found: found.update({"embeddings.position_embeddings.weight": torch.ones(positions, 16)}))
     with pytest.raises(InputError, match="model-malformed"):

@@ -1,4 +1,4 @@
-"""Numbers that are none are refused wherever a model answers."""
+"""NaN and infinity are rejected."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from onym.models.tensors import require_finite
 
 
 @pytest.mark.parametrize("values", [[torch.nan], [1.0, torch.inf], [-torch.inf, torch.inf], [3e38, 3e38]])
-def test_numbers_that_are_none(values: list[float]) -> None:
+def test_rejects_nan_and_infinity(values: list[float]) -> None:
     with pytest.raises(InputError, match="model-not-finite") as caught:
         require_finite(torch.tensor(values), "there")
     assert caught.value.where == "there"
 
 
 @pytest.mark.parametrize("values", [torch.zeros(0), torch.tensor([1e30, -1e30]), torch.arange(3), torch.ones(2, 3).bfloat16()])
-def test_numbers(values: torch.Tensor) -> None:
+def test_accepts_finite_values(values: torch.Tensor) -> None:
     assert require_finite(values) is values

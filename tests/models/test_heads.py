@@ -1,4 +1,4 @@
-"""What stands on the vectors of tokens: as the paper's equations say, term by term."""
+"""Heads of collective models, compared with the equations term by term."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def spans() -> tuple[torch.Tensor, torch.Tensor]:
     return firsts, lasts
 
 
-def test_a_span_scores_its_start_its_end_and_all_that_is_inside() -> None:
+def test_span_score_sums_start_end_and_inside() -> None:
     heads, token_states = Heads(4, 4, "mean", "spans").double(), states()
     weight, bias = heads.span.weight, heads.span.bias
     for (first, last), found in zip(SPANS, heads.span_scores(token_states, *spans()), strict=True):
@@ -29,7 +29,7 @@ def test_a_span_scores_its_start_its_end_and_all_that_is_inside() -> None:
         assert found.item() == pytest.approx((start + end + inside).item(), abs=1e-9)
 
 
-def test_with_a_hidden_layer_start_and_end_know_of_each_other() -> None:
+def test_span_score_with_hidden_layer() -> None:
     heads, token_states = Heads(4, 4, "mean", "spans", labels=2, hidden=3).double(), states()
     start, end, inside = heads.span.weight.chunk(3)
     bias = sum(heads.span.bias.chunk(3), start=torch.zeros(3))
@@ -46,7 +46,7 @@ def test_each_label_has_a_score() -> None:
     torch.testing.assert_close(found[:, 1:], one.span_scores(token_states, *spans()))
 
 
-def test_a_mention_is_made_of_its_ends() -> None:
+def test_span_vector_from_end_tokens() -> None:
     heads, token_states = Heads(4, 3, "ends", "none").double(), states()
     for (first, last), found in zip(SPANS, heads.vectors(token_states, *spans()), strict=True):
         wanted = heads.ends.weight @ torch.cat([token_states[first], token_states[last - 1]]) + heads.ends.bias
@@ -54,19 +54,19 @@ def test_a_mention_is_made_of_its_ends() -> None:
 
 
 @pytest.mark.parametrize("dim", [4, 3])
-def test_a_mention_is_the_mean_of_its_tokens(dim: int) -> None:
+def test_span_vector_is_mean_of_tokens(dim: int) -> None:
     heads, token_states = Heads(4, dim, "mean", "none").double(), states()
     for (first, last), found in zip(SPANS, heads.vectors(token_states, *spans()), strict=True):
         mean = token_states[first:last].mean(0)
         torch.testing.assert_close(found, mean if dim == 4 else heads.mean(mean))
 
 
-def test_the_ends_begin_as_their_mean() -> None:
+def test_end_weights_are_initialised_to_the_mean() -> None:
     heads, token_states = Heads(4, 4, "ends", "none").double(), states()
     torch.testing.assert_close(heads.vectors(token_states, *spans())[1], (token_states[0] + token_states[2]) / 2)
 
 
-def test_tags_and_weights_of_another_precision() -> None:
+def test_tag_scores_keep_the_precision_of_the_input() -> None:
     heads, token_states = Heads(4, 4, "mean", "tags").bfloat16(), states()
     found = heads.tag_scores(token_states)
     assert (found.dtype, found.shape) == (torch.float64, (6, 3))

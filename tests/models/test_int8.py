@@ -1,4 +1,4 @@
-"""Encoders in int8."""
+"""Document encoders in int8."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onym.testing.models import save_collective
 from onym.types import Document
 
 
-def test_values_of_a_token_do_not_depend_on_the_others() -> None:
+def test_tokens_are_quantised_independently() -> None:
     layer = Int8Linear(nn.Linear(64, 32))
     calm = torch.randn(1, 4, 64)
     loud = torch.cat([calm, 1e4 * torch.randn(1, 4, 64)])
@@ -23,17 +23,17 @@ def test_values_of_a_token_do_not_depend_on_the_others() -> None:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_it_is_near_to_the_layer_it_is_made_of(bias: bool) -> None:
+def test_output_is_close_to_the_original_layer(bias: bool) -> None:
     torch.manual_seed(0)
     layer = nn.Linear(64, 32, bias=bias).requires_grad_(False)
-    values = torch.randn(5, 7, 64) * 10 ** torch.linspace(-3, 3, 7).unsqueeze(1)  # tokens of very different sizes
+    values = torch.randn(5, 7, 64) * 10 ** torch.linspace(-3, 3, 7).unsqueeze(1)  # tokens of very different magnitude
     wanted, found = layer(values), Int8Linear(layer)(values)
     assert found.shape == wanted.shape
     assert float((wanted - found).norm() / wanted.norm()) < 0.02
     assert torch.isfinite(Int8Linear(layer)(torch.zeros(2, 64))).all()
 
 
-def test_weights_are_rounded_as_those_of_a_file_are() -> None:
+def test_weights_are_rounded_like_quantised_files() -> None:
     torch.manual_seed(0)
     layer = nn.Linear(64, 32).requires_grad_(False)
     found, wanted = Int8Linear(layer), quantize({"weight": layer.weight.numpy()})
@@ -41,7 +41,7 @@ def test_weights_are_rounded_as_those_of_a_file_are() -> None:
     assert found.scales.tolist() == wanted["weight_scale"].tolist()
 
 
-def test_a_model_reads_documents_in_int8(tmp_path: Path) -> None:
+def test_collective_model_in_int8(tmp_path: Path) -> None:
     folder = save_collective(tmp_path / "m")
     models = {name: Collective.open(folder, name) for name in ("fp32", "int8")}
     assert {name: model.config["precision"] for name, model in models.items()} == {"fp32": "float32", "int8": "int8"}
@@ -52,10 +52,10 @@ def test_a_model_reads_documents_in_int8(tmp_path: Path) -> None:
     assert 0.95 < float(nn.functional.cosine_similarity(first, second).mean()) < 1
 
 
-def test_it_is_for_cpus() -> None:
+def test_int8_requires_cpu() -> None:
     with pytest.raises(ConfigError, match="int8 is for CPUs"):
         in_int8(type("M", (nn.Module,), {"device": torch.device("meta")})())
 
 
-def test_the_precision_of_a_model_in_fp32() -> None:
+def test_precision_of_fp32_model() -> None:
     assert precision_of(type("M", (nn.Module,), {"dtype": torch.float32})()) == "float32"

@@ -1,4 +1,4 @@
-"""Opening models with transformers: safetensors alone, whole, without code, without network."""
+"""Opening models with transformers: only safetensors, complete, without custom code or network access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.models.spoil import change_config, cut, rewrite_weights, with_own_cod
 
 @pytest.fixture
 def model(tmp_path: Path, bert_folder: Path) -> Path:
-    """Return a model that may be spoilt."""
+    """Return a copy of a model that the test may modify."""
     return shutil.copytree(bert_folder, tmp_path / "model")
 
 
@@ -29,7 +29,7 @@ def load(folder: Path, precision: Precision = "fp32", spare: str = "") -> Any:
     return open_pretrained(FAMILIES, folder, precision, what="an encoder", spare=spare)
 
 
-def test_the_weights_are_those_of_the_file(model: Path) -> None:
+def test_weights_match_the_file(model: Path) -> None:
     found, wanted = load(model), tiny_encoder().state_dict()
     assert all(torch.equal(tensor, wanted[name]) for name, tensor in found.state_dict().items())
     assert not found.training
@@ -42,7 +42,7 @@ def test_precision(model: Path, precision: Any, dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize(("is_fast", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
-def test_precision_is_that_which_is_fast_here(
+def test_auto_precision_is_the_faster_one(
     model: Path, monkeypatch: pytest.MonkeyPatch, is_fast: bool, dtype: torch.dtype
 ) -> None:
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: is_fast)
@@ -50,18 +50,18 @@ def test_precision_is_that_which_is_fast_here(
     assert load(model, "auto").dtype == dtype
 
 
-def test_a_copy_in_another_precision_leaves_the_model_as_it_is() -> None:
+def test_in_precision_does_not_change_the_model() -> None:
     model = tiny_encoder().train()
     still = in_precision(model, "bf16")
     assert (still.dtype, still.training, model.dtype, model.training) == (torch.bfloat16, False, torch.float32, True)
 
 
-def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_loading_is_silent_and_restores_logging(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from transformers.utils import logging
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     load(model)
-    change_config(num_hidden_layers=3)(model)  # of a third layer there are no weights
+    change_config(num_hidden_layers=3)(model)  # there are no weights for a third layer
     with pytest.raises(InputError):
         load(model)
     assert capfd.readouterr() == ("", "")
@@ -73,13 +73,13 @@ def drop_pooler(found: dict[str, torch.Tensor]) -> None:
         del found[name]
 
 
-def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
+def test_only_unused_weights_may_be_missing(model: Path) -> None:
     rewrite_weights(model, drop_pooler)
     assert load(model, spare="pooler.")
-    with pytest.raises(InputError, match="2 weights are missing, pooler"):
+    with pytest.raises(InputError, match="2 weights are missing, e.g. pooler"):
         load(model)
     change_config(num_hidden_layers=3)(model)
-    with pytest.raises(InputError, match="weights are missing, encoder") as caught:
+    with pytest.raises(InputError, match="weights are missing, e.g. encoder") as caught:
         load(model, spare="pooler.")
     assert caught.value.code == "model-malformed"
 
@@ -102,7 +102,7 @@ def test_only_what_is_not_used_may_be_missing(model: Path) -> None:
         (change_config(vocab_size=10**12), "limit-model"),
     ],
 )
-def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any], code: str) -> None:
+def test_rejects_damaged_model(model: Path, spoil: Callable[[Path], Any], code: str) -> None:
     spoil(model)
     with pytest.raises(OnymError) as caught:
         load(model)
@@ -110,19 +110,19 @@ def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any], code: str) -
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 3.4e38])
-def test_weights_that_are_no_numbers_are_refused(model: Path, value: float) -> None:
+def test_rejects_nan_weights(model: Path, value: float) -> None:
     rewrite_weights(model, lambda found: found["encoder.layer.1.output.dense.weight"].fill_(value))
     with pytest.raises(InputError, match="model-not-finite"):
         load(model)
 
 
-def test_a_model_with_an_adapter_is_refused(model: Path) -> None:
+def test_rejects_model_with_adapter(model: Path) -> None:
     (model / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
     with pytest.raises(ConfigError, match="model-adapter"):
         load(model)
 
 
-def test_transformers_gets_neither_the_folder_nor_a_name(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transformers_does_not_get_the_folder(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import BertModel
 
     names: list[Any] = []
@@ -140,14 +140,14 @@ def test_transformers_gets_neither_the_folder_nor_a_name(model: Path, monkeypatc
     assert not hasattr(found.config, "transformers_weights")
 
 
-def test_old_files_of_weights_are_refused_unread(model: Path) -> None:
+def test_rejects_pickled_weights_without_reading_them(model: Path) -> None:
     (model / "model.safetensors").rename(model / "pytorch_model.bin")
     with pytest.raises(ConfigError, match="model-unsafe"):
         load(model)
 
 
 @pytest.mark.parametrize("family", ["bert", "none"])
-def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+def test_model_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
     mark = with_own_code(model, "AutoModel", family)
     monkeypatch.setitem(sys.modules, "evil", None)
     if family == "bert":
@@ -158,7 +158,7 @@ def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPat
     assert not mark.exists()
 
 
-def test_without_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ConfigError, match="extra-missing"):
         library()

@@ -1,4 +1,4 @@
-"""Folders of sentence-transformers: old and new forms of their files, and what is refused."""
+"""sentence-transformers folders: old and new file formats, and unsupported settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OLD = {"word_embedding_dimension": 16, "pooling_mode_cls_token": False, "pooling
 
 
 def save_modules(folder: Path, kinds: tuple[str, ...] = KINDS, pooling: Any = OLD, **others: Any) -> Path:
-    """Write the files of a folder of sentence-transformers; `others` are further ones, without their ending."""
+    """Write the files of a sentence-transformers folder; `others` are further JSON files by name without extension."""
     paths = [f"{number}_{kind}" if number else "" for number, kind in enumerate(kinds)]
     modules = [{"type": f"sentence_transformers.models.{kind}", "path": path} for kind, path in zip(kinds, paths, strict=True)]
     (folder / "1_Pooling").mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def save_modules(folder: Path, kinds: tuple[str, ...] = KINDS, pooling: Any = OL
     return folder
 
 
-def test_a_folder_of_the_old_form(tmp_path: Path) -> None:
+def test_old_file_format(tmp_path: Path) -> None:
     assert read_modules(save_modules(tmp_path)) == {"pooling": "mean", "similarity": "cosine", "length": 256}
 
 
@@ -45,7 +45,7 @@ def test_poolings(tmp_path: Path, pooling: Any, wanted: str) -> None:
 
 @pytest.mark.parametrize(("said", "wanted"), [({}, "cosine"), ({"similarity_fn_name": None}, "cosine"),
                                               ({"similarity_fn_name": "dot"}, "dot")])  # fmt: skip
-def test_without_a_normalisation(tmp_path: Path, said: Any, wanted: str) -> None:
+def test_without_normalisation(tmp_path: Path, said: Any, wanted: str) -> None:
     folder = save_modules(tmp_path, KINDS[:2], config_sentence_transformers=said)
     assert read_modules(folder)["similarity"] == wanted
 
@@ -70,7 +70,7 @@ def test_lengths(tmp_path: Path) -> None:
         (KINDS[:2], OLD, {"config_sentence_transformers": {"similarity_fn_name": "euclidean"}}),
     ],
 )
-def test_what_is_not_known_is_refused(tmp_path: Path, kinds: tuple[str, ...], pooling: Any, others: Any) -> None:
+def test_rejects_unsupported_settings(tmp_path: Path, kinds: tuple[str, ...], pooling: Any, others: Any) -> None:
     with pytest.raises(ConfigError, match="model-family"):
         read_modules(save_modules(tmp_path, kinds, pooling, **others))
 
@@ -78,7 +78,7 @@ def test_what_is_not_known_is_refused(tmp_path: Path, kinds: tuple[str, ...], po
 @pytest.mark.parametrize(
     "modules", [{}, 3, [1], [{"type": "a.Transformer"}], [{"type": "a.Transformer", "path": "../other"}], [["type"]]]
 )
-def test_a_broken_file(tmp_path: Path, modules: Any) -> None:
+def test_broken_file(tmp_path: Path, modules: Any) -> None:
     with pytest.raises((InputError, ConfigError), match="model-malformed|model-family"):
         read_modules(save_modules(tmp_path, modules=modules))
     (tmp_path / "modules.json").write_text("[")
@@ -87,12 +87,12 @@ def test_a_broken_file(tmp_path: Path, modules: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["..", "../other", ".hidden", "a/b", "/etc"])
-def test_a_module_outside_of_the_folder_or_hidden_in_it(tmp_path: Path, path: str) -> None:
+def test_rejects_module_path_outside_folder_or_hidden(tmp_path: Path, path: str) -> None:
     modules = [{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": path}]
     with pytest.raises(InputError, match="model-malformed"):
         read_modules(save_modules(tmp_path, modules=modules))
 
 
-def test_the_pooling_is_no_object(tmp_path: Path) -> None:
+def test_pooling_file_is_not_an_object(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="model-malformed"):
         read_modules(save_modules(tmp_path, pooling=[1]))

@@ -1,4 +1,4 @@
-"""Which library computes: torch if it is installed, ONNX Runtime if not, and for weights in int8."""
+"""Choice of the library: torch if installed, else ONNX Runtime, which also runs int8 weights."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(opening, "find_spec", lambda name: None if name in names else find_spec(name))
 
 
-def test_the_library(bert_folder: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chooses_torch_or_onnx_runtime(bert_folder: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(open_encoder(bert_folder, name="mine"), Encoder)
     assert isinstance(open_encoder(small), OnnxEncoder)
     without(monkeypatch, "torch")
@@ -36,7 +36,7 @@ def test_the_library(bert_folder: Path, small: Path, monkeypatch: pytest.MonkeyP
     assert found.config["model"] == "mine"
 
 
-def test_what_is_not_installed(bert_folder: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_libraries(bert_folder: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "onnxruntime")
     assert isinstance(open_encoder(bert_folder), Encoder)
     with pytest.raises(OnymError, match=r"onym\[onnx\]"):
@@ -48,7 +48,7 @@ def test_what_is_not_installed(bert_folder: Path, small: Path, monkeypatch: pyte
             open_encoder(folder)
 
 
-def test_only_the_cpu_and_fp32(small: Path) -> None:
+def test_onnx_runtime_supports_only_cpu_and_fp32(small: Path) -> None:
     open_encoder(small, precision="fp32", device="cpu")
     with pytest.raises(ConfigError, match="device-unavailable"):
         open_encoder(small, device="cuda")

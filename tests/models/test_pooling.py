@@ -14,12 +14,12 @@ def sample() -> tuple[torch.Tensor, torch.Tensor]:
     return torch.randn(2, 4, 3), torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]])
 
 
-def test_the_first_token() -> None:
+def test_cls_pooling_takes_first_token() -> None:
     hidden, mask = sample()
     assert torch.equal(pool(hidden, mask, "cls"), hidden[:, 0])
 
 
-def test_the_mean_does_not_see_padding() -> None:
+def test_mean_pooling_ignores_padding() -> None:
     hidden, mask = sample()
     found = pool(hidden, mask, "mean")
     assert torch.allclose(found[0], hidden[0, :2].mean(0))
@@ -29,14 +29,14 @@ def test_the_mean_does_not_see_padding() -> None:
     assert torch.equal(pool(changed, mask, "mean"), found)
 
 
-def test_the_mean_over_all_sees_it() -> None:
+def test_mean_all_pooling_includes_padding() -> None:
     hidden, mask = sample()
     assert torch.allclose(pool(hidden, mask, "mean-all"), hidden.mean(1))
     assert not torch.allclose(pool(hidden, mask, "mean-all")[0], pool(hidden, mask, "mean")[0])
 
 
 @pytest.mark.parametrize("pooling", get_args(Pooling))
-def test_arrays_are_pooled_as_tensors_are(pooling: Pooling) -> None:
+def test_numpy_and_torch_pooling_agree(pooling: Pooling) -> None:
     hidden, mask = sample()
     found = pool(hidden.numpy(), mask.numpy(), pooling)
     np.testing.assert_allclose(found, pool(hidden, mask, pooling).numpy(), rtol=1e-6, atol=1e-7)

@@ -1,4 +1,4 @@
-"""An encoder in int8: the same folder but for its weights, with nearly the same vectors."""
+"""Quantising an encoder to int8: same files except the weights, and nearly the same vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.models.test_modules import save_modules
 TEXTS = ["heart attack", "fever", "high blood pressure"]
 
 
-def test_all_files_but_the_weights_are_the_same(tmp_path: Path) -> None:
+def test_other_files_are_copied_unchanged(tmp_path: Path) -> None:
     source = save_encoder(tmp_path / "tiny")
     save_modules(source)
     write_quantized(source, tmp_path / "small")
@@ -28,7 +28,7 @@ def test_all_files_but_the_weights_are_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_vectors_are_nearly_those_of_the_model(tmp_path: Path, family: str) -> None:
+def test_vectors_are_close_to_the_original(tmp_path: Path, family: str) -> None:
     source = save_encoder(tmp_path / "tiny", family)
     write_quantized(source, tmp_path / "small")
     full, small = (OnnxEncoder.open(each) for each in (source, tmp_path / "small"))
@@ -41,13 +41,13 @@ def test_vectors_are_nearly_those_of_the_model(tmp_path: Path, family: str) -> N
     assert full.config["parameters"] == small.config["parameters"]
 
 
-def test_twice_is_once(tmp_path: Path) -> None:
+def test_quantising_twice_changes_nothing(tmp_path: Path) -> None:
     write_quantized(save_encoder(tmp_path / "tiny"), tmp_path / "small")
     write_quantized(tmp_path / "small", tmp_path / "again")
     assert (tmp_path / "small/model.safetensors").read_bytes() == (tmp_path / "again/model.safetensors").read_bytes()
 
 
-def test_an_encoder_that_needs_torch_is_refused(tmp_path: Path) -> None:
+def test_rejects_encoder_that_needs_torch(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-family"):
         write_quantized(save_encoder(tmp_path / "tiny", "mpnet"), tmp_path / "small")
     assert not (tmp_path / "small").exists()

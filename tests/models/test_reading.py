@@ -1,4 +1,4 @@
-"""Texts as rows of tokens: cut, surrounded and padded, each as it would be alone."""
+"""Token batches: truncation, special tokens and padding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def tokens(bert_folder: Path) -> Tokenizer:
 
 
 @pytest.mark.parametrize("length", [4, 9, 100])
-def test_a_row_is_the_text_with_what_belongs_around_it(tokens: Tokenizer, length: int) -> None:
+def test_rows_have_special_tokens_and_padding(tokens: Tokenizer, length: int) -> None:
     reading = TokenBatch(tokens, EncoderSettings(length=length), pad=1)
     read = tokens.ids_of(TEXTS)
     ids, mask = reading.rows(read, np.arange(3))
@@ -32,7 +32,7 @@ def test_a_row_is_the_text_with_what_belongs_around_it(tokens: Tokenizer, length
     assert reading.rows(read, np.array([1]))[0].tolist() == [[0, 2]]
 
 
-def test_a_fixed_length(tokens: Tokenizer) -> None:
+def test_rows_of_fixed_length(tokens: Tokenizer) -> None:
     reading = TokenBatch(tokens, EncoderSettings(pooling="mean-all", length=9), pad=1)
     read = tokens.ids_of(TEXTS)
     assert reading.lengths(read).tolist() == [9, 9, 9]

@@ -10,11 +10,11 @@ from onym.models.settings import EncoderSettings, read_settings
 from tests.models.test_modules import save_modules
 
 
-def test_a_bare_folder_has_what_sapbert_published(tmp_path: Path) -> None:
+def test_defaults_are_those_of_sapbert(tmp_path: Path) -> None:
     assert read_settings(tmp_path) == EncoderSettings(pooling="cls", similarity="dot", length=25)
 
 
-def test_what_onym_wrote_counts_before_all(tmp_path: Path) -> None:
+def test_encoder_json_takes_precedence(tmp_path: Path) -> None:
     save_modules(tmp_path)
     assert read_settings(tmp_path) == EncoderSettings(pooling="mean", similarity="cosine", length=256)
     own = EncoderSettings(pooling="mean-all", length=64)
@@ -23,7 +23,7 @@ def test_what_onym_wrote_counts_before_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"pooling": "max"}, {"similarity": "l2"}, {"length": 3}, {"layers": 2}])
-def test_a_broken_file(tmp_path: Path, wrong: dict[str, object]) -> None:
+def test_broken_file(tmp_path: Path, wrong: dict[str, object]) -> None:
     (tmp_path / "encoder.json").write_text(json.dumps(wrong))
     with pytest.raises(InputError, match="model-malformed"):
         read_settings(tmp_path)

@@ -1,4 +1,4 @@
-"""The configuration of a model: what is handed on to transformers, and what is refused before."""
+"""Model configurations: fields passed to transformers, and rejected values."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ def write_config(folder: Path, content: Any) -> Path:
     return folder
 
 
-def test_the_family_and_what_is_said(tmp_path: Path) -> None:
+def test_reads_family_and_configuration(tmp_path: Path) -> None:
     content = {"model_type": "bert", "hidden_size": 16}
     assert read_shape(write_config(tmp_path, content), FAMILIES, "an encoder") == ("bert", content)
 
 
 @pytest.mark.parametrize("content", [[], 3, None, {}, {"model_type": 3}, {"model_type": ["bert"]}])
-def test_what_is_no_configuration(tmp_path: Path, content: Any) -> None:
+def test_rejects_invalid_configuration(tmp_path: Path, content: Any) -> None:
     with pytest.raises(InputError, match="model-malformed"):
         read_shape(write_config(tmp_path, content), FAMILIES, "an encoder")
 
 
-def test_a_folder_without_one(tmp_path: Path) -> None:
+def test_rejects_folder_without_configuration(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="model-malformed"):
         read_shape(tmp_path, FAMILIES, "an encoder")
 
 
-def test_another_family(tmp_path: Path) -> None:
+def test_rejects_unsupported_family(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-family"):
         read_shape(write_config(tmp_path, {"model_type": "bert" * 10_000}), FAMILIES, "an encoder")
 
@@ -50,7 +50,7 @@ CONFIGS = {
 
 
 @pytest.mark.parametrize("family", CONFIGS)
-def test_what_describes_a_model_is_handed_on(tmp_path: Path, family: str) -> None:
+def test_model_fields_are_passed_on(tmp_path: Path, family: str) -> None:
     config = CONFIGS[family]
     config.save_pretrained(tmp_path)
     said = json.loads((tmp_path / "config.json").read_text())
@@ -70,7 +70,7 @@ def test_what_describes_a_model_is_handed_on(tmp_path: Path, family: str) -> Non
         *("per_layer_config", "fusion_config", "distributed_config"),
     ],
 )
-def test_what_names_something_else_is_not(key: str) -> None:
+def test_other_fields_are_ignored(key: str) -> None:
     kind = type(TINY["bert"]().config)
     assert config_of(kind, {key: "evil"}).to_dict() == kind().to_dict()
 
@@ -92,6 +92,6 @@ def test_what_names_something_else_is_not(key: str) -> None:
         ("modernbert", {"layer_types": [[[10**10]]]}),
     ],
 )
-def test_numbers_that_are_too_small_or_too_large(family: str, said: dict[str, Any]) -> None:
+def test_rejects_numbers_out_of_range(family: str, said: dict[str, Any]) -> None:
     with pytest.raises(LimitError, match="limit-model"):
         config_of(type(TINY[family]().config), said)

@@ -1,4 +1,4 @@
-"""Tensors as arrays: what safetensors holds, and matrices in int8 with the scales of their rows."""
+"""Reading safetensors as arrays, and int8 quantisation with row scales."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MATRICES = arrays(np.float32, st.tuples(st.integers(1, 5), st.integers(1, 5)), e
 
 
 @given(MATRICES)
-def test_a_matrix_in_int8_is_off_by_half_a_step(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
+def test_int8_error_is_at_most_half_a_step(matrix: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> None:
     found = quantize({"weight": matrix})
     scales = scales_of(found, "weight")
     assert scales is not None
@@ -31,7 +31,7 @@ def test_a_matrix_in_int8_is_off_by_half_a_step(matrix: np.ndarray[tuple[int, in
     assert found["weight"].min() >= -127
 
 
-def test_what_is_no_matrix_stays_and_what_is_in_int8_already(tmp_path: Path) -> None:
+def test_only_float_matrices_are_quantised(tmp_path: Path) -> None:
     own: Arrays = {"weight": np.ones((2, 3), np.float32), "bias": np.ones(2, np.float16), "ids": np.arange(3)[None]}
     first = quantize(own)
     assert (str(first["bias"].dtype), str(first["ids"].dtype)) == ("float32", "int64")
@@ -47,7 +47,7 @@ def test_what_is_no_matrix_stays_and_what_is_in_int8_already(tmp_path: Path) -> 
     assert read_arrays(tmp_path)["weight"].dtype == np.int8
 
 
-def test_matrices_without_columns_and_with_numbers_that_are_none() -> None:
+def test_empty_matrices_and_nan() -> None:
     assert quantize({"weight": np.zeros((3, 0), np.float32)})["weight"].shape == (3, 0)
     for value in (np.nan, np.inf):
         with pytest.raises(InputError, match="model-not-finite"):
@@ -55,7 +55,7 @@ def test_matrices_without_columns_and_with_numbers_that_are_none() -> None:
 
 
 @pytest.mark.parametrize("scales", [None, np.ones(3, np.float32), np.ones((2, 1), np.float32), np.ones(2, np.float64)])
-def test_scales_that_do_not_fit(scales: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None) -> None:
+def test_rejects_invalid_scales(scales: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None) -> None:
     found = {"weight": np.ones((2, 3), np.int8)} | ({} if scales is None else {"weight_scale": scales})
     with pytest.raises(InputError, match="model-malformed"):
         scales_of(found, "weight")
@@ -70,14 +70,14 @@ def test_shards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.bool, torch.float8_e4m3fn])
-def test_types_that_need_torch_are_refused(tmp_path: Path, kind: torch.dtype) -> None:
+def test_rejects_types_that_need_torch(tmp_path: Path, kind: torch.dtype) -> None:
     save_torch({"a": torch.ones(2).to(kind)}, tmp_path / "model.safetensors")
     with pytest.raises(InputError, match="model-malformed"):
         read_arrays(tmp_path)
 
 
 @pytest.mark.parametrize("size", [0, 7, 30, -4])
-def test_a_torn_file_is_refused(tmp_path: Path, size: int) -> None:
+def test_rejects_truncated_file(tmp_path: Path, size: int) -> None:
     path = tmp_path / "model.safetensors"
     save_file({"a": np.ones(20, np.float32)}, path)
     path.write_bytes(path.read_bytes()[:size])
@@ -85,7 +85,7 @@ def test_a_torn_file_is_refused(tmp_path: Path, size: int) -> None:
         read_arrays(tmp_path)
 
 
-def test_a_large_header_is_refused(tmp_path: Path) -> None:
+def test_rejects_large_header(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes((DEFAULT_LIMITS.model_header_bytes + 1).to_bytes(8, "little"))
     for read in (lambda: require_small_header(path), lambda: read_arrays(tmp_path)):

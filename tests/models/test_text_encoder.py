@@ -1,4 +1,4 @@
-"""What encoders share: texts are read once, and a tokenizer has to fit the model."""
+"""Base class of encoders: deduplication, digests and the tokenizer check."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onym.models.tokens import Tokenizer
 
 
 class Counting(TextEncoder):
-    """Makes of a text the number of its tokens."""
+    """Encodes a text as its number of tokens."""
 
     width, precision = 1, "float32"
 
@@ -27,7 +27,7 @@ class Counting(TextEncoder):
         return np.asarray(mask.sum(1, keepdims=True), dtype=np.float32)
 
 
-def test_each_text_is_read_once_and_cut(bert_folder: Path) -> None:
+def test_texts_are_deduplicated_and_truncated(bert_folder: Path) -> None:
     encoder, seen = Counting(Tokenizer.open(bert_folder)), list[int]()
     found = encoder.encode(["fever", "mi", "fever", "a very long name of a disease"], progress=seen.append)
     assert encoder.read == 3
@@ -37,19 +37,19 @@ def test_each_text_is_read_once_and_cut(bert_folder: Path) -> None:
     assert encoder.encode([]).shape == (0, 1)
 
 
-def test_digest_and_config_say_what_vectors_depend_on(bert_folder: Path) -> None:
+def test_digest_and_config_cover_everything_vectors_depend_on(bert_folder: Path) -> None:
     encoder = Counting(Tokenizer.open(bert_folder))
     assert encoder.config | {"precision": "float32", "length": 8, "pooling": "cls"} == encoder.config
     assert len(encoder.digest) == 16
 
 
-def test_about_a_model(bert_folder: Path) -> None:
+def test_model_metadata(bert_folder: Path) -> None:
     about = about_model(bert_folder, "", 5)
     assert (about["model"], about["parameters"]) == ("tiny-bert", 5)
     assert about_model(bert_folder, "hub/name", 5)["model"] == "hub/name"
 
 
-def test_a_tokenizer_of_another_model_is_refused(bert_folder: Path) -> None:
+def test_rejects_tokenizer_of_another_model(bert_folder: Path) -> None:
     tokenizer = Tokenizer.open(bert_folder)
     require_vocabulary(tokenizer, tokenizer.vocabulary)
     with pytest.raises(ConfigError, match="model-tokenizer"):

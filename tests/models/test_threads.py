@@ -1,4 +1,4 @@
-"""Threads compute in the number of threads that is theirs, whatever workers there are."""
+"""Thread counts of torch are not affected by worker pools."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def count_of_a_new_thread() -> int:
         return pool.submit(fix_thread_count).result()
 
 
-def test_workers_have_one_core_each_and_others_keep_theirs() -> None:
+def test_workers_use_one_core_and_others_keep_their_thread_count() -> None:
     threads._workers.cache_clear()
     workers = single_core_workers(2)
     assert set(workers.map(lambda _: (torch.ones(9, 9) @ torch.ones(9, 9)).sum().item(), range(8))) == {729.0}
@@ -44,7 +44,7 @@ def test_workers_are_started_once() -> None:
     assert len(names) >= 3
 
 
-def test_a_new_thread_does_not_take_the_number_of_workers_that_are_being_made() -> None:
+def test_starting_workers_does_not_affect_new_threads() -> None:
     counts: list[int] = []
     thread = threading.Thread(target=lambda: counts.append(fix_thread_count()))
     with threads._LOCK:
@@ -57,7 +57,7 @@ def test_a_new_thread_does_not_take_the_number_of_workers_that_are_being_made() 
     assert counts == [2]
 
 
-def test_many_threads_encode_as_one_does(bert_folder: Path) -> None:
+def test_concurrent_encoding_matches_sequential(bert_folder: Path) -> None:
     encoder = Encoder.open(bert_folder, precision="fp32")
     texts = [f"name number {number} " * (number % 7 + 1) for number in range(300)]
     alone = encoder.encode(texts)
@@ -67,7 +67,7 @@ def test_many_threads_encode_as_one_does(bert_folder: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         found = [pool.submit(encode, number) for number in range(16)]
-        for _ in range(5):  # workers are made meanwhile
+        for _ in range(5):  # meanwhile the workers are started
             threads._workers.cache_clear()
             single_core_workers(2)
         assert all(each.result() for each in found)
@@ -75,7 +75,7 @@ def test_many_threads_encode_as_one_does(bert_folder: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no child without fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_a_child_has_workers_of_its_own() -> None:
+def test_forked_child_has_its_own_workers() -> None:
     single_core_workers(2)
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""From rows to vectors: one function for the encoder and for a training."""
+"""`vectors_of`, which is shared by encoders and training."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_pooled_and_normalised_as_the_settings_say() -> None:
 @pytest.mark.parametrize(
     ("own", "wanted"), [(torch.bfloat16, torch.float32), (torch.float32, torch.float32), (torch.float64, torch.float64)]
 )
-def test_vectors_are_no_coarser_than_fp32(own: torch.dtype, wanted: torch.dtype) -> None:
+def test_vectors_have_at_least_fp32_precision(own: torch.dtype, wanted: torch.dtype) -> None:
     found = vectors_of(tiny_encoder().to(own), IDS, MASK, EncoderSettings(pooling="mean", similarity="cosine"))
     assert found.dtype == wanted
     assert np.allclose(found.detach().norm(dim=1).numpy(), 1, atol=1e-6)

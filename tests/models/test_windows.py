@@ -1,4 +1,4 @@
-"""Windows over long documents: every token is taken from one of them, and they do not move."""
+"""Windows over long documents: each token is taken from one window, and windows do not move."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SIZES = st.integers(2, 40).flatmap(lambda length: st.tuples(st.just(length), st.
 
 
 @given(st.integers(0, 400), SIZES)
-def test_each_token_is_taken_once(tokens: int, sizes: tuple[int, int]) -> None:
+def test_each_token_is_taken_from_one_window(tokens: int, sizes: tuple[int, int]) -> None:
     length, overlap = sizes
     found = windows(tokens, length, overlap)
     assert [token for window in found for token in range(window.first, window.last)] == list(range(tokens))
@@ -20,7 +20,7 @@ def test_each_token_is_taken_once(tokens: int, sizes: tuple[int, int]) -> None:
 
 
 @given(st.integers(1, 400), SIZES)
-def test_a_token_stands_well_inside_of_the_window_it_is_taken_from(tokens: int, sizes: tuple[int, int]) -> None:
+def test_tokens_are_taken_from_the_middle_of_windows(tokens: int, sizes: tuple[int, int]) -> None:
     length, overlap = sizes
     for window in windows(tokens, length, overlap):
         for token in (window.first, window.last - 1):
@@ -29,7 +29,7 @@ def test_a_token_stands_well_inside_of_the_window_it_is_taken_from(tokens: int, 
 
 
 @given(st.integers(1, 300), st.integers(0, 300), SIZES)
-def test_what_comes_later_moves_no_window(tokens: int, more: int, sizes: tuple[int, int]) -> None:
+def test_later_text_does_not_move_windows(tokens: int, more: int, sizes: tuple[int, int]) -> None:
     length, overlap = sizes
     before, after = windows(tokens, length, overlap), windows(tokens + more, length, overlap)
     assert [window.start for window in after[: len(before)]] == [window.start for window in before]

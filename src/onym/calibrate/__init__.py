@@ -1,6 +1,6 @@
-"""Calibration: from scores and outcomes to probabilities, thresholds and sets. Pure functions over arrays.
+"""Calibration: fit probabilities, thresholds and conformal sets to scores and outcomes.
 
-Always true here: no file is read, and nothing is known of concepts or gold ids.
+Works on arrays only: it reads no files, and does not depend on knowledge bases or documents.
 """
 
 from onym.calibrate.calibration import Answers, Calibration, ScoredAnswer

@@ -1,11 +1,11 @@
-"""A calibration: from what an answer says of itself to the probability that it is right.
+"""Calibration of answers: map features of an answer to the probability that it is right.
 
-Whatever the linker, an answer has a score, the margin to the next one, ties, and the surface's length. Where a detector found
-the mention, also how likely that makes it a mention: one probability then covers span and concept.
+The features are available for every linker: the score, the margin to the second candidate, ties, and the length of the surface.
+If a detector found the mention, its score is a feature too, and the probability covers both span and concept.
 
-Two ways are tried on documents that were held out, five times in turn: by the score alone (Venn-Abers), and by score, margin,
-ties and length together (logistic regression), which is kept if its log loss is lower. The held-out probabilities also give the
-curve of precisions and the conformal sets.
+Two models are compared by five-fold cross-validation over documents: Venn-Abers on the score alone, and logistic regression on
+all features, which is used if its log loss is clearly lower. The held-out probabilities are also used to fit the precision
+curve and the conformal sets.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from onym.calibrate.estimators import (
 from onym.calibrate.thresholds import ConformalSets, PrecisionCurve
 from onym.types import Link
 
-_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
-_SHORT = 4  # characters: mostly abbreviations
-_EXTREME_SCORE = 1e-4  # the score of a detector counts as no nearer to 0 or 1 than this
+_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)  # knots of the piecewise linear features
+_SHORT = 4  # maximum characters of a short surface, mostly abbreviations
+_EXTREME_SCORE = 1e-4  # detector scores are clipped to this distance from 0 and 1
 ANNOTATED = 1.0
-"""The score of a mention that no detector had to find."""
+"""The detection score of annotated mentions, which need no detector."""
 
 
 class ScoredAnswer(NamedTuple):
-    """The best score, the next one (that of the best where there is none), how many tied, and the surface's length.
+    """The best two scores of a mention's candidates, the number of candidates and ties, and the length of the surface.
 
-    `detection` is the score of the detector that found the mention.
+    With one candidate, `second` equals `best`. `detection` is the score of the detector that found the mention.
     """
 
     best: float
@@ -54,7 +54,7 @@ class ScoredAnswer(NamedTuple):
 
     @classmethod
     def of(cls, scores: tuple[float, ...], tied: int, length: int, detection: float | None = None) -> ScoredAnswer:
-        """Return the answer of candidates' scores, best first; there is at least one.
+        """Create an answer from the scores of its candidates, best first; there must be at least one.
 
         >>> ScoredAnswer.of((0.9, 0.4), tied=0, length=5)
         ScoredAnswer(best=0.9, second=0.4, candidates=2, tied=0, length=5, detection=1.0)
@@ -64,20 +64,20 @@ class ScoredAnswer(NamedTuple):
 
     @classmethod
     def of_link(cls, link: Link) -> ScoredAnswer:
-        """Return the answer of a link that has candidates."""
+        """Create the answer of a link, which must have candidates."""
         scores = tuple(each.score for each in link.candidates[:2])
         return cls.of(scores, link.tied, len(link.mention.surface), link.detection_score)
 
 
 @plain_dataclass(frozen=True)
 class Answers:
-    """Many answers, by column."""
+    """Many answers as an array with a column for each field of `ScoredAnswer`."""
 
     columns: Floats
 
     @classmethod
     def of(cls, answers: Iterable[ScoredAnswer]) -> Answers:
-        """Return answers as columns; scores that are not finite count as very low.
+        """Collect answers into columns; NaN becomes -1e9, and infinities become 1e9 or -1e9.
 
         >>> Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5)]).best.tolist()
         [0.9]
@@ -90,30 +90,31 @@ class Answers:
 
     @property
     def best(self) -> Floats:
-        """The score of each answer."""
+        """The best score of each answer."""
         return self.columns[:, 0]
 
     @property
     def margin(self) -> Floats:
-        """How far each answer is above the next one; 0 where it is the only one."""
+        """The difference between the best two scores; 0 if there is only one candidate."""
         return self.columns[:, 0] - self.columns[:, 1]
 
     @property
     def detection(self) -> Floats:
-        """The log odds of each mention, as its detector sees them."""
+        """The detection score of each mention, as log odds."""
         shares = np.clip(self.columns[:, 5], _EXTREME_SCORE, 1 - _EXTREME_SCORE)
         return np.log(shares / (1 - shares))
 
     def part(self, rows: np.typing.NDArray[np.generic]) -> Answers:
-        """Return some of the answers."""
+        """Return the answers of the given rows."""
         return Answers(self.columns[rows])
 
 
 @dataclass(frozen=True, config=CHECKED)
 class AnswerFeatures:
-    """Columns made of answers. Score and margin are bent at quantiles, so that weights can follow a curve.
+    """Features of answers for logistic regression, piecewise linear in score, margin and detection score.
 
-    So are the scores of a detector; `detections` is None where they do not differ, as those of annotated mentions.
+    The fields hold the knots, which are quantiles. `detections` is None if all detection scores are equal, as for annotated
+    mentions.
 
     >>> answers = Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5), ScoredAnswer(0.5, 0.5, 1, 3, 2)])
     >>> AnswerFeatures.fit(answers).of(answers).shape
@@ -126,17 +127,17 @@ class AnswerFeatures:
 
     def __post_init__(self) -> None:
         bends = (self.scores, self.margins, self.detections or ())
-        require(all(len(each) <= len(_QUANTILES) for each in bends), "a calibration has too many bends")
+        require(all(len(each) <= len(_QUANTILES) for each in bends), "a calibration has too many knots")
 
     @classmethod
     def fit(cls, answers: Answers) -> AnswerFeatures:
-        """Choose where score and margin are bent."""
+        """Choose the knots."""
         detections = answers.detection
         differ = bool(len(detections)) and detections.min() < detections.max()
         return cls(_bends(answers.best), _bends(answers.margin), _bends(detections) if differ else None)
 
     def of(self, answers: Answers) -> Floats:
-        """Return the columns of answers."""
+        """Return the feature matrix of answers."""
         _, _, candidates, tied, length, _ = answers.columns.T
         columns = [answers.best, answers.margin, *_bent(answers.best, self.scores), *_bent(answers.margin, self.margins)]
         columns += [candidates == 1, np.log1p(tied), np.log1p(length), length <= _SHORT]
@@ -150,26 +151,26 @@ def _bent(values: Floats, bends: tuple[float, ...]) -> list[Floats]:
 
 
 def _bends(values: Floats) -> tuple[float, ...]:
-    """Return the quantiles that lie within the values."""
+    """Return the quantiles strictly between the minimum and maximum of the values."""
     found = np.unique(np.quantile(values, _QUANTILES))
     return tuple(found[(found > values.min()) & (found < values.max())].tolist())
 
 
 FOLDS = 5
 MIN_ANSWERS = 50
-_BETTER = 0.01  # by this share the log loss has to be lower for more than the score to be looked at
-_EXTREME = 1e-3  # a probability counts as no nearer to 0 or 1 than this
+_BETTER = 0.01  # relative reduction of the log loss for which `ByEvidence` is preferred to `ByScore`
+_EXTREME = 1e-3  # probabilities are clipped to this distance from 0 and 1 in the log loss
 
 
 @dataclass(frozen=True, config=CHECKED)
 class ByScore:
-    """The probability of an answer by its score alone."""
+    """Calibration by the score alone (Venn-Abers)."""
 
     function: Isotonic
 
     @classmethod
     def fit(cls, answers: Answers, right: Floats) -> ByScore:
-        """Fit answers to whether they were right."""
+        """Fit to answers; `right` is 1 for right answers, else 0."""
         return cls(fit_venn_abers(answers.best, right))
 
     def probabilities(self, answers: Answers) -> Floats:
@@ -179,14 +180,14 @@ class ByScore:
 
 @dataclass(frozen=True, config=CHECKED)
 class ByEvidence:
-    """The probability of an answer by its score, the margin to the next, ties, and the length of the surface."""
+    """Calibration by score, margin, ties, surface length and detection score (logistic regression)."""
 
     evidence: AnswerFeatures
     function: Logistic
 
     @classmethod
     def fit(cls, answers: Answers, right: Floats) -> ByEvidence:
-        """Fit answers to whether they were right."""
+        """Fit to answers; `right` is 1 for right answers, else 0."""
         evidence = AnswerFeatures.fit(answers)
         return cls(evidence, Logistic.fit(evidence.of(answers), right))
 
@@ -200,7 +201,7 @@ Way = ByScore | ByEvidence
 
 @dataclass(frozen=True, config=CHECKED)
 class CalibrationQuality:
-    """How good the probabilities of held-out answers were."""
+    """The quality of the cross-validated probabilities."""
 
     answers: int
     accuracy: float
@@ -210,7 +211,7 @@ class CalibrationQuality:
 
     @classmethod
     def of(cls, probabilities: Floats, right: Floats) -> CalibrationQuality:
-        """Measure probabilities of answers that were judged."""
+        """Compute the metrics of probabilities; `right` says which answers are right."""
         clipped = np.clip(probabilities, _EXTREME, 1 - _EXTREME)
         loss = -float(np.mean(right * np.log(clipped) + (1 - right) * np.log(1 - clipped)))
         auroc = area_under_roc(probabilities, right)
@@ -220,7 +221,7 @@ class CalibrationQuality:
 
 @dataclass(frozen=True, config=CHECKED)
 class Calibration:
-    """A fitted calibration; `quality` says how good it was on documents that it had not seen.
+    """A fitted calibration; `quality` holds its cross-validated metrics.
 
     >>> from onym.calibrate.calibration import ScoredAnswer
     >>> scores = np.linspace(0, 1, 200)
@@ -239,9 +240,9 @@ class Calibration:
 
     @classmethod
     def fit(cls, answers: Answers, ranks: Sequence[int | None], documents: Sequence[str], types: Sequence[str]) -> Calibration:
-        """Fit to the rank of the right one among each mention's candidates. Mentions of a document are held out together."""
+        """Fit to the rank of the right candidate of each mention; folds are split by document."""
         folds = _folds(documents)
-        fix = f"give a corpus with at least {FOLDS} documents and {MIN_ANSWERS} mentions that get an answer"
+        fix = f"use a corpus with at least {FOLDS} documents and {MIN_ANSWERS} answered mentions"
         require(len(answers) >= MIN_ANSWERS and len(set(documents)) >= FOLDS, "too few answers to fit a calibration", fix)
         right = np.array([rank == 1 for rank in ranks], dtype=np.float64)
         by_score, by_evidence = (_cross_validate(way, answers, right, folds) for way in (ByScore, ByEvidence))
@@ -257,13 +258,13 @@ class Calibration:
 
 
 def _folds(documents: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return the fold of each mention, by its document."""
+    """Return the cross-validation fold of each mention; mentions of one document share a fold."""
     numbers = {doc: number for number, doc in enumerate(dict.fromkeys(documents))}
     return np.array([numbers[doc] % FOLDS for doc in documents], dtype=np.int64)
 
 
 def _cross_validate(way: type[ByScore | ByEvidence], answers: Answers, right: Floats, folds: npt.NDArray[np.int64]) -> Floats:
-    """Return the probability of each answer, fitted to the other folds."""
+    """Return the probability of each answer from a model fitted to the other folds."""
     found = np.zeros(len(answers))
     for fold in range(FOLDS):
         is_out = folds == fold

@@ -1,13 +1,13 @@
-"""Measures and estimators of probabilities.
+"""Calibration metrics and probability estimators.
 
-Measures: calibration error, area under the ROC curve, risk over coverage, and drift by the population stability index: over ten
-bins of equally many answers, the sum of (seen - expected) * ln(seen / expected). By common use 0.1 is a small shift, and above
-0.25 the calibration no longer holds.
+Metrics: expected calibration error, area under the ROC curve, risk-coverage curve, and drift by the population stability index:
+the sum of (seen - expected) * ln(seen / expected) over ten equal-size bins. By convention, 0.1 is a small shift, and above 0.25
+the calibration is no longer valid.
 
-Estimators: isotonic regression is the best probability that never falls where the score rises (pool adjacent violators).
-Venn-Abers calibration (Vovk and Petej 2014) adds a score to those that were judged, once as wrong and once as right, fits
-isotonic regression to each, and combines the two probabilities: no answer is called certain because ten like it were right.
-Logistic regression gives the log-odds of being right as a sum over a few columns, fitted by Newton's method.
+Estimators: isotonic regression fits the best non-decreasing function of the score (pool adjacent violators). Venn-Abers
+calibration (Vovk and Petej 2014) adds each score to the training data once as wrong and once as right, fits isotonic regression
+to both, and combines the two probabilities, so that a few right answers never give probability 1. Logistic regression is
+fitted by Newton's method.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 CHECKED = ConfigDict(extra="forbid", allow_inf_nan=False)
 Outcomes = npt.NDArray[np.generic]
 BINS = 15
+"""The number of bins of the expected calibration error."""
 MAX_INDEX = 0.25
+"""The population stability index above which a calibration is no longer valid."""
 _DRIFT_BINS = 10
-_EMPTY_BIN = 1e-3  # the share of an empty bin
+_EMPTY_BIN = 1e-3  # share assumed for an empty bin
 
 
-def require(is_sound: object, what: str, fix: str = "fit it again") -> None:
-    """Refuse values that make no sense.
+def require(is_sound: object, what: str, fix: str = "fit the calibration again") -> None:
+    """Raise InputError unless the condition is true.
 
     >>> require(False, "a calibration has no knots")
     Traceback (most recent call last):
@@ -43,7 +45,7 @@ def require(is_sound: object, what: str, fix: str = "fit it again") -> None:
 
 
 def expected_calibration_error(probabilities: Floats, outcomes: Outcomes, bins: int = BINS) -> float:
-    """Return the mean distance between probability and accuracy, over bins of equally many answers.
+    """Return the mean absolute difference between probability and accuracy, over equal-size bins.
 
     >>> expected_calibration_error(np.array([0.5, 0.5, 0.5, 0.5]), np.array([1, 0, 1, 0]), bins=1)
     0.0
@@ -58,7 +60,7 @@ def expected_calibration_error(probabilities: Floats, outcomes: Outcomes, bins: 
 
 
 def area_under_roc(scores: Floats, outcomes: Outcomes) -> float:
-    """Return the probability that a right answer scores higher than a wrong one, ties by half; NaN where one kind is missing.
+    """Return the area under the ROC curve; NaN if all answers are right or all wrong.
 
     >>> area_under_roc(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0, 0, 1, 1]))
     0.875
@@ -73,7 +75,7 @@ def area_under_roc(scores: Floats, outcomes: Outcomes) -> float:
 
 
 def risk_coverage(scores: Floats, outcomes: Outcomes) -> tuple[Floats, Floats]:
-    """Return for each score, from the highest on, the share of answers at or above it, and the share of those that are wrong.
+    """Return, for each distinct score from the highest, the share of answers at or above it and their error rate.
 
     >>> coverage, risk = risk_coverage(np.array([0.9, 0.8, 0.8]), np.array([1, 0, 1]))
     >>> coverage.round(2).tolist(), risk.round(2).tolist()
@@ -87,7 +89,7 @@ def risk_coverage(scores: Floats, outcomes: Outcomes) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, config=CHECKED)
 class Spread:
-    """Where the bins of confidences end, and the share of answers in each.
+    """A histogram of confidences, to measure drift: inner bin edges, and the share of answers in each bin.
 
     >>> fitted = Spread.fit(np.linspace(0, 1, 1000))
     >>> round(fitted.index(np.linspace(0, 1, 500)), 2), fitted.index(np.full(500, 0.05)) > MAX_INDEX
@@ -99,16 +101,16 @@ class Spread:
 
     def __post_init__(self) -> None:
         is_sound = len(self.shares) == len(self.edges) + 1 and all(0 <= share <= 1 for share in self.shares)
-        require(is_sound and list(self.edges) == sorted(self.edges), "the bins of a calibration do not ascend")
+        require(is_sound and list(self.edges) == sorted(self.edges), "the bin edges of a calibration are not sorted")
 
     @classmethod
     def fit(cls, confidences: Floats) -> Spread:
-        """Choose bins of about equally many answers."""
+        """Choose bins with about the same number of answers each."""
         edges = np.unique(np.quantile(confidences, np.linspace(0, 1, _DRIFT_BINS + 1)[1:-1]))
         return cls(tuple(edges.tolist()), tuple(_shares(confidences, edges).tolist()))
 
     def index(self, confidences: Floats) -> float:
-        """Return the population stability index of other confidences."""
+        """Return the population stability index of new confidences."""
         expected = np.maximum(self.shares, _EMPTY_BIN)
         seen = np.maximum(_shares(confidences, np.array(self.edges)), _EMPTY_BIN)
         return float(((seen - expected) * np.log(seen / expected)).sum())
@@ -119,16 +121,16 @@ def _shares(confidences: Floats, edges: Floats) -> Floats:
     return np.asarray(counts / max(1, counts.sum()), dtype=np.float64)
 
 
-_KNOTS = 100
-_BINS = 500  # scores are put into so many, of equally many answers
-_RIDGE = 1.0  # keeps weights finite where a column tells right from wrong without exception
-_STEPS = 25
+_KNOTS = 100  # of a Venn-Abers function
+_BINS = 500  # equal-size bins of scores for Venn-Abers
+_RIDGE = 1.0  # L2 penalty; keeps weights finite if a column separates right from wrong perfectly
+_STEPS = 25  # maximum Newton steps
 _MAX_LOG_ODDS = 30.0
 
 
 @dataclass(frozen=True, config=CHECKED)
 class Isotonic:
-    """A function from scores to probabilities by its knots; between two of them it is a straight line.
+    """A non-decreasing, piecewise linear function from scores to probabilities, stored as knots.
 
     >>> fitted = Isotonic.fit(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1, 1]))
     >>> fitted.probabilities(np.array([0.0, 0.5, 1.0])).round(6).tolist()
@@ -142,11 +144,11 @@ class Isotonic:
         scores, values = np.array(self.scores), np.array(self.values)
         is_sound = len(scores) == len(values) > 0 and bool(((values >= 0) & (values <= 1)).all())
         is_ascending = is_sound and not (np.diff(scores) < 0).any() and not (np.diff(values) < 0).any()
-        require(is_ascending, "the knots of a calibration do not ascend")
+        require(is_ascending, "the knots of a calibration are not sorted")
 
     @classmethod
     def fit(cls, scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> Isotonic:
-        """Fit scores of answers to whether they were right."""
+        """Fit isotonic regression of outcomes on scores."""
         scores, right = check_outcomes(scores, outcomes)
         unique, groups, counts = np.unique(scores, return_inverse=True, return_counts=True)
         ends, values = pool_violators(np.bincount(groups, right) / counts, counts.astype(np.float64))
@@ -155,21 +157,21 @@ class Isotonic:
         return cls(tuple(knots.tolist()), tuple(np.repeat(values, 2).tolist()))
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Return the probability of each score; outside of what was seen, that of the nearest one seen."""
+        """Return the probability of each score; scores outside the fitted range get that of the nearest knot."""
         return np.interp(scores, self.scores, self.values)
 
 
 def check_outcomes(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> tuple[Floats, Floats]:
-    """Return scores and outcomes as numbers; there must be some, and one outcome for each score."""
+    """Convert scores and outcomes to float arrays; raise InputError if empty, of unequal length, or not finite."""
     scores, right = np.asarray(scores, dtype=np.float64), np.asarray(outcomes, dtype=np.float64)
     is_sound = len(scores) > 0 and len(scores) == len(right) and np.isfinite(scores).all()
-    what = "there are no scores, or not one outcome for each of them"
-    require(is_sound, what, "give the finite scores of answers that were judged")
+    what = "scores are empty, not finite, or differ in number from the outcomes"
+    require(is_sound, what, "pass finite scores with one outcome each")
     return scores, right
 
 
 def pool_violators(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return where each pool of adjacent violators ends, and its mean."""
+    """Run the pool-adjacent-violators algorithm; return the last row and the mean of each pool."""
     pools: list[tuple[int, float, float]] = []  # end, mean, weight
     for row, (mean, weight) in enumerate(zip(means.tolist(), weights.tolist(), strict=True)):
         pool = (row, mean, weight)
@@ -182,7 +184,7 @@ def pool_violators(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64
 
 
 def fit_venn_abers(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[bool]) -> Isotonic:
-    """Return the function from scores to probabilities, by its knots.
+    """Fit Venn-Abers calibration; return the function from scores to probabilities.
 
     >>> fitted = fit_venn_abers(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1, 1]))
     >>> fitted.probabilities(np.array([0.1, 0.9])).round(2).tolist()
@@ -197,7 +199,7 @@ def fit_venn_abers(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[
 
 
 def _bin_scores(scores: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the mean score, the share of right answers and the number of answers of each bin; equal scores share one."""
+    """Return mean score, accuracy and number of answers of each bin; equal scores share a bin."""
     edges = np.unique(np.quantile(scores, np.linspace(0, 1, _BINS + 1)))
     bins = np.unique(np.searchsorted(edges, scores), return_inverse=True)[1]
     counts = np.bincount(bins).astype(np.float64)
@@ -205,7 +207,7 @@ def _bin_scores(scores: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _with_one(means: Floats, weights: Floats, row: int, outcome: float) -> float:
-    """Return the probability of a bin after one more answer in it."""
+    """Return the isotonic probability of bin `row` after adding one answer with this outcome to it."""
     means, weights = means.copy(), weights.copy()
     means[row] = (means[row] * weights[row] + outcome) / (weights[row] + 1)
     weights[row] += 1
@@ -215,7 +217,7 @@ def _with_one(means: Floats, weights: Floats, row: int, outcome: float) -> float
 
 @dataclass(frozen=True, config=CHECKED)
 class Logistic:
-    """A weight for each column, after its mean is taken off and it is divided by its spread.
+    """Logistic regression on standardised columns; `spreads` are their standard deviations.
 
     >>> columns = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> fitted = Logistic.fit(columns, np.array([0.0, 0.0, 1.0, 1.0]))
@@ -234,7 +236,7 @@ class Logistic:
 
     @classmethod
     def fit(cls, columns: Floats, right: Floats) -> Logistic:
-        """Fit columns of answers to whether they were right."""
+        """Fit the weights by Newton's method, with an L2 penalty."""
         means, spreads = columns.mean(axis=0), columns.std(axis=0)
         spreads = np.where(spreads > 1e-9, spreads, 1.0)
         scaled = np.concatenate([(columns - means) / spreads, np.ones((len(columns), 1))], axis=1)

@@ -1,10 +1,10 @@
-"""Thresholds and conformal sets: from a wanted precision or coverage to the answers that reach it.
+"""Confidence thresholds for a target precision, and conformal candidate sets for a target coverage.
 
-`PrecisionCurve` says how confident an answer has to be for a wanted precision. `ConformalSets` gives the fewest candidates that
-contain the right one with a wanted probability, by type of mention: the best candidate is as probable as its confidence says;
-the rest of the probability is shared by the others, each by how often the right one had its rank. The share of a candidate is
-compared with those of right ones in documents that were judged (split conformal prediction). A mention whose right concept is
-not among its candidates cannot be covered: their share is a ceiling.
+`PrecisionCurve` gives the confidence threshold for a target precision. `ConformalSets` gives the smallest set of candidates
+that contains the right one with a target probability, by mention type. The best candidate gets its confidence as probability;
+the rest is distributed over the other candidates by how often the right one had their rank. A candidate is in the set if its
+probability reaches a threshold, which is fitted to the right candidates of labelled documents (split conformal prediction).
+A mention whose right concept is not a candidate cannot be covered, so coverage has a ceiling.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from pydantic.dataclasses import dataclass
 
 from onym.calibrate.estimators import CHECKED, Floats, require, risk_coverage
 
-_POINTS = 400
+_POINTS = 400  # maximum points of a precision curve
 _RULE_OF_THREE = 3.0  # if none of n answers is wrong, the true share of wrong ones is below 3/n (with 95 % confidence)
 COVERAGES = tuple(round(0.5 + step / 100, 2) for step in range(50))
-"""The coverages that can be asked for: 0.50, 0.51 and so on to 0.99."""
-_MIN_MENTIONS = 50  # of a type; with fewer, the thresholds of all types together count
-_RANKS = 50
+"""The supported coverages: 0.50, 0.51, ..., 0.99."""
+_MIN_MENTIONS = 50  # minimum mentions of a type to get its own thresholds
+_RANKS = 50  # higher ranks of the right candidate are ignored
 
 
 class Reachable(NamedTuple):
-    """What a threshold gives on the answers that it was chosen by. `is_reached` says whether that is what was asked for."""
+    """A threshold with its precision and coverage on the fitted answers; `is_reached` is False if the target is not met."""
 
     threshold: float
     precision: float
@@ -37,9 +37,9 @@ class Reachable(NamedTuple):
 
 @dataclass(frozen=True, config=CHECKED)
 class PrecisionCurve:
-    """Precision and coverage of the answers at and above each threshold, the highest threshold first.
+    """Precision and coverage of the answers at or above each threshold, highest threshold first.
 
-    A precision is never higher than so many answers can show: that of a hundred right ones is 0.97, not 1.
+    Precision is capped at 1 - 3/n for n answers (rule of three): 100 right answers out of 100 give 0.97, not 1.
     """
 
     thresholds: tuple[float, ...]
@@ -49,12 +49,13 @@ class PrecisionCurve:
     def __post_init__(self) -> None:
         is_even = len(self.thresholds) == len(self.precisions) == len(self.coverages) > 0
         is_sound = is_even and all(0 <= share <= 1 for share in (*self.precisions, *self.coverages))
-        require(is_sound and list(self.thresholds) == sorted(self.thresholds)[::-1], "a curve of precisions does not descend")
+        is_sorted = list(self.thresholds) == sorted(self.thresholds)[::-1]
+        require(is_sound and is_sorted, "the precision curve of a calibration is invalid")
 
     @classmethod
     def fit(cls, scores: Floats, outcomes: npt.NDArray[np.generic]) -> PrecisionCurve:
-        """Return the curve of answers that were judged; of many thresholds some hundred, at even steps of coverage."""
-        require(len(scores), "there are no answers that were judged", "give some")
+        """Fit the curve to scores and outcomes, with a few hundred thresholds at even steps of coverage."""
+        require(len(scores), "there are no labelled answers to fit", "use documents with annotated mentions")
         coverage, risk = risk_coverage(scores, outcomes)
         values = np.unique(np.asarray(scores, dtype=np.float64))[::-1]
         wanted = np.searchsorted(coverage, np.linspace(0, 1, _POINTS))
@@ -64,7 +65,7 @@ class PrecisionCurve:
         return cls(tuple(values[kept].tolist()), *(tuple(np.clip(each, 0, 1).tolist()) for each in shares))
 
     def best_f1(self, answers: int, gold: int) -> Reachable:
-        """Return the threshold with the highest F1 of so many answers, where so many mentions should have one.
+        """Return the threshold with the best F1, for `answers` answers in total and `gold` gold mentions.
 
         >>> curve = PrecisionCurve.fit(np.repeat([0.9, 0.8, 0.3], 100), np.repeat([1, 1, 0], 100))
         >>> curve.best_f1(300, gold=250).threshold
@@ -75,7 +76,7 @@ class PrecisionCurve:
         return Reachable(self.thresholds[row], self.precisions[row], self.coverages[row], is_reached=True)
 
     def at(self, precision: float) -> Reachable:
-        """Return the lowest threshold at and above which answers are right that often; the most precise one where none is.
+        """Return the lowest threshold with at least this precision, or the most precise one if none reaches it.
 
         >>> curve = PrecisionCurve.fit(np.repeat([0.9, 0.8, 0.3], 100), np.repeat([1, 1, 0], 100))
         >>> curve.at(0.9)
@@ -83,7 +84,7 @@ class PrecisionCurve:
         >>> curve.at(0.99).is_reached
         False
         """
-        require(0 < precision <= 1, "a precision lies above 0 and up to 1", "ask for one such as 0.95")
+        require(0 < precision <= 1, "the precision must be above 0 and at most 1", "use a value such as 0.95")
         enough = [row for row, each in enumerate(self.precisions) if each >= precision]
         row = enough[-1] if enough else int(np.argmax(self.precisions))
         return Reachable(self.thresholds[row], self.precisions[row], self.coverages[row], bool(enough))
@@ -91,7 +92,7 @@ class PrecisionCurve:
 
 @dataclass(frozen=True, config=CHECKED)
 class TypeSets:
-    """For mentions of a type: the threshold of each of `COVERAGES`, and how often the right concept is a candidate at all."""
+    """The thresholds of a mention type, one for each of `COVERAGES`, and the share of mentions with a right candidate."""
 
     thresholds: tuple[float, ...]
     ceiling: float
@@ -101,16 +102,20 @@ class TypeSets:
 
     @classmethod
     def fit(cls, right: Floats) -> TypeSets:
-        """Fit to what the right candidate of each mention got, NaN where it was not among the candidates."""
+        """Fit to the probability of each mention's right candidate, NaN if it is not among the candidates."""
         known = np.sort(np.where(np.isnan(right), -1.0, right))
-        ranks = [int(np.floor((1 - coverage) * (len(known) + 1))) for coverage in COVERAGES]  # so many may lie below
+        ranks = [
+            int(np.floor((1 - coverage) * (len(known) + 1))) for coverage in COVERAGES
+        ]  # number of right candidates allowed below the threshold
         thresholds = (max(0.0, float(known[rank - 1])) if rank else 0.0 for rank in ranks)
         return cls(tuple(thresholds), float(np.mean(~np.isnan(right))))
 
 
 @dataclass(frozen=True, config=CHECKED)
 class ConformalSets:
-    """`shares` are those of the second candidate and on; `by_type` has the types seen often enough, and "" for all others.
+    """Conformal candidate sets by mention type; the key "" of `by_type` holds the thresholds for all other types.
+
+    `shares` distributes the probability that the best candidate is wrong over ranks 2, 3, ...
 
     >>> sets = ConformalSets.fit(np.array([0.9] * 80 + [0.3] * 20), [1] * 80 + [2] * 20, [""] * 100)
     >>> sets.size(0.9, confidence=0.95, candidates=3, of_type=""), sets.size(0.9, confidence=0.3, candidates=3, of_type="")
@@ -127,10 +132,10 @@ class ConformalSets:
 
     @classmethod
     def fit(cls, confidences: Floats, ranks: Sequence[int | None], types: Sequence[str]) -> ConformalSets:
-        """Fit to the confidence of each mention's best candidate, and the rank of its right one."""
-        require(len(confidences) == len(ranks) == len(types) > 0, "there are no mentions that were judged")
+        """Fit to the confidence of each mention's best candidate and the rank of its right candidate."""
+        require(len(confidences) == len(ranks) == len(types) > 0, "there are no labelled mentions to fit")
         later = np.array([rank - 2 for rank in ranks if rank and 1 < rank <= _RANKS], dtype=np.int64)
-        counts = np.bincount(later, minlength=1) + 1.0  # one more of each, so that none is impossible
+        counts = np.bincount(later, minlength=1) + 1.0  # add-one smoothing, so that no rank has probability 0
         made = cls(tuple((counts / counts.sum()).tolist()), {"": TypeSets.fit(np.array([np.nan]))})
         right = np.array(
             [made._candidate_probability(p, rank) if rank else np.nan for p, rank in zip(confidences, ranks, strict=True)]
@@ -141,27 +146,27 @@ class ConformalSets:
         return cls(made.shares, {name: TypeSets.fit(values) for name, values in groups.items()})
 
     def size(self, coverage: float, *, confidence: float, candidates: int, of_type: str) -> int:
-        """Return how many of a mention's candidates, best first, are in its set: at least one, if there are any."""
+        """Return the size of a mention's candidate set, best candidates first: at least 1 unless there are no candidates."""
         threshold = self._of(of_type).thresholds[COVERAGES.index(coverage)]
         enough = (self._candidate_probability(confidence, rank) >= threshold for rank in range(2, candidates + 1))
         return min(candidates, 1) + sum(enough)
 
     def ceiling(self, of_type: str) -> float:
-        """Return how often the right concept is among the candidates of a type."""
+        """Return the share of mentions of a type whose right concept is among the candidates."""
         return self._of(of_type).ceiling
 
     def _of(self, of_type: str) -> TypeSets:
         return self.by_type.get(of_type) or self.by_type[""]
 
     def _candidate_probability(self, confidence: float, rank: int) -> float:
-        """Return what the candidate of a rank gets."""
+        """Return the probability that the candidate at a rank is right."""
         if rank == 1:
             return float(confidence)
         return float(1 - confidence) * (self.shares[rank - 2] if rank - 2 < len(self.shares) else 0.0)
 
 
 def require_coverage(coverage: float) -> float:
-    """Return a coverage that can be asked for.
+    """Return the coverage, rounded to two decimals; raise InputError if it is not supported.
 
     >>> require_coverage(0.9)
     0.9
@@ -169,7 +174,7 @@ def require_coverage(coverage: float) -> float:
     rounded = round(coverage, 2)
     require(
         rounded in COVERAGES and abs(rounded - coverage) < 1e-9,
-        f"sets are known for coverages of {COVERAGES[0]} to {COVERAGES[-1]}, in hundredths",
-        "ask for one such as 0.9",
+        f"the coverage must be between {COVERAGES[0]} and {COVERAGES[-1]}, with two decimals",
+        "use a value such as 0.9",
     )
     return rounded

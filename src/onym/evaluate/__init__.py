@@ -1,6 +1,6 @@
-"""Scoring: named protocols, metrics, slices, significance and reports; pictures of names.
+"""Evaluation: scoring protocols, metrics, subgroups, significance tests and reports; plots of name embeddings.
 
-Always true here: a figure carries the name of its protocol and counts what it left out.
+Every score is reported with the name of its protocol and with counts of what was not scored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Test cases: a mention, its gold concepts, and the ranked answers of a system."""
+"""Test cases: a mention, its gold concepts, and the ranked answers (predicted concepts) of a system."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from onym.outputs.predictions import Answer, DocumentNames, Key
 from onym.types import Document, Mention
 
 Ids = frozenset[str]
-"""Concept ids that are meant together: one, or all those of a composite."""
+"""The concept ids of one answer or one mention: one id, or several for a composite mention."""
 TieGroup = tuple[Ids, ...]
-"""The answers that share a score. More than one is a tie."""
+"""The answers with the same score; more than one is a tie."""
 Ranking = tuple[TieGroup, ...]
 """The answers of a system to one mention, best first."""
 CanonicalId = Callable[[str], str]
-"""Maps the ids of a concept (its own, alternative and replaced ones) to one."""
+"""Maps every id of a concept (primary, alternative, retired) to one canonical id."""
 Mark = TypeVar("Mark")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to a system: a mention, or the parts into which a preparation split a composite one.
+    """A mention to link, or the parts of a composite mention that the dataset preparation split.
 
-    `rankings` holds a ranking for each of `mentions`; where the order of equal scores is decided, each answer is a group of its
-    own, else those of one score are. `names` holds the same answers, grouped by the name that led to them; it
-    is empty where no two names share a score. `scores` are the scores of the groups of `rankings`, where they are known.
-    `is_in_kb` says whether all gold ids are in the KB.
+    `rankings` holds one ranking per mention. Answers with equal scores form one tie group, or one group each if the predictions
+    define their order. `names` holds the same answers grouped by the matched KB name; if empty, `rankings` is used instead.
+    `scores` holds the score of each group in `rankings`, if known. `is_in_kb` is True if all gold ids are in the KB.
 
     >>> Case("1", frozenset({"a:1"}), (((frozenset({"a:1"}),),),)).is_composite
     False
@@ -49,7 +48,7 @@ class Case:
 
     @property
     def tie_size(self) -> int:
-        """How many answers share the best score, decided or not: 0 where there is none, 1 where there is no tie."""
+        """The number of answers with the best score, even if their order is defined: 0 if unanswered, 1 if not tied."""
         return max(map(self._count_ties, range(len(self.rankings))), default=0)
 
     def _count_ties(self, part: int) -> int:
@@ -60,18 +59,18 @@ class Case:
 
     @property
     def is_composite(self) -> bool:
-        """True where the mention means more than one concept."""
+        """Whether the mention has more than one gold concept."""
         return len(self.gold) > 1
 
 
 def key_of(case: Case, names: DocumentNames) -> Key:
-    """Return the key of a case's first mention, by the names of the gold documents."""
+    """Return the key of a case's first mention: document name (from `names`), start and end."""
     document = names.of(case.document.key) if case.document else case.document_id
     return document, case.mentions[0].start, case.mentions[0].end
 
 
 def ranking_of(answers: Iterable[tuple[Iterable[str], object]], canonical: CanonicalId = str) -> Ranking:
-    """Group answers, best first, by their score or their name; a repeated answer is dropped.
+    """Group consecutive answers that share a score (or name), best first; repeated answers are dropped.
 
     >>> tie = [(["a:1"], 1.0), (["a:2"], 1.0), (["a:3"], 0.5)]
     >>> [[sorted(ids) for ids in group] for group in ranking_of(tie)]
@@ -81,7 +80,7 @@ def ranking_of(answers: Iterable[tuple[Iterable[str], object]], canonical: Canon
 
 
 def _tie_groups(answers: Iterable[tuple[Iterable[str], Mark]], canonical: CanonicalId) -> Iterator[tuple[TieGroup, Mark]]:
-    """Yield each group of answers with the score, or other mark, that they share."""
+    """Yield each group of answers with the score (or other key) that they share."""
     seen: set[Ids] = set()
     for mark, group in groupby(answers, key=lambda answer: answer[1]):
         unique = dict.fromkeys(frozenset(map(canonical, ids)) for ids, _ in group)
@@ -91,7 +90,7 @@ def _tie_groups(answers: Iterable[tuple[Iterable[str], Mark]], canonical: Canoni
 
 
 class ConceptResolver:
-    """Resolves concept ids in a knowledge base, retired ids through `replaced` first; without a KB each id is its own concept.
+    """Resolves ids to the concepts of a KB, after mapping retired ids with `replaced`; without a KB each id is its own concept.
 
     >>> resolver = ConceptResolver(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> resolver.canonical("MESH:D009203"), resolver.canonical("mesh:D999999"), sorted(resolver.concepts_with_id("omim:608446"))
@@ -105,7 +104,7 @@ class ConceptResolver:
         self._concepts_with_id: dict[str, Ids] = {}
 
     def canonical(self, concept_id: str) -> str:
-        """Return the id of the concept that an id resolves to; an id of no concept, or of several, is returned as a CURIE."""
+        """Return the id of the concept that an id resolves to; an unknown or ambiguous id is returned as a CURIE."""
         if concept_id not in self._canonical:
             current = self._current(concept_id)
             rows = self._kb.resolve(current) if self._kb else ()
@@ -113,7 +112,7 @@ class ConceptResolver:
         return self._canonical[concept_id]
 
     def concepts_with_id(self, concept_id: str) -> Ids:
-        """Return every concept that has this id, as its own or as an alternative one."""
+        """Return every concept that has this id as its primary or an alternative id."""
         if concept_id not in self._concepts_with_id:
             current = self._current(concept_id)
             rows = self._kb.concepts_with_id(current) if self._kb else ()
@@ -137,9 +136,9 @@ def gold_cases(
     *,
     is_decided: bool = False,
 ) -> list[Case]:
-    """Return a case for every mention with a gold id; the parts of one composite, which share a note, are one case.
+    """Return a case for every mention with a gold id; the parts of a composite mention form one case.
 
-    With `is_decided`, answers with equal scores are ranked as they stand; else they are a tie.
+    With `is_decided`, answers with equal scores keep their given order; otherwise they are a tie.
 
     >>> doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))
     >>> [sorted(case.gold) for case in gold_cases([doc], lambda key: ())]
@@ -182,15 +181,15 @@ def _case(
 
 
 def _group_keys(answers: list[Answer], *, is_decided: bool) -> Iterator[tuple[Iterable[str], tuple[float, int]]]:
-    """Yield the ids of each answer with what it shares with those of its group: the score, and its rank if that is decided."""
+    """Return the ids of each answer with its group key: the score, plus the rank if the order of equal scores is defined."""
     return ((ids, (score, rank if is_decided else 0)) for rank, (ids, score, _) in enumerate(answers))
 
 
 def _gold_concepts(gold_ids: list[str], resolver: ConceptResolver) -> dict[str, str]:
-    """Return each concept that a gold id may mean, with the one id under which it is judged.
+    """Map every concept that a gold id resolves to onto one representative gold id.
 
-    Gold ids that share a concept are ids of one concept: a dictionary may give a concept several ids, and an id to several
-    concepts.
+    Gold ids that share a concept are merged, because a dictionary may give one concept several ids and several concepts the
+    same id.
     """
     groups: list[set[str]] = []
     for concept_id in gold_ids:

@@ -1,6 +1,6 @@
-"""The content of a linking report as plain values: shares from 0 to 1, counts, and text that may come from anywhere.
+"""The content of a linking report as plain values: shares from 0 to 1, counts, and untrusted text.
 
-All reports share the few functions that write values: percentages, intervals, and nested values as rows.
+Also holds the formatting helpers that all reports share: percentages, intervals, and nested values as rows.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
 
 DEFINITIONS: dict[str, str] = {
-    "strict": "The first answer is right if it is the gold concept; where a mention means several concepts, only the whole set "
-    "is right. Equal scores whose order the predictions do not call decided are a tie, and wrong.",
-    "one-id": "The first answer is right if it is one concept that is among the gold ones; undecided ties are wrong.",
-    "any-id": "An answer is a name. It is right if any concept of that name is a gold one: a name that several concepts "
-    "share counts for all of them. Of a mention that was split into parts the first part counts.",
-    "biosyn": "An answer is a name. It is right if any concept of that name is a gold one, for every part of a mention "
-    "that was split into parts.",
+    "strict": "The first answer is right if it is the gold concept; a mention with several gold concepts needs the whole set. "
+    "A tie for the first rank is wrong, unless the predictions define the order of equal scores.",
+    "one-id": "The first answer is right if it is a single concept and one of the gold concepts; unresolved ties are wrong.",
+    "any-id": "An answer is a name. It is right if any concept with that name is a gold concept: a name that several concepts "
+    "share counts for all of them. If a mention was split into parts, only the first part is scored.",
+    "biosyn": "An answer is a name. It is right if any concept with that name is a gold concept. If a mention was split into "
+    "parts, all parts must be right.",
 }
-"""For each protocol, what it counts as right."""
+"""For each protocol, when it counts an answer as right."""
 MISTAKES = 25
+"""The number of most frequent errors in the report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def percent(share: float) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Return an interval in percent, or nothing.
+    """Return an interval in percent, or an empty string if a bound is None.
 
     >>> interval(0.9, 0.925)
     '90.0–92.5'
@@ -69,7 +70,7 @@ def share_cells(shares: Iterable[tuple[float, tuple[float, float]]]) -> list[str
 
 
 def flat(value: dict[str, Any], path: str = "") -> list[tuple[str, str]]:
-    """Return nested values as one list of names and values.
+    """Flatten nested dicts into a list of (dotted name, value) rows.
 
     >>> flat({"kb": {"digest": "ab"}, "onym": "1"})
     [('kb.digest', 'ab'), ('onym', '1')]
@@ -83,7 +84,7 @@ def flat(value: dict[str, Any], path: str = "") -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The figures of one protocol, over all cases and over those whose gold ids are in the KB."""
+    """The scores of one protocol, over all cases and over those whose gold ids are in the KB."""
 
     protocol: str
     cases: int
@@ -111,7 +112,7 @@ class SliceRow:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The cases of one bin of string similarity, as `0.0 to 0.2`, and how many of them are wrong."""
+    """The cases in one string-similarity bin (e.g. `0.0 to 0.2`), and how many of them are wrong."""
 
     label: str
     cases: int
@@ -119,7 +120,7 @@ class Bin:
 
     @property
     def accuracy(self) -> float:
-        """The share of cases that are right; without any, 0."""
+        """The share of cases that are right; 0 if the bin is empty."""
         return (self.cases - self.errors) / self.cases if self.cases else 0.0
 
 
@@ -134,7 +135,7 @@ class RecallPoint:
 
 @dataclass(frozen=True, slots=True)
 class MistakeRow:
-    """A frequent error; `gold_rank` is the best rank of gold, if any."""
+    """A frequent error; `gold_rank` is the best rank of the gold concept, or None if it was never predicted."""
 
     count: int
     surface: str = field(repr=False)
@@ -149,7 +150,7 @@ class MistakeRow:
 
     @classmethod
     def of(cls, mistake: Mistake) -> MistakeRow:
-        """Return the row of a mistake; several names share one cell."""
+        """Return the table row of a mistake; several names are joined in one cell."""
         return cls(
             count=mistake.count,
             surface=mistake.surface,
@@ -182,7 +183,7 @@ class NeighbourRow:
 
 @dataclass(frozen=True, slots=True)
 class ExampleRow:
-    """A mention with its best candidates; `gold_rank` is the rank of gold, if any."""
+    """A mention with its best candidates; `gold_rank` is the rank of the gold concept, or None if it was not predicted."""
 
     surface: str = field(repr=False)
     gold: str = field(repr=False)
@@ -208,9 +209,9 @@ class ExampleRow:
 class ReportContent:
     """Everything in a linking report. `headline` has a row for every protocol; `protocol` is the main one.
 
-    `published` are figures of others. `coverage` is the note on mentions without a prediction, or with several. `left_out`
-    counts what was not scored, by reason. `without_slices` gives for each missing slice the reason. `manifest` is what the
-    figures depend on: names and values, mostly digests.
+    `published` holds published scores of other systems. `coverage` is the note on mentions with no prediction or several ones.
+    `left_out` counts what was not scored, by reason. `without_slices` gives the reason for each missing slice. `manifest` lists
+    everything the scores depend on as (name, value) rows, mostly digests.
     """
 
     linker: str
@@ -242,12 +243,12 @@ class ReportContent:
 
     @property
     def main(self) -> Headline | None:
-        """The figures of the main protocol."""
+        """The scores of the main protocol."""
         return next((row for row in self.headline if row.protocol == self.protocol), None)
 
     @property
     def definition(self) -> str:
-        """What the main protocol counts as right."""
+        """When the main protocol counts an answer as right."""
         return DEFINITIONS.get(self.protocol, "")
 
 
@@ -260,7 +261,7 @@ def _ids(concepts: NamedConcepts) -> str:
 
 
 def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
-    """Return the content of a report; names of concepts come from the knowledge base."""
+    """Return the content of an evaluation's report; concept names are looked up in the knowledge base."""
     manifest = evaluation.manifest
     return ReportContent(
         linker=linker_name(manifest["predictions"]),

@@ -1,13 +1,13 @@
-"""How much of a split the predictions cover. Every figure says so, and predictions that do not cover all of it are refused.
+"""How much of a split the predictions cover. Reported with every score; incomplete predictions are rejected by default.
 
-Annotated mentions: a mention is covered if the predictions have a line for it. An empty list of answers is an answer, and
-wrong. End to end: a document is covered if the predictions have a line of a mention in it, or one that says that it has none.
-Of a corpus with predicted mentions, the documents in it are covered.
+Annotated mentions: a mention is covered if the predictions have a line for it, even one with an empty list of answers (which is
+scored as wrong). End to end: a document is covered if the predictions have a line for a mention in it, or a line saying that it
+has no mentions. If the predictions are a corpus, the documents in that corpus are covered.
 
-What is not covered counts as wrong. `failed` counts what of it is recorded as a problem. `repeated` counts lines for a mention
-that has one already, or documents with the id of an earlier one: the first counts. `not_in_gold` counts predicted mentions or
-documents that the split does not have. They are not scored, and no reason to refuse: the predictions of another system may be
-for more than one split.
+Mentions and documents that are not covered count as wrong. `failed` counts those of them that the predictions record as a
+problem. `repeated` counts second and later lines for the same mention, or documents with the same id; only the first is scored.
+`not_in_gold` counts predicted mentions or documents outside the split. They are ignored but not rejected, because predictions
+may cover more than one split.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from onym.types import Document, Problem
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of the gold mentions or documents are predicted, and what else the predictions hold.
+    """Counts of gold mentions or documents that have predictions, and of failed, repeated and extra predictions.
 
     >>> Coverage("mentions", gold=960, covered=1, repeated=2).note
     '1 of 960 mentions predicted, 2 repeated'
@@ -40,17 +40,17 @@ class Coverage:
 
     @property
     def missing(self) -> int:
-        """How many are not covered."""
+        """The number of gold mentions or documents without a prediction."""
         return self.gold - self.covered
 
     @property
     def is_whole(self) -> bool:
-        """True where everything is predicted, and once."""
+        """Whether everything is predicted exactly once."""
         return not self.missing and not self.repeated
 
     @property
     def note(self) -> str:
-        """What a reader of the figures has to know; empty where everything is predicted, once, and nothing else."""
+        """A summary of missing, failed, repeated and extra predictions; empty if there are none."""
         parts = (
             (self.missing, f"{self.covered:,} of {self.gold:,} {self.unit} predicted"),
             (self.failed, f"{self.failed:,} recorded as a problem"),
@@ -85,14 +85,14 @@ def mention_coverage(gold: Iterable[Document], predictions: Predictions) -> Cove
         gold=len(wanted),
         covered=len(wanted) - len(missing),
         failed=sum(format_id(doc.id) in lost for doc in missing),
-        # A corpus may annotate a span twice; then there are two predictions for it.
+        # A corpus may annotate a span twice; then two predictions for it are expected.
         repeated=sum(max(0, extra - max(0, times[own[key]] - 1)) for key, extra in predictions.repeated.items()),
         not_in_gold=len(found - times.keys()),
     )
 
 
 def document_coverage(gold: Iterable[Document], predicted: Predictions | Sequence[Item]) -> Coverage:
-    """Return how many of the documents were read by a system that finds the mentions itself.
+    """Return how many documents an end-to-end system has processed.
 
     >>> document_coverage([Document("1", "fever"), Document("2", "cough")], [Document("1", "fever")]).note
     '1 of 2 documents predicted'
@@ -115,16 +115,16 @@ def document_coverage(gold: Iterable[Document], predicted: Predictions | Sequenc
 
 
 def require_coverage(coverage: Coverage, title: str, *, allow_partial: bool = False) -> None:
-    """Refuse predictions of other documents; without `allow_partial` also those that are not whole. `title` is the split's."""
+    """Reject predictions for other documents and, unless `allow_partial`, incomplete or repeated ones."""
     if not coverage.covered and not coverage.failed and coverage.not_in_gold:
         what = f"none of the {coverage.gold:,} {coverage.unit} of {title} has a prediction"
-        raise ConfigError("predictions-other", what, fix="give the predictions for these documents and this split")
+        raise ConfigError("predictions-other", what, fix="pass predictions made for this dataset and split")
     if allow_partial:
         return
     what = f"{title}: {coverage.note}"
     if coverage.missing:
-        fix = "predict the rest; or score them as they are, the missing ones as wrong, with --allow-partial"
+        fix = "predict the rest, or count the missing ones as wrong with --allow-partial"
         raise InputError("predictions-partial", what, fix=fix)
     if coverage.repeated:
-        fix = "keep one of them; or score the first of each with --allow-partial"
+        fix = "remove the repeated predictions, or score only the first of each with --allow-partial"
         raise InputError("predictions-repeated", what, fix=fix)

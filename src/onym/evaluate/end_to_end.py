@@ -1,27 +1,27 @@
-"""End-to-end evaluation: a system finds the mentions itself and links them.
+"""End-to-end evaluation of systems that both detect and link mentions.
 
-Figures are micro-averaged precision, recall and F1 by every protocol, with 95 % confidence intervals (percentile bootstrap over
-documents), recall by mention type, and errors by kind.
+Computes micro-averaged precision, recall and F1 under every protocol, with 95 % confidence intervals (percentile bootstrap over
+documents), recall by mention type, and errors by kind. `compare_end_to_end` compares the F1 of two systems.
 
-An *item* is a span of a document and one concept: a composite mention is one item for each of its concepts,
-and the same item twice counts once. Spans are those of whole mentions, their fragments together.
+An *item* is a (document, span, concept) triple: a composite mention gives one item per concept, and duplicate items count once.
+The span of a discontinuous mention runs from its first to its last fragment.
 
 | protocol | credit of an item |
 |---|---|
-| `bhowmik-strict` | 1 where the other side has the same document, start, end and concept |
-| `bhowmik-partial` | 1 where the other side has the same concept at a span that overlaps, by one character or more |
-| `neleval-overlap-maxmax` | the share of its characters that the best such span of the other side covers |
-| `document` | an item is a document and a concept, wherever it is mentioned: 1 where the other side has it |
+| `bhowmik-strict` | 1 if the other side has the same document, start, end and concept |
+| `bhowmik-partial` | 1 if the other side has the same concept at a span that overlaps by at least one character |
+| `neleval-overlap-maxmax` | the share of its characters covered by the best overlapping span of the same concept |
+| `document` | items are (document, concept) pairs without spans: 1 if the other side has the same pair |
 
-Precision is the mean credit of the predicted items, recall that of the gold ones. Items are not aligned one to one: two
-predictions of the right concept inside one gold mention are both right, and the gold mention is found once. So `right` and
-`found` differ, and both are reported. `neleval-overlap-maxmax` is the measure `overlap-maxmax::span+kbid` of neleval, which
-Bhowmik and others and MedType used for their partial figures; their papers describe `bhowmik-partial`. neleval walks both lists
-of spans once, and may miss the best span where spans of one concept on one side overlap; here every pair is compared.
+Precision is the mean credit of the predicted items, recall the mean credit of the gold items. Items are not aligned one to one:
+two predictions of the right concept inside one gold mention are both right, but the gold mention is found once. So `right` and
+`found` can differ, and both are reported. `neleval-overlap-maxmax` is the measure `overlap-maxmax::span+kbid` of neleval, which
+Bhowmik et al. and MedType used for their partial scores, although their papers describe `bhowmik-partial`. neleval scans both
+lists of spans once and may miss the best span if spans of one concept overlap on one side; here every pair is compared.
 
-Gold mentions without a concept (`-1` in some corpora) are left out, and so are predictions without one; a prediction that has
-a concept where the gold mention has none is wrong. Predictions in documents that the gold does not have are left out too.
-By `document`, documents that a preparation made of one published document are one: an article, not its passages.
+Not scored: gold mentions without a concept (`-1` in some corpora), predictions without a concept, and predictions in documents
+that are not in the gold data. A prediction with a concept at a gold mention without one is wrong. The `document` protocol
+scores published documents: if the preparation split an article into passages, they count as one document.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ from onym.datasets.overlap import corpus_document
 from onym.errors import ConfigError, InputError, format_id
 from onym.evaluate.cases import CanonicalId
 from onym.evaluate.coverage import Coverage, document_coverage, require_coverage
+from onym.evaluate.evaluation import require_comparable
 from onym.evaluate.mistakes import EndToEndMistakes, find_mistakes
-from onym.evaluate.significance import draw_sums, percentiles
+from onym.evaluate.significance import PairedBootstrap, bootstrap_paired_sums, draw_sums, percentiles
 from onym.evaluate.task import EvaluationTask, describe_split
 from onym.evaluate.types import drop_other_types
 from onym.outputs.predictions import DocumentName, DocumentNames, Predictions
@@ -49,7 +50,7 @@ from onym.types import Document, Mention, Problem
 
 Offsets = tuple[int, int]
 Spans = dict[tuple[DocumentName, str], set[Offsets]]
-"""The spans of a concept in a document."""
+"""The spans of each (document, concept) pair."""
 Credit = Callable[[Offsets, set[Offsets]], float]
 """The credit of an item, from 0 to 1, given the spans of the same concept in the same document on the other side."""
 Interval = tuple[float, float]
@@ -57,15 +58,16 @@ _Named = tuple[DocumentName, Document]
 _Floats = npt.NDArray[np.float64]
 
 DOCUMENT = "document"
-_ANYWHERE: Offsets = (0, 0)
+_ANYWHERE: Offsets = (0, 0)  # the same dummy span for all mentions, used by the `document` protocol
 NOT_IN_GOLD = "predicted mentions in documents that the gold does not have"
 UNREADABLE = "predicted mentions or documents that could not be read"
 REPLICATES = 2_000
+"""The number of bootstrap replicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndToEndScores:
-    """Counts by one protocol, and precision, recall and F1; without items they are zero.
+    """Counts under one protocol, with precision, recall and F1, which are 0 if there are no items.
 
     `right` is the total credit of the predicted items, `found` that of the gold items.
     """
@@ -79,12 +81,12 @@ class EndToEndScores:
 
     @property
     def precision(self) -> float:
-        """The share of what was predicted that is right."""
+        """The share of the predicted items that are right."""
         return self.right / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """The share of the gold that was found."""
+        """The share of the gold items that were found."""
         return self.found / self.gold if self.gold else 0.0
 
     @property
@@ -127,10 +129,10 @@ def score_end_to_end(
 
 
 def require_end_to_end(name: str) -> None:
-    """Refuse the name of an unknown protocol."""
+    """Raise ConfigError if the protocol is unknown."""
     if name not in END_TO_END:
         known = ", ".join(END_TO_END)
-        raise ConfigError("protocol-unknown", f"no end-to-end protocol is named {name!r}", fix=f"the names are {known}")
+        raise ConfigError("protocol-unknown", f"unknown end-to-end protocol {name!r}", fix=f"use one of {known}")
 
 
 def _documents_in_gold(
@@ -140,7 +142,7 @@ def _documents_in_gold(
         if name not in texts:
             left_out[NOT_IN_GOLD] += len(doc.mentions)
         elif doc.text != texts[name]:
-            what = "the predicted document has another text than the gold one, so offsets do not agree"
+            what = "the text of the predicted document differs from the gold text, so offsets do not match"
             where, fix = f"document {format_id(doc.id)}", "predict on the text of the gold document"
             raise InputError("text-differs", what, where=where, fix=fix)
         else:
@@ -154,7 +156,7 @@ def _spans(
     reason: str,
     articles: Mapping[DocumentName, str] | None,
 ) -> Spans:
-    """Return the spans of each concept in each document; with `articles`, whether an article has the concept at all."""
+    """Return the spans of each concept by document; with `articles`, by article, with one dummy span."""
     spans: Spans = defaultdict(set)
     for name, doc in documents:
         for mention in doc.mentions:
@@ -182,7 +184,7 @@ def _max_overlap(span: Offsets, others: set[Offsets]) -> float:
 
 
 def _overlap(span: Offsets, others: set[Offsets]) -> int:
-    """Return the greatest number of characters that one of the others shares with a span."""
+    """Return the largest overlap, in characters, of a span with one of the others."""
     if span in others:
         return span[1] - span[0]
     start, end = span
@@ -195,12 +197,12 @@ END_TO_END: dict[str, Credit] = {
     "neleval-overlap-maxmax": _max_overlap,
     DOCUMENT: _strict,
 }
-"""Every end-to-end protocol, the default first."""
+"""All end-to-end protocols; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoresWithIntervals:
-    """The scores of one protocol, and the confidence intervals of precision, recall and F1.
+    """The scores of one protocol, with confidence intervals of precision, recall and F1.
 
     `counts` has a row for each document of the published corpus: right, predicted, found, gold.
     """
@@ -222,7 +224,7 @@ class ScoresWithIntervals:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the scores and intervals as plain values."""
         values: dict[str, Any] = {}
         for name, (share, interval) in self.shares.items():
             values |= {name.lower(): share, f"{name.lower()}_interval": list(interval)}
@@ -233,7 +235,7 @@ class ScoresWithIntervals:
 def score_all(
     gold: Sequence[Document], predicted: Sequence[Document], canonical: CanonicalId = str
 ) -> dict[str, ScoresWithIntervals]:
-    """Score predicted documents by every end-to-end protocol; `predicted` has the documents of `gold`, in the same order.
+    """Score documents under every end-to-end protocol; `predicted` must be in the order of `gold`.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))
@@ -246,7 +248,7 @@ def score_all(
 def score_with_intervals(
     gold: Sequence[Document], predicted: Sequence[Document], name: str, canonical: CanonicalId = str
 ) -> ScoresWithIntervals:
-    """Score predicted documents by one protocol, with confidence intervals."""
+    """Score predicted documents under one protocol, with confidence intervals."""
     scores = score_end_to_end(gold, predicted, name, canonical)
     articles: dict[str, tuple[list[Document], list[Document]]] = defaultdict(lambda: ([], []))
     for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
@@ -263,9 +265,9 @@ def _counts(scores: EndToEndScores) -> tuple[float, float, float, float]:
 
 
 def bootstrap_intervals(counts: _Floats, replicates: int = REPLICATES, seed: int = 0) -> tuple[Interval, Interval, Interval]:
-    """Return the intervals of precision, recall and F1. *Shape:* `counts` is (documents, right predicted found gold).
+    """Return bootstrap confidence intervals of precision, recall and F1.
 
-    Without documents nothing is known: from 0 to 1.
+    `counts` has one row per document, with the columns right, predicted, found, gold. Without rows the intervals are (0, 1).
 
     >>> bootstrap_intervals(np.array([[1.0, 1.0, 1.0, 2.0]]))[:2]
     ((1.0, 1.0), (0.5, 0.5))
@@ -287,7 +289,7 @@ def shares_of_counts(counts: _Floats) -> tuple[_Floats, _Floats, _Floats]:
 class TypeScore:
     """Recall of the gold mentions of one type, with its 95 % confidence interval.
 
-    There is no precision by type: a predicted mention has no gold type, and its own type may follow another scheme.
+    There is no precision by type: predicted mentions have no gold type, and their own types may use another scheme.
     """
 
     type: str
@@ -299,9 +301,9 @@ class TypeScore:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndEvaluation:
-    """All figures of a system on a split. `by_type` is scored by `protocol`; `in_kb` counts the gold ids in the KB.
+    """All scores of a system on a split. `by_type` uses `protocol`; `in_kb` counts gold mentions whose ids are all in the KB.
 
-    `coverage` says how many of the documents the system has read; the mentions of the others are missed.
+    `coverage` counts the documents that the system has processed; all mentions of the others count as missed.
     """
 
     system: str
@@ -318,11 +320,11 @@ class EndToEndEvaluation:
 
     @property
     def title(self) -> str:
-        """The system and the dataset, as in `dictionary + exact on bc5cdr (test)`."""
+        """The system and the dataset, e.g. `dictionary + exact on bc5cdr (test)`."""
         return f"{self.system} on {self.manifest['dataset']['name']} ({describe_split(self.manifest)})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values, without any mention."""
+        """Return the scores as plain values, without any mention text."""
         return {
             "protocol": self.protocol,
             **self.results[self.protocol].as_dict(),
@@ -347,11 +349,11 @@ def evaluate_end_to_end(
     system: str = "",
     allow_partial: bool = False,
 ) -> EndToEndEvaluation:
-    """Score predicted mentions and concepts: predictions of a pipeline, or documents with predicted mentions.
+    """Score the predictions of a pipeline, or documents with predicted mentions.
 
-    Predictions that lack documents, or repeat some, are refused unless `allow_partial` is set.
+    Predictions with missing or repeated documents are rejected unless `allow_partial` is set.
     """
-    require_end_to_end(protocol)  # an unknown one is refused before the work
+    require_end_to_end(protocol)  # fail early if it is unknown
     gold = task.gold()
     source = predicted.source if isinstance(predicted, Predictions) else {}
     task.require_same_kb(source)
@@ -379,7 +381,7 @@ def evaluate_end_to_end(
 
 
 def merge_predictions(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
-    """Return the gold documents with predicted mentions instead: the best answer of each, none where it was left unlinked.
+    """Return the gold documents with the predicted mentions instead, each with its best answer (no concept if unlinked).
 
     >>> from onym.outputs.predictions import Prediction
     >>> made = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
@@ -402,7 +404,7 @@ def _bare(doc: Document, mentions: tuple[Mention, ...] = ()) -> Document:
 
 
 def system_name(source: dict[str, Any]) -> str:
-    """Return the detector and linker that predictions came from.
+    """Return the names of the detector and linker that made the predictions.
 
     >>> system_name({"detector": {"detector": "dictionary"}, "linker": {"linker": "exact"}})
     'dictionary + exact'
@@ -412,7 +414,7 @@ def system_name(source: dict[str, Any]) -> str:
 
 
 def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) -> tuple[list[Document], dict[str, int]]:
-    """Return a predicted document for each gold one, in order, and what is not scored, by reason."""
+    """Return one predicted document per gold document, in order, and counts of what is not scored, by reason."""
     unreadable = 0
     if isinstance(predicted, Predictions):
         aligned = merge_predictions(gold, predicted)
@@ -430,13 +432,13 @@ def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) ->
 
 
 def _align_documents(gold: Sequence[Document], predicted: Iterable[Document]) -> list[Document]:
-    """Return a predicted document for each gold one: of the same id, and of the same text where several have that id."""
+    """Return the predicted document for each gold document, matched by id, and also by text if the id is not unique."""
     counts = Counter(doc.id for doc in gold)
     texts = {(doc.id, doc.text) for doc in gold}
     waiting: dict[tuple[str, str], deque[Document]] = defaultdict(deque)
     for doc in predicted:
         if counts[doc.id] > 1 and (doc.id, doc.text) not in texts:
-            what, fix = "a predicted document has another text than the gold documents of its id", "predict on their text"
+            what, fix = "the text differs from every gold document with this id", "predict on the text of the gold documents"
             raise InputError("text-differs", what, where=f"document {format_id(doc.id)}", fix=fix)
         waiting[doc.id, doc.text if counts[doc.id] > 1 else ""].append(doc)
     aligned = []
@@ -449,10 +451,59 @@ def _align_documents(gold: Sequence[Document], predicted: Iterable[Document]) ->
 def _by_type(
     gold: Sequence[Document], predicted: Sequence[Document], protocol: str, task: EvaluationTask
 ) -> tuple[TypeScore, ...]:
-    """Score the gold mentions of each type, the most frequent type first."""
+    """Return the recall of each gold mention type, most frequent type first."""
     scores = []
     for each in sorted({mention.type for doc in gold for mention in doc.mentions}):
         own = [replace(doc, mentions=tuple(m for m in doc.mentions if m.type == each), relations=()) for doc in gold]
         result = score_with_intervals(own, predicted, protocol, task.resolver.canonical)
         scores.append(TypeScore(each, result.scores.gold, result.scores.recall, *result.recall))
     return tuple(sorted(scores, key=lambda score: (-score.gold, score.type)))
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEndComparison:
+    """The difference in F1 between two systems. `shares` maps precision, recall and F1 to a pair of values (first, second).
+
+    `types` are the annotated types that are scored; empty means all. `by_type` holds the number of gold items and both recalls
+    of each type. `coverage` holds the document coverage of both systems.
+    """
+
+    protocol: str
+    documents: int
+    types: tuple[str, ...]
+    shares: dict[str, tuple[float, float]]
+    coverage: tuple[Coverage, Coverage]
+    bootstrap: PairedBootstrap
+    by_type: dict[str, tuple[int, float, float]]
+
+    @property
+    def first(self) -> float:
+        """F1 of the first system."""
+        return self.shares["F1"][0]
+
+    @property
+    def second(self) -> float:
+        """F1 of the second system."""
+        return self.shares["F1"][1]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values; `first` and `second` are the F1 scores."""
+        own = {"measure": "f1", "first": self.first, "second": self.second}
+        shares = {name.lower(): list(both) for name, both in self.shares.items()}
+        return asdict(self) | own | {"shares": shares, "coverage": [each.as_dict() for each in self.coverage]}
+
+
+def compare_end_to_end(first: EndToEndEvaluation, second: EndToEndEvaluation) -> EndToEndComparison:
+    """Compare two evaluations; raise ConfigError unless split, protocol and types are the same."""
+    require_comparable(first, second)
+    one, other = (each.results[each.protocol] for each in (first, second))
+    recalls = {score.type: score.recall for score in second.by_type}
+    return EndToEndComparison(
+        protocol=first.protocol,
+        documents=first.documents,
+        types=tuple(first.manifest["types_scored"]),
+        shares={name: (share, other.shares[name][0]) for name, (share, _) in one.shares.items()},
+        coverage=(first.coverage, second.coverage),
+        bootstrap=bootstrap_paired_sums(one.counts, other.counts, lambda sums: shares_of_counts(sums)[2]),
+        by_type={each.type: (each.gold, each.recall, recalls[each.type]) for each in first.by_type},
+    )

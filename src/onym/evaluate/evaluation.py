@@ -1,7 +1,7 @@
-"""Evaluation of a linker on annotated mentions: figures by every protocol, confidence intervals, results by subgroup.
+"""Evaluation of a linker on annotated mentions: scores under every protocol, confidence intervals, results by subgroup.
 
-Where the answers have confidences, they are judged too: a reliability diagram in numbers, and risk over coverage. Two
-evaluations of the same cases are compared: the difference, its confidence interval, and significance tests.
+If the predictions have confidences, their calibration is evaluated too (reliability diagram, risk-coverage curve). `compare`
+tests the difference between two evaluations of the same cases for significance.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from onym.text.similarity import NameSimilarity
 from onym.types import Document
 
 CONFIDENCE_BINS = 10
-_CURVE_POINTS = 100
+_CURVE_POINTS = 100  # of the risk-coverage curve
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+"""The values of k for which recall@k is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceBin:
-    """A bin of equally many answers: their mean confidence, and the share that is right."""
+    """An equal-size bin of answers: their number, mean confidence and accuracy."""
 
     answers: int
     confidence: float
@@ -49,7 +50,7 @@ class ConfidenceBin:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceFigures:
-    """Calibration error, area under the ROC curve (None where all are right, or all wrong), bins, and risk over coverage."""
+    """Expected calibration error, AUROC (None if all answers are right or all wrong), reliability bins, risk-coverage curve."""
 
     answers: int
     ece: float
@@ -59,7 +60,7 @@ class ConfidenceFigures:
 
     @classmethod
     def of(cls, confidences: Sequence[float], outcomes: Sequence[bool]) -> ConfidenceFigures:
-        """Judge confidences by whether their answers were right.
+        """Evaluate confidences; `outcomes` says which answers were right.
 
         >>> ConfidenceFigures.of([0.9, 0.1], [True, False]).auroc
         1.0
@@ -81,7 +82,7 @@ class ConfidenceFigures:
 def confidence_figures(
     cases: Sequence[Case], ranks: Sequence[int | None], predictions: Predictions, names: DocumentNames
 ) -> ConfidenceFigures | None:
-    """Return the figures of the cases whose answer has a confidence; None if there are none."""
+    """Evaluate the confidences of the cases that have one; return None if none has."""
     said = {own: predictions.mentions[key].confidence for key, own in predictions.keys_to(names).items()}
     found = [(said.get(key_of(case, names)), rank == 1) for case, rank in zip(cases, ranks, strict=True)]
     judged = [(confidence, is_right) for confidence, is_right in found if confidence is not None]
@@ -101,10 +102,10 @@ class SliceScore:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All figures of a linker on a split. `gold_ranks` holds the rank of gold of each case under `protocol`.
+    """All scores of a linker on a split. `gold_ranks` holds the rank of the gold concept of each case under `protocol`.
 
-    `coverage` says how many of the mentions have a prediction; the others count as wrong. `confidence` judges the confidences
-    of the answers, where they have some.
+    `coverage` counts the mentions that have a prediction; the others count as wrong. `confidence` is None if the answers have
+    no confidences.
     """
 
     protocol: str
@@ -121,7 +122,7 @@ class Evaluation:
     confidence: ConfidenceFigures | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values, without any mention."""
+        """Return the scores as plain values, without any mention text."""
         return {
             "protocol": self.protocol,
             "recall_at_1": self.scores[self.protocol].recall[1],
@@ -145,12 +146,12 @@ def evaluate(
     similarity: NameSimilarity | None = None,
     allow_partial: bool = False,
 ) -> Evaluation:
-    """Score predictions by every protocol; intervals and subgroups are those of `protocol`.
+    """Score predictions under every protocol; confidence intervals and subgroups use `protocol`.
 
-    Without `similarity`, the subgroups by string similarity are left out. Predictions that lack mentions, or repeat some, are
-    refused unless `allow_partial` is set.
+    Without `similarity`, the subgroups by string similarity are left out. Predictions with missing or repeated mentions are
+    rejected unless `allow_partial` is set.
     """
-    find_protocol(protocol)  # an unknown one is refused before the work
+    find_protocol(protocol)  # fail early if it is unknown
     task.require_same_kb(predictions.source)
     gold = task.gold()
     coverage = _coverage(task, gold, predictions)
@@ -178,12 +179,12 @@ def evaluate(
 
 
 def make_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
-    """Return the cases of a split with their predicted answers; a mention without a prediction has none."""
+    """Return the cases of a split with their predicted answers; a mention without a prediction gets no answers."""
     return _cases(task, task.gold(), predictions)
 
 
 def _coverage(task: EvaluationTask, gold: Sequence[Document], predictions: Predictions) -> Coverage:
-    """Return the coverage of the mentions that are scored; predictions for mentions of other types are not reported."""
+    """Return the coverage of the scored mentions; predictions for mentions of other types do not count as extra."""
     own = mention_coverage(gold, predictions)
     if not task.types:
         return own
@@ -197,14 +198,14 @@ def _cases(task: EvaluationTask, gold: Sequence[Document], predictions: Predicti
 
 
 def training_of(task: EvaluationTask) -> Training | None:
-    """Return what the train split teaches; None if there is none, or if it is the split that is scored."""
+    """Return the mentions and concepts of the train split; None if it is missing or is the split being scored."""
     if task.split == "train" or "train" not in task.dataset.splits:
         return None
     return Training.of(task.dataset.documents("train"), task.resolver.canonical)
 
 
 def closest_name_similarity(similarity: NameSimilarity) -> Similarity:
-    """Return the measure that subgroups need: the similarity of each surface to the most similar of its names."""
+    """Return a function that computes the similarity of each surface to the most similar of its names."""
 
     def measure(surfaces: list[str], names: list[list[str]]) -> list[float]:
         left = [surface for surface, of_gold in zip(surfaces, names, strict=True) for _ in of_gold]
@@ -215,7 +216,7 @@ def closest_name_similarity(similarity: NameSimilarity) -> Similarity:
 
 
 def document_groups(cases: Sequence[Case]) -> list[str]:
-    """Return the document of the published corpus of each case: the groups that a bootstrap over documents draws.
+    """Return the published document of each case, as groups for the bootstrap over documents.
 
     >>> from onym.types import Document
     >>> doc = Document("7.1", "fever", notes=(("document", "7"),))
@@ -226,7 +227,7 @@ def document_groups(cases: Sequence[Case]) -> list[str]:
 
 
 def _interval(cases: Sequence[Case], ranks: Sequence[int | None]) -> tuple[float, float]:
-    """Return the interval of recall@1, over documents: the mentions of one document are not independent."""
+    """Return the interval of recall@1, resampling documents because mentions of one document are not independent."""
     return bootstrap_interval([rank == 1 for rank in ranks], groups=document_groups(cases))
 
 
@@ -238,10 +239,10 @@ def _slice_score(name: str, rows: list[int], cases: Sequence[Case], ranks: Seque
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How much better the first system is than the second, by one protocol; slices are pairs of recall@1.
+    """The difference in recall@1 between two systems under one protocol.
 
-    `coverage` says for both how many of the mentions have a prediction. `types` are the annotated types that are scored, all if
-    empty.
+    `slices` maps each subgroup to its number of cases and both recalls. `coverage` holds the mention coverage of both systems.
+    `types` are the annotated types that are scored; empty means all.
     """
 
     protocol: str
@@ -256,12 +257,12 @@ class Comparison:
     types: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the comparison as plain values."""
         return asdict(self) | {"coverage": [each.as_dict() for each in self.coverage]}
 
 
 def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False) -> Comparison:
-    """Compare two evaluations of the same split by the same protocol; anything else is refused."""
+    """Compare two evaluations; raise ConfigError unless split, protocol and types are the same."""
     require_comparable(first, second)
     one, other = hits(first.gold_ranks), hits(second.gold_ranks)
     named = {part.name: part for part in second.slices}
@@ -280,7 +281,7 @@ def compare(first: Evaluation, second: Evaluation, *, with_t_test: bool = False)
 
 
 def hits(ranks: Sequence[int | None]) -> list[bool]:
-    """Return which cases have the gold concept at rank 1.
+    """Return for each case whether the gold concept is at rank 1.
 
     >>> hits([1, 2, None])
     [True, False, False]
@@ -289,23 +290,23 @@ def hits(ranks: Sequence[int | None]) -> list[bool]:
 
 
 class Scored(Protocol):
-    """What is compared: figures by a protocol, and what they depend on."""
+    """Interface of evaluations that can be compared."""
 
     @property
     def protocol(self) -> str:
-        """The name of the protocol."""
+        """The name of the scoring protocol."""
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """All that the figures depend on."""
+        """Everything the scores depend on."""
 
 
 def require_comparable(first: Scored, second: Scored) -> None:
-    """Refuse two evaluations by different protocols or on different datasets."""
+    """Raise ConfigError if two evaluations differ in protocol, dataset or annotated types."""
     for what, one, other in (
         ("protocols", first.protocol, second.protocol),
         ("datasets", first.manifest["dataset"], second.manifest["dataset"]),
         ("annotated types", first.manifest["types_scored"], second.manifest["types_scored"]),
     ):
         if one != other:
-            raise ConfigError("compare-other", f"the two are of different {what}", fix="evaluate both in the same way")
+            raise ConfigError("compare-other", f"the evaluations have different {what}", fix="use the same options for both")

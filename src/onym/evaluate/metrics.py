@@ -1,20 +1,20 @@
-"""Protocols, which say when an answer is right, and the figures over cases: recall at k and mean average precision.
+"""Scoring protocols, which define when an answer is right, and metrics: recall@k and mean average precision.
 
-A figure without the name of its protocol means nothing.
+Scores under different protocols are not comparable, so every score is reported with the name of its protocol.
 
-| protocol | right is |
+| protocol | a right answer is |
 |---|---|
-| `strict` | the gold concept, as the first answer; a composite only as the whole set |
-| `one-id` | one concept, as the first answer, that is among the gold ones |
-| `any-id` | a name of which any id is a gold one: it counts for all concepts that share it (GenBioEL, ANGEL) |
-| `biosyn` | the same, for every part of a composite (BioSyn, SapBERT) |
+| `strict` | the gold concept; for a composite mention, the whole set of gold concepts |
+| `one-id` | a single concept that is one of the gold concepts |
+| `any-id` | a name that any gold concept has, even if other concepts share it (GenBioEL, ANGEL) |
+| `biosyn` | as `any-id`, but every part of a composite mention must be right (BioSyn, SapBERT) |
 
-A protocol returns the *rank of gold*: the rank of the right answer, from 1. Recall@k is the share of cases with a rank up to k.
-`strict` and `one-id` rank every answer as it stands. Where predictions do not say that the order of equal scores is decided,
-those are a tie, and all of them rank at its end: none is the first answer. The other two rank names, as the published systems
-do: all concepts of a name share one rank, and of two names with the same score the first comes first.
+A protocol returns the *rank of gold*: the rank of the first right answer, from 1. Recall@k is the share of cases with a rank
+<= k. `strict` and `one-id` rank concepts. If the predictions do not define the order of equal scores, tied answers all get the
+rank of the last of them, so none of them is at rank 1. `any-id` and `biosyn` rank names, as the published systems do: all
+concepts of a name share one rank, and names with equal scores keep their order.
 
-Figures are counted over all cases, and over those whose gold ids are in the KB.
+Scores are computed over all cases, and over those whose gold ids are in the KB.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from onym.errors import ConfigError
 from onym.evaluate.cases import Case, Ids, Ranking
 
 Protocol = Callable[[Case], int | None]
-"""Returns the rank of gold, from 1, or None where no answer is right."""
+"""Returns the rank of gold, from 1, or None if no answer is right."""
 
 
 def find_protocol(name: str) -> Protocol:
@@ -39,12 +39,12 @@ def find_protocol(name: str) -> Protocol:
     """
     if name not in PROTOCOLS:
         known = ", ".join(PROTOCOLS)
-        raise ConfigError("protocol-unknown", f"no protocol is named {name!r}", fix=f"the names are {known}")
+        raise ConfigError("protocol-unknown", f"unknown protocol {name!r}", fix=f"use one of {known}")
     return PROTOCOLS[name]
 
 
 def strict(case: Case) -> int | None:
-    """Judge by the whole gold set: in one answer, or in one answer for each part."""
+    """Return the rank at which the whole gold set is found: in one answer, or in one answer per part."""
     if len(case.rankings) == 1:
         first = _first_right(case.rankings[0], lambda ids: ids == case.gold)
         return first[0] if first else None
@@ -56,24 +56,24 @@ def strict(case: Case) -> int | None:
 
 
 def one_id(case: Case) -> int | None:
-    """Judge by a single concept that is one of the gold set; the first part of a composite counts."""
+    """Return the rank of the first single concept in the gold set; only the first part of a composite is scored."""
     first = _first_right(case.rankings[0], lambda ids: len(ids) == 1 and ids <= case.gold)
     return first[0] if first else None
 
 
 def any_id(case: Case) -> int | None:
-    """Judge by any id of a name; the first part of a composite counts."""
+    """Return the rank of the first name with a gold id; only the first part of a composite is scored."""
     return _rank_of_any((case.names or case.rankings)[0], case.gold)
 
 
 def biosyn(case: Case) -> int | None:
-    """Judge every part by any id of a name."""
+    """Rank each part by its first name with a gold id, and return the worst rank; None if a part has no such name."""
     ranks = [_rank_of_any(ranking, case.gold) for ranking in case.names or case.rankings]
     return max((rank or 0) for rank in ranks) if all(ranks) else None
 
 
 def _first_right(ranking: Ranking, is_right: Callable[[Ids], bool]) -> tuple[int, Ids] | None:
-    """Return the first right answer and its rank, which is that of the last answer of its group."""
+    """Return the rank and ids of the first right answer; tied answers all have the rank of the last of them."""
     rank = 0
     for group in ranking:
         rank += len(group)
@@ -91,12 +91,12 @@ def _has_any(group: Iterable[Ids], gold: Ids) -> bool:
 
 
 PROTOCOLS: dict[str, Protocol] = {"strict": strict, "one-id": one_id, "any-id": any_id, "biosyn": biosyn}
-"""Every protocol for linking annotated mentions, the default first."""
+"""All protocols for linking annotated mentions; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The figures of one protocol. `recall` and `in_kb_recall` are shares by k; without cases they are zero.
+    """The scores of one protocol. `recall` and `in_kb_recall` map k to recall@k, which is 0 if there are no cases.
 
     `in_kb` counts the cases whose gold ids are all in the KB, and `in_kb_recall` is the recall over them.
     """
@@ -110,7 +110,7 @@ class Scores:
 
 
 def score(cases: Sequence[Case], name: str = "strict", ks: Iterable[int] = (1, 5)) -> Scores:
-    """Judge cases by a protocol. A gold concept that the knowledge base lacks cannot be hit, and counts as wrong.
+    """Score cases under a protocol. A case whose gold concept is not in the KB counts as wrong.
 
     >>> right = Case("1", frozenset({"a:1"}), (((frozenset({"a:1"}),),),))
     >>> wrong = Case("1", frozenset({"b:1"}), (((frozenset({"a:1"}),),),), is_in_kb=False)
@@ -142,9 +142,9 @@ def recall_at(ranks: Sequence[int | None], k: int) -> float:
 
 
 def average_precision(case: Case) -> float:
-    """Return the mean, over the gold concepts, of the precision at each one's rank; undecided ties count at their end.
+    """Return the average precision of a case; unresolved ties get the rank of the last tied answer.
 
-    With one gold concept it is one over its rank. Each part of a composite counts by the first gold concept it meets.
+    With one gold concept it is 1 / rank. Of a mention split into parts, each part counts with its best-ranked gold concept.
 
     >>> average_precision(Case("1", frozenset({"a:1"}), (((frozenset({"b:1"}),), (frozenset({"a:1"}),)),)))
     0.5
@@ -155,7 +155,7 @@ def average_precision(case: Case) -> float:
 
 
 def _precisions(ranking: Ranking, gold: Ids) -> list[float]:
-    """Return the precision at the rank of each gold concept that is found."""
+    """Return the precision at the rank of each gold concept in the ranking."""
     found: set[str] = set()
     rank, precisions = 0, []
     for group in ranking:

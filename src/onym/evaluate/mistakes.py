@@ -1,9 +1,9 @@
 """The most frequent errors of an evaluation, and random examples.
 
-On annotated mentions, an error is a mention with a wrong answer, the runner-up, and the rank of gold. Examples are a few right
-and a few wrong mentions, each with its best candidates and their scores. End to end, there are errors of five kinds:
+On annotated mentions, an error is reported with the wrong answer, the runner-up and the rank of gold. Examples are a few right
+and a few wrong mentions, each with its best candidates and their scores. End to end, there are five kinds of errors:
 
-| kind | a mention is |
+| kind | definition |
 |---|---|
 | `missed` | a gold mention that no predicted mention overlaps |
 | `unlinked` | a gold mention that was found, but left without a concept |
@@ -26,20 +26,22 @@ from onym.text.normal import normal_name
 from onym.types import Document, Mention
 
 OF_EACH = 6
+"""The number of right examples, and of wrong ones."""
 NEIGHBOURS = 5
+"""The number of candidates shown per example."""
 KINDS = ("missed", "unlinked", "wrong concept", "wrong span", "spurious")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedConcepts:
-    """Concept ids with their preferred names. More than one is a tie or a composite."""
+    """Concept ids with their preferred names; several for a tie or a composite mention."""
 
     ids: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, ids: Iterable[str], kb: KnowledgeBase) -> NamedConcepts:
-        """Look the names up; an id of no concept, or of several, is its own name.
+        """Look up the preferred names; unknown and ambiguous ids are shown as they are.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> NamedConcepts.of(["mesh:D005334", "mesh:D000000"], kb).names
@@ -51,11 +53,11 @@ class NamedConcepts:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """An error and how often it was made: the same normalised surface, the same gold, the same answer.
+    """An error with its frequency: cases with the same normalised surface, gold concepts and answer are counted together.
 
-    `tied` is how many answers shared the best score (0: there was no answer). `runner_up` is the most frequent answer with the
-    second-best score. `found` counts the cases whose ranking had the right answer at all, and `gold_ranks` holds its ranks,
-    best first, each with how often it occurred.
+    `tied` is the number of answers with the best score (0 if there was no answer). `runner_up` is the most frequent answer with
+    the second-best score. `found` counts the cases with the right answer anywhere in the ranking, and `gold_ranks` holds
+    (rank, number of cases) pairs for them, best rank first.
     """
 
     count: int
@@ -69,12 +71,12 @@ class Mistake:
 
     @property
     def best_gold_rank(self) -> int | None:
-        """The best rank of gold, or None where it was in no ranking."""
+        """The best rank of gold, or None if gold was in no ranking."""
         return self.gold_ranks[0][0] if self.gold_ranks else None
 
 
 def common_mistakes(cases: Sequence[Case], ranks: Sequence[int | None], kb: KnowledgeBase, limit: int = 20) -> list[Mistake]:
-    """Return the most frequent errors; `ranks` are the ranks of gold under a protocol, and a case is right at rank 1 only.
+    """Return the most frequent errors; `ranks` are the ranks of gold, and every case whose rank is not 1 is an error.
 
     Equally frequent errors are ordered by surface, gold and answer.
 
@@ -114,12 +116,12 @@ def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase) -> M
 
 
 def surface_of(case: Case) -> str:
-    """Return the surface of the mention; of a composite, the surfaces of its parts."""
+    """Return the surface of the mention; if it was split, the surfaces of its parts joined by `|`."""
     return " | ".join(mention.surface for mention in case.mentions)
 
 
 def _tie_group(case: Case, number: int) -> TieGroup:
-    """Return the answers with the best score (0), the second-best (1) and so on, those of all parts together."""
+    """Return the tie group at an index (0 has the best score), merged over all parts of the mention."""
     return tuple(ids for ranking in case.rankings if len(ranking) > number for ids in ranking[number])
 
 
@@ -144,9 +146,9 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A mention, its gold concepts, and the best candidates; a gold candidate further down the ranking is added at the end.
+    """A mention, its gold concepts and its best candidates; a gold candidate ranked lower is appended.
 
-    `gold_rank` is the rank of gold under the protocol, or None where no answer is right.
+    `gold_rank` is the rank of gold under the protocol, or None if no answer is right.
     """
 
     surface: str = field(repr=False)
@@ -157,17 +159,17 @@ class Example:
 
     @property
     def is_right(self) -> bool:
-        """True where gold is at rank 1."""
+        """Whether gold is at rank 1."""
         return self.gold_rank == 1
 
 
 def examples_of(
     cases: Sequence[Case], ranks: Sequence[int | None], kb: KnowledgeBase, of_each: int = OF_EACH, seed: int = 0
 ) -> list[Example]:
-    """Draw up to `of_each` mentions that are right, and as many that are wrong; the same mention is drawn once.
+    """Sample up to `of_each` right and `of_each` wrong mentions, without duplicates.
 
-    Only mentions with candidates that were not split into parts are drawn. Where all scores are the same there are no examples,
-    since the candidates are not ranked.
+    Mentions without candidates and mentions split into parts are never sampled. If all scores are equal, the candidates are not
+    ranked and there are no examples.
 
     >>> from onym.types import Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -213,7 +215,7 @@ def _answers(case: Case) -> Iterator[tuple[Ids, float]]:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndMistake:
-    """An error and how often it was made; `gold` and `predicted` are empty where that side has no mention."""
+    """An error with its frequency; `gold` is empty for spurious mentions, `predicted` for missed ones."""
 
     kind: str
     count: int
@@ -225,7 +227,7 @@ class EndToEndMistake:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndMistakes:
-    """How many errors of each kind were made, and the most frequent ones of each kind."""
+    """The number of errors of each kind, and the most frequent ones of each kind."""
 
     counts: dict[str, int]
     commonest: tuple[EndToEndMistake, ...]
@@ -278,7 +280,7 @@ class _Error:
 
     @property
     def key(self) -> _ErrorKey:
-        """What errors have in common that are counted together."""
+        """The key by which equal errors are counted together."""
         gold, predicted = _normal_key(self.gold), _normal_key(self.predicted)
         return self.kind, *gold, *predicted
 
@@ -304,7 +306,7 @@ def _errors(gold: list[_Linked], predicted: list[_Linked]) -> Iterator[_Error]:
 
 
 def _kind(gold: _Linked, overlapping: list[_Linked]) -> str:
-    """Return the kind of error made with a gold mention; empty where it is strictly right."""
+    """Return the kind of error for a gold mention; empty if it is right under the strict protocol."""
     mention, ids = gold
     at_span = [each for other, each in overlapping if (other.start, other.end) == (mention.start, mention.end)]
     if ids <= frozenset().union(*at_span):

@@ -1,8 +1,8 @@
-"""The names of some concepts as points in a plane, as encoders see them: before and after a training, side by side.
+"""t-SNE plots of the name embeddings of some concepts, one panel per encoder, e.g. before and after training.
 
-After SapBERT's figure 1. The choice of concepts and names uses the knowledge base alone: an encoder must not choose the names
-by which it is compared. Vectors are compared by cosine similarity, whatever their model uses, so that two pictures can be
-compared.
+Modelled on figure 1 of the SapBERT paper. Concepts and names are sampled from the knowledge base without using an encoder, so
+that the sample favours none of the encoders. All vectors are compared by cosine similarity, whatever measure their model uses,
+so that the panels are comparable.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 Vectors = npt.NDArray[np.float32]
 
 MIN_NAMES = 5
-"""How many names a concept needs to be sampled."""
+"""The minimum number of names of a sampled concept."""
 MAX_CONCEPTS = 40
 MAX_NAMES = 20
-"""How many names of one concept are shown."""
-_FAMILY = 4  # concepts that are sampled together: one at random, and the most similar ones
-_POOL = 4_000  # concepts that are compared with each other
-_PERPLEXITY = 30.0
+"""The maximum number of names shown per concept."""
+_FAMILY = 4  # concepts sampled together: a random one and its most similar ones
+_POOL = 4_000  # maximum number of concepts searched for similar ones
+_PERPLEXITY = 30.0  # of t-SNE
 MAX_MODELS = 3
 FORMATS: dict[str, Format] = {".png": "png", ".svg": "svg"}
 
 
 @dataclass(frozen=True, slots=True)
 class NameChoice:
-    """The names to show. `owners` gives for each of `names` the index of its concept in `concepts`.
+    """The names to plot. `owners` holds for each name the index of its concept in `concepts`.
 
-    `labels` are the preferred names of the concepts. `shared` counts the names that were left out because several of these
-    concepts have them, and `over` those of concepts with too many.
+    `labels` are the preferred names of the concepts. `shared` counts names left out because several of these concepts have
+    them, `over` those left out because their concept has more than `MAX_NAMES`.
     """
 
     concepts: tuple[int, ...]
@@ -58,30 +58,32 @@ class NameChoice:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much is shown, and how much was left out."""
+        """The number of concepts and names shown, and of names left out."""
         shown = {"concepts": len(self.concepts), "names": len(self.names)}
         return {**shown, "names_of_several_concepts": self.shared, "names_over_the_limit": self.over}
 
 
 def sample_concepts(kb: KnowledgeBase, count: int, *, seed: int = 0, only: ConceptMask | None = None) -> list[int]:
-    """Sample concepts with at least `MIN_NAMES` names, in families: some at random, each with the most similar concepts.
+    """Sample up to `count` concepts with at least `MIN_NAMES` names: random ones, each with its most similar concepts.
 
-    Any encoder separates concepts that have nothing in common. Where there are fewer than `count`, all are taken.
+    Similar concepts are included because any encoder can separate unrelated ones.
     """
     kb.require_intact()
     numbers = np.diff(kb.concept_terms.astype(np.int64))
     is_rich = numbers >= MIN_NAMES if only is None else (numbers >= MIN_NAMES) & only
     rich = np.flatnonzero(is_rich)
     if len(rich) < 2:
-        what = f"{len(rich):,} of the concepts that may be sampled have at least {MIN_NAMES} names"
-        raise ConfigError("names-too-few", what, where=str(kb.folder), fix="name concepts in a file, with --concepts")
+        what = f"a plot needs 2 concepts with at least {MIN_NAMES} names, found {len(rich):,}"
+        raise ConfigError(
+            "names-too-few", what, where=str(kb.folder), fix="list the concepts to plot in a file with --concepts"
+        )
     pool = np.random.default_rng(seed).permutation(rich)[:_POOL].tolist()
     texts = [" ".join(kb.names[int(name)] for name in kb.names_of(concept)) for concept in pool]
     return [pool[row] for row in _families(texts, min(count, len(pool)))]
 
 
 def _families(texts: list[str], count: int) -> list[int]:
-    """Return the rows of `count` texts: the first with its most similar ones, then the next remaining one with its own."""
+    """Return the rows of `count` texts: the first with its most similar texts, then the next unused one, and so on."""
     similarity = NameSimilarity(texts)
     taken: dict[int, None] = {}
     for row, text in enumerate(texts):
@@ -106,8 +108,8 @@ def choose_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -
     """
     concepts = tuple(concepts)
     if len(concepts) > MAX_CONCEPTS:
-        what = f"{len(concepts):,} concepts are too many for one picture, which holds {MAX_CONCEPTS}"
-        raise ConfigError("config-invalid", what, fix="name fewer")
+        what = f"cannot plot {len(concepts):,} concepts; the maximum is {MAX_CONCEPTS}"
+        raise ConfigError("config-invalid", what, fix="list fewer concepts")
     of_each = [list(dict.fromkeys(kb.names_of(concept).tolist())) for concept in concepts]
     is_of = np.bincount(np.array([name for names in of_each for name in names], dtype=np.int64), minlength=1)
     random = np.random.default_rng(seed)
@@ -115,8 +117,8 @@ def choose_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -
     shown = [_some(names, random) for names in own]
     owners = np.repeat(np.arange(len(concepts)), [len(names) for names in shown])
     if len(owners) < MIN_NAMES or len(np.unique(owners)) < 2:
-        what = f"there are {len(owners):,} names of {len(np.unique(owners)):,} concepts to show, too few for a picture"
-        raise ConfigError("names-too-few", what, where=str(kb.folder), fix="name more concepts, or concepts with more names")
+        what = f"too few names to plot: {len(owners):,} names of {len(np.unique(owners)):,} concepts"
+        raise ConfigError("names-too-few", what, where=str(kb.folder), fix="list more concepts, or concepts with more names")
     return NameChoice(
         concepts=concepts,
         labels=tuple(kb.preferred_form(concept) for concept in concepts),
@@ -128,7 +130,7 @@ def choose_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -
 
 
 def _some(names: list[int], random: np.random.Generator) -> list[int]:
-    """Return the first name and a random sample of the others, in order, where there are too many."""
+    """Return at most `MAX_NAMES` names: the first and a random sample of the others, in order."""
     if len(names) <= MAX_NAMES:
         return names
     rest = random.choice(len(names) - 1, MAX_NAMES - 1, replace=False) + 1
@@ -136,16 +138,16 @@ def _some(names: list[int], random: np.random.Generator) -> list[int]:
 
 
 def share_together(vectors: Vectors, owners: npt.NDArray[np.int64]) -> float:
-    """Return the share of names whose nearest other name is of the same concept; a tie with another concept is none.
+    """Return the share of names whose nearest other name belongs to the same concept; a tie with another concept is a miss.
 
-    Names that are the only one of their concept do not count.
+    Concepts with a single name are ignored.
 
     >>> vectors = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.8, 0.2]], dtype=np.float32)
     >>> share_together(vectors, np.array([0, 0, 1, 1]))
     0.75
     """
     unit = unit_vectors(vectors)
-    similarity = np.round(unit @ unit.T, 6)  # the same text twice is equally far from a third
+    similarity = np.round(unit @ unit.T, 6)  # rounded so that equal names are exactly tied
     np.fill_diagonal(similarity, -np.inf)
     is_same = owners[:, None] == owners[None, :]
     best_same = np.where(is_same, similarity, -np.inf).max(1)
@@ -155,26 +157,25 @@ def share_together(vectors: Vectors, owners: npt.NDArray[np.int64]) -> float:
 
 
 def points_of(vectors: Vectors, seed: int = 0) -> Points:
-    """Return a point in the plane for each vector, by t-SNE; *shape:* (names, width) -> (names, 2).
+    """Project vectors to two dimensions with t-SNE: (names, dim) -> (names, 2).
 
-    The same vectors and seed give the same points: t-SNE runs in one thread, since it amplifies rounding
-    differences of sums in another order.
+    Deterministic for a seed: t-SNE runs in one thread, because it amplifies the rounding differences of parallel sums.
     """
     try:
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
     except ImportError as e:
-        raise missing_extra("a picture of names", "lexical") from e
+        raise missing_extra("plotting names", "lexical") from e
     unit = unit_vectors(vectors)
     if np.allclose(unit, unit[0]):
-        return np.zeros((len(unit), 2))  # all vectors are equal, and t-SNE cannot start
+        return np.zeros((len(unit), 2))  # t-SNE fails if all vectors are equal
     tsne: Any = TSNE(perplexity=perplexity(len(unit)), init="pca", random_state=seed, n_jobs=1)
     with threadpool_limits(limits=1):
         return np.asarray(tsne.fit_transform(unit), dtype=np.float64)
 
 
 def perplexity(names: int) -> float:
-    """Return how many neighbours t-SNE considers: 30 as usual, fewer where there are few names.
+    """Return the t-SNE perplexity: 30 by default, less for fewer than 91 names.
 
     >>> perplexity(200), perplexity(10)
     (30.0, 3.0)
@@ -183,29 +184,29 @@ def perplexity(names: int) -> float:
 
 
 def unit_vectors(vectors: Vectors) -> Vectors:
-    """Return vectors of the length 1; one of the length 0 stays."""
+    """Normalise vectors to length 1; zero vectors are left unchanged."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, as the bytes of its file, and the figures in it: a share for each model, with what the vectors depend on."""
+    """A plot as the bytes of its file, and the configuration and `share_together` of each encoder."""
 
     data: bytes
     shares: tuple[tuple[dict[str, Any], float], ...]
 
 
 def format_of(path: Path) -> Format:
-    """Return the format that a file's name asks for.
+    """Return the image format for a file name.
 
     >>> format_of(Path("names.PNG"))
     'png'
     """
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
-        what = f"a picture is written as {' or '.join(FORMATS)}"
-        raise ConfigError("config-invalid", what, where=str(path), fix="give the file one of these endings")
+        what = f"unsupported image format {path.suffix!r}"
+        raise ConfigError("config-invalid", what, where=str(path), fix=f"use a file name ending in {' or '.join(FORMATS)}")
     return kind
 
 
@@ -219,13 +220,14 @@ def draw_names(
     device: str = "auto",
     progress: Progress = silent,
 ) -> Picture:
-    """Encode the names with each model, and draw a panel for each. A model is a folder, or with `download` a name on the hub.
+    """Encode the names with each model and draw one panel per model.
 
-    Vectors are computed in full precision, so that the picture does not depend on the machine more than it must.
+    A model is a folder or, with `download`, a name on the Hugging Face hub. Vectors are computed in fp32, so that the plot
+    depends on the machine as little as possible.
     """
     if not 1 <= len(models) <= MAX_MODELS:
-        what = f"{len(models):,} models do not fit side by side"
-        raise ConfigError("config-invalid", what, fix=f"name one to {MAX_MODELS} models")
+        what = f"cannot plot {len(models):,} models side by side"
+        raise ConfigError("config-invalid", what, fix=f"give one to {MAX_MODELS} models")
     panels, shares = [], []
     for model, title in zip(models, titles(models), strict=True):
         encoder = _open_encoder(model, title, download=download, device=device)
@@ -240,9 +242,9 @@ def draw_names(
 
 
 def titles(models: Sequence[str]) -> list[str]:
-    """Return what to call the models: a folder by its name, with as much of its path as makes the names differ.
+    """Return panel titles: folders by their name, plus as many parent folders as are needed to tell them apart.
 
-    What is no folder is a name on the hub, and stays what it is.
+    Models that are not folders are hub names, and are returned unchanged.
 
     >>> titles(["cambridgeltl/SapBERT", str(getfixture("tmp_path"))])[0]
     'cambridgeltl/SapBERT'

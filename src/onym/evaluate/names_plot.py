@@ -1,8 +1,8 @@
-"""The drawing of names as points: a panel for each model, side by side, and each concept's name next to its points.
+"""Draw name embeddings as scatter plots: one panel per model, side by side, each concept labelled near its points.
 
-A concept has a colour and a shape of its own, in all panels the same. The colours are those of Okabe and Ito without black and
-yellow, which people with any kind of colour blindness can distinguish. Labels are placed near what they name, inside the
-picture, over few points, and never over another label. The same values give the same bytes. Drawing needs `onym[report]`.
+Each concept has its own combination of colour and marker, the same in all panels. The colours are the colour-blind-safe palette
+of Okabe and Ito without black and yellow. Labels are placed inside the plot, near their points, covering few points and never
+another label. The output is deterministic. Needs `onym[report]`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 Points = npt.NDArray[np.float64]
 Size = tuple[float, float]
-_GAP = 3.0  # between two labels
-_NEAR = 9.0  # from what is named to the nearest position of its label
-_ANGLES = np.linspace(0, 2 * np.pi, 24, endpoint=False)
-_RINGS = 14
-_SWEEPS = 3
+_GAP = 3.0  # minimum distance between two labels, in points
+_NEAR = 9.0  # minimum distance from a label to its anchor, in points
+_ANGLES = np.linspace(0, 2 * np.pi, 24, endpoint=False)  # candidate label directions around an anchor
+_RINGS = 14  # candidate label distances around an anchor
+_SWEEPS = 3  # passes of the label placement
 Format = Literal["png", "svg"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 SHAPES = ("o", "^", "s", "D", "v", "P", "X")
@@ -37,19 +37,19 @@ _STYLE: dict[str, Any] = {
     "svg.hashsalt": "onym", "svg.fonttype": "path", "text.parse_math": False, "font.family": "sans-serif", "font.size": 11.0,
     "text.color": _INK, "axes.edgecolor": _LINE, "axes.linewidth": 1.0,
 }  # fmt: skip
-_SIDE = 620.0  # of a panel, in points
-_EDGE, _ABOVE, _BELOW, _BETWEEN = 16.0, 62.0, 40.0, 20.0
-_LABEL_SIZE, _LABEL_PAD, _LABEL_HEIGHT = 9.5, 3.0, 14.0  # of a label: the size of its type, room at its sides, its height
-_MAX_LABEL, _MAX_TITLE = 34, 54  # code points of a label, and of a model's name
-_DARKER = 0.68  # of a colour's light, in type: small letters need more contrast than points
-_MARGIN = 0.07  # of a panel, without points
+_SIDE = 620.0  # side length of a panel, in points
+_EDGE, _ABOVE, _BELOW, _BETWEEN = 16.0, 62.0, 40.0, 20.0  # margins around and between panels, in points
+_LABEL_SIZE, _LABEL_PAD, _LABEL_HEIGHT = 9.5, 3.0, 14.0  # font size, padding and height of a label, in points
+_MAX_LABEL, _MAX_TITLE = 34, 54  # maximum characters of a label, and of a model name
+_DARKER = 0.68  # brightness factor of label text: small letters need more contrast than points
+_MARGIN = 0.07  # share of a panel that stays empty at each side
 _DPI = 144
 _POINTS_AN_INCH = 72.0
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one model makes of the names: a point for each, and the share of names whose nearest name is of the same concept."""
+    """The panel of one model: a point per name, and the share of names whose nearest name belongs to the same concept."""
 
     model: str
     points: Points
@@ -59,7 +59,7 @@ class Panel:
 def names_plot(
     panels: Sequence[Panel], labels: Sequence[str], owners: npt.NDArray[np.int64], note: str = "", kind: Format = "png"
 ) -> bytes:
-    """Draw the panels. `labels` are the names of the concepts, `owners` the index of each point's concept among them.
+    """Draw the panels. `labels` are the concept names, `owners` holds the index of each point's concept in `labels`.
 
     >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [5.0, 6.0]])
     >>> names_plot([Panel("tiny", points, 1.0)], ["Fever", "Stroke"], np.array([0, 0, 1, 1]))[1:4]
@@ -69,12 +69,12 @@ def names_plot(
         from matplotlib import style
         from matplotlib.figure import Figure
     except ImportError as e:
-        raise missing_extra("a picture of names", "report") from e
+        raise missing_extra("plotting names", "report") from e
     width = 2 * _EDGE + len(panels) * _SIDE + (len(panels) - 1) * _BETWEEN
     height = _ABOVE + _SIDE + _BELOW
     file = BytesIO()
     with style.context(["default", _STYLE]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # an empty box replaces it
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # drawn as an empty box
         figure = Figure(figsize=(width / _POINTS_AN_INCH, height / _POINTS_AN_INCH), dpi=_POINTS_AN_INCH, facecolor=_PAGE)
         for number, panel in enumerate(panels):
             left = _EDGE + number * (_SIDE + _BETWEEN)
@@ -91,7 +91,7 @@ def _save(figure: Figure, file: BytesIO, kind: Format) -> None:
 
 
 def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], owners: npt.NDArray[np.int64]) -> None:
-    """Draw in points of the page, so that the sizes of labels and the positions of points are in one unit."""
+    """Draw a panel with axis limits in typographic points, so that label sizes and positions use one unit."""
     axes.set_xlim(0, _SIDE)
     axes.set_ylim(0, _SIDE)
     axes.set_xticks([])
@@ -111,7 +111,7 @@ def _draw_panel(axes: Axes, panel: Panel, labels: Sequence[str], owners: npt.NDA
 
 
 def fit_square(points: Points, side: float = _SIDE) -> Points:
-    """Return the points in a square, with a margin; both directions keep one scale.
+    """Scale the points to fit a square with a margin, keeping the aspect ratio.
 
     >>> fit_square(np.array([[0.0, 0.0], [2.0, 1.0]]), 100).round().tolist()
     [[7.0, 28.0], [93.0, 72.0]]
@@ -122,7 +122,7 @@ def fit_square(points: Points, side: float = _SIDE) -> Points:
 
 
 def medoid(points: Points) -> npt.NDArray[np.float64]:
-    """Return the point with the smallest total distance to all others: a good anchor for a label, despite outliers.
+    """Return the point with the smallest total distance to all others: a label anchor that is robust to outliers.
 
     >>> medoid(np.array([[0.0, 0.0], [1.0, 0.0], [9.0, 0.0]])).tolist()
     [1.0, 0.0]
@@ -132,7 +132,7 @@ def medoid(points: Points) -> npt.NDArray[np.float64]:
 
 
 def look_of(concept: int) -> tuple[str, str]:
-    """Return the colour and the shape of a concept: the pair is its own, and its neighbours in the list have other colours.
+    """Return the colour and marker of a concept; the pair is unique, and adjacent concepts differ in colour.
 
     >>> look_of(0), len({look_of(concept) for concept in range(40)})
     (('#0072B2', 'o'), 40)
@@ -146,7 +146,7 @@ def _draw_points(axes: Axes, points: Points, concept: int, size: float) -> None:
 
 
 def _draw_label(axes: Axes, label: str, concept: int, box: Box, anchor: npt.NDArray[np.float64]) -> None:
-    """Write a label on a light ground, with a line to what it names: a point in the midst of the concept's, with a ring."""
+    """Draw a label on a light background, with a line to its anchor, which is drawn with a dark outline."""
     from matplotlib.patches import Rectangle
 
     colour, shape = look_of(concept)
@@ -171,7 +171,7 @@ def _width(label: str) -> float:
 
 
 def _short(label: str, max_length: int = _MAX_LABEL) -> str:
-    """Cut a label in its middle: names of similar concepts often differ only at the end."""
+    """Shorten a label in its middle, because names of similar concepts often differ only at the end."""
     label = printable(label)
     head = 2 * max_length // 3
     return label if len(label) <= max_length else f"{label[:head].rstrip()}…{label[head + 1 - max_length :].lstrip()}"
@@ -179,7 +179,7 @@ def _short(label: str, max_length: int = _MAX_LABEL) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The box of a label: its lower left corner, its width and its height."""
+    """The bounding box of a label: its lower left corner, width and height."""
 
     x: float
     y: float
@@ -187,7 +187,7 @@ class Box:
     height: float
 
     def meets(self, other: Box, gap: float = 0.0) -> bool:
-        """Return whether two boxes are nearer to each other than `gap`.
+        """Return whether two boxes overlap or are closer to each other than `gap`.
 
         >>> Box(0, 0, 10, 10).meets(Box(9, 9, 5, 5)), Box(0, 0, 10, 10).meets(Box(10, 0, 5, 5))
         (True, False)
@@ -198,10 +198,10 @@ class Box:
 
 
 def arrange_labels(anchors: Points, sizes: Sequence[Size], points: Points, picture: Size) -> list[Box | None]:
-    """Return a position for each label, or None where there is no room for it.
+    """Return a position for each label, or None if there is no space for it.
 
-    `anchors` (labels, 2) is what they name, `points` (points, 2) what they should not cover. Labels are placed one after
-    another, and then again, given the positions of the others.
+    `anchors` (labels, 2) are the points that the labels belong to, `points` (points, 2) those they should not cover. Labels are
+    placed greedily, in several passes.
 
     >>> boxes = arrange_labels(np.array([[50.0, 50.0], [50.0, 50.0]]), [(20, 10)] * 2, np.zeros((0, 2)), (100, 100))
     >>> boxes[0].meets(boxes[1])
@@ -218,7 +218,7 @@ def arrange_labels(anchors: Points, sizes: Sequence[Size], points: Points, pictu
 
 
 def _first_free(corners: Points, size: Size, others: Sequence[Box]) -> Box | None:
-    """Return the best free position; `corners` (positions, 2) are ordered, best first."""
+    """Return the first position that is free, or None; `corners` (positions, 2) are ordered, best first."""
     width, height = size
     is_free = np.ones(len(corners), dtype=bool)
     for other in others:
@@ -232,11 +232,11 @@ def _first_free(corners: Points, size: Size, others: Sequence[Box]) -> Box | Non
 
 
 def _choices(anchor: npt.NDArray[np.float64], size: Size, points: Points, anchors: Points, picture: Size) -> Points:
-    """Return the corners of positions inside the picture, best first: near the anchor, and covering few points."""
+    """Return the corners of candidate positions inside the plot, best first: near the anchor, covering few points."""
     width, height = size
     half = np.array([width / 2, height / 2])
     way = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)  # (angles, 2)
-    # so far that the edge of the box, not its middle, keeps the distance
+    # the distance is measured to the edge of the box, not to its centre
     radius = 1 / np.maximum(np.abs(way[:, 0]) / half[0], np.abs(way[:, 1]) / half[1])
     rings = _NEAR * 1.45 ** np.arange(_RINGS)
     around = (anchor + (radius + rings[:, None])[:, :, None] * way).reshape(-1, 2) - half

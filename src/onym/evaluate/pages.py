@@ -1,11 +1,10 @@
-"""HTML reports, rendered from the templates in `templates/`: of a linker, of a pipeline end to end, and of a comparison.
+"""HTML reports of a linker, of an end-to-end pipeline and of a comparison, rendered from the Jinja2 files in `templates/`.
 
-Surfaces, names and ids may come from anywhere. Jinja2 escapes every value, control characters become visible, and a content
-security policy forbids the page scripts and network access. Only the plots, which are SVG of our own, are not escaped again.
+Surfaces, names and ids are untrusted: Jinja2 escapes every value, control characters are made visible, and a content security
+policy forbids scripts and network access. Only the plots, which are our own SVG, are inserted without escaping.
 
-matplotlib draws the plots. Colours become variables of the page's style sheet, so that they follow its light and dark scheme,
-and text stays text in the page's own type. The same values give the same bytes: ids are hashed with a fixed salt and there is
-no date.
+The plots are drawn by matplotlib. Their colours are replaced by CSS variables, so that they follow the page's light or dark
+scheme, and their text uses the page's font. The output is deterministic: SVG ids use a fixed hash salt, and there is no date.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym.errors import missing_extra, printable
 from onym.evaluate.content import Bar, Bin, MistakeRow, RecallPoint, ReportContent, flat, interval, percent, share_cells
-from onym.evaluate.end_to_end import EndToEndEvaluation
-from onym.evaluate.end_to_end_comparison import EndToEndComparison
+from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, Scored, hits
 from onym.evaluate.mistakes import common_mistakes
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, find_published_for
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Stand-ins that matplotlib writes and the page's variables that they become.
+# Placeholder colours in matplotlib's SVG, and the CSS variables that replace them.
 INK, MUTED, LINE, BAR, STRONG, WRONG = "#010101", "#020202", "#030303", "#040404", "#050505", "#060606"
 _VARIABLES = {INK: "ink", MUTED: "muted", LINE: "line", BAR: "bar", STRONG: "strong", WRONG: "wrong"}
 _STYLE: dict[str, Any] = {
@@ -42,14 +40,14 @@ _STYLE: dict[str, Any] = {
     "axes.linewidth": 1.0, "hatch.linewidth": 1.4, "hatch.color": WRONG, "xtick.major.size": 0.0, "ytick.major.size": 0.0,
     "xtick.labelsize": 12.0, "axes.labelsize": 12.0,
 }  # fmt: skip
-_PIXELS = 72.0  # matplotlib's SVG has 72 units an inch; figures are laid out in pixels of the page
-_WIDTH = 920.0
+_PIXELS = 72.0  # per inch: matplotlib's SVG has 72 units per inch, and plots are laid out in page pixels
+_WIDTH = 920.0  # of a plot, in pixels
 
 
 def interval_plot(name: str, title: str, bars: Sequence[Bar], measure: str) -> str:
-    """Draw shares as horizontal bars with their confidence intervals and numbers of items; the first bar is emphasised.
+    """Draw shares as horizontal bars with confidence intervals and numbers of items; the first bar is emphasised.
 
-    `name` has to be unique in the page, `measure` is the label of the axis.
+    `name` must be unique on the page; `measure` is the axis label.
 
     >>> interval_plot("slices", "Recall by subgroup", [Bar("Overall", 100, 0.9, 0.84, 0.95)], "recall@1")[:4]
     '<svg'
@@ -59,13 +57,13 @@ def interval_plot(name: str, title: str, bars: Sequence[Bar], measure: str) -> s
 
 
 def draw_svg(name: str, title: str, height: float, draw: Callable[[Figure], None]) -> str:
-    """Return a plot as SVG; `title` describes it to screen readers."""
+    """Return a plot as SVG; `title` is its description for screen readers."""
     try:
         from matplotlib import style
         from matplotlib.figure import Figure
     except ImportError as e:
-        raise missing_extra("a report with figures", "report") from e
-    with style.context(["default", _STYLE]):  # whatever the user's own settings are
+        raise missing_extra("an HTML report", "report") from e
+    with style.context(["default", _STYLE]):  # ignore the user's own settings
         figure = Figure(figsize=(_WIDTH / _PIXELS, height / _PIXELS))
         draw(figure)
         file = StringIO()
@@ -75,15 +73,15 @@ def draw_svg(name: str, title: str, height: float, draw: Callable[[Figure], None
 
 
 def _inline(svg: str, name: str, title: str) -> str:
-    """Turn an SVG file into a part of a page: its own ids, no style sheet of its own, the page's colours and type."""
+    """Adapt an SVG file for inlining: unique ids, no style sheet, and the page's colours and font."""
     body = svg[svg.index(">", svg.index("<svg")) + 1 :]
     body = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", body, flags=re.DOTALL)
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--type)", body)
-    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)  # as older versions write it
-    for stand_in, variable in _VARIABLES.items():
-        body = body.replace(stand_in, f"var(--{variable})")
+    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)  # older matplotlib versions
+    for placeholder, variable in _VARIABLES.items():
+        body = body.replace(placeholder, f"var(--{variable})")
     box = re.search(r'viewBox="[^"]*"', svg)
     size = box.group() if box else ""
     escaped = html.escape(title)
@@ -109,7 +107,7 @@ def _draw_bars(figure: Figure, bars: Sequence[Bar], height: float, measure: str)
 
 
 def _label(axes: Axes, x: float, y: float, text: str, color: str = INK) -> None:
-    """Write right of the axes, up to x in their widths, at y of the scale."""
+    """Write right-aligned text at x (in widths of the axes) and y (in data coordinates)."""
     axes.text(x, y, text, transform=axes.get_yaxis_transform(), ha="right", va="center_baseline", color=color)
 
 
@@ -130,7 +128,7 @@ def reduce_frame(axes: Axes, which: str) -> None:
 
 
 def similarity_plot(bins: Sequence[Bin]) -> str:
-    """Draw the accuracy of each bin of string similarity, and next to it the number of errors (after ANGEL's figure 4).
+    """Plot accuracy and number of errors by string-similarity bin, like ANGEL's figure 4.
 
     >>> similarity_plot([Bin("0.0 to 0.2", 10, 4)])[:4]
     '<svg'
@@ -140,7 +138,7 @@ def similarity_plot(bins: Sequence[Bin]) -> str:
 
 
 def recall_plot(points: Sequence[RecallPoint]) -> str:
-    """Draw recall among the first k answers, over all cases and over those whose gold ids are in the KB.
+    """Plot recall@k, over all cases and over those whose gold ids are in the KB.
 
     >>> recall_plot([RecallPoint(1, 0.5, 0.6), RecallPoint(2, 0.7, 0.8)])[:4]
     '<svg'
@@ -149,7 +147,7 @@ def recall_plot(points: Sequence[RecallPoint]) -> str:
 
 
 def confidence_plot(found: ConfidenceFigures) -> str:
-    """Draw the accuracy of answers by their confidence (a reliability diagram), and next to it the risk over coverage.
+    """Plot a reliability diagram and a risk-coverage curve.
 
     >>> confidence_plot(ConfidenceFigures.of([0.9, 0.1], [True, False]))[:4]
     '<svg'
@@ -175,8 +173,8 @@ def _draw_confidence(figure: Figure, found: ConfidenceFigures) -> None:
     risk.plot(coverages, risks, color=WRONG, linewidth=1.8)
     risk.set_xlim(0, 100)
     risk.set_ylim(0, max(1.0, *risks) * 1.12)
-    risk.set_xlabel("answers kept, the surest first, %")
-    risk.set_title("of these, wrong, %", loc="left", fontsize=13, color=INK)
+    risk.set_xlabel("answers kept, most confident first, %")
+    risk.set_title("wrong answers among those kept, %", loc="left", fontsize=13, color=INK)
     reduce_frame(risk, "y")
 
 
@@ -237,11 +235,11 @@ ERROR_DEFINITIONS = {
     "wrong span": "Gold mentions whose concept was predicted at another, overlapping span.",
     "spurious": "Linked mentions that overlap no gold mention.",
 }
-_MAX_LENGTH = 160  # code points of a surface or a name
-_MISTAKES = 25  # of a comparison, for each system
+_MAX_LENGTH = 160  # characters shown of a surface or a name
+_MISTAKES = 25  # errors shown per system in a comparison
 Pair = tuple[str, str]
 Tile = tuple[str, str, str]
-"""The name of a figure, a share in percent, and a note."""
+"""The name of a score, its value in percent, and a note."""
 
 
 def linking_page(content: ReportContent) -> str:
@@ -270,7 +268,7 @@ def _linking_tiles(content: ReportContent) -> list[Tile]:
 
 
 def _linking_plots(content: ReportContent) -> dict[str, str]:
-    """Draw the plots of a report; one whose values are missing is empty."""
+    """Draw the plots of a report; a plot without data is an empty string."""
     bars = [Bar(row.title, row.cases, row.recall, row.low, row.high) for row in content.slices if row.cases]
     title = "Recall@1 by subgroup, with 95 % confidence intervals"
     return {
@@ -282,7 +280,7 @@ def _linking_plots(content: ReportContent) -> dict[str, str]:
 
 
 def end_to_end_page(found: EndToEndEvaluation) -> str:
-    """Render the report of a pipeline that finds the mentions itself."""
+    """Render the report of an end-to-end pipeline."""
     kb = found.manifest["kb"]
     facts = (
         ("Protocol", found.protocol),
@@ -320,7 +318,7 @@ def _types_plot(found: EndToEndEvaluation) -> str:
 
 
 def comparison_page(found: Comparison, evaluations: tuple[Evaluation, Evaluation], names: Pair, kb: KnowledgeBase) -> str:
-    """Render the report of a comparison; `evaluations` are those that were compared, `names` what the systems are called."""
+    """Render the report of a comparison; `names` are the display names of the two evaluated systems."""
     values = {
         "facts": (("Protocol", found.protocol), ("Mentions", f"{found.cases:,}")),
         "tiles": _comparison_tiles(found, names, "recall@1"),
@@ -334,7 +332,7 @@ def comparison_page(found: Comparison, evaluations: tuple[Evaluation, Evaluation
 def end_to_end_comparison_page(
     found: EndToEndComparison, evaluations: tuple[EndToEndEvaluation, EndToEndEvaluation], names: Pair
 ) -> str:
-    """Render the report of a comparison of two systems that find the mentions themselves."""
+    """Render the report of a comparison of two end-to-end systems."""
     values = {
         "facts": (("Protocol", found.protocol), ("Documents", f"{found.documents:,}")),
         "tiles": _comparison_tiles(found, names, "F1"),
@@ -366,7 +364,7 @@ def _comparison_tiles(found: Comparison | EndToEndComparison, names: Pair, measu
 
 
 def _mistakes_of(own: Evaluation, other: Evaluation, kb: KnowledgeBase) -> list[MistakeRow]:
-    """Return the most frequent errors of an evaluation in cases that the other one has right."""
+    """Return the most frequent errors of one evaluation in cases that the other has right."""
     is_right = hits(other.gold_ranks)
     cases = [case for case, right in zip(own.cases, is_right, strict=True) if right]
     ranks = [rank for rank, right in zip(own.gold_ranks, is_right, strict=True) if right]
@@ -378,7 +376,7 @@ def _dataset_and_split(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _coverage_fact(coverage: str) -> tuple[tuple[str, str], ...]:
-    """Return the note on what the predictions do not cover, or repeat, as a fact of the header; nothing without one."""
+    """Return the coverage note as a row of the page header, if there is one."""
     return (("Predictions", coverage),) if coverage else ()
 
 
@@ -387,7 +385,7 @@ def _notes(*notes: str) -> str:
 
 
 def _safe(plots: Mapping[str, str]) -> dict[str, Any]:
-    """Mark our own SVG as safe: it is the only text that is not escaped."""
+    """Mark our own SVG as safe; everything else is escaped."""
     from markupsafe import Markup
 
     return {name: Markup(svg) for name, svg in plots.items()}  # noqa: S704 - drawn by onym.evaluate.pages, text escaped there
@@ -416,10 +414,10 @@ def _environment() -> Environment:
 
 
 def _show_controls(value: object) -> object:
-    """Make the control characters of a text visible; what is HTML already stays as it is."""
+    """Make control characters in a str visible; leave markup and other values unchanged."""
     return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def shorten(text: str) -> str:
-    """Return the beginning of a long text."""
+    """Truncate a long text."""
     return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"

@@ -1,7 +1,7 @@
-"""Figures that others have published, for the datasets and protocols of this toolkit: they stand beside one's own.
+"""Published scores of other systems, shown in reports next to the evaluated system.
 
-They are those of the papers. Knowledge bases, models and training data may differ, as each source says; only the mentions and
-what counts as right are the same.
+They are copied from the papers. The mentions and the protocol are the same as ours; knowledge bases, models and training data
+may differ.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 PUBLISHED_TITLE = "Published on the same mentions, by the same protocol"
-PUBLISHED_NOTE = "As reported in the papers. Knowledge bases, models and training data differ from one to another."
+PUBLISHED_NOTE = "As reported in the papers. Knowledge bases, models and training data differ between systems."
 _SPLIT = "test"
 _GENBIOEL, _ANGEL = "Yuan and others 2022, tables 1 and 2", "Kim and others 2024, table 1"
 _SAPBERT, _BHOWMIK = "Liu and others 2021, table 2", "Bhowmik and others 2021, table 7"
@@ -20,7 +20,7 @@ _TWO_BERTS = "BioBERT-base, 110 M, two of them"
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A system's figure in percent on the test split of a dataset: recall@1, or F1 by an end-to-end protocol."""
+    """A published score in percent on the test split of a dataset: recall@1, or F1 for end-to-end protocols."""
 
     dataset: str
     protocol: str
@@ -50,11 +50,11 @@ PUBLISHED = (
     PublishedFigure("bc5cdr", "bhowmik-partial", "MedType", "", 25.7, _BHOWMIK),
     PublishedFigure("bc5cdr", "bhowmik-partial", "SciSpacy", "", 24.0, _BHOWMIK),
 )
-"""The best first, by dataset and protocol."""
+"""Ordered by dataset and protocol, the best system first."""
 
 
 def find_published(dataset: str, split: str, protocol: str) -> tuple[PublishedFigure, ...]:
-    """Return what was published for a dataset by a protocol; nothing for other splits than test.
+    """Return the published scores for a dataset and protocol; empty unless the split is test.
 
     >>> [figure.percent for figure in find_published("bc5cdr", "test", "any-id")], find_published("bc5cdr", "dev", "any-id")
     ([94.5, 93.3, 93.1], ())
@@ -64,6 +64,6 @@ def find_published(dataset: str, split: str, protocol: str) -> tuple[PublishedFi
 
 
 def find_published_for(manifest: dict[str, Any], protocol: str) -> tuple[PublishedFigure, ...]:
-    """Return what was published for the dataset of an evaluation, by its protocol; nothing if some types are not scored."""
+    """Return the published scores for an evaluation's dataset and protocol; empty if only some types are scored."""
     dataset = manifest["dataset"] if not manifest.get("types_scored") else {}
     return find_published(str(dataset.get("name")), str(dataset.get("split")), protocol)

@@ -1,4 +1,4 @@
-"""Run an evaluation from start to end: a linker, a pipeline or a file of predictions in, figures and a report out."""
+"""Run a whole evaluation: score a linker, a pipeline or a file of predictions, and write the report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from onym.corpora.corpus import read_corpus
 from onym.errors import ConfigError
 from onym.evaluate.content import content_of
 from onym.evaluate.coverage import mention_coverage
-from onym.evaluate.end_to_end import END_TO_END, EndToEndEvaluation, evaluate_end_to_end
-from onym.evaluate.end_to_end_comparison import EndToEndComparison, compare_end_to_end
+from onym.evaluate.end_to_end import (
+    END_TO_END,
+    EndToEndComparison,
+    EndToEndEvaluation,
+    compare_end_to_end,
+    evaluate_end_to_end,
+)
 from onym.evaluate.evaluation import Comparison, Evaluation, compare, evaluate
 from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.pages import comparison_page, end_to_end_comparison_page, end_to_end_page, linking_page
@@ -30,21 +35,22 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TOP_K = 10
+"""The number of candidates requested per mention."""
 LINKING, FOUND = "strict", "bhowmik-strict"
-"""The default protocols, of annotated mentions and of mentions that a system finds itself."""
+"""The default protocols: for annotated mentions, and end to end."""
 Predicted = Predictions | list[Item]
-"""What a system answered: a file of predictions, or a corpus with predicted mentions."""
+"""The output of a system: predictions, or the items of a corpus with predicted mentions."""
 
 
 class ComparedLinkers(NamedTuple):
-    """A comparison of two linkers of annotated mentions, and the evaluations that it is of."""
+    """A comparison of two linkers on annotated mentions, with both evaluations."""
 
     comparison: Comparison
     evaluations: tuple[Evaluation, Evaluation]
 
 
 class ComparedPipelines(NamedTuple):
-    """A comparison of two systems that find the mentions themselves, and the evaluations that it is of."""
+    """A comparison of two end-to-end systems, with both evaluations."""
 
     comparison: EndToEndComparison
     evaluations: tuple[EndToEndEvaluation, EndToEndEvaluation]
@@ -53,14 +59,14 @@ class ComparedPipelines(NamedTuple):
 def run_linker(
     task: EvaluationTask, linker: Linker, protocol: str = LINKING, *, save: Path | None = None, force: bool = False
 ) -> Evaluation:
-    """Link the annotated mentions of a split, and score the answers; `save` is a file for the predictions."""
+    """Link the annotated mentions of a split and score the answers; write the predictions to `save` if given."""
     if protocol in END_TO_END:
-        what = "an end-to-end protocol scores mentions that a system finds itself; a linker gets the annotated ones"
-        raise ConfigError("config-invalid", what, fix="give a pipeline, or a corpus with predicted mentions")
+        what = f"{protocol} is an end-to-end protocol, but a linker is given the annotated mentions"
+        raise ConfigError("config-invalid", what, fix="evaluate a pipeline, or a corpus with predicted mentions")
     predictions = predict(task, linker)
     if save:
         save_predictions(predictions, save, force=force)
-    # A TF-IDF linker has the similarity of all names already.
+    # reuse the TF-IDF index of the linker, if it has one
     return evaluate(task, predictions, protocol=protocol, similarity=getattr(linker, "similarity", None) or task.similarity)
 
 
@@ -73,13 +79,13 @@ def run_pipeline(
     save: Path | None = None,
     force: bool = False,
 ) -> EndToEndEvaluation:
-    """Find and link mentions in the bare texts of a split, and score them; `save` is a file for the predictions.
+    """Run a pipeline on the raw texts of a split and score its mentions; write the predictions to `save` if given.
 
-    Unless the task has types, the annotated types that the pipeline links are scored; `trained` are those of its training.
+    Unless the task restricts the types, those that the pipeline links are scored; `trained` are the types it was trained on.
     """
     if protocol in PROTOCOLS:
-        what = f"{protocol} scores annotated mentions, and a pipeline finds the mentions itself"
-        raise ConfigError("config-invalid", what, fix=f"the end-to-end protocols are {', '.join(END_TO_END)}")
+        what = f"{protocol} is a protocol for annotated mentions, but a pipeline detects the mentions itself"
+        raise ConfigError("config-invalid", what, fix=f"use an end-to-end protocol: {', '.join(END_TO_END)}")
     if not task.types:
         task = task.with_types(types_of_pipeline(task, pipeline, trained))
     predictions = predict_end_to_end(task, pipeline)
@@ -91,9 +97,9 @@ def run_pipeline(
 def run_file(
     task: EvaluationTask, path: Path, protocol: str | None = None, *, allow_partial: bool = False
 ) -> Evaluation | EndToEndEvaluation:
-    """Score a file of predictions, or a corpus with predicted mentions; without a protocol, that of `choose_protocol`.
+    """Score a file of predictions, or a corpus with predicted mentions; `protocol` defaults to `choose_protocol`.
 
-    Unless the task has types, those that the predictions name are scored.
+    Unless the task restricts the types, those recorded in the predictions are scored.
     """
     predicted = read_predicted(path, protocol, allow_partial=allow_partial)
     task = task if task.types else task.with_types(types_of_predictions(predicted))
@@ -110,7 +116,7 @@ def run_comparison(
     allow_partial: bool = False,
     with_t_test: bool = False,
 ) -> ComparedLinkers | ComparedPipelines:
-    """Score two files and compare them: by F1 if the systems found the mentions themselves, else by recall@1."""
+    """Score two files and compare them: by F1 for end-to-end systems, otherwise by recall@1."""
     both = [read_predicted(path, protocol, allow_partial=allow_partial) for path in paths]
     task = task if task.types else task.with_types(types_of_predictions(*both))
     protocol = protocol or choose_protocol(task, *both)
@@ -123,15 +129,15 @@ def run_comparison(
             return ComparedLinkers(compare(one, other, with_t_test=with_t_test), (one, other))
         case [EndToEndEvaluation() as one, EndToEndEvaluation() as other] if not with_t_test:
             return ComparedPipelines(compare_end_to_end(one, other), (one, other))
-    what = f"ANGEL's t-test is of annotated mentions, and {protocol} scores mentions that a system finds itself"
+    what = f"ANGEL's t-test needs a protocol for annotated mentions, and {protocol} is end to end"
     raise ConfigError("config-invalid", what, fix="drop --angel-t-test")
 
 
 def read_predicted(path: Path, protocol: str | None = None, *, allow_partial: bool = False) -> Predicted:
-    """Read a file of predictions, or, unless the protocol is for annotated mentions, a corpus with predicted mentions."""
+    """Read a file of predictions or, unless the protocol is for annotated mentions, a corpus with predicted mentions."""
     if protocol and protocol not in (*PROTOCOLS, *END_TO_END):
-        fix = f"the names are {', '.join((*PROTOCOLS, *END_TO_END))}"
-        raise ConfigError("protocol-unknown", f"no protocol is named {protocol!r}", fix=fix)
+        fix = f"use one of {', '.join((*PROTOCOLS, *END_TO_END))}"
+        raise ConfigError("protocol-unknown", f"unknown protocol {protocol!r}", fix=fix)
     if protocol in PROTOCOLS or not path.exists() or (path.is_file() and are_predictions(path)):
         return read_predictions(path)
     reading = read_corpus(path)
@@ -142,12 +148,12 @@ def read_predicted(path: Path, protocol: str | None = None, *, allow_partial: bo
 
 
 def choose_protocol(task: EvaluationTask, *predicted: Predicted) -> str:
-    """Return the default protocol: end to end if one of the systems found the mentions itself."""
+    """Return the default protocol: the end-to-end one if any of the systems detected the mentions itself."""
     return FOUND if any(has_found_mentions(task, each) for each in predicted) else LINKING
 
 
 def has_found_mentions(task: EvaluationTask, predicted: Predicted) -> bool:
-    """Return True if a system found the mentions itself: it has a detector, and the mentions are not the annotated ones."""
+    """Return True if the system detected the mentions: it has a detector, and they differ from the annotated ones."""
     if not isinstance(predicted, Predictions):
         return True
     detector = predicted.source.get("detector")
@@ -160,7 +166,7 @@ def has_found_mentions(task: EvaluationTask, predicted: Predicted) -> bool:
 def score_predicted(
     task: EvaluationTask, predicted: Predicted, protocol: str, *, system: str = "", allow_partial: bool = False
 ) -> Evaluation | EndToEndEvaluation:
-    """Score predictions by a protocol; `system` names one whose predictions do not say what they came from."""
+    """Score predictions under a protocol; `system` is the display name of a corpus, which does not record its system."""
     if protocol in END_TO_END or not isinstance(predicted, Predictions):
         name = "" if isinstance(predicted, Predictions) else system
         return evaluate_end_to_end(task, predicted, protocol=protocol, system=name, allow_partial=allow_partial)
@@ -168,7 +174,7 @@ def score_predicted(
 
 
 def tune_pipeline(task: EvaluationTask, pipeline: Pipeline) -> TunedThreshold:
-    """Run a pipeline without its threshold on a development set, and return the best threshold."""
+    """Run a pipeline without a threshold on a development set, and return the best threshold."""
     if not task.types:
         task = task.with_types(types_of_pipeline(task, pipeline))
     predictions = predict_end_to_end(task, pipeline.with_threshold(None))
@@ -182,10 +188,10 @@ def predict(task: EvaluationTask, linker: Linker, *, top_k: int = TOP_K) -> Pred
 
 
 def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
-    """Find and link mentions in the texts of a split; the pipeline does not see the annotations."""
+    """Run a pipeline on the texts of a split, without their annotations."""
     task.require_same_kb(pipeline.source())
     if pipeline.detector is None:
-        what = "the pipeline has no detector, so it finds no mentions in raw text"
+        what = "the pipeline has no detector, so it cannot find mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or score its linker with --linker")
     linked = pipeline.link_many(task.texts())
     types = {ANNOTATED_TYPES: list(task.types)} if task.types else {}
@@ -216,7 +222,7 @@ def write_comparison(
     *,
     force: bool = False,
 ) -> None:
-    """Write the HTML report of a comparison; `names` are what the systems are called."""
+    """Write the HTML report of a comparison; `names` are the display names of the systems."""
     if isinstance(compared, ComparedLinkers):
         page = comparison_page(*compared, names, kb)
     else:
@@ -226,7 +232,7 @@ def write_comparison(
 
 
 def report_tables(evaluation: Evaluation | EndToEndEvaluation, kb: KnowledgeBase) -> list[Table]:
-    """Return the tables of an evaluation, for the terminal."""
+    """Return the tables of an evaluation for the terminal."""
     if isinstance(evaluation, EndToEndEvaluation):
         return end_to_end_tables(evaluation)
     return linking_tables(content_of(evaluation, kb))

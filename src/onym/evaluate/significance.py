@@ -1,8 +1,8 @@
-"""Confidence intervals and significance tests, from whether each case was right (1) or wrong (0).
+"""Confidence intervals and significance tests, computed from hits: whether each case was right (1) or wrong (0).
 
-`bootstrap_interval` is the confidence interval of a figure; `paired_bootstrap` and `mcnemar_exact` test whether two systems
-differ on the same cases, and `bootstrap_paired_sums` whether their F1 differs on the same documents. `angel_t_test` is as
-published; statistically invalid, for comparison only.
+`bootstrap_interval` gives the confidence interval of a share; `paired_bootstrap` and `mcnemar_exact` test whether two systems
+differ on the same cases, and `bootstrap_paired_sums` whether their F1 differs on the same documents. `angel_t_test` reproduces
+a published test that is statistically invalid; use it for comparison only.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _Floats = npt.NDArray[np.float64]
 _Counts = npt.NDArray[np.int64]
 
 T_TEST_WARNING = (
-    "This test takes bootstrap replicates for independent measurements: the more replicates, the smaller p. "
-    "With enough of them it calls any difference significant. Use mcnemar_exact."
+    "This test treats bootstrap replicates as independent measurements: the more replicates, the smaller p. "
+    "With enough of them any difference becomes significant. Use mcnemar_exact."
 )
-_BLOCK = 16_000_000  # numbers in memory at a time
+_BLOCK = 16_000_000  # maximum array elements drawn at a time
 
 
 @dataclass(frozen=True, slots=True)
 class PairedBootstrap:
-    """How much better `a` is than `b`: the difference of their shares, its interval, and the two-sided p-value."""
+    """The difference between systems `a` and `b`, its confidence interval, and the two-sided p-value."""
 
     difference: float
     low: float
@@ -41,7 +41,7 @@ class PairedBootstrap:
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """How many cases only one of two systems has right, and the p-value of that split under chance alone."""
+    """The numbers of cases that only `a` or only `b` has right, and the two-sided p-value."""
 
     only_a: int
     only_b: int
@@ -50,7 +50,7 @@ class McNemar:
 
 @dataclass(frozen=True, slots=True)
 class AngelTTest:
-    """The t-test of ANGEL's paper (section 4), as published; statistically invalid, for comparison only."""
+    """The t-test of the ANGEL paper (section 4), as published; statistically invalid, for comparison only."""
 
     difference: float
     t: float
@@ -64,9 +64,9 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Return the percentile-bootstrap interval of the share of hits.
 
-    With `groups`, one for each case (as the ids of the documents), whole groups are drawn: mentions of one document are not
-    independent, and the interval becomes wider where they are alike. Without any case nothing is known: 0 to 1. Where all cases
-    are alike the interval has no width, however few they are: look at their number.
+    `groups` holds a group per case, e.g. its document id; whole groups are then resampled, because mentions of one document are
+    not independent. Without cases the interval is (0, 1). If all cases are right, or all wrong, its width is 0, even for very
+    few cases.
 
     >>> bootstrap_interval([1] * 80 + [0] * 20)
     (0.72, 0.88)
@@ -75,7 +75,7 @@ def bootstrap_interval(
     rng = _generator(replicates, level, seed)
     if not len(right):
         return 0.0, 1.0
-    if groups is None:  # drawing n of n zeros and ones and adding them is a binomial draw
+    if groups is None:  # the sum of n resampled zeros and ones is binomial
         shares = rng.binomial(len(right), right.mean(), replicates) / len(right)
     else:
         shares = _draw_groups(right, groups, replicates, rng)
@@ -91,9 +91,9 @@ def paired_bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> PairedBootstrap:
-    """Compare two systems on the same cases: each replicate draws cases (or groups) and takes both systems' answers to them.
+    """Compare two systems on the same cases with a paired bootstrap over cases, or over `groups` of cases.
 
-    The p-value is twice the share of replicates on the wrong side of zero, and never below 2 / (replicates + 1).
+    The p-value is twice the share of replicates whose difference has the opposite sign, at least 2 / (replicates + 1).
 
     >>> result = paired_bootstrap([1] * 90 + [0] * 10, [1] * 70 + [0] * 30)
     >>> round(result.difference, 2), result.p_value < 0.001
@@ -116,9 +116,9 @@ def bootstrap_paired_sums(
     level: float = 0.95,
     seed: int = 0,
 ) -> PairedBootstrap:
-    """Compare two systems by a measure of sums, such as F1: each replicate draws rows, and takes both systems' counts of them.
+    """Compare two systems by a measure of summed counts, such as F1, with a paired bootstrap over documents.
 
-    A row of `a` and the same row of `b` are the counts of one document. `measure` gets one row of sums for each replicate.
+    Row i of `a` and of `b` holds the counts of document i. `measure` maps summed counts (replicates, columns) to (replicates,).
 
     >>> counts = np.array([[1.0, 2.0], [2.0, 2.0]])  # right, predicted
     >>> result = bootstrap_paired_sums(counts, counts * [0, 1], lambda sums: sums[:, 0] / sums[:, 1])
@@ -138,9 +138,9 @@ def bootstrap_paired_sums(
 
 
 def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
-    """Compare two systems on the same cases by the exact test of McNemar: two-sided, binomial, in whole numbers.
+    """Compare two systems on the same cases with the exact (binomial) two-sided McNemar test.
 
-    Only the cases count that exactly one system has right; under chance each system is equally likely to be that one.
+    Only cases that exactly one system has right are used; under the null hypothesis each system is equally likely.
 
     >>> mcnemar_exact([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])
     McNemar(only_a=6, only_b=1, p_value=0.125)
@@ -151,7 +151,7 @@ def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
 
 
 def angel_t_test(a: Hits, b: Hits, *, replicates: int = 100, seed: int = 0) -> AngelTTest:
-    """Repeat ANGEL's test: bootstrap the cases 100 times, then a paired t-test over the replicates. Invalid, see the warning.
+    """Reproduce ANGEL's test: a paired t-test over bootstrap replicates. Statistically invalid, see `T_TEST_WARNING`.
 
     >>> ahead_by_one = angel_t_test([1] * 1000, [1] * 999 + [0])
     >>> ahead_by_one.p_value < 0.001, mcnemar_exact([1] * 1000, [1] * 999 + [0]).p_value
@@ -171,12 +171,13 @@ def angel_t_test(a: Hits, b: Hits, *, replicates: int = 100, seed: int = 0) -> A
 def _check_hits(hits: Hits) -> _Counts:
     array = np.asarray(hits)
     if array.ndim != 1 or (len(array) and not np.isin(array, (0, 1)).all()):
-        raise ConfigError("hits-invalid", "each case is either right, 1, or wrong, 0", fix="give one 0 or 1 for each case")
+        fix = "pass 1 for each right case and 0 for each wrong one"
+        raise ConfigError("hits-invalid", "hits must be a 1-d sequence of 0 and 1", fix=fix)
     return array.astype(np.int64)
 
 
 def _gain(a: Hits, b: Hits) -> _Counts:
-    """Return for each case 1 where only `a` is right, -1 where only `b` is, else 0."""
+    """Return for each case 1 if only `a` is right, -1 if only `b` is right, else 0."""
     one, other = _check_hits(a), _check_hits(b)
     _require_alike(len(one), len(other))
     return one - other
@@ -185,32 +186,32 @@ def _gain(a: Hits, b: Hits) -> _Counts:
 def _require_alike(one: int, other: int) -> None:
     if one != other:
         raise ConfigError(
-            "hits-invalid", f"{one:,} cases cannot be compared with {other:,}", fix="judge both on the same cases"
+            "hits-invalid", f"{one:,} cases cannot be compared with {other:,}", fix="pass the same cases for both"
         )
 
 
 def _generator(replicates: int, level: float, seed: int) -> np.random.Generator:
     if replicates < 2 or not 0 < level < 1:
-        what = f"{replicates} replicates at a level of {level} give no interval"
-        raise ConfigError("hits-invalid", what, fix="take at least 2 replicates and a level between 0 and 1")
+        what = f"cannot compute an interval from {replicates} replicates at level {level}"
+        raise ConfigError("hits-invalid", what, fix="use at least 2 replicates and a level between 0 and 1")
     return np.random.default_rng(seed)
 
 
 def _test_replicates(difference: float, drawn: _Floats, level: float) -> PairedBootstrap:
-    """Return the interval of a difference, and its p-value: twice the share of replicates on the wrong side of zero."""
+    """Return the interval of a difference, and its p-value: twice the share of replicates with the opposite sign."""
     tail = min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))
     return PairedBootstrap(difference, *percentiles(drawn, level), min(1.0, 2 * (tail + 1) / (len(drawn) + 1)))
 
 
 def _draw_gains(gain: _Counts, replicates: int, rng: np.random.Generator) -> _Floats:
-    """Return the mean gain of each replicate: drawing n cases of three kinds is a multinomial draw."""
+    """Return the mean gain of each replicate, drawn as multinomial counts of the values 1, -1 and 0."""
     kinds = np.array([(gain > 0).sum(), (gain < 0).sum(), (gain == 0).sum()]) / len(gain)
     counts = rng.multinomial(len(gain), kinds, size=replicates)  # (replicates, 3)
     return np.asarray((counts[:, 0] - counts[:, 1]) / len(gain), dtype=np.float64)
 
 
 def _draw_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: np.random.Generator) -> _Floats:
-    """Return the mean of each replicate over all cases of the groups that it drew."""
+    """Return the mean of each replicate, over all cases of the groups it drew."""
     _require_alike(len(values), len(groups))
     numbers: dict[Any, int] = {}
     group_of = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
@@ -221,39 +222,38 @@ def _draw_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: n
 
 
 def draw_sums(rows: _Floats, replicates: int, rng: np.random.Generator) -> _Floats:
-    """Return the sums of the rows that each replicate draws, with replacement. *Shape:* (replicates, columns of `rows`)."""
+    """Return the sum of the rows that each replicate draws with replacement, as an array (replicates, columns)."""
     step = max(1, _BLOCK // max(rows.size, 1))
     blocks = (min(step, replicates - start) for start in range(0, replicates, step))
     return np.concatenate([rows[rng.integers(0, len(rows), (block, len(rows)))].sum(axis=1) for block in blocks])
 
 
 def percentiles(drawn: _Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval that holds this share of the replicates, as many below it as above."""
+    """Return the central interval that contains the share `level` of the replicates."""
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _binomial_p_value(one: int, other: int) -> float:
-    """Return the probability that `one + other` throws of a fair coin split so unevenly or more."""
+    """Return the two-sided p-value of the exact binomial test of `one` against `other` at probability 1/2."""
     count, fewer = one + other, min(one, other)
     ways = total = 1
     for k in range(1, fewer + 1):
         ways = ways * (count - k + 1) // k
         total += ways
-    return min(1.0, 2 * total / (1 << count))  # whole numbers of any size divide exactly
+    return min(1.0, 2 * total / (1 << count))  # exact: Python integers do not overflow
 
 
 def _t_test_p_value(t: float, degrees: int) -> float:
-    """Return the two-sided p-value of Student's t: a ratio of integrals of a sine's power up to an angle.
+    """Return the two-sided p-value of Student's t, as a ratio of integrals of sin(x)**(degrees - 1).
 
-    The tangent of the angle is sqrt(degrees) / |t|. The integral from zero is small where p is, so that even p-values of
-    1e-50 keep their digits.
+    The upper limit is atan(sqrt(degrees) / |t|). Integrating the small tail directly keeps p-values of 1e-50 accurate.
     """
     angle = math.atan2(math.sqrt(degrees), abs(t))
     return min(1.0, _sine_power(angle, degrees - 1) / _sine_power(math.pi / 2, degrees - 1))
 
 
 def _sine_power(angle: float, power: int) -> float:
-    """Return the integral of sin(x)**power from 0 to an angle, by Gauss and Legendre."""
+    """Return the integral of sin(x)**power from 0 to an angle, by Gauss-Legendre quadrature."""
     nodes, weights = np.polynomial.legendre.leggauss(200)
     return float(angle / 2 * (weights * np.sin(angle / 2 * (nodes + 1)) ** power).sum())

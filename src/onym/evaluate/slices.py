@@ -1,10 +1,9 @@
 """Slices: subgroups of the test cases, for results by subgroup.
 
-The first seven are the sub-populations of GenBioEL (appendix C.2, table 8); the five bins of similarity are those of ANGEL's
-figure 4. Mentions are taken as they are in the documents. GenBioEL expands abbreviations (appendix A) and has fewer single
-words: of BC5CDR's test mentions about 7,040, where 7,657 are one word. That it counted after expanding is inferred
-from these numbers. Where a preparation split a composite mention into parts, a case has a property if all of its parts have it,
-except where a definition says *any*.
+The first seven are the sub-populations of GenBioEL (appendix C.2, table 8); the five similarity bins are those of ANGEL's
+figure 4. Mentions are used as written in the documents, without expanding abbreviations. GenBioEL expands them (appendix A),
+apparently before counting: it reports about 7,040 single-word mentions in BC5CDR's test split, and we count 7,657. If the
+preparation split a composite mention into parts, all parts must satisfy a definition, unless it says *any part*.
 """
 
 from __future__ import annotations
@@ -23,14 +22,16 @@ Similarity = Callable[[list[str], list[list[str]]], list[float]]
 """The string similarity, from 0 to 1, of each surface to the most similar of its names; both are normalised."""
 
 BINS = 5
+"""The number of similarity bins."""
 TOP = 100
+"""The number of most frequent training concepts in the slice `top-100-concepts`."""
 NO_TRAINING = "needs the documents that the system was trained on"
 NO_SIMILARITY = "needs a measure of string similarity"
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The name of a slice, and which cases belong to it."""
+    """The name, title and definition of a slice."""
 
     name: str
     title: str
@@ -39,7 +40,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Sliced:
-    """The indices of the cases of each slice, by its name, and why other slices are left out."""
+    """The case indices of each slice by name, and the reason for each slice left out."""
 
     indices: dict[str, list[int]]
     left_out: dict[str, str] = field(default_factory=dict)
@@ -49,8 +50,8 @@ def _bin(number: int) -> Slice:
     low, high = f"{number / BINS:.1f}", f"{(number + 1) / BINS:.1f}"
     definition = (
         f"The string similarity of the mention to the most similar name of a gold concept is at least {low} and "
-        f"{'at most' if number + 1 == BINS else 'below'} {high}; of mentions split into parts the least similar part counts, "
-        f"and cases whose gold concepts have no name in the knowledge base are in no bin."
+        f"{'at most' if number + 1 == BINS else 'below'} {high}; for mentions split into parts, the least similar part counts; "
+        f"cases whose gold concepts have no name in the knowledge base are in no bin."
     )
     return Slice(f"similarity-{low}", f"Similarity {low} to {high}", definition)
 
@@ -72,28 +73,28 @@ _SLICES = (
     Slice(
         "homonyms",
         "Homonyms",
-        "The normalised mention or its long form is a name of more than one concept of the knowledge base; any part.",
+        "The normalised mention or its long form is a name of more than one concept of the knowledge base (any part).",
     ),
-    Slice("abbreviations", "Abbreviations", "The document defines the mention as an abbreviation; any part."),
-    Slice("composites", "Composites", "The mention means more than one concept."),
+    Slice("abbreviations", "Abbreviations", "The document defines the mention as an abbreviation (any part)."),
+    Slice("composites", "Composites", "The mention has more than one gold concept."),
     *map(_bin, range(BINS)),
 )
 SLICES: dict[str, Slice] = {part.name: part for part in _SLICES}
-"""Every slice, in the order of the report."""
+"""All slices, in the order of the report."""
 SIMILARITY_BINS: tuple[str, ...] = tuple(_bin(number).name for number in range(BINS))
 NEED_TRAINING = ("unseen-mentions", "unseen-concepts", "top-100-concepts", "seen-mentions", "seen-concepts")
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a system has seen: normalised mentions, and how often each concept was meant."""
+    """Training data of a system: normalised mentions, and the number of mentions of each concept."""
 
     surfaces: frozenset[str]
     concepts: Counter[str]
 
     @classmethod
     def of(cls, documents: Iterable[Document], canonical: CanonicalId = str) -> Training:
-        """Gather the mentions and concepts of training documents; mentions without a concept teach nothing.
+        """Collect the mentions and concepts of training documents; mentions without a concept are ignored.
 
         >>> from onym.types import Mention
         >>> doc = Document("1", "Fever", (Mention(0, 5, "Fever", ("mesh:D005334",)),))
@@ -105,7 +106,7 @@ class Training:
         return cls(frozenset(normal_name(mention.surface) for mention in mentions), concepts)
 
     def top(self, count: int) -> frozenset[str]:
-        """Return the concepts mentioned most often; of those mentioned equally often the first by id."""
+        """Return the `count` most frequent concepts; ties are broken by id."""
         ordered = sorted(self.concepts.items(), key=lambda item: (-item[1], item[0]))
         return frozenset(concept_id for concept_id, _ in ordered[:count])
 
@@ -117,7 +118,7 @@ def slices_of(
     training: Training | None = None,
     similarity: Similarity | None = None,
 ) -> Sliced:
-    """Assign cases to slices; a slice whose input is missing is left out, with the reason.
+    """Assign cases to slices; slices that need missing inputs are left out, with the reason.
 
     The ids of the cases and of the training documents must be canonical already.
 
@@ -183,13 +184,13 @@ def _training_tests(training: Training) -> dict[str, _Test]:
 
 
 class _LongForms:
-    """The long forms of mentions that a document defines; each document is read once."""
+    """Looks up the long forms of abbreviated mentions; each document is parsed once."""
 
     def __init__(self) -> None:
         self._by_text: dict[str, Abbreviations] = {}
 
     def of(self, case: Case) -> list[str]:
-        """Return the long forms of the parts that have one."""
+        """Return the long forms of the case's mentions that the document defines as abbreviations."""
         if case.document is None:
             return []
         text = case.document.text
@@ -216,7 +217,7 @@ def _gold_concepts(case: Case, kb: KnowledgeBase) -> set[int]:
 
 
 def _bins(cases: Sequence[Case], kb: KnowledgeBase, similarity: Similarity) -> dict[str, list[int]]:
-    """Measure every part of every case at once, and put each case into the bin of its least similar part."""
+    """Compute all similarities in one batch, and put each case into the bin of its least similar part."""
     owners, surfaces, names = [], [], []
     for index, case in enumerate(cases):
         of_gold = sorted({int(name) for concept in _gold_concepts(case, kb) for name in kb.names_of(concept)})

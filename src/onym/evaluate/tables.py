@@ -1,4 +1,4 @@
-"""Reports for the terminal, as tables: of a linker, of a pipeline that finds the mentions itself, and of a comparison."""
+"""Report tables for the terminal: of a linker, of an end-to-end pipeline, and of a comparison."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from onym.errors import printable
 from onym.evaluate.content import ReportContent, interval, percent, share_cells
 from onym.evaluate.coverage import Coverage
-from onym.evaluate.end_to_end import EndToEndEvaluation
-from onym.evaluate.end_to_end_comparison import EndToEndComparison
+from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, PublishedFigure, find_published_for
 from onym.evaluate.significance import PairedBootstrap
@@ -23,7 +22,7 @@ NO_TYPE = "(no type)"
 
 
 def linking_tables(content: ReportContent) -> list[Table]:
-    """Return the tables in order; without slices there is one.
+    """Return the tables of a linking report, in order.
 
     >>> [table.title.plain for table in linking_tables(ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ()))]
     ['exact on bc5cdr (test)']
@@ -33,7 +32,7 @@ def linking_tables(content: ReportContent) -> list[Table]:
 
 
 def headline_table(content: ReportContent) -> Table:
-    """Return the figures of every protocol; the main one is marked by an arrow and is bold."""
+    """Return the scores under every protocol; the main one is bold and marked by an arrow."""
     table = table_of(
         content.title, ("", "protocol"), ("recall@1", "95 % CI", "recall@5", "MAP", "n", "gold in KB: recall@1", "n")
     )
@@ -64,7 +63,7 @@ def slices_table(content: ReportContent) -> Table:
 
 
 def end_to_end_tables(evaluation: EndToEndEvaluation) -> list[Table]:
-    """Return the tables in order."""
+    """Return the tables of an end-to-end evaluation, in order."""
     published = tabulate_published(find_published_for(evaluation.manifest, evaluation.protocol))
     return [
         _protocol_table(evaluation),
@@ -76,7 +75,7 @@ def end_to_end_tables(evaluation: EndToEndEvaluation) -> list[Table]:
 
 
 def _protocol_table(evaluation: EndToEndEvaluation) -> Table:
-    """Return precision, recall and F1 with their intervals, in columns narrow enough for a terminal of 80 characters."""
+    """Return precision, recall and F1 with their intervals; the table fits a terminal of 80 columns."""
     table = table_of(evaluation.title, ("protocol",), ("P", "95 % CI", "R", "95 % CI", "F1", "95 % CI"))
     table.padding = (0, 1, 0, 0)
     for name, result in evaluation.results.items():
@@ -120,7 +119,7 @@ def _error_table(evaluation: EndToEndEvaluation) -> Table:
 
 
 def comparison_tables(found: Comparison | EndToEndComparison, first: str, second: str) -> list[Table]:
-    """Return the tables in order."""
+    """Return the tables of a comparison, in order; `first` and `second` name the systems."""
     names, title = (first, second), f"{first} against {second}, {found.protocol}"
     types = f" of {', '.join(found.types)}" if found.types else ""
     if isinstance(found, EndToEndComparison):
@@ -139,7 +138,7 @@ def _difference_table(title: str, rows: Sequence[tuple[str, str]]) -> Table:
 
 
 def end_to_end_difference_rows(found: EndToEndComparison, first: str, second: str) -> list[tuple[str, str]]:
-    """Return the rows on the difference of F1: names and values."""
+    """Return (name, value) rows about the difference in F1."""
     rows = []
     for system, (name, coverage) in enumerate(zip((first, second), found.coverage, strict=True)):
         rows += [(f"{name}, {share}", _share_cell(both[system], coverage)) for share, both in found.shares.items()]
@@ -155,7 +154,7 @@ def _bootstrap_rows(bootstrap: PairedBootstrap, title: str) -> list[tuple[str, s
 
 
 def difference_rows(found: Comparison, first: str, second: str) -> list[tuple[str, str]]:
-    """Return what is said of the difference: names and values."""
+    """Return (name, value) rows about the difference in recall@1."""
     mcnemar = found.mcnemar
     rows = [
         (f"{first}, recall@1", _share_cell(found.first, found.coverage[0])),
@@ -182,7 +181,7 @@ def _group_table(title: str, group: str, names: tuple[str, str], rows: Sequence[
 
 
 def type_rows(found: EndToEndComparison) -> list[tuple[str, ...]]:
-    """Return a row for each annotated type: its gold items, both recalls and their difference."""
+    """Return a row per annotated type: its gold items, both recalls and their difference."""
     return [
         (name or NO_TYPE, f"{gold:,}", percent(one), percent(other), f"{100 * (one - other):+.1f}")
         for name, (gold, one, other) in found.by_type.items()
@@ -190,7 +189,7 @@ def type_rows(found: EndToEndComparison) -> list[tuple[str, ...]]:
 
 
 def slice_rows(found: Comparison) -> list[tuple[str, ...]]:
-    """Return a row for each subgroup: its title, its mentions, both recalls and their difference."""
+    """Return a row per subgroup: its title, its mentions, both recalls and their difference."""
     rows: list[tuple[str, ...]] = []
     for name, (cases, one, other) in found.slices.items():
         cells = (percent(one), percent(other), f"{100 * (one - other):+.1f}") if cases else ("–", "–", "–")
@@ -199,7 +198,7 @@ def slice_rows(found: Comparison) -> list[tuple[str, ...]]:
 
 
 def table_of(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
-    """Return an empty table: columns of words, then columns of numbers."""
+    """Return an empty table with text columns, then number columns (right-aligned)."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -212,14 +211,14 @@ def table_of(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Ta
 
 
 def with_note(table: Table, note: str) -> Table:
-    """Return a table with a footnote, if there is one; the lines that it concerns end with a star."""
+    """Add a footnote to a table, unless it is empty; `mark_footnote` marks the rows it refers to."""
     if note:
         table.caption, table.caption_justify = plain(f"* {note}"), "left"
     return table
 
 
 def mark_footnote(text: str, note: str) -> str:
-    """Return the first cell of a line of figures: it ends with a star if there is a footnote.
+    """Append a star to the first cell of a row if there is a footnote.
 
     >>> mark_footnote("strict", "1 of 960 mentions predicted")
     'strict*'
@@ -235,7 +234,7 @@ def plain(text: str) -> Text:
 
 
 def tabulate_published(figures: Sequence[PublishedFigure]) -> list[Table]:
-    """Return the table for the terminal, if there are figures: narrow enough for 80 characters."""
+    """Return a table of published scores that fits 80 columns; an empty list if there are none."""
     if not figures:
         return []
     table = table_of(PUBLISHED_TITLE, ("system", "source"), ("%",))

@@ -1,4 +1,4 @@
-"""What a system is evaluated on: a split of a dataset, and the knowledge base that its gold ids are resolved in."""
+"""Evaluation tasks: a split of a dataset, and the knowledge base that its gold ids are resolved in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from onym.types import Document
 
 @dataclass(frozen=True)
 class EvaluationTask:
-    """A split of a dataset and a knowledge base. `replaced` maps retired ids to their successors, for scoring alone.
+    """A split of a dataset and a knowledge base. `replaced` maps retired ids to their successors, for scoring only.
 
     `types` are the annotated types that are scored; empty means all.
     """
@@ -47,8 +47,8 @@ class EvaluationTask:
     ) -> EvaluationTask:
         """Open a dataset by name or folder, and a knowledge base: by default the dataset's own dictionary.
 
-        `data` is the folder of the published files, `replaced` a table with an old and a new id in each row. `verify` says when
-        the bytes of both are hashed. `prefer` names vocabularies, for a linker that is opened over the knowledge base.
+        `data` is the folder with the published files, `replaced` a table of old and new ids. `verify` says when the files of
+        dataset and KB are hashed. Of concepts with equal scores, linkers rank those of the vocabularies in `prefer` first.
 
         >>> EvaluationTask.open("no-such-dataset")
         Traceback (most recent call last):
@@ -60,11 +60,11 @@ class EvaluationTask:
 
     @property
     def source(self) -> dict[str, Any]:
-        """The dataset as predictions and reports name it."""
+        """The dataset as recorded in predictions and reports."""
         return {"name": self.dataset.name, "digest": self.dataset.digest, "split": self.split}
 
     def gold(self) -> list[Document]:
-        """Return the documents of the split with the mentions of the types that are scored."""
+        """Return the documents of the split, with only the mentions of the scored types."""
         documents = list(self.dataset.documents(self.split))
         if not self.types:
             return documents
@@ -79,24 +79,24 @@ class EvaluationTask:
         return tuple(sorted({mention.type for doc in self.dataset.documents(self.split) for mention in doc.mentions}))
 
     def with_types(self, types: Sequence[str]) -> EvaluationTask:
-        """Return the same task with these annotated types alone; a type that the split does not have is refused."""
+        """Return a copy that scores only these annotated types; raise ConfigError if the split lacks one of them."""
         if unknown := sorted(set(types) - set(self.annotated_types)):
             what = f"no mention of {self.title} has the type {unknown[0]!r}"
             raise ConfigError("filter-unknown", what, fix=f"the types are {', '.join(self.annotated_types)}")
         return replace(self, types=tuple(dict.fromkeys(types)))
 
     def texts(self) -> Iterator[Document]:
-        """Return the documents of the split without their annotations, one after the other."""
+        """Yield the documents of the split without their annotations."""
         return map(without_annotations, self.dataset.documents(self.split))
 
     @property
     def title(self) -> str:
-        """The dataset and split for readers, as in `bc5cdr (test)`."""
+        """The dataset and split for display, e.g. `bc5cdr (test)`."""
         return f"{self.dataset.name} ({self.split})"
 
     @property
     def drop_counts(self) -> dict[str, int]:
-        """Mentions that the preparation of the split dropped, by reason."""
+        """The number of mentions dropped by the dataset preparation, by reason."""
         dropped: dict[str, int] = self.dataset.report["splits"][self.split]["dropped"]
         return {f"dropped by the preparation: {reason}": count for reason, count in dropped.items()}
 
@@ -111,7 +111,7 @@ class EvaluationTask:
         return open_similarity(self.kb)
 
     def manifest(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
-        """Return everything that a figure depends on; `predictions` says what the answers came from."""
+        """Return everything that the scores depend on; `predictions` is the source recorded in the predictions."""
         return {
             "onym": __version__,
             "dataset": self.source,
@@ -125,16 +125,17 @@ class EvaluationTask:
         }
 
     def require_same_kb(self, predictions: Mapping[str, Any]) -> None:
-        """Refuse predictions that say they were made with another knowledge base."""
+        """Raise ConfigError if the predictions record a different knowledge base."""
         kb = predictions.get("kb")
         digest = kb.get("digest", "") if isinstance(kb, dict) else ""
         if digest and digest != self.kb.digest:
             what = f"the predictions were made with the knowledge base {digest}, not with {self.kb.digest}"
-            raise ConfigError("kb-mismatch", what, where=str(self.kb.folder), fix="give that knowledge base, or link again")
+            fix = "pass that knowledge base with --kb, or link again with this one"
+            raise ConfigError("kb-mismatch", what, where=str(self.kb.folder), fix=fix)
 
 
 def describe_split(manifest: Mapping[str, Any]) -> str:
-    """Return the split that figures are of, and the annotated types if not all are scored.
+    """Return the scored split for display, with the annotated types if not all are scored.
 
     >>> describe_split({"dataset": {"split": "test"}, "types_scored": ["Disease"]})
     'test, type Disease'
@@ -145,7 +146,7 @@ def describe_split(manifest: Mapping[str, Any]) -> str:
 
 
 def without_annotations(doc: Document) -> Document:
-    """Return a document's text alone, and where it comes from.
+    """Return a copy of a document with its id, text and source only.
 
     >>> without_annotations(Document("1", "fever", source="a.txt", ordinal=3)).key
     ('1', 'a.txt', 3)
@@ -157,10 +158,10 @@ def _open_kb(dataset: PreparedDataset, kb: Path | None, verify: Verify, prefer: 
     folder = kb or dataset.kb_folder
     if folder is None:
         what = f"{dataset.name} has no dictionary of its own; it was annotated with {dataset.report['kb']['intended']}"
-        raise ConfigError("kb-needed", what, fix="build a knowledge base and give it with --kb")
+        raise ConfigError("kb-needed", what, fix="build that knowledge base and pass it with --kb")
     return KnowledgeBase.open(folder, verify=verify, prefer=prefer)
 
 
 def _read_replaced(path: Path) -> dict[str, str]:
-    """Read a table of retired ids; an id with several successors is left out, since none of them is certain."""
+    """Read a table of retired ids; ids with several successors are skipped as ambiguous."""
     return dict(read_replacements(path).unique("concept", keep="none").iter_rows())

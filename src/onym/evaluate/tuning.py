@@ -1,8 +1,8 @@
-"""Fit a threshold or a calibration to a development set.
+"""Fit a score threshold or a confidence calibration on a development set.
 
-A threshold is the minimum score of an answer with the best strict F1; below it a mention is left unlinked (NIL). The pipeline
-is run once, without a threshold. A calibration maps what an answer says of itself to the probability that it is right: a
-pipeline answers the mentions, and gold says which answers are right.
+The threshold is the minimum score with the best strict F1; mentions below it are left unlinked (NIL). It is found from a single
+run of the pipeline without a threshold. A calibration maps features of an answer, such as its score, to the probability that it
+is right. It is fitted on a pipeline's answers, compared with gold.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from onym.text.normal import normal_name
 from onym.types import Document, Mention
 
 TRIED_THRESHOLDS = 200
-"""How many thresholds are tried: quantiles of the scores."""
-_DIGITS, _FOLDS = 4, 5
+"""The number of thresholds tried, which are quantiles of the scores."""
+_DIGITS, _FOLDS = 4, 5  # decimals of a threshold, folds of the cross-validation
 _THRESHOLD_PROTOCOL = "bhowmik-strict"
 Mentions = Literal["given", "found", "terms"]
 _CALIBRATION_PROTOCOL = "strict"
@@ -45,7 +45,7 @@ class TunedThreshold:
 
 
 def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> TunedThreshold:
-    """Return the threshold with the best strict F1; of equally good ones the lowest.
+    """Return the threshold with the best strict F1, the lowest one in case of ties.
 
     `predictions` are those of a pipeline without a threshold, on the same documents.
 
@@ -67,9 +67,9 @@ def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical
 
 
 def cross_validate_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
-    """Return the strict F1 that tuning brings to documents that it did not see: each fold has the threshold of the others.
+    """Return the cross-validated strict F1 of threshold tuning: each fold is scored with a threshold tuned on the others.
 
-    Where it is not better than without a threshold, a threshold would follow the chance of these few documents.
+    If this is not better than the F1 without a threshold, tuning would overfit these documents.
 
     >>> from onym.types import Mention
     >>> gold = [Document(str(n), "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),)) for n in range(10)]
@@ -93,7 +93,7 @@ def _predictions_for(predictions: Predictions, docs: Sequence[Document]) -> Pred
 
 @dataclass(frozen=True, slots=True)
 class _ScoredItems:
-    """The concepts that were predicted for spans, each with its score and whether it is gold; and how many gold ones are."""
+    """Predicted (span, concept) items, with score and correctness of each, and the number of gold items."""
 
     score: npt.NDArray[np.float64]
     is_right: npt.NDArray[np.bool_]
@@ -118,7 +118,7 @@ class _ScoredItems:
         return cls(np.array(list(found.values())), np.array([item in wanted for item in found], dtype=bool), len(wanted))
 
     def scores(self, threshold: float = -np.inf) -> EndToEndScores:
-        """Return the strict scores of the answers with at least that score."""
+        """Return the strict precision, recall and F1 of the items with at least this score."""
         is_kept = self.score >= threshold
         return _strict_scores(self.gold, int(is_kept.sum()), int((is_kept & self.is_right).sum()))
 
@@ -128,7 +128,7 @@ def _strict_scores(gold: int, predicted: int, right: int) -> EndToEndScores:
 
 
 def above_threshold(predictions: Predictions, threshold: float) -> Predictions:
-    """Return the predictions of a pipeline with that threshold: mentions with a lower score are left unlinked.
+    """Apply a threshold to predictions: mentions with a lower score are left unlinked.
 
     >>> from onym.outputs.predictions import Prediction
     >>> one, other = ((("mesh:D1",), 0.9, 0),), ((("mesh:D2",), 0.4, 1),)
@@ -146,9 +146,9 @@ def _unlink(one: Prediction) -> Prediction:
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """Answers, the rank of the right one among each mention's candidates, and the document and type of each mention.
+    """Answers compared with gold: the rank of the gold concept, the document and the type of each mention.
 
-    `unanswered` counts the mentions that have no answer. `keys` say which predictions they are.
+    `unanswered` counts the mentions that have no answer. `keys` are the prediction keys of the answers.
     """
 
     answers: Answers
@@ -160,7 +160,7 @@ class JudgedAnswers:
 
     @classmethod
     def pool(cls, several: Sequence[JudgedAnswers]) -> JudgedAnswers:
-        """Return the answers of several datasets as one; documents of one id stay apart."""
+        """Concatenate the answers of several datasets; documents with the same id in different datasets stay distinct."""
         return cls(
             Answers(np.concatenate([each.answers.columns for each in several])),
             [rank for each in several for rank in each.ranks],
@@ -171,7 +171,7 @@ class JudgedAnswers:
         )
 
     def fit(self) -> Calibration:
-        """Fit a calibration to them."""
+        """Fit a calibration to these answers."""
         return Calibration.fit(self.answers, self.ranks, self.documents, self.types)
 
 
@@ -181,26 +181,26 @@ def calibrate_pipeline(
     mentions: Mentions | None = None,
     types: Sequence[str] = (),
 ) -> FittedCalibration:
-    """Fit a calibration to a split that the pipeline was not trained on, of one dataset or of several together.
+    """Fit a calibration on a split of one or several datasets, which the pipeline must not have been trained on.
 
-    By default the mentions are those that the pipeline finds in the raw texts, and one that gold does not have is wrong;
-    without a detector, or with `given`, they are those of gold. Of several datasets, a document that two of them share counts
-    once, and one that another of them has in its test split is left out.
+    `mentions` says which mentions are linked. `found`, the default, are those the pipeline detects in the raw texts; one that
+    is not in gold is wrong. `given`, the default without a detector, are the gold mentions. `terms` are the gold surfaces
+    without their context, each once, like the cells of a table column.
 
-    With `terms`, the mentions are those of gold without their texts, each surface once: as the cells of a column are. With
-    `types`, only gold of these annotated types is looked at, which needs mentions of gold: a vocabulary of diseases is asked
-    for diseases, and what it does with chemicals says nothing of a column of diagnoses.
+    Documents shared by several of the datasets count once; documents in the test split of another one are left out. With
+    `types`, only gold mentions of these annotated types are used, so `mentions` must be `given` or `terms`. For example, a
+    disease vocabulary should be calibrated on disease mentions only.
     """
     tasks = [tasks] if isinstance(tasks, EvaluationTask) else tasks
     for task in tasks:
         task.require_same_kb(pipeline.source())
     if mentions == "found" and pipeline.detector is None:
-        what = "the pipeline has no detector, so it finds no mentions in raw text"
+        what = "the pipeline has no detector, so it cannot find mentions in raw text"
         raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
     mentions = mentions or ("given" if pipeline.detector is None else "found")
     if types and mentions == "found":
-        what = "mentions that are found in raw text have no annotated type"
-        raise ConfigError("config-invalid", what, fix="calibrate with --mentions terms or given, or without --type")
+        what = "detected mentions have no annotated type, so --type cannot be used with --mentions found"
+        raise ConfigError("config-invalid", what, fix="use --mentions terms or --mentions given, or drop --type")
     pooled = pool_documents([task.dataset for task in tasks], tasks[0].split)
     pooled = [[_of_types(doc, types) for doc in gold] for gold in pooled] if types else pooled
     documents = [doc for gold in pooled for doc in gold]
@@ -224,7 +224,7 @@ def _of_types(doc: Document, types: Sequence[str]) -> Document:
 
 
 def _judge_pipeline(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
-    """Return the judged answers of a pipeline, whatever its thresholds are."""
+    """Return the answers of a pipeline without its thresholds, compared with gold."""
     bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
     bare = bare.for_terms() if mentions == "terms" else bare
     documents = map(without_annotations, gold) if mentions == "found" else gold
@@ -232,9 +232,9 @@ def _judge_pipeline(task: EvaluationTask, gold: Sequence[Document], pipeline: Pi
 
 
 def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]:
-    """Return the annotated surfaces of several datasets as terms: each once, however it is written.
+    """Return the annotated surfaces of several datasets as one-mention documents, without duplicates after normalisation.
 
-    They have the concepts of the first mention, and no type: a cell has none.
+    Each has the concepts of its first mention and no type, like a cell of a table.
 
     >>> fever, again = (Mention(start, start + 5, text, ("mesh:D005334",)) for start, text in ((0, "Fever"), (7, "fever")))
     >>> [[doc.text for doc in docs] for docs in distinct_terms([[Document("1", "Fever, fever.", (fever, again))]])]
@@ -255,7 +255,7 @@ def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]
 def judge_answers(
     task: EvaluationTask, gold: Sequence[Document], predictions: Predictions, mentions: Mentions
 ) -> JudgedAnswers:
-    """Judge the answers of predictions, strictly. A mention that was found counts also where gold has none there."""
+    """Compare answers with gold under `strict`; with `mentions="found"`, mentions that are not in gold count as wrong."""
     names = DocumentNames.of_documents(gold)
     found = {own: predictions.mentions[key] for key, own in predictions.keys_to(names).items()}
     ranks, annotated = _ranks(task, gold, found, is_decided=predictions.is_decided), dict(_iter_gold(gold, names))
@@ -275,7 +275,7 @@ def judge_answers(
 def _ranks(
     task: EvaluationTask, gold: Sequence[Document], found: Mapping[Key, Prediction], *, is_decided: bool
 ) -> dict[Key, int | None]:
-    """Return the rank of gold of each annotated mention; the parts of a composite are left out."""
+    """Return the rank of gold of each annotated mention; composites split into parts are left out."""
 
     def answers(key: Key) -> tuple[tuple[tuple[str, ...], float, int], ...]:
         return found[key].answers if key in found else ()

@@ -1,7 +1,7 @@
-"""Which annotated types of a split are scored: those that are given, those that a pipeline links, or all of them.
+"""Choose which annotated types of a split are scored: the given ones, those that a pipeline links, or all.
 
-A dataset may annotate more types than a pipeline links: without a choice, every mention of the others would be missed. Gold
-mentions of other types are left out, and so are predicted mentions whose concepts are of a kind that the other types mean.
+A dataset may annotate more types than a pipeline links, and all mentions of the other types would count as missed. So gold
+mentions of other types are dropped, and so are predicted mentions whose concepts belong to semantic groups of other types.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from onym.store.models import read_small
 from onym.types import Document, Mention
 
 TRAINING_REQUEST = "request.json"
-"""The file in a trained pipeline's folder with the configuration of the training."""
+"""The file with the training configuration in a trained pipeline's folder."""
 ANNOTATED_TYPES = "annotated_types"
-"""The key of a predictions file's source with the annotated types that its pipeline was scored on."""
+"""The key in the source of a predictions file that lists the annotated types its pipeline was scored on."""
 OTHER_TYPES = "predicted mentions of types that are not scored"
 
 
 def types_of_pipeline(task: EvaluationTask, pipeline: Pipeline, trained: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the annotated types of a split that a pipeline links; empty means all.
 
-    They are the types that it was `trained` on. Otherwise, if the pipeline answers with some concepts only, they are the types
-    that are named like one of its groups, or most of whose gold concepts are among its answers.
+    They are the types it was `trained` on. Otherwise, if the pipeline is restricted to some concepts, they are the types named
+    like one of its semantic groups, and those whose gold concepts are mostly among its concepts.
     """
     annotated = task.annotated_types
     linked = [name for name in annotated if name in trained]
@@ -43,7 +43,7 @@ def types_of_pipeline(task: EvaluationTask, pipeline: Pipeline, trained: Sequenc
 
 
 def _gold_rows(task: EvaluationTask) -> dict[str, list[int]]:
-    """Return the concepts of the gold mentions of each type, as rows of the knowledge base."""
+    """Return the gold concepts of each annotated type, as KB rows."""
     found: dict[str, list[int]] = {name: [] for name in task.annotated_types}
     for doc in task.dataset.documents(task.split):
         for mention in doc.mentions:
@@ -57,7 +57,7 @@ def _rows(task: EvaluationTask, mention: Mention) -> list[int]:
 
 
 def read_trained_types(folder: Path) -> tuple[str, ...]:
-    """Return the annotated types that a pipeline was trained on, from its folder; empty if it was not trained, or on all."""
+    """Read the annotated types a pipeline was trained on from its folder; empty if not trained, or trained on all."""
     path = folder / TRAINING_REQUEST
     if not path.is_file():
         return ()
@@ -65,17 +65,17 @@ def read_trained_types(folder: Path) -> tuple[str, ...]:
         types = json.loads(read_small(path))["types"]
         return tuple(map(str, dict(types)))
     except (ValueError, KeyError, TypeError) as e:
-        what = "the record of the training does not say which types it was for"
-        raise ConfigError("config-invalid", what, where=str(path), fix="name the types with --type") from e
+        what = "the training configuration has no valid entry 'types'"
+        raise ConfigError("config-invalid", what, where=str(path), fix="give the types to score with --type") from e
 
 
 def types_of_predictions(*predictions: object) -> tuple[str, ...]:
-    """Return the annotated types that the pipelines of predictions were scored on; empty means all. They must be the same."""
+    """Return the annotated types recorded in predictions (empty means all); raise ConfigError if they differ."""
     found = {_types_in(each.source.get(ANNOTATED_TYPES)) for each in predictions if isinstance(each, Predictions)}
     if len(found) > 1:
         named = " and ".join(", ".join(types) or "all" for types in sorted(found))
         what = f"the predictions are for different annotated types: {named}"
-        raise ConfigError("compare-other", what, fix="name the types to compare with --type")
+        raise ConfigError("compare-other", what, fix="give the types to compare with --type")
     return next(iter(found), ())
 
 
@@ -84,7 +84,7 @@ def _types_in(value: object) -> tuple[str, ...]:
 
 
 def drop_other_types(task: EvaluationTask, predicted: Iterable[Document]) -> tuple[list[Document], dict[str, int]]:
-    """Return predicted documents without the mentions of types that are not scored, and how many mentions these are."""
+    """Drop predicted mentions of types that are not scored; return the documents and the number dropped, by reason."""
     documents = list(predicted)
     if not task.types:
         return documents, {}
@@ -100,7 +100,7 @@ def drop_other_types(task: EvaluationTask, predicted: Iterable[Document]) -> tup
 
 
 def _other_kinds(task: EvaluationTask) -> set[str]:
-    """Return the semantic groups of concepts that mostly types that are not scored mean."""
+    """Return the semantic groups that occur more often in gold mentions of unscored types than of scored ones."""
     scored: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for doc in task.dataset.documents(task.split):

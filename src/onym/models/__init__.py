@@ -1,4 +1,4 @@
-"""Models: encoders, tokenizers, and templates of what a model reads. ONNX Runtime and torch are behind one interface.
+"""Models: encoders, tokenizers, and input templates, with one interface for torch and ONNX Runtime.
 
-Always true here: no code of a model's own is run, and nothing is fetched.
+Code shipped with a model is never executed, and nothing is downloaded.
 """

@@ -1,8 +1,10 @@
-"""A model that reads a document once, to find mentions in it, to link them, or both: a folder with two encoders and heads.
+"""Collective models, which encode a whole document in one pass to detect mentions, link them, or both.
 
-config.json, model.safetensors, tokenizer.json    the encoder of documents
-heads.safetensors, collective.json                what stands on it, and how it is used
-names/                                            the encoder of names; a model that finds mentions alone has none
+The folder of such a model contains:
+
+config.json, model.safetensors, tokenizer.json    the document encoder
+heads.safetensors, collective.json                the heads on top of it, and the settings
+names/                                            the name encoder; missing if the model only detects mentions
 """
 
 from __future__ import annotations
@@ -33,13 +35,13 @@ from onym.types import Document
 Represent = Literal["ends", "mean"]
 Detect = Literal["none", "spans", "tags"]
 OUTSIDE, BEGIN, INSIDE = range(3)
-_RARE = -5.0  # the logit of a span that is a mention: about one in 150 is
+_RARE = -5.0  # initial logit of a span being a mention: about 1 in 150 spans is
 
 
 class Heads(nn.Module):
-    """The layers of one model; those that it does not use have no weights. `width` is that of tokens, `dim` of names.
+    """The heads of a collective model; only those it uses are created. `width` is the token dimension, `dim` that of names.
 
-    Spans have a score for each of so many `labels`, through a layer of `hidden` units where that is not 0.
+    Spans get a score for each of the `labels`, through a hidden layer if `hidden` is not 0.
     """
 
     def __init__(self, width: int, dim: int, represent: Represent, detect: Detect, *, labels: int = 1, hidden: int = 0) -> None:
@@ -50,7 +52,7 @@ class Heads(nn.Module):
         elif width != dim:
             self.mean = nn.Linear(width, dim)
         if detect == "spans":
-            self.span = nn.Linear(width, 3 * (hidden or labels))  # at the start, at the end, inside; the bias is that of all
+            self.span = nn.Linear(width, 3 * (hidden or labels))  # scores of the start, end and inner tokens; one shared bias
             if hidden:
                 self.label = nn.Linear(hidden, labels)
         elif detect == "tags":
@@ -59,7 +61,7 @@ class Heads(nn.Module):
 
     @torch.no_grad()
     def _begin(self, width: int, dim: int) -> None:
-        """Begin with the mean of both ends where possible, as an encoder of names would take; and with few mentions."""
+        """Initialise span vectors to the mean of both end tokens, if dimensions match, and label biases to a low value."""
         if hasattr(self, "label"):
             self.label.bias.fill_(_RARE)
         if self.represent == "ends" and width == dim:
@@ -68,7 +70,7 @@ class Heads(nn.Module):
             self.ends.bias.zero_()
 
     def vectors(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
-        """Return the vectors of spans of one text, each from its first token to before its last.
+        """Return the vectors of spans of one text; `firsts` are inclusive token indices, `lasts` exclusive.
 
         *Shape:* states (tokens, width), firsts and lasts (spans,) -> (spans, dim).
         """
@@ -79,7 +81,7 @@ class Heads(nn.Module):
         return _apply(self.mean, means) if hasattr(self, "mean") else means
 
     def span_scores(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
-        """Return how likely each span is a mention of each label, as logits. *Shape:* as of `vectors` -> (spans, labels)."""
+        """Return the logits of each span for each label. *Shape:* inputs as for `vectors` -> (spans, labels)."""
         start, end, inside = _apply(self.span, states).chunk(3, 1)  # (tokens, labels), or (tokens, hidden)
         sums = _cumulate(inside)
         within = sums[lasts] - sums[firsts]
@@ -89,22 +91,22 @@ class Heads(nn.Module):
         return _apply(self.label, nn.functional.gelu(start[firsts] + end[lasts - 1] + means))
 
     def tag_scores(self, states: Tensor) -> Tensor:
-        """Return the scores of each token's tags, as logits. *Shape:* (tokens, width) -> (tokens, 3)."""
+        """Return the logits of each token's tags (outside, begin, inside). *Shape:* (tokens, width) -> (tokens, 3)."""
         return _apply(self.tag, states)
 
 
 def _apply(layer: nn.Linear, states: Tensor) -> Tensor:
-    """Return what a layer makes of vectors, in their precision, whatever its own."""
+    """Apply a linear layer in the precision of its inputs."""
     return nn.functional.linear(states, layer.weight.to(states.dtype), layer.bias.to(states.dtype))
 
 
 def _cumulate(values: Tensor) -> Tensor:
-    """Return the sums of all rows before each row, and of all rows. *Shape:* (rows, width) -> (rows + 1, width)."""
+    """Return cumulative sums over rows, starting with zeros. *Shape:* (rows, width) -> (rows + 1, width)."""
     return torch.cat([values.new_zeros(1, values.shape[1]), values.cumsum(0)])
 
 
 class Int8Linear(nn.Module):
-    """A linear layer in int8. *Shape:* (..., inputs) -> (..., outputs), fp32.
+    """A linear layer quantised to int8, with fp32 inputs and outputs. *Shape:* (..., inputs) -> (..., outputs).
 
     >>> layer = nn.Linear(32, 16)
     >>> texts = torch.randn(8, 32)
@@ -122,9 +124,9 @@ class Int8Linear(nn.Module):
         self.register_buffer("scales", scales, persistent=False)
 
     def forward(self, values: Tensor) -> Tensor:
-        """Return what the layer makes of values."""
+        """Quantise the inputs per token, multiply in int8, and rescale to fp32."""
         rows = values.reshape(-1, values.shape[-1])
-        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # of each token
+        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # one per token
         rounded = (rows * scales.reciprocal()).round_().to(torch.int8)
         found = torch._int_mm(rounded, self.weight).float().mul_(scales)  # noqa: SLF001
         found = found.mul_(self.scales) if self.bias is None else torch.addcmul(self.bias, found, self.scales)
@@ -132,9 +134,9 @@ class Int8Linear(nn.Module):
 
 
 def in_int8(model: Any) -> Any:
-    """Turn the linear layers of an encoder that is open for inference into those of int8; the rest stays in fp32."""
+    """Replace the linear layers of an encoder by int8 ones, for inference; the rest stays in fp32."""
     if model.device.type != "cpu":
-        raise ConfigError("device-unavailable", "int8 is for CPUs", fix="use --device cpu, or bf16")
+        raise ConfigError("device-unavailable", "int8 is for CPUs only", fix="use --device cpu, or --dtype bf16")
     for module in list(model.modules()):
         for name, layer in list(module.named_children()):
             if isinstance(layer, nn.Linear):
@@ -143,7 +145,7 @@ def in_int8(model: Any) -> Any:
 
 
 def precision_of(model: Any) -> str:
-    """Return the precision that a model computes in, to be told beside results."""
+    """Return the precision that a model computes in, for result metadata."""
     is_int8 = any(isinstance(module, Int8Linear) for module in model.modules())
     return "int8" if is_int8 else str(model.dtype).removeprefix("torch.")
 
@@ -152,7 +154,7 @@ HEADS, NAMES = "heads.safetensors", "names"
 
 
 class Label(Strict):
-    """What a span may be found to be: a mention of a type, as a corpus annotates that; without a corpus, as all of them do."""
+    """A label of spans: a mention type as annotated in `corpus` (empty means all corpora), with its detection threshold."""
 
     type: str = Field(default="", max_length=100)
     corpus: str = Field(default="", max_length=100)
@@ -160,10 +162,10 @@ class Label(Strict):
 
 
 class CollectiveSettings(FolderSettings):
-    """How a model reads documents and what it is for. `dim` is the width of the embeddings of names.
+    """Settings of a collective model. `window` and `overlap` are in tokens; `dim` is the dimension of name embeddings.
 
-    A mention has at most `max_span_tokens` tokens, and a probability of at least `threshold`, which was tuned on dev. With
-    `labels`, spans are found by type, each with a threshold of its own; `hidden` is the width of the layer before them.
+    A detected mention has at most `max_span_tokens` tokens and a probability of at least `threshold`, tuned on the dev split.
+    With `labels`, spans are detected by type, each with its own threshold; `hidden` is the size of the layer before them.
 
     >>> CollectiveSettings(dim=8).detect
     'none'
@@ -183,14 +185,14 @@ class CollectiveSettings(FolderSettings):
     labels: tuple[Label, ...] = Field(default=(), max_length=1_000)
 
     def heads(self, width: int) -> Heads:
-        """Return the layers over tokens of a width, not yet trained."""
+        """Create untrained heads for token vectors of dimension `width`."""
         return Heads(width, self.dim or width, self.represent, self.detect, labels=max(1, len(self.labels)), hidden=self.hidden)
 
 
 class Collective:
-    """A model that is open: the reader of documents, the heads, and the encoder of names where there is one.
+    """An opened collective model: the document reader, the heads, and the name encoder (None if it does not link).
 
-    The heads are small and stay on the CPU, where the reader's vectors arrive.
+    The heads are small and stay on the CPU, where the reader returns its vectors.
     """
 
     def __init__(
@@ -201,12 +203,12 @@ class Collective:
 
     @classmethod
     def open(cls, folder: Path | str, precision: ReaderPrecision = "auto", *, device: str = "auto") -> Collective:
-        """Open the model of a folder; `int8` is that of the encoder of documents alone."""
+        """Open the model of a folder; with `int8`, only the document encoder is quantised."""
         folder = Path(folder)
         require_safe(folder)
         if not (folder / CollectiveSettings.FILE).is_file():
-            fix = "name a folder that `onym train collective` wrote"
-            raise ConfigError("model-family", "the model reads no documents", where=str(folder), fix=fix)
+            fix = "use a folder written by `onym train collective`"
+            raise ConfigError("model-family", "this is not a collective model", where=str(folder), fix=fix)
         settings = CollectiveSettings.read(folder)
         other: Precision = "fp32" if precision == "int8" else precision
         model, tokenizer = open_body(folder, other, device=device), Tokenizer.open(folder)
@@ -227,7 +229,7 @@ class Collective:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What its answers depend on, to be told beside results."""
+        """Everything the answers depend on, for result metadata."""
         sizes = [sum(each.numel() for each in part.parameters()) for part in (self.reader.model, self.heads)]
         sizes += [self.names.config["parameters"]] if self.names is not None and "parameters" in self.names.config else []
         precision = precision_of(self.reader.model)
@@ -235,7 +237,7 @@ class Collective:
         return about | self.settings.model_dump()
 
     def mention_vectors(self, documents: Sequence[Document]) -> tuple[Vectors, list[tuple[int, int]]]:
-        """Return the vectors of all mentions that have a token, and of each its document's number and its own within it."""
+        """Return the vectors of all mentions with at least one token, and the (document, mention) indices of each."""
         found: list[Vectors] = []
         owners: list[tuple[int, int]] = []
         numbers = [number for number, doc in enumerate(documents) if doc.mentions]
@@ -248,7 +250,7 @@ class Collective:
 
     @torch.inference_mode()
     def _vectors(self, states: torch.Tensor, spans: list[tuple[int, int]]) -> Vectors:
-        """Return the vectors of spans of a text, compared as names are. *Shape:* states (tokens, width) -> (spans, dim)."""
+        """Return span vectors, normalised like those of names. *Shape:* states (tokens, width) -> (spans, dim)."""
         firsts, lasts = torch.tensor(spans, dtype=torch.long).reshape(-1, 2).unbind(1)
         found = require_finite(self.heads.vectors(states, firsts, lasts))
         found = found if self.names is None else comparable(found, self.names.settings)
@@ -256,33 +258,33 @@ class Collective:
 
 
 def open_shared(reference: ModelReference, precision: ReaderPrecision, device: str, context: OpenContext) -> Collective:
-    """Return a model, opened once for all parts of a pipeline: a detector and a linker then share one reading of a document."""
+    """Open a model once per pipeline, so that its detector and its linker encode each document only once."""
     folder = reference.folder(context)
     key = ("collective", str(folder.resolve()), precision, device)
     return context.open_once(key, lambda: Collective.open(folder, precision, device=device))
 
 
 def heads_bytes(heads: Heads) -> bytes:
-    """Return the content of the heads' file."""
+    """Serialise the heads for `heads.safetensors`."""
     return save({name: value.contiguous() for name, value in heads.state_dict().items()})
 
 
 def _open_heads(path: Path, width: int, settings: CollectiveSettings) -> Heads:
-    with torch.device("meta"):  # room is made for what the file holds, not for what the settings say
+    with torch.device("meta"):  # no memory is allocated for untrusted sizes in the settings
         heads = settings.heads(width)
     try:
         heads.load_state_dict(read_tensors(path), assign=True)
     except (RuntimeError, KeyError, ValueError) as e:
-        what = "the layers over the document's tokens are those of another model"
-        raise InputError("model-malformed", what, where=str(path), fix="fetch the model again") from e
+        what = "the weights of the heads do not match collective.json"
+        raise InputError("model-malformed", what, where=str(path), fix="download the model again") from e
     for values in heads.parameters():
         require_finite(values, str(path))
     return heads.float().eval().requires_grad_(False)
 
 
 def _require_windows(settings: CollectiveSettings, positions: int, tokenizer: Tokenizer, folder: Path) -> None:
-    """Refuse windows that are longer than the model reads, or that overlap so much that none goes on."""
+    """Reject windows that are longer than the model's maximum length, or whose overlap leaves no new tokens."""
     around = len(tokenizer.before) + len(tokenizer.after)
     if settings.window > positions or settings.overlap >= settings.window - around:
-        what = "the windows are longer than the model can read, or overlap altogether"
-        raise InputError("model-malformed", what, where=str(folder / CollectiveSettings.FILE), fix="fetch the model again")
+        what = "the window is longer than the model can read, or the overlap is as large as the window"
+        raise InputError("model-malformed", what, where=str(folder / CollectiveSettings.FILE), fix="download the model again")

@@ -1,6 +1,6 @@
-"""Where a model runs, and in which precision: one choice for encoders, decoders and training.
+"""Resolve the device and the precision of models, for inference and training.
 
-torch is imported only when a device is resolved, so that configurations can name these types without it.
+torch is imported only when a device is resolved, so that configurations can use these types without it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Device = Annotated[str, Field(pattern=r"^(auto|cpu|mps|cuda(:\d{1,3})?)$")]
 """`auto`, `cpu`, `cuda`, `cuda:N` or `mps`. `auto` is the first GPU, else the CPU."""
 Precision = Literal["auto", "fp32", "bf16"]
-"""`auto` is bf16 where the device computes it in hardware, else fp32."""
+"""`auto` is bf16 if the device supports it in hardware, else fp32."""
 
 
 def resolve_device(name: str = "auto") -> torch.device:
-    """Return the device of that name; `auto` is CUDA if there, else MPS, else the CPU.
+    """Return the device with this name; `auto` is the first available of CUDA, MPS and CPU.
 
     >>> resolve_device("cpu")
     device(type='cpu')
@@ -34,13 +34,13 @@ def resolve_device(name: str = "auto") -> torch.device:
         name = f"cuda:{library.cuda.current_device()}"
     if name not in available:
         fix = f"use one of {', '.join(['auto', *available])}"
-        raise ConfigError("device-unavailable", f"there is no device {name!r} here", fix=fix)
+        raise ConfigError("device-unavailable", f"device {name!r} is not available", fix=fix)
     device: torch.device = library.device(name)
     return device
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
-    """Return the precision to compute in: without hardware for it, bf16 is many times slower than fp32.
+    """Return the precision to compute in. `auto` avoids bf16 without hardware support, which is much slower than fp32.
 
     >>> import torch
     >>> resolve_precision("bf16", torch.device("cpu"))
@@ -52,7 +52,7 @@ def resolve_precision(precision: Precision, device: torch.device) -> Literal["fp
 
 
 def _has_bf16(device: torch.device) -> bool:
-    """Tell whether a device multiplies bf16 in hardware: AMX or AVX512-BF16 of a CPU, most GPUs of NVIDIA since 2020."""
+    """Return whether a device supports bf16 in hardware: CPUs with AMX or AVX512-BF16, most NVIDIA GPUs since 2020."""
     library = _torch()
     if device.type == "cuda":
         return bool(library.cuda.is_bf16_supported(including_emulation=False))

@@ -1,4 +1,4 @@
-"""Reading whole documents: a vector for every token, in its context, whatever the document's length."""
+"""Encode whole documents of any length into contextual token vectors, with overlapping windows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from onym.types import Document
 
 
 class TokenWindow(NamedTuple):
-    """Tokens from `start` to `end` are read together; those from `first` to `last` are taken from this window."""
+    """A window over tokens `start` to `end`; the vectors of tokens `first` to `last` are taken from it."""
 
     start: int
     end: int
@@ -31,10 +31,9 @@ class TokenWindow(NamedTuple):
 
 
 def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
-    """Return the windows over so many tokens. Each token is taken from the one window in which it stands farther from an end.
+    """Split `tokens` tokens into overlapping windows. Each token is taken from the window in which it is farther from an end.
 
-    Where a window stands depends on the number of tokens before it alone: what is far behind a token never changes its window,
-    but whether there is a next one.
+    Window starts are fixed multiples of `length - overlap`, so text far behind a token does not change its window.
 
     >>> windows(10, 6, 2)
     [TokenWindow(start=0, end=6, first=0, last=5), TokenWindow(start=4, end=10, first=5, last=10)]
@@ -50,23 +49,23 @@ def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
     return [TokenWindow(start, end, *own) for start, end, own in zip(starts, ends, pairwise(middles), strict=True)]
 
 
-_BUDGET = 2_048  # tokens read at once, padding included: what a layer works on stays in the cache of a core
-_TOGETHER = 32_768  # tokens of documents that are read together
+_BUDGET = 2_048  # tokens per batch, including padding, so that activations fit into the CPU cache
+_TOGETHER = 32_768  # tokens of documents that are batched together
 
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text's tokens, and their vectors. *Shape:* states (tokens, width), fp32."""
+    """The tokens of a text and their vectors `states` (tokens, width), in fp32."""
 
     tokens: Placed
     states: Tensor
 
 
 class DocumentReader:
-    """Reads documents with an encoder, in windows of `length` tokens that overlap.
+    """Encodes documents in overlapping windows of `length` tokens.
 
-    A reading is kept in the document's analysis under `key`, which stands for the model: a detector and a linker with the same
-    key read a document once, as long as the document carries its analysis. Without a key, a reader shares with nobody.
+    The token vectors are cached in the document's analysis under `key`, which identifies the model, so that a detector and a
+    linker with the same key encode a document once. Without a key, nothing is shared with other readers.
     """
 
     def __init__(self, model: Any, tokenizer: Tokenizer, *, length: int = 256, overlap: int = 64, key: str = "") -> None:
@@ -75,11 +74,11 @@ class DocumentReader:
 
     @property
     def width(self) -> int:
-        """How wide the vectors are."""
+        """The dimension of the token vectors."""
         return int(self.model.config.hidden_size)
 
     def read(self, documents: Iterable[Document]) -> Iterator[ReadText]:
-        """Yield the documents' tokens with their vectors, in order. A document's vectors do not depend on the others."""
+        """Yield the tokens and token vectors of each document, in order; documents do not affect each other's vectors."""
         group: list[tuple[TextAnalysis, Placed]] = []
         size = 0
         for doc in documents:
@@ -107,7 +106,7 @@ class DocumentReader:
 
 @torch.inference_mode()
 def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, length: int, overlap: int) -> list[Tensor]:
-    """Return the vectors of all tokens of texts, each token's from the window that it is taken from."""
+    """Return the token vectors of each text, assembled from its windows."""
     fix_thread_count()
     states = [torch.zeros(len(tokens), model.config.hidden_size) for tokens in texts]
     room = length - len(tokenizer.before) - len(tokenizer.after)
@@ -125,7 +124,7 @@ def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], *, lengt
 
 
 def window_rows(tokenizer: Tokenizer, parts: list[tuple[Placed, TokenWindow]], pad: int) -> tuple[Tensor, Tensor]:
-    """Return windows as ids and mask, with what the tokenizer puts around a text. *Shape:* both (windows, tokens)."""
+    """Return input ids and attention mask of windows, with special tokens added. *Shape:* both (windows, tokens)."""
     before, after = list(tokenizer.before), list(tokenizer.after)
     rows = [[*before, *tokens.ids[window.start : window.end].tolist(), *after] for tokens, window in parts]
     ids, mask = pad_rows(rows, pad)

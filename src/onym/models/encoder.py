@@ -1,4 +1,4 @@
-"""What all encoders share, whichever library computes: texts are read once each, in batches of like lengths."""
+"""Base class of encoders, and batching: texts are deduplicated and encoded in batches of similar length."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from onym.store.models import weights_digest
 
 
 def batches(lengths: npt.NDArray[Any], budget: int) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield the places of texts, the longest first, as many at once as fit into `budget` tokens with their padding.
+    """Yield batches of row indices, longest texts first, with at most `budget` tokens each, including padding.
 
-    The first batches need the most memory: what does not fit fails at once and not after hours.
+    The first batches need the most memory, so running out of memory shows at once and not after hours.
 
     >>> [batch.tolist() for batch in batches(np.array([2, 9, 3, 3]), budget=6)]
     [[1], [2, 3], [0]]
@@ -42,7 +42,7 @@ Rows = npt.NDArray[np.int64]
 
 
 def pad_rows(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple[Rows, Rows]:
-    """Return lists of tokens as ids and mask, both (lists, tokens), as wide as `length`, or as the longest of them.
+    """Pad token lists to `length` (default: the longest list); return ids and mask, both (lists, tokens).
 
     >>> [each.tolist() for each in pad_rows([[5, 6], [7]], pad=0)]
     [[[5, 6], [7, 0]], [[1, 1], [1, 0]]]
@@ -58,7 +58,7 @@ def pad_rows(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class TokenBatch:
-    """Texts as rows of tokens; `pad` fills a row."""
+    """Turns tokenised texts into padded batches; `pad` is the padding token id."""
 
     tokenizer: Tokenizer
     settings: EncoderSettings
@@ -66,7 +66,7 @@ class TokenBatch:
 
     @property
     def room(self) -> int:
-        """How many tokens of a text itself are read."""
+        """The maximum number of tokens of a text, not counting special tokens."""
         return max(0, self.settings.length - self._around)
 
     @property
@@ -74,25 +74,25 @@ class TokenBatch:
         return len(self.tokenizer.before) + len(self.tokenizer.after)
 
     def lengths(self, tokens: Ragged) -> Rows:
-        """Return how many tokens each text takes, padding to a fixed length included; 0 is a text that cannot be read."""
+        """Return the input length of each text, including special tokens and fixed padding; 0 for a text without tokens."""
         lengths = np.minimum(np.diff(tokens.offsets), self.room) + self._around
         return np.where(lengths > 0, self.settings.length, 0) if self.settings.pooling == "mean-all" else lengths
 
     def rows(self, tokens: Ragged, texts: Rows) -> tuple[Rows, Rows]:
-        """Return the texts at these places as ids and mask, both (texts, tokens), as wide as the longest of them."""
+        """Return the ids and mask of the given texts, both (texts, tokens), padded to the longest of them."""
         before, after, room = self.tokenizer.before, self.tokenizer.after, self.room
         lists = [[*before, *tokens[text][:room], *after] for text in texts.tolist()]
         return pad_rows(lists, self.pad, self.settings.length if self.settings.pooling == "mean-all" else 0)
 
 
 Vectors = npt.NDArray[np.float32]
-_BUDGET = 4_096  # tokens read at once, padding included: what a layer works on stays in the cache of a core
+_BUDGET = 4_096  # tokens per batch, including padding, so that activations fit into the CPU cache
 
 
 class TextEncoder(ABC):
-    """Makes vectors of texts. The same `digest` means the same vectors, but for rounding.
+    """Base class of text encoders. Encoders with the same `digest` give the same vectors, except for rounding.
 
-    `about` is what there is to tell of the model: its name, and the digest of its weights.
+    `about` is the metadata of the model: its name, the digests of its weights and configuration, and its size.
     """
 
     width: int
@@ -105,24 +105,24 @@ class TextEncoder(ABC):
 
     @property
     def digest(self) -> str:
-        """The identity of the vectors: of weights, configuration, tokenizer and settings, but not of the precision."""
+        """Digest of weights, configuration, tokenizer and settings, but not of the precision."""
         parts = [self._about.get("weights"), self._about.get("shape"), self._tokenizer.digest, self.settings.model_dump()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def config(self) -> dict[str, Any]:
-        """What the vectors depend on, to be told beside results."""
+        """Everything the vectors depend on, for result metadata."""
         text = {"tokenizer": self._tokenizer.digest, **self.settings.model_dump()}
         return {**self._about, "precision": self.precision, **text}
 
     def encode(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Vectors:
-        """Return the vectors of texts, in their order. *Shape:* (texts, width). `progress` is told how many are done.
+        """Return the vectors of texts, as an array (texts, width). `progress` is called with the number of texts done.
 
-        A text that is there several times is read once. What does not fit into the settings' length is not read.
+        Duplicate texts are encoded once. Texts are truncated to the length in the settings.
         """
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts))}
         tokens = self._tokenizer.ids_of(list(row_of))
-        found = np.zeros((len(row_of), self.width), dtype=np.float32)  # a text without any token stays at zero
+        found = np.zeros((len(row_of), self.width), dtype=np.float32)  # texts without tokens keep the zero vector
         lengths, done = self.reading.lengths(tokens), 0
         readable = np.flatnonzero(lengths)
         for batch in batches(lengths[readable], _BUDGET):
@@ -135,11 +135,11 @@ class TextEncoder(ABC):
 
     @abstractmethod
     def _vectors(self, ids: Rows, mask: Rows) -> Vectors:
-        """Return the vectors of padded texts; ids and mask (texts, tokens) -> (texts, width)."""
+        """Encode padded texts. *Shape:* ids and mask (texts, tokens) -> (texts, width)."""
 
 
 def about_model(folder: Path, name: str, parameters: int) -> dict[str, Any]:
-    """Return what there is to tell of the model of a folder; it is called `name`, or by the folder's name."""
+    """Return the metadata of the model in a folder; `name` overrides the folder name."""
     return {
         "model": name or folder.name,
         "weights": weights_digest(folder),
@@ -149,7 +149,7 @@ def about_model(folder: Path, name: str, parameters: int) -> dict[str, Any]:
 
 
 def require_vocabulary(tokenizer: Tokenizer, tokens: int) -> None:
-    """Refuse a tokenizer that has more tokens than the model."""
+    """Raise ConfigError if the tokenizer has more tokens than the model."""
     if tokenizer.vocabulary > tokens:
         what = f"the tokenizer has {tokenizer.vocabulary:,} tokens, the model {tokens:,}"
-        raise ConfigError("model-tokenizer", what, fix="name the tokenizer that the model was trained with")
+        raise ConfigError("model-tokenizer", what, fix="use the tokenizer that the model was trained with")

@@ -1,4 +1,4 @@
-"""An encoder that ONNX Runtime computes on the CPU, in fp32, without torch."""
+"""An encoder that runs on ONNX Runtime, on the CPU and in fp32, without torch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from onym.models.tensors import Arrays, Floats, has_int8, parameters_of, read_ar
 from onym.models.tokens import Tokenizer
 from onym.store.models import require_safe
 
-_SHORT = np.float32(1e-12)  # what a vector is divided by at least
-_MAX_CELLS = 1 << 25  # of the attention to one text, each of 4 bytes, in some copies
-_CELLS = 1 << 24  # of that to texts that are read at once
-_FAR = np.float32(-1e9)  # what is added to the attention to padding
+_SHORT = np.float32(1e-12)  # minimum norm when normalising, to avoid division by zero
+_MAX_CELLS = 1 << 25  # maximum attention matrix elements (4 bytes each) for one text
+_CELLS = 1 << 24  # attention matrix elements for the texts of one batch
+_FAR = np.float32(-1e9)  # attention bias of padding tokens
 
 
 class OnnxEncoder(TextEncoder):
-    """An encoder of BERT's or RoBERTa's kind over a session of ONNX Runtime."""
+    """A BERT-like or RoBERTa-like encoder on an ONNX Runtime session."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class OnnxEncoder(TextEncoder):
         settings = settings.update(length=min(settings.length, shape.max_length))
         self._heads = shape.num_attention_heads
         if self._heads * settings.length**2 > _MAX_CELLS:
-            what = f"the attention of {self._heads:,} heads over {settings.length:,} tokens takes too much memory"
+            what = f"attention with {self._heads:,} heads over {settings.length:,} tokens needs too much memory"
             raise LimitError("limit-model", what, fix="set a smaller length in encoder.json, or install onym[dense]")
         super().__init__(tokenizer, settings, shape.pad_token_id, about)
         self.width, self.precision = shape.hidden_size, precision
@@ -47,7 +47,7 @@ class OnnxEncoder(TextEncoder):
 
     @classmethod
     def open(cls, folder: Path | str, settings: EncoderSettings | None = None, *, name: str = "") -> OnnxEncoder:
-        """Open the encoder of a folder; where no settings are given, the folder's own count."""
+        """Open the encoder in a folder; `settings` default to those stored in the folder."""
         folder = Path(folder)
         require_safe(folder)
         shape, arrays = read_encoder_shape(folder), read_arrays(folder)
@@ -66,18 +66,18 @@ class OnnxEncoder(TextEncoder):
         inputs = {"ids": ids, "positions": self._positions(mask), "attention": attention}
         try:
             (hidden,) = self._session.run(None, inputs)
-        except Exception as e:  # its message may say what was read
-            raise InputError("model-malformed", "ONNX Runtime cannot compute the model", fix="fetch it again") from e
-        with np.errstate(all="ignore"):  # a stranger's weights may be any
+        except Exception as e:  # hide its message, which may quote the input
+            raise InputError("model-malformed", "ONNX Runtime cannot run the model", fix="download it again") from e
+        with np.errstate(all="ignore"):  # untrusted weights may overflow
             return require_finite(self._comparable(pool(hidden, mask, self.settings.pooling).astype(np.float32)))
 
     def _positions(self, mask: Rows) -> Rows:
-        """Return the position of each token; with RoBERTa, that of padding is its id."""
+        """Return the position id of each token; RoBERTa uses the padding token id as the position of padding."""
         positions = np.broadcast_to(np.arange(self._first, self._first + mask.shape[1]), mask.shape)
         return np.where(mask > 0, positions, self._first - 1) if self._first else np.ascontiguousarray(positions)
 
     def _comparable(self, vectors: Floats) -> Floats:
-        """Return vectors so that their product is their similarity. *Shape:* (texts, width) -> the same."""
+        """Normalise vectors if the similarity is cosine, so that dot products are similarities."""
         if self.settings.similarity == "dot":
             return vectors
         lengths: Floats = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _SHORT)
@@ -85,7 +85,7 @@ class OnnxEncoder(TextEncoder):
 
 
 def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
-    """Return a session over the graph of an encoder. It writes nothing, and waits without turning."""
+    """Create an ONNX Runtime session for an encoder, with logging off and worker threads that do not spin."""
     try:
         import onnxruntime
 
@@ -95,19 +95,19 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
     graph = encoder_graph(shape, arrays)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = _threads()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # more of it opens and runs slower
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # higher levels load and run slower
     options.log_severity_level = 4
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in graph.weights.values()]
         options.add_external_initializers(list(graph.weights), values)
         return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
-    except Exception as e:  # of sizes that do not fit ONNX Runtime raises whatever its parts raise
-        what = "the model cannot be opened: its configuration or its weights are not those of an encoder"
-        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again") from e
+    except Exception as e:  # ONNX Runtime raises various exceptions for inconsistent sizes
+        what = "the model cannot be opened: its configuration or weights are not those of an encoder"
+        raise InputError("model-malformed", what, where=str(folder), fix="download it again") from e
 
 
 def _threads() -> int:
-    """Return in how many threads to compute: as many as OpenMP would."""
+    """Return the number of threads: OMP_NUM_THREADS if set, else the number of CPUs."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     return int(said) if said.isdecimal() and int(said) else os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""The graph of BERT, and of RoBERTa, which is the same but for its positions (Devlin et al. 2019, section 3).
+"""Build the ONNX graph of BERT (Devlin et al. 2019, section 3) and of RoBERTa, which differs only in its position ids.
 
-From the ids of tokens, their positions and what is added to the attention, to a vector for each token. Matrices in int8 are
-multiplied in fp32: rounding what a layer reads to int8 as well would be twice as fast, and moves vectors by ten times as much.
+The graph maps token ids, position ids and an attention bias to a vector per token. Weights in int8 are multiplied in fp32:
+quantising activations too would be twice as fast, but would change the vectors ten times as much.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from onym.models.tensors import Arrays, Floats, not_finite, require_finite, scal
 IDS, POSITIONS, ATTENTION, HIDDEN = "ids", "positions", "attention", "hidden"
 _PREFIXES = ("", "bert.", "roberta.")
 _OPSET, _IR = 20, 10
-_MAX_SCALE = 1e30
+_MAX_SCALE = 1e30  # so that scale * 127 stays finite in fp32
 _AXES = [0, 2, 1, 3]  # (texts, tokens, heads, size) -> (texts, heads, tokens, size)
 
 
 class Graph(NamedTuple):
-    """A model for ONNX Runtime, and the weights that it refers to by name, which lie in memory and not in it."""
+    """A serialised ONNX model, and its weights by name, which are passed to ONNX Runtime in memory."""
 
     model: bytes
     weights: Arrays
 
 
 def encoder_graph(shape: EncoderShape, arrays: Arrays) -> Graph:
-    """Return the graph of an encoder with weights, each of which has to be of the size that the configuration says.
+    """Build the graph of an encoder; raise InputError if a weight is missing or has the wrong size.
 
     *Shape:* ids and positions (texts, tokens), attention (texts, 1, 1, tokens) -> hidden (texts, tokens, width).
     """
@@ -41,17 +41,17 @@ def encoder_graph(shape: EncoderShape, arrays: Arrays) -> Graph:
 
 
 class _GraphBuilder:
-    """Nodes in the order in which they are computed, and the weights that they use."""
+    """Collects the nodes of a graph in execution order, and the weights they use."""
 
     def __init__(self, shape: EncoderShape, arrays: Arrays) -> None:
         self.weights: Arrays = {}
         self._shape, self._arrays = shape, arrays
         self._nodes: list[NodeProto] = []
-        self._constants: dict[str, TensorProto] = {}  # sizes: ONNX Runtime wants to see them in the model
+        self._constants: dict[str, TensorProto] = {}  # shapes and scales, which must be part of the model
         self._prefix = next((each for each in _PREFIXES if f"{each}embeddings.word_embeddings.weight" in arrays), "")
 
     def embed(self) -> str:
-        """Return what the first layer reads: tokens with their positions."""
+        """Add the embedding layer; return its output."""
         shape = self._shape
         tokens = self._rows_of("embeddings.word_embeddings.weight", shape.vocab_size, IDS)
         positions = self._rows_of("embeddings.position_embeddings.weight", shape.max_position_embeddings, POSITIONS)
@@ -60,7 +60,7 @@ class _GraphBuilder:
         return self._normalise(both, "embeddings.LayerNorm")
 
     def layers(self, values: str) -> str:
-        """Return what the last layer makes of values."""
+        """Add all transformer layers; return the output of the last."""
         shape = self._shape
         for number in range(shape.num_hidden_layers):
             layer = f"encoder.layer.{number}"
@@ -73,11 +73,11 @@ class _GraphBuilder:
         return values
 
     def end(self, values: str) -> None:
-        """Let values be what the graph returns."""
+        """Make `values` the output of the graph."""
         self._nodes.append(helper.make_node("Identity", [values], [HIDDEN]))
 
     def model(self) -> bytes:
-        """Return the model, without its weights."""
+        """Serialise the model without its weights."""
         info, texts, tokens = helper.make_tensor_value_info, "texts", "tokens"
         graph = helper.make_graph(
             self._nodes,
@@ -94,7 +94,7 @@ class _GraphBuilder:
         return bytes(found.SerializeToString())
 
     def _attention(self, values: str, name: str) -> str:
-        """Attention of several heads, softmax(QK'/sqrt(size))V (Vaswani et al. 2017, section 3.2)."""
+        """Add multi-head attention, softmax(QK'/sqrt(size))V (Vaswani et al. 2017, section 3.2)."""
         width, heads = self._shape.hidden_size, self._shape.num_attention_heads
         apart = self._constant("apart", np.array([0, 0, heads, width // heads]))
         together = self._constant("together", np.array([0, 0, width]))
@@ -119,7 +119,7 @@ class _GraphBuilder:
         return self._op("LayerNormalization", values, *weights, epsilon=self._shape.layer_norm_eps)
 
     def _rows_of(self, name: str, rows: int, ids: str) -> str:
-        """Return rows of a table, which stays in int8 if it is: few of them are looked at."""
+        """Look up rows of an embedding table; of an int8 table only the selected rows are dequantised."""
         scales = scales_of(self._arrays, self._prefix + name)
         if scales is None:
             return self._op("Gather", self._add_weight(name, self._array(name, (rows, self._shape.hidden_size))), ids)
@@ -130,7 +130,7 @@ class _GraphBuilder:
         )
 
     def _matrix(self, name: str, size: tuple[int, int]) -> Floats:
-        """Return a matrix in fp32, whatever it is kept in, with a column for each output. *Shape:* `size`, turned."""
+        """Return a weight matrix in fp32, dequantised if needed and transposed from `size` to (inputs, outputs)."""
         scales = scales_of(self._arrays, self._prefix + name)
         if scales is None:
             return np.ascontiguousarray(self._array(name, size).T)
@@ -145,8 +145,8 @@ class _GraphBuilder:
     def _raw(self, name: str, size: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
         found = self._arrays.get(self._prefix + name)
         if found is None or found.shape != size or found.dtype.kind != kind:
-            problem = "is missing" if found is None else f"is {found.dtype} of the size {found.shape}, and should be {size}"
-            raise InputError("model-malformed", f"the weight {name} {problem}", fix="fetch the model again")
+            problem = "is missing" if found is None else f"is {found.dtype} of shape {found.shape}, expected shape {size}"
+            raise InputError("model-malformed", f"the weight {name} {problem}", fix="download the model again")
         return found
 
     def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
@@ -164,14 +164,14 @@ class _GraphBuilder:
 
 
 def _bound_scales(scales: Floats, name: str) -> Floats:
-    """Return scales whose products with numbers of int8 are finite."""
-    if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # it is not, if one is no number
+    """Return the scales; raise InputError if a dequantised weight could be infinite or NaN."""
+    if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # also true if a scale is NaN
         raise not_finite(name)
     return scales
 
 
 def _elsewhere(name: str, values: npt.NDArray[Any]) -> TensorProto:
-    """Return a weight that is handed over beside the model."""
+    """Declare a weight whose data is passed separately from the model."""
     found = TensorProto(name=name, dims=values.shape, data_location=TensorProto.EXTERNAL)
     found.data_type = helper.np_dtype_to_tensor_dtype(values.dtype)
     for key, value in (("location", "memory"), ("length", str(values.nbytes))):

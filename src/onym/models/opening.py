@@ -1,4 +1,4 @@
-"""Opens an encoder with what is installed: torch, or ONNX Runtime where there is no torch, and for weights in int8."""
+"""Open an encoder with torch if it is installed, or with ONNX Runtime without torch and for int8 weights."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def open_encoder(
     device: str = "auto",
     name: str = "",
 ) -> TextEncoder:
-    """Open the encoder of a folder; where no settings are given, the folder's own count.
+    """Open the encoder in a folder; `settings` default to those stored in the folder.
 
-    `name` is what the model is called beside results, where that is not the folder's name.
+    `name` overrides the folder name in result metadata.
     """
     require_library()
     folder = Path(folder)
@@ -39,7 +39,7 @@ def open_encoder(
 
 
 def require_library() -> None:
-    """Refuse, before a model is fetched, to open an encoder where nothing is installed that could compute it."""
+    """Raise ConfigError if neither torch nor ONNX Runtime is installed; call this before downloading a model."""
     if not (_has("torch") or _has("onnxruntime")):
         raise missing_extra("an encoder", "dense")
 
@@ -49,10 +49,10 @@ def _has(package: str) -> bool:
 
 
 def _require_cpu(precision: Precision, device: str) -> None:
-    """Refuse what ONNX Runtime is not used for here."""
+    """Raise ConfigError for GPUs and bf16, which the ONNX Runtime encoder does not support."""
     if device not in ("auto", "cpu"):
-        what = f"ONNX Runtime computes this encoder on the CPU, not on {device}"
-        raise ConfigError("device-unavailable", what, fix="use --device cpu, or an encoder in float32 with onym[dense]")
+        what = f"this encoder runs on ONNX Runtime, which supports only the CPU, not {device}"
+        raise ConfigError("device-unavailable", what, fix="use --device cpu, or a float32 encoder with onym[dense]")
     if precision == "bf16":
-        what = "ONNX Runtime computes this encoder in fp32"
-        raise ConfigError("config-invalid", what, fix="use --dtype fp32, or an encoder in float32 with onym[dense]")
+        what = "this encoder runs on ONNX Runtime, which supports only fp32 here"
+        raise ConfigError("config-invalid", what, fix="use --dtype fp32, or a float32 encoder with onym[dense]")

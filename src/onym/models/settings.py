@@ -1,7 +1,7 @@
-"""How a text becomes a vector and how vectors are compared: kept in a model's folder, for it was trained so.
+"""Encoder settings (pooling, similarity, length), which are stored in the model's folder because training fixes them.
 
-`pool` is the one pooling, of tensors and of arrays. How vectors become comparable is not shared: torch and NumPy round the
-length of a vector differently, and each encoder keeps its own.
+`pool` works on torch tensors and NumPy arrays. Normalisation is implemented by each encoder, because torch and NumPy round
+norms differently.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _MAX_TOKENS = 100_000
 
 
 def read_modules(folder: Path) -> dict[str, Any]:
-    """Return the pooling, the similarity and the length that such a folder was trained with."""
+    """Read pooling, similarity and length from a sentence-transformers folder."""
     modules = _modules(folder)
     kinds = [kind for kind, _ in modules]
     if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
-        what = f"its modules are {', '.join(kinds)}; read are a Transformer, a Pooling and perhaps a Normalize"
+        what = f"unsupported modules {', '.join(kinds)}; only Transformer, Pooling and optionally Normalize are supported"
         raise ConfigError("model-family", what, where=str(folder / MODULES), fix="use another encoder")
     return {
         "pooling": _pooling(folder / modules[1][1] / "config.json"),
@@ -33,40 +33,40 @@ def read_modules(folder: Path) -> dict[str, Any]:
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    """Return the kinds of the modules, without the path of their code, and their folders."""
+    """Return the class name and the folder of each module."""
     try:
         found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in read_model_json(folder / MODULES)]
     except (TypeError, KeyError) as e:
         raise _make_error(folder / MODULES, "a module has no type or no path") from e
     if any(path.startswith(".") or Path(path).name != path for _, path in found):
-        raise _make_error(folder / MODULES, "a module lies outside of the folder, or is hidden in it")
+        raise _make_error(folder / MODULES, "the path of a module is not a plain folder name")
     return found
 
 
 def _pooling(path: Path) -> str:
-    """Return the pooling, which newer files name and older ones mark."""
+    """Return the pooling, which newer files give by name and older ones by boolean flags."""
     config = _object(path)
     marks = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     marked = [marks.get(key, key) for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
     named = config.get("pooling_mode", marked)
     pooling = named if isinstance(named, str) else named[0] if isinstance(named, list) and len(named) == 1 else ""
     if pooling not in ("cls", "mean"):
-        raise ConfigError("model-family", "its pooling is neither cls nor mean", where=str(path), fix="use another encoder")
+        raise ConfigError("model-family", "the pooling is neither cls nor mean", where=str(path), fix="use another encoder")
     return str(pooling)
 
 
 def _similarity(folder: Path) -> str:
-    """Return what the vectors are compared by; sentence-transformers itself takes the cosine where nothing is said."""
+    """Return the similarity; the default of sentence-transformers is cosine."""
     path = folder / "config_sentence_transformers.json"
     named = (_object(path) if path.is_file() else {}).get("similarity_fn_name") or "cosine"
     if named not in ("cosine", "dot"):
-        what = "its vectors are compared neither by cosine nor by dot"
+        what = "the similarity is neither cosine nor dot"
         raise ConfigError("model-family", what, where=str(path), fix="use another encoder")
     return str(named)
 
 
 def _length(folder: Path) -> int:
-    """Return how many tokens are read; where nothing is said, as many as the model can."""
+    """Return the maximum length in tokens; if it is not configured, a value above any model's own limit."""
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         path = folder / name
         found = _object(path).get(key) if path.is_file() else None
@@ -78,26 +78,26 @@ def _length(folder: Path) -> int:
 def _object(path: Path) -> dict[str, Any]:
     found = read_model_json(path)
     if not isinstance(found, dict):
-        raise _make_error(path, "the file is not an object")
+        raise _make_error(path, "the file is not a JSON object")
     return found
 
 
 def _make_error(path: Path, what: str) -> InputError:
-    return InputError("model-malformed", what, where=str(path), fix="fetch the model again")
+    return InputError("model-malformed", what, where=str(path), fix="download the model again")
 
 
 Pooling = Literal["cls", "mean", "mean-all"]
-"""The first token's vector; the mean over the text's tokens; or SapBERT's `mean_all_tok`, where padding counts as well."""
+"""The vector of the first token, the mean over the text's tokens, or SapBERT's `mean_all_tok`, which includes padding."""
 
 
 Values = TypeVar("Values", bound=Any)
 
 
 def pool(hidden: Values, mask: Any, pooling: Pooling) -> Values:
-    """Return one vector for each text, of torch or NumPy as `hidden` and `mask` are.
+    """Pool token vectors into one vector per text, for torch tensors or NumPy arrays.
 
-    *Shape:* hidden (texts, tokens, width), mask (texts, tokens), integers -> (texts, width). For `mean-all` the texts have to
-    be padded to one fixed length, else the vector of a text would depend on the others. NumPy computes a mean in fp64.
+    *Shape:* hidden (texts, tokens, width), integer mask (texts, tokens) -> (texts, width). For `mean-all`, texts must be padded
+    to a fixed length; otherwise the vector of a text would depend on the rest of its batch. NumPy computes means in fp64.
 
     >>> import numpy as np
     >>> hidden, mask = np.array([[[2.0], [4.0], [9.0]]]), np.array([[1, 1, 0]])
@@ -119,9 +119,9 @@ Similarity = Literal["dot", "cosine"]
 
 
 class EncoderSettings(FolderSettings):
-    """The settings of an encoder; by default those of SapBERT's published evaluation.
+    """The settings of an encoder; the defaults are those of SapBERT's published evaluation.
 
-    `length` is how many tokens of a text are read, special ones included. With `cosine`, vectors have the length 1.
+    `length` is the maximum number of tokens, including special tokens. With `cosine`, vectors are normalised.
 
     >>> EncoderSettings().update(pooling="mean").length
     25
@@ -135,7 +135,7 @@ class EncoderSettings(FolderSettings):
 
 
 def read_settings(folder: Path) -> EncoderSettings:
-    """Return the settings of a model's folder: those that Onym wrote there, or sentence-transformers, or SapBERT's.
+    """Read the settings of a model's folder, written by Onym or sentence-transformers; the defaults if there are none.
 
     >>> read_settings(getfixture("tmp_path"))
     EncoderSettings(pooling='cls', similarity='dot', length=25)

@@ -1,9 +1,8 @@
-"""The configuration of a model, `config.json`: read, and bounded before anything is made of it.
+"""Read the configuration of a model, `config.json`, and check it before the model is created.
 
-Every model is checked here, whichever library computes it: its family by `read_shape`, its numbers by `require_bounded`, and
-by `require_readable` whether an encoder can read a text. What is made of it then differs: transformers gets the fields of its
-own class of a family (`config_of`), and ONNX Runtime the sizes of a graph that computes BERT and its kin (`EncoderShape`),
-which has to refuse whatever that graph does not compute.
+All models are checked here, for torch and for ONNX Runtime: the family by `read_shape`, the numbers by `require_bounded`, and
+padding and length of encoders by `require_readable`. For transformers, `config_of` passes on only the fields of the family's
+own configuration class. For ONNX Runtime, `EncoderShape` rejects every option that our BERT graph does not implement.
 """
 
 from __future__ import annotations
@@ -28,38 +27,39 @@ _OLDER = (
     "scale_decoder_outputs",
     "tie_word_embeddings",
 )
-"""What published files say besides the fields of transformers' classes, and what matters."""
+"""Keys of published files that are not fields of transformers' configuration classes, but affect the model."""
 _SIZES = ("_size", "dim", "heads", "d_model", "d_ff", "d_kv", "buckets")
 _MAX_NUMBER = 1_000_000_000
-_MAX_WORD = 200  # code points
+_MAX_WORD = 200  # characters of a family name quoted in an error
 MIN_LENGTH = 4
-"""Tokens that an encoder has to read: two around a text and some of it."""
+"""The minimum length of an encoder in tokens: two special tokens and some of the text."""
 
 
 def read_shape(folder: Path, families: Mapping[str, str], what: str) -> tuple[str, dict[str, Any]]:
-    """Return the family of a model, one of `families`, and what its configuration says.
+    """Return the family of a model, which must be one of `families`, and its configuration.
 
-    `what` says what the model has to be, as "an encoder".
+    `what` describes the expected model in errors, e.g. "an encoder".
 
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / CONFIG).write_text('{"model_type": "gpt2"}')
     >>> read_shape(folder, {"bert": "BertModel"}, "an encoder")
     Traceback (most recent call last):
-    onym.errors.ConfigError: [model-family] a model of the family 'gpt2' is not an encoder that is known; those are bert...
+    onym.errors.ConfigError: [model-family] the family 'gpt2' is not supported for an encoder; supported: bert...
     """
     path = find_model_file(folder, CONFIG)
     found = read_model_json(path) if path else None
     family = found.get("model_type") if isinstance(found, dict) else None
     if not isinstance(found, dict) or not isinstance(family, str):
-        raise InputError("model-malformed", "it has no configuration", where=str(folder / CONFIG), fix="fetch it again")
+        what, where = "config.json is missing or invalid", str(folder / CONFIG)
+        raise InputError("model-malformed", what, where=where, fix="download the model again")
     if family not in families:
-        problem = f"a model of the family {family[:_MAX_WORD]!r} is not {what} that is known; those are {', '.join(families)}"
+        problem = f"the family {family[:_MAX_WORD]!r} is not supported for {what}; supported: {', '.join(families)}"
         raise ConfigError("model-family", problem, where=str(folder), fix="use a model of one of these families")
     return family, found
 
 
 def config_of(kind: Any, found: Mapping[str, Any], where: str = "") -> Any:
-    """Return a configuration of transformers, made of what the family itself has as fields, and of nothing else.
+    """Create a transformers configuration from the fields of the family's own class only; other keys are ignored.
 
     >>> from transformers import BertConfig
     >>> config_of(BertConfig, {"hidden_size": 16, "auto_map": {"AutoModel": "evil.Evil"}}).hidden_size
@@ -76,7 +76,7 @@ def config_of(kind: Any, found: Mapping[str, Any], where: str = "") -> Any:
 
 
 def require_bounded(said: Mapping[str, Any], where: str) -> None:
-    """Refuse a configuration with a number that is too small or too large, also one inside of a list or an object."""
+    """Raise LimitError if a number is too small or too large, also inside nested lists and objects."""
     for key, value in said.items():
         _require_bounded(key, value, where)
 
@@ -93,7 +93,7 @@ def _require_bounded(key: str, value: Any, where: str) -> None:
 
 
 def _bounds(key: str) -> tuple[int, int]:
-    """Return how small and how large a number of that name may be."""
+    """Return the minimum and maximum of a number with this key."""
     limits = DEFAULT_LIMITS
     if key.endswith("_token_id"):
         return -1, limits.model_vocabulary
@@ -108,24 +108,24 @@ def _bounds(key: str) -> tuple[int, int]:
 
 
 def require_readable(pad: Any, vocabulary: int, length: int, folder: Path) -> None:
-    """Refuse an encoder that cannot fill a text, or that can read hardly any of it."""
+    """Raise InputError if the padding token is invalid or the maximum length is too short."""
     what = ""
     if not isinstance(pad, int) or not 0 <= pad < vocabulary:
-        what = "the configuration does not name the token that fills a text"
+        what = "pad_token_id is missing or out of range"
     elif length < MIN_LENGTH:
-        what = f"the model reads less than {MIN_LENGTH} tokens"
+        what = f"the maximum length of the model is below {MIN_LENGTH} tokens"
     if what:
-        raise InputError("model-malformed", what, where=str(folder / CONFIG), fix="fetch it again")
+        raise InputError("model-malformed", what, where=str(folder / CONFIG), fix="download the model again")
 
 
 FAMILIES = {"bert": 0, "camembert": 1, "roberta": 1, "xlm-roberta": 1}
-"""The families that ONNX Runtime computes, each with the id of its padding where a configuration does not say."""
+"""The families supported on ONNX Runtime, each with its default pad_token_id."""
 
 
 class EncoderShape(BaseModel):
-    """What a configuration says of an encoder that ONNX Runtime computes.
+    """The configuration of an encoder for ONNX Runtime.
 
-    The position of the first token is behind the padding's id, but for BERT.
+    Position ids start at 0 for BERT, and at pad_token_id + 1 for the RoBERTa families.
 
     >>> EncoderShape(family="roberta", pad_token_id=1, vocab_size=50_265, max_position_embeddings=514).max_length
     512
@@ -150,23 +150,23 @@ class EncoderShape(BaseModel):
 
     @property
     def first_position(self) -> int:
-        """The position of the first token."""
+        """The position id of the first token."""
         return 0 if self.family == "bert" else self.pad_token_id + 1
 
     @property
     def max_length(self) -> int:
-        """How many tokens the model can read."""
+        """The maximum input length in tokens."""
         return self.max_position_embeddings - self.first_position
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.hidden_size % self.num_attention_heads:
-            raise ValueError("the width is no multiple of the number of heads")
+            raise ValueError("hidden_size is not a multiple of num_attention_heads")
         return self
 
 
 def read_encoder_shape(folder: Path) -> EncoderShape:
-    """Return the sizes of the encoder in a folder, which ONNX Runtime has to be able to compute."""
+    """Read the configuration of the encoder in a folder; raise an error if it is not supported on ONNX Runtime."""
     family, found = read_shape(folder, dict.fromkeys(FAMILIES, ""), "an encoder without torch")
     said = {"pad_token_id": FAMILIES[family], **{key: found[key] for key in EncoderShape.model_fields if key in found}}
     require_bounded(said, str(folder / CONFIG))
@@ -179,12 +179,12 @@ def read_encoder_shape(folder: Path) -> EncoderShape:
 
 
 def _find_refusal(error: ValidationError, folder: Path) -> OnymError:
-    """Return what is wrong with a configuration: too large a number, a way of computing that is not known, or anything else."""
+    """Convert a validation error: out-of-range number, unsupported option, or malformed configuration."""
     first, where = error.errors()[0], str(folder / CONFIG)
     what = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
     if first["type"] in ("greater_than_equal", "less_than_equal"):
         return LimitError("limit-model", what, where=where)
     if first["type"] == "literal_error":
         fix = "install onym[dense], or use another encoder"
-        return ConfigError("model-family", f"the encoder cannot be computed without torch: {what}", where=where, fix=fix)
-    return InputError("model-malformed", what, where=where, fix="fetch it again")
+        return ConfigError("model-family", f"the encoder cannot run without torch: {what}", where=where, fix=fix)
+    return InputError("model-malformed", what, where=where, fix="download the model again")

@@ -1,7 +1,7 @@
-"""What a seq2seq linker reads and writes: a mention marked in its context, a prompt, and a name. For training and inference.
+"""Input and output templates of seq2seq linkers, for training and inference: marked mention in context, prompt, and name.
 
-GenBioEL and ANGEL: the encoder reads `left START mention END right` in lower case, but for the markers; the decoder is given
-`mention is` and writes a name. Every text is tokenised with a blank before it. GENRE writes the name without a prompt.
+GenBioEL and ANGEL: the encoder input is `left START mention END right`, lower-cased except for the markers; the decoder gets
+the prompt `mention is` and generates a name. Every text is tokenised with a leading space. GENRE has no prompt.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from onym.models.tokens import Tokenizer
 
 WORDS = 384
-"""GenBioEL's limit of context, in words."""
-_LETTERS = 16  # of a token, at most, where a text is cut before it is tokenised
+"""GenBioEL's limit of the context, in words."""
+_LETTERS = 16  # assumed maximum characters per token, for cutting a text before it is tokenised
 
 
 class Tokens(Protocol):
-    """What a template needs of a tokenizer."""
+    """The tokenizer interface that templates need."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
 
     def ids(self, text: str) -> list[int]:
-        """Return the tokens of a text."""
+        """Return the token ids of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The layout of what a model reads and writes.
+    """The layout of a seq2seq model's input, prompt and output.
 
     >>> GENBIOEL.source_text(Window("He had a", "Heart Attack", "."))
     ' he had a START heart attack END .'
@@ -48,22 +48,22 @@ class Template:
     prompt: str
 
     def source_text(self, window: Window) -> str:
-        """Return what the encoder reads."""
+        """Return the encoder input."""
         return " " + " ".join(part for part in self._parts(window) if part)
 
     def prompt_text(self, surface: str) -> str:
-        """Return what the decoder is given before the name; nothing, where the template has no prompt."""
+        """Return the decoder prompt; empty if the template has none."""
         return f" {self.prompt.format(surface.lower())}" if self.prompt else ""
 
     def name_text(self, name: str) -> str:
-        """Return a name as it is tokenised."""
+        """Return a name in the form that is tokenised."""
         return f" {name.lower()}"
 
     def source_ids(self, text: str, start: int, end: int, tokens: Tokens, *, budget: int, words: int = WORDS) -> list[int]:
-        """Return the tokens that the encoder reads of a mention in its text.
+        """Return the encoder input ids of a mention in its text.
 
-        The context is cut to `words` as GenBioEL does, then to `budget` tokens with the special ones. The mention and its
-        markers are never cut: where they alone are more, they stand alone.
+        The context is cut to `words` words, like GenBioEL, then to `budget` tokens including special tokens. The mention and
+        its markers are never cut: if they alone exceed the budget, the context is empty.
         """
         left, marked, right = self._parts(word_window(text, start, end, words))
         middle = tokens.ids(f" {marked}")
@@ -75,7 +75,7 @@ class Template:
         return [*tokens.before, *kept, *tokens.after]
 
     def prompt_ids(self, surface: str, tokens: Tokens) -> list[int]:
-        """Return the tokens that the decoder is given after its start token."""
+        """Return the ids of the decoder prompt, which follows the start token."""
         text = self.prompt_text(surface)
         return tokens.ids(text) if text else []
 
@@ -96,7 +96,7 @@ def template_named(name: str) -> Template:
     ''
     """
     if name not in TEMPLATES:
-        raise ConfigError("template-unknown", f"no template is named {name!r}", fix=f"the names are {', '.join(TEMPLATES)}")
+        raise ConfigError("template-unknown", f"unknown template {name!r}", fix=f"use one of {', '.join(TEMPLATES)}")
     return TEMPLATES[name]
 
 
@@ -109,7 +109,7 @@ def _ids(text: str, tokens: Tokens) -> Sequence[int]:
 
 
 def _end_of(text: str, room: int) -> str:
-    """Return the end of a text that surely holds so many tokens, cut at a blank: what is cut off is not tokenised in vain."""
+    """Return a suffix long enough for `room` tokens, cut at a space, so that discarded text is never tokenised."""
     if not room:
         return ""
     cut = len(text) - room * _LETTERS
@@ -123,15 +123,15 @@ def _start_of(text: str, room: int) -> str:
     return text if cut >= len(text) else text[: max(text.rfind(" ", 0, cut), 0) or cut]
 
 
-_PROMPT = 256  # tokens; of a longer mention the end is given to the decoder
-_SOURCE = 1024  # tokens; of a mention that is longer by itself the beginning is read
+_PROMPT = 256  # maximum prompt tokens; longer prompts lose their beginning
+_SOURCE = 1024  # maximum encoder tokens; a longer mention loses its end
 
 
 @dataclass(frozen=True, slots=True)
 class InputLayout:
-    """What is put before a model. `window` is how many tokens it reads of a mention and its context, special ones included.
+    """Builds model inputs. `window` is the number of tokens of a mention with its context, including special tokens.
 
-    `longest` is how many tokens the model can read at all: a mention is not cut, except where it must be.
+    `max_tokens` is the maximum input length of the model; a mention is cut only beyond this limit, or 1,024 tokens.
     """
 
     template: Template
@@ -140,16 +140,16 @@ class InputLayout:
     max_tokens: int = _SOURCE
 
     def source(self, text: str, start: int, end: int) -> list[int]:
-        """Return what the encoder reads of a mention in its text."""
+        """Return the encoder input ids of a mention in its text."""
         budget = min(self.window, self.max_tokens)
         limit = min(max(self.window, _SOURCE), self.max_tokens)
         return self.template.source_ids(text, start, end, self.tokens, budget=budget)[:limit]
 
     def prompt(self, surface: str) -> list[int]:
-        """Return what the decoder is given before the name."""
-        limit = min(_PROMPT, self.max_tokens // 2)  # half of what it can read is left for the name
+        """Return the ids of the decoder prompt."""
+        limit = min(_PROMPT, self.max_tokens // 2)  # half of the length is reserved for the name
         return self.template.prompt_ids(surface, self.tokens)[-limit:]
 
     def name(self, name: str) -> list[int]:
-        """Return what the decoder writes for a name, without the end."""
+        """Return the decoder target ids of a name, without the end token."""
         return self.tokens.ids(self.template.name_text(name))

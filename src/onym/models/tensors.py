@@ -1,8 +1,8 @@
-"""The tensors of a model's files as arrays, without torch; and weights in int8, which take a quarter of the bytes.
+"""Read the weights of a model as NumPy arrays, without torch, and quantise them to int8, a quarter of the size.
 
-A matrix in int8 has a scale for each row, under its own name and `_scale`: a row is its integers times its scale. Every
-matrix of weights is rounded by `round_rows`. What is computed with it differs: ONNX Runtime multiplies such a row in fp32
-(`onnx_graph`), and torch also rounds what a layer reads, in its own tensors (`collective`).
+An int8 matrix has one scale per row, stored under its name plus `_scale`; a row is its integers times its scale. All weights
+are quantised by `round_rows`. ONNX Runtime dequantises them and multiplies in fp32 (`onnx_graph`); torch also quantises the
+activations (`collective`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Value = TypeVar("Value", bound=Any)
 
 
 def require_finite(values: Value, where: str = "") -> Value:
-    """Return values, of torch or NumPy, that are all finite, and whose sum is; others are of a damaged or hostile model.
+    """Return the values (torch or NumPy); raise InputError if any is NaN or infinite, as in a damaged or hostile model.
 
-    The sum is looked at, which takes a tenth of the time: a number that is infinite or none makes the sum so.
+    Only the sum is checked, which is ten times faster: one NaN or infinity makes it non-finite.
 
     >>> require_finite(np.array([1.0, np.nan]))
     Traceback (most recent call last):
-    onym.errors.InputError: [model-not-finite] the model computes with numbers that are infinite or none...
+    onym.errors.InputError: [model-not-finite] the weights or outputs of the model contain NaN or infinity...
     """
     with np.errstate(all="ignore"):
         total = values.sum().item()
@@ -44,37 +44,37 @@ def require_finite(values: Value, where: str = "") -> Value:
 
 
 def not_finite(where: str = "") -> InputError:
-    """Return the error of a model whose numbers are infinite or none."""
-    what = "the model computes with numbers that are infinite or none"
-    return InputError("model-not-finite", what, where=where, fix="fetch the model again, or use another one")
+    """Build the error for a model whose weights or outputs contain NaN or infinity."""
+    what = "the weights or outputs of the model contain NaN or infinity"
+    return InputError("model-not-finite", what, where=where, fix="download the model again, or use another one")
 
 
 T = TypeVar("T")
 Arrays = dict[str, npt.NDArray[Any]]
 Floats = npt.NDArray[np.float32]
-_LENGTH = 8  # bytes that say how long the header is
+_LENGTH = 8  # bytes of the header length in a safetensors file
 _TYPES = {"F16", "F32", "F64", "I8", "I64"}
 _INT8 = "I8"
 _SCALE = "_scale"
-_SPARE = "pooler."
+_SPARE = "pooler."  # prefix of weights that no pooling uses
 _OLD_NAMES = MappingProxyType({"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"})
 INT8_LARGEST = 127.0
 INT8_TINY = 1e-8
-"""The largest value of a row at least: a row whose values are all zero has a scale as well."""
+"""Lower bound of the largest value of a row, so that the scale of an all-zero row is not 0."""
 
 
 def is_quantized(folder: Path) -> bool:
-    """Return whether the weights of a model's folder are kept in int8."""
+    """Return whether a model's folder has int8 weights."""
     return any(_INT8 in _read(path, _types).values() for path in _files(folder))
 
 
 def read_arrays(folder: Path) -> Arrays:
-    """Return the tensors of a model by their names, from its one file or from its shards."""
+    """Read the tensors of a model by name, from a single file or from shards."""
     return read_files(folder, _read_file)
 
 
 def read_files(folder: Path, read: Callable[[Path], dict[str, T]]) -> dict[str, T]:
-    """Return what is read of all files of a model's weights; of more tensors than a model may have, an error."""
+    """Apply `read` to all weight files of a model and merge the results; raise LimitError for too many tensors."""
     found: dict[str, T] = {}
     for path in _files(folder):
         found |= read(path)
@@ -84,12 +84,12 @@ def read_files(folder: Path, read: Callable[[Path], dict[str, T]]) -> dict[str, 
 
 
 def has_int8(arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """Return whether some of a model's weights are in int8."""
+    """Return whether any of the arrays is int8."""
     return any(each.dtype == np.int8 for each in arrays.values())
 
 
 def quantize(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
-    """Return tensors with all matrices in int8, each with the scales of its rows; the others as they are, in fp32.
+    """Quantise all float matrices to int8, with scales per row; other float arrays become fp32.
 
     >>> small = quantize({"weight": np.array([[0.5, -1.0], [0.0, 0.0]])})
     >>> small["weight"].tolist(), [round(float(scale), 4) for scale in small["weight_scale"]]
@@ -105,16 +105,16 @@ def quantize(arrays: Mapping[str, npt.NDArray[Any]]) -> Arrays:
 
 
 def round_rows(values: npt.NDArray[Any], where: str = "") -> tuple[npt.NDArray[np.int8], Floats]:
-    """Return a matrix in int8, and the scales of its rows. *Shape:* (rows, columns) -> the same, and (rows,)."""
+    """Quantise a matrix to int8. *Shape:* (rows, columns) -> int8 (rows, columns) and scales (rows,)."""
     scales = np.maximum(np.abs(values.astype(np.float32)).max(1, initial=0), INT8_TINY) / INT8_LARGEST
     require_finite(scales, where)
     return np.round(values / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
 def write_quantized(source: Path, dest: Path) -> None:
-    """Write an encoder as another folder, which is the same but for the precision of its matrices.
+    """Write a copy of an encoder's folder with int8 weights.
 
-    One that ONNX Runtime cannot compute is refused first.
+    Raises an error first if the encoder is not supported on ONNX Runtime.
     """
     try:
         from safetensors.numpy import save
@@ -132,43 +132,45 @@ def write_quantized(source: Path, dest: Path) -> None:
 
 
 def parameters_of(arrays: Mapping[str, npt.NDArray[Any]]) -> int:
-    """Return how many parameters a model has. Scales are none, and no pooling uses the layer over the first token."""
+    """Return the number of parameters, without int8 scales and the unused pooler layer."""
     used = (each for name, each in arrays.items() if not name.endswith(_SCALE) and _SPARE not in name)
     return sum(each.size for each in used if each.dtype != np.int64)
 
 
 def scales_of(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> Floats | None:
-    """Return the scales of a matrix in int8; None of one that is not."""
+    """Return the row scales of an int8 matrix; None if it is not int8."""
     if name not in arrays or arrays[name].dtype != np.int8:
         return None
     scales = arrays.get(name + _SCALE)
     if scales is None or scales.dtype != np.float32 or scales.shape != arrays[name].shape[:1]:
-        what = f"a matrix in int8 has no scales for its rows: {name}"
-        raise InputError("model-malformed", what, fix="make it again from the model that it was made of")
+        what = f"the int8 matrix {name} has no valid row scales"
+        raise InputError("model-malformed", what, fix="quantise the original model again")
     return scales
 
 
 def require_small_header(path: Path) -> None:
-    """Refuse a file of tensors whose header is large."""
+    """Raise LimitError if the header of a safetensors file is too large."""
     length = int.from_bytes(read_regular(path, _LENGTH), "little")
     if length > DEFAULT_LIMITS.model_header_bytes:
-        what = f"its header has more than {DEFAULT_LIMITS.model_header_bytes:,} bytes"
+        what = f"the safetensors header has more than {DEFAULT_LIMITS.model_header_bytes:,} bytes"
         raise LimitError("limit-model", what, where=str(path))
 
 
 @contextmanager
 def open_weights(path: Path) -> Iterator[None]:
-    """Refuse a file of tensors whose header is large, or that safetensors cannot read inside of the block."""
+    """Check the header of a safetensors file, and turn exceptions inside the block into InputError."""
     require_small_header(path)
     try:
         with panics_as_errors():
             yield
-    except Exception as e:  # of a damaged file safetensors raises whatever its parts raise
-        raise InputError("model-malformed", "the weights cannot be read", where=str(path), fix="fetch it again") from e
+    except Exception as e:  # safetensors raises various exceptions for damaged files
+        raise InputError(
+            "model-malformed", "the weights cannot be read", where=str(path), fix="download the model again"
+        ) from e
 
 
 def _modern_name(name: str) -> str:
-    """Return what a weight is called now: the first BERTs had other names for those of a normalisation.
+    """Return the current name of a weight; early BERT models named LayerNorm weights differently.
 
     >>> _modern_name("embeddings.LayerNorm.gamma")
     'embeddings.LayerNorm.weight'
@@ -184,7 +186,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, read: Callable[[Any], T]) -> T:
-    """Return what is read of a file of tensors, once it is open."""
+    """Open a safetensors file and return the result of `read`."""
     try:
         from safetensors import safe_open
     except ImportError as e:
@@ -195,13 +197,13 @@ def _read(path: Path, read: Callable[[Any], T]) -> T:
 
 def _read_file(path: Path) -> Arrays:
     if other := set(_read(path, _types).values()) - _TYPES:
-        what = f"a tensor is of the type {min(other)}, which ONNX Runtime is not used for"
-        raise InputError("model-malformed", what, where=str(path), fix="save it in float32 or float16")
+        what = f"a tensor has the type {min(other)}, which is not supported on ONNX Runtime"
+        raise InputError("model-malformed", what, where=str(path), fix="save the model in float32 or float16")
     return {_modern_name(name): values for name, values in _read(path, _arrays).items()}
 
 
 def _types(file: Any) -> dict[str, str]:
-    return {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - it is no mapping
+    return {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - not a mapping
 
 
 def _arrays(file: Any) -> Arrays:

@@ -1,4 +1,4 @@
-"""Tokenizers: text to the token ids of a model, without it. `tokenizers` comes with `onym[generative]` and `onym[onnx]`."""
+"""Tokenizers, from tokenizer.json or vocab.txt. The library `tokenizers` is part of `onym[generative]` and `onym[onnx]`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from onym.store.limits import DEFAULT_LIMITS, panics_as_errors
 from onym.store.models import find_model_file
 
 FILE = "tokenizer.json"
-_MAX_AROUND = 16  # tokens
-_PROBE = "Any text, 1 é."
+_MAX_AROUND = 16  # maximum special tokens around a text
+_PROBE = "Any text, 1 é."  # tokenised on opening, to detect a broken tokenizer
 _EOS = ("</s>", "[SEP]", "<|endoftext|>")
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Tokens of a text, each with its span in code points; one that stands for nothing in the text has an empty span."""
+    """Tokens of a text with their character offsets; a token without text has an empty span."""
 
     ids: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
@@ -39,7 +39,7 @@ class Placed:
         return len(self.ids)
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Return the first token and the one after the last of those that share a character with a span; None if none does.
+        """Return the (start, end) token range that overlaps a character span; None if no token does.
 
         >>> tokens = Placed(np.array([5, 6, 7]), np.array([0, 5, 9]), np.array([4, 9, 14]))
         >>> tokens.span(6, 12), tokens.span(4, 5)
@@ -50,10 +50,10 @@ class Placed:
 
 
 class Tokenizer:
-    """A tokenizer.json: what the models of a family share. Special tokens are only where a caller puts them.
+    """A tokenizer loaded from tokenizer.json. Texts are encoded without special tokens; callers add them.
 
-    `before` and `after` are what the tokenizer itself would put around a text, such as BART's `<s>` and `</s>`. `digest` is the
-    SHA-256 of the data, where it is known.
+    `before` and `after` are the special tokens that belong around a text, such as BART's `<s>` and `</s>`. Pass `digest`, the
+    SHA-256 of `data`, if it is already known.
     """
 
     def __init__(self, data: bytes, where: str = FILE, *, digest: str | None = None) -> None:
@@ -62,36 +62,36 @@ class Tokenizer:
             self._fast = _parse_tokenizer(data)
             self._fast.no_padding()
             self._fast.no_truncation()
-            self._fast.encode_special_tokens = True  # a text that says `</s>` says these letters
+            self._fast.encode_special_tokens = True  # `</s>` in a text is plain text
             self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
             around: list[int] = self._fast.encode("").ids
-            known = self._fast.encode(_PROBE, add_special_tokens=False).ids  # a broken part is found out now, not by a document
+            known = self._fast.encode(_PROBE, add_special_tokens=False).ids  # fail now, not on the first document
         self.data = data
         self.digest = (digest or hashlib.sha256(data).hexdigest())[:16]
         self.eos = self._special(where)
         if not known or len(around) > _MAX_AROUND or not all(token < self.vocabulary for token in around):
-            what = "the tokenizer finds no token in a text, or puts many around it, or such as it does not have"
-            raise InputError("tokenizer-malformed", what, where=where, fix="fetch it again")
+            what = "the tokenizer gives no tokens for a text, or adds too many or unknown special tokens"
+            raise InputError("tokenizer-malformed", what, where=where, fix="download the model again")
         end = around.index(self.eos) if self.eos in around else len(around)
         self.before, self.after = tuple(around[:end]), tuple(around[end:])
 
     @classmethod
     def open(cls, folder: Path | str) -> Tokenizer:
-        """Read the tokenizer of a model's folder."""
+        """Open the tokenizer in a model's folder."""
         path = find_model_file(Path(folder), FILE)
         if path is None:
-            fix = "save the fast tokenizer of the model's family there, as tokenizer.json"
-            raise ConfigError("tokenizer-missing", "the model has no tokenizer of its own", where=str(folder), fix=fix)
+            fix = "save the fast tokenizer of the model's family there as tokenizer.json"
+            raise ConfigError("tokenizer-missing", "the folder has no tokenizer.json", where=str(folder), fix=fix)
         return cls(read_regular(path, DEFAULT_LIMITS.tokenizer_bytes + 1), str(path), digest=file_digest(path))
 
     def ids(self, text: str) -> list[int]:
-        """Return the tokens of a text, without special ones."""
+        """Return the token ids of a text, without special tokens."""
         with _encodable([text]):
             found: list[int] = self._fast.encode(text, add_special_tokens=False).ids
         return found
 
     def ids_of(self, texts: Sequence[str]) -> Ragged:
-        """Return the tokens of many texts."""
+        """Return the token ids of many texts, without special tokens."""
         with _encodable(texts):
             found = [each.ids for each in self._fast.encode_batch_fast(list(texts), add_special_tokens=False)]
         offsets = np.zeros(len(found) + 1, dtype=np.int64)
@@ -100,14 +100,14 @@ class Tokenizer:
         return Ragged(offsets, flat)
 
     def tokenize_with_offsets(self, text: str) -> Placed:
-        """Return the tokens of a text and where each stands in it, without special ones and without the space around one."""
+        """Return the tokens of a text with offsets that exclude surrounding white space; no special tokens."""
         with _encodable([text]):
             found = self._fast.encode(text, add_special_tokens=False)
         offsets = np.array([_trim_span(text, *span) for span in found.offsets], dtype=np.int64).reshape(-1, 2)
         return Placed(np.array(found.ids, dtype=np.int64), offsets[:, 0], offsets[:, 1])
 
     def text(self, ids: Sequence[int]) -> str:
-        """Return the text of tokens, for people to look at."""
+        """Decode token ids into text, for display."""
         with _encodable([]):
             return str(self._fast.decode(list(ids), skip_special_tokens=True))
 
@@ -115,11 +115,12 @@ class Tokenizer:
         for name in _EOS:
             if (found := self._fast.token_to_id(name)) is not None:
                 return int(found)
-        raise InputError("tokenizer-malformed", "the tokenizer has no token for the end of a text", where=where)
+        fix = f"use a model whose tokenizer has one of {', '.join(_EOS)}"
+        raise InputError("tokenizer-malformed", "the tokenizer has no end-of-sequence token", where=where, fix=fix)
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span without the space around it: tokenizers differ in whether a space belongs to the word behind it."""
+    """Strip white space from a span, because some tokenizers attach it to the following word."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -129,19 +130,20 @@ def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 @contextmanager
 def _readable(where: str) -> Iterator[None]:
-    """Turn whatever tokenizers raises for a file that it cannot read into an error with a code."""
+    """Turn any exception of `tokenizers` for an unreadable file into InputError."""
     try:
         with panics_as_errors():
             yield
     except OnymError:
         raise
-    except Exception as e:  # a plain one, mostly
-        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="fetch it again") from e
+    except Exception as e:  # tokenizers mostly raises plain Exception
+        what = "the tokenizer cannot be read"
+        raise InputError("tokenizer-malformed", what, where=where, fix="download the model again") from e
 
 
 @contextmanager
 def _encodable(texts: Sequence[str]) -> Iterator[None]:
-    """Turn whatever tokenizers raises for a text into an error with a code, and without the text."""
+    """Turn any exception of `tokenizers` for a text into InputError, whose message does not quote the text."""
     try:
         with panics_as_errors():
             yield
@@ -165,7 +167,7 @@ _CLS, _SEP = "[CLS]", "[SEP]"
 
 
 def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str = VOCABULARY) -> bytes:
-    """Return the tokenizer.json of a vocab.txt: BERT's normalisation, its words, and the longest known pieces of each.
+    """Convert a vocab.txt into a tokenizer.json: BERT's normalisation, word splitting and WordPiece.
 
     >>> made = json.loads(wordpiece_tokenizer("\\n".join([*_SPECIAL, "fever", "##ish"]).encode()))
     >>> made["model"]["type"], made["model"]["vocab"]["##ish"]
@@ -174,7 +176,7 @@ def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str
     ids = {token: number for number, token in enumerate(_tokens(vocabulary, where))}
     if missing := [token for token in _SPECIAL if token not in ids]:
         what = f"the vocabulary has no {missing[0]}"
-        raise InputError("tokenizer-malformed", what, where=where, fix="fetch the model again")
+        raise InputError("tokenizer-malformed", what, where=where, fix="download the model again")
     model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
     normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True}
     parts = {
@@ -192,11 +194,13 @@ def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str
 
 
 def _tokens(vocabulary: bytes, where: str) -> list[str]:
-    """Return the tokens, one per line; only line feeds end a line, for other separators are tokens themselves."""
+    """Return the tokens, one per line; lines end only at line feeds, because other separators can be tokens."""
     try:
         lines = vocabulary.decode().replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as e:
-        raise InputError("tokenizer-malformed", "the vocabulary is not UTF-8", where=where, fix="fetch the model again") from e
+        raise InputError(
+            "tokenizer-malformed", "the vocabulary is not UTF-8", where=where, fix="download the model again"
+        ) from e
     return lines[:-1] if lines[-1] == "" else lines
 
 
@@ -206,7 +210,7 @@ def _describe_token(token: str, number: int) -> dict[str, Any]:
 
 
 def _around(ids: dict[str, int]) -> dict[str, Any]:
-    """Return what puts [CLS] before a text and [SEP] after it."""
+    """Return the post-processor that adds [CLS] before a text and [SEP] after it."""
 
     def special(token: str, text: int = 0) -> dict[str, Any]:
         return {"SpecialToken": {"id": token, "type_id": text}}

@@ -1,4 +1,4 @@
-"""The encoder: a model of BERT's or RoBERTa's kind that makes a vector of a short text."""
+"""Text encoders (BERT, RoBERTa and similar) that run on torch."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from onym.models.torch_loading import fix_thread_count, open_pretrained
 
 
 def vectors_of(model: Any, ids: Tensor, mask: Tensor, settings: EncoderSettings) -> Tensor:
-    """Return the vectors of padded texts. *Shape:* ids and mask (texts, tokens) -> (texts, width)."""
+    """Encode padded texts. *Shape:* ids and mask (texts, tokens) -> (texts, width)."""
     return comparable(pool(token_vectors(model, ids, mask), mask, settings.pooling), settings)
 
 
 def token_vectors(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    """Return the vectors of all tokens, in fp32 at least whatever the model's precision.
+    """Return the vectors of all tokens, in fp32 or higher whatever the model's precision.
 
     *Shape:* ids and mask (texts, tokens) -> (texts, tokens, width).
     """
@@ -35,7 +35,7 @@ def token_vectors(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def comparable(vectors: Tensor, settings: EncoderSettings) -> Tensor:
-    """Return vectors so that their product is their similarity. *Shape:* (texts, width) -> the same."""
+    """Normalise vectors if the similarity is cosine, so that dot products are similarities."""
     return normalize(vectors, dim=-1) if settings.similarity == "cosine" else vectors
 
 
@@ -49,11 +49,11 @@ FAMILIES = {
     "roberta": "RobertaModel",
     "xlm-roberta": "XLMRobertaModel",
 }
-"""The families that are known, each with the class of transformers that opens it."""
+"""The supported families, each with its transformers class."""
 
 
 class Encoder(TextEncoder):
-    """An encoder that torch computes, on the CPU or a GPU; `model` is opened for inference."""
+    """An encoder that runs on torch, on a CPU or GPU; `model` must be in inference mode."""
 
     def __init__(
         self, model: Any, tokenizer: Tokenizer, settings: EncoderSettings | None = None, about: dict[str, Any] | None = None
@@ -76,9 +76,9 @@ class Encoder(TextEncoder):
         device: str = "auto",
         name: str = "",
     ) -> Encoder:
-        """Open the encoder of a folder; where no settings are given, the folder's own count.
+        """Open the encoder in a folder; `settings` default to those stored in the folder.
 
-        `name` is what the model is called beside results, where that is not the folder's name.
+        `name` overrides the folder name in result metadata.
         """
         folder = Path(folder)
         model = open_body(folder, precision, device=device)
@@ -86,7 +86,7 @@ class Encoder(TextEncoder):
         return cls(model, Tokenizer.open(folder), settings or read_settings(folder), about)
 
     def encode(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Vectors:
-        """Return the vectors of texts, as every encoder does, in as many threads whoever calls."""
+        """Return the vectors of texts (see `TextEncoder.encode`), with the same number of threads for every caller."""
         fix_thread_count()
         return super().encode(texts, progress=progress)
 
@@ -99,7 +99,7 @@ class Encoder(TextEncoder):
 
 
 def open_body(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
-    """Return the model of an encoder's folder, for inference, without its layer over the first token, which no pooling uses."""
+    """Open the model of an encoder's folder for inference, without its pooler layer, which no pooling uses."""
     model = open_pretrained(FAMILIES, folder, precision, device=device, what="an encoder", spare="pooler.")
     require_readable(model.config.pad_token_id, model.config.vocab_size, max_length(model), folder)
     model.pooler = None
@@ -107,7 +107,7 @@ def open_body(folder: Path, precision: Precision = "auto", *, device: str = "aut
 
 
 def max_length(model: Any) -> int:
-    """Return how many tokens the model can read: RoBERTa and its kin count positions from behind the padding's id."""
+    """Return the maximum input length; position ids of RoBERTa-like models start at pad_token_id + 1."""
     positions = getattr(model.embeddings, "position_embeddings", None)
     first = getattr(positions, "padding_idx", None)
     return int(model.config.max_position_embeddings) - (0 if first is None else first + 1)

@@ -1,4 +1,4 @@
-"""Opening a model with transformers: from its checked configuration and its tensors alone, and whole or not at all."""
+"""Open models with transformers, using only a checked configuration and the tensors; incomplete models are rejected."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
-    """Return the tensors of a model by their names, from its one file or from its shards."""
+    """Read the tensors of a model by name, from a single file or from shards."""
     return read_files(folder, read_tensors)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a file, which lie where it lies until they are used."""
+    """Read the tensors of a file, which is memory-mapped."""
     from safetensors.torch import load_file
 
     with open_weights(path):
         found: dict[str, Tensor] = load_file(path)
     if other := [str(each.dtype) for each in found.values() if each.dtype not in _TYPES]:
-        what = f"a tensor is of the type {other[0].removeprefix('torch.')}, which no model here has"
-        raise InputError("model-malformed", what, where=str(path), fix="save it in float32, float16 or bfloat16")
+        what = f"a tensor has the unsupported type {other[0].removeprefix('torch.')}"
+        raise InputError("model-malformed", what, where=str(path), fix="save the model in float32, float16 or bfloat16")
     return found
 
 
-_SPARE = 4_000_000  # weights that may be missing: a layer that is not used, positions that are computed
+_SPARE = 4_000_000  # parameters that may be missing: unused layers, computed position embeddings
 
 
 def open_pretrained(
@@ -54,11 +54,10 @@ def open_pretrained(
     what: str,
     spare: str = "",
 ) -> Any:
-    """Return the model of a folder on a device, for inference. `families` has the class of transformers of each family.
+    """Open the model of a folder on a device, for inference. `families` maps each supported family to its transformers class.
 
-    Transformers is told neither the folder nor a name: it gets the configuration and the tensors, and can read nothing else.
-    `what` says what the model has to be, as "a seq2seq model". Weights whose names begin with `spare` may be missing: the
-    caller does not use them.
+    transformers gets only the configuration and the tensors, not the folder, so it can read nothing else. `what` describes the
+    expected model in errors, e.g. "a seq2seq model". Weights whose names start with `spare` are unused and may be missing.
     """
     target = resolve_device(device)
     require_safe(folder)
@@ -73,9 +72,9 @@ def open_pretrained(
             )
     except OnymError:
         raise
-    except Exception as e:  # of a damaged file transformers raises whatever its parts raise
-        problem = f"the model cannot be opened: its configuration or its weights are not those of {what}"
-        raise InputError("model-malformed", problem, where=str(folder), fix="fetch it again") from e
+    except Exception as e:  # transformers raises various exceptions for damaged files
+        problem = f"the model cannot be opened: its configuration or weights are not those of {what}"
+        raise InputError("model-malformed", problem, where=str(folder), fix="download the model again") from e
     _require_whole({name for name in found["missing_keys"] if not (spare and name.startswith(spare))}, folder)
     model = for_inference(model.to(target), precision)
     for values in chain(model.parameters(), model.buffers()):
@@ -84,19 +83,19 @@ def open_pretrained(
 
 
 def in_precision(model: Any, precision: Precision) -> Any:
-    """Return a copy of a model, for inference, on the same device."""
+    """Return a copy of a model for inference in this precision, on the same device."""
     return for_inference(copy.deepcopy(model), precision)
 
 
 def for_inference(model: Any, precision: Precision) -> Any:
-    """Turn a model into one for inference; `auto` is the precision that is fast on its device."""
+    """Convert a model for inference; `auto` is the faster precision on its device."""
     is_bf16 = resolve_precision(precision, model.device) == "bf16"
     model = model.to(torch.bfloat16 if is_bf16 else torch.float32)
     return model.eval().requires_grad_(False)
 
 
 def library() -> Any:
-    """Return transformers, or tell what has to be installed."""
+    """Import transformers; raise ConfigError if it is not installed."""
     try:
         import transformers
     except ImportError as e:
@@ -105,24 +104,24 @@ def library() -> Any:
 
 
 def _require_filled(kind: Any, config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
-    """Refuse a configuration of a far larger model than the weights are of: transformers would make room for all of it."""
+    """Reject a configuration of a much larger model than the weights, before transformers allocates memory for it."""
     with torch.device("meta"):
         needed = sum(each.numel() for each in kind(config).parameters())
     if needed > 2 * sum(each.numel() for each in tensors.values()) + _SPARE:
-        what = "the configuration is of a larger model than the weights are"
-        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again")
+        what = "the configuration describes a larger model than the weights"
+        raise InputError("model-malformed", what, where=str(folder), fix="download the model again")
 
 
 def _require_whole(missing: set[str], folder: Path) -> None:
-    """Refuse a model some of whose weights are not there: transformers would make them up."""
+    """Reject a model with missing weights, which transformers would initialise randomly."""
     if missing:
-        what = f"{len(missing):,} weights are missing, {min(missing)} the first"
-        raise InputError("model-malformed", what, where=str(folder), fix="fetch it again")
+        what = f"{len(missing):,} weights are missing, e.g. {min(missing)}"
+        raise InputError("model-malformed", what, where=str(folder), fix="download the model again")
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from writing to stderr: what matters of it becomes an error."""
+    """Silence the logging and progress bars of transformers; problems are raised as errors instead."""
     logging = library().utils.logging
     level, has_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity(logging.CRITICAL)
@@ -140,7 +139,7 @@ _WORKERS = "onym-worker"
 
 
 def fix_thread_count() -> int:
-    """Fix in how many threads torch computes for the calling thread, and return it. Call it before anything is computed.
+    """Fix the number of torch threads for the calling thread and return it. Call this before computing anything.
 
     >>> fix_thread_count() == torch.get_num_threads()
     True
@@ -150,7 +149,7 @@ def fix_thread_count() -> int:
 
 
 def single_core_workers(count: int) -> ThreadPoolExecutor:
-    """Return so many workers that compute on one core each. All threads of the process share them.
+    """Return a pool of `count` worker threads that use one core each; it is shared by the whole process.
 
     >>> list(single_core_workers(2).map(lambda _: torch.get_num_threads(), range(3)))
     [1, 1, 1]
@@ -165,22 +164,22 @@ def _workers(count: int) -> ThreadPoolExecutor:
     started = threading.Barrier(count)
     pool = ThreadPoolExecutor(count, _WORKERS, initializer=_use_one_core)
     try:
-        list(pool.map(lambda _: started.wait(), range(count)))  # each waits for the others: so there are as many
+        list(pool.map(lambda _: started.wait(), range(count)))  # the barrier forces all workers to start
     finally:
         torch.set_num_threads(own)
     return pool
 
 
 def _use_one_core() -> None:
-    torch.get_num_threads()  # else torch would take the number of the process once more at its first use here
+    torch.get_num_threads()  # otherwise torch resets the thread count on first use in this thread
     torch.set_num_threads(1)
 
 
 def _forget_workers() -> None:
-    global _LOCK  # noqa: PLW0603 - that of the parent may be locked by a thread that is not there
+    global _LOCK  # noqa: PLW0603 - in the child, the lock may be held by a thread that no longer exists
     _LOCK = threading.Lock()
     _workers.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_workers)  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_forget_workers)  # threads do not survive a fork

@@ -1,4 +1,4 @@
-"""Reranking: the pool of candidates for a mention, their features, the memory of training mentions, and the trees.
+"""Reranking: candidate pooling, features, a memory of training mentions, and gradient-boosted trees.
 
-The linker `rerank` puts these together; training fits them.
+The linker `rerank` combines these; `onym train rerank` fits them.
 """

@@ -1,7 +1,7 @@
-"""Why a linker gave an answer: the reasons for a concept, and what each feature did for it against the runner-up.
+"""Explain answers: the reasons for a concept, and the effect of each feature compared with the runner-up.
 
-A linker that knows more than the name that matched has a method `evidence(doc, links)`; of the others the name is all that is
-known. A reason is a fact about the knowledge base or a memory that speaks for the concept, whether or not it decided alone.
+Linkers with a method `evidence(doc, links)` explain their own answers; for others the only evidence is the matched name. A
+reason is a fact from the knowledge base or the memory that supports the concept, even if it was not decisive.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ ReasonKind = Literal["same-name", "similar-name", "model-name", "other-name", "m
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What speaks for a concept. `value` is a similarity, or how often annotated documents meant the concept.
+    """A reason for a concept. `value` is a similarity, or the number of annotated mentions with this concept.
 
-    same-name         the mention, or what it abbreviates, is this name
-    similar-name      this name is the most similar one
-    model-name        a model found this name
+    same-name         the mention, or its expanded abbreviation, is this name
+    similar-name      this is the most similar name of the concept
+    model-name        a model matched this name
     other-name        another name of the concept is similar too
-    memory            annotated documents have this mention with the concept
-    similar-mention   annotated documents have a similar mention with the concept
+    memory            this mention is annotated with the concept in the training documents
+    similar-mention   a similar mention is annotated with the concept in the training documents
     """
 
     kind: ReasonKind
@@ -39,7 +39,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class FeatureEffect:
-    """What a feature did for the answer: by how much its log-odds were lower, had the feature the runner-up's value."""
+    """The effect of a feature: how much the log-odds of the answer drop if the feature has the runner-up's value."""
 
     feature: str
     value: float
@@ -49,7 +49,7 @@ class FeatureEffect:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The reasons for an answer, the name that matched first; and the effects of features, the largest first."""
+    """The reasons for an answer, starting with the matched name, and the effects of features, largest first."""
 
     reasons: tuple[Reason, ...] = ()
     effects: tuple[FeatureEffect, ...] = ()
@@ -57,14 +57,14 @@ class Evidence:
 
 @runtime_checkable
 class GivesEvidence(Protocol):
-    """A linker that knows more than the name that matched."""
+    """A linker that can explain its answers."""
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-        """Return why each mention of a document got the first candidate of its link."""
+        """Return the evidence for the first candidate of each mention of a document."""
 
 
 def evidence_of(linker: object, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-    """Return why a linker gave the first candidates of the links of a document's mentions; without any there is no evidence.
+    """Return the evidence for the first candidate of each link; empty for links without candidates.
 
     >>> from onym.linkers.exact import ExactLinker
     >>> from onym.types import Mention
@@ -87,7 +87,7 @@ def _by_name(query: str, link: Link) -> Evidence:
 
 
 def name_reasons(kb: KnowledgeBase, similarity: NameSimilarity, query: str, link: Link) -> tuple[Reason, ...]:
-    """Return the most similar name of the best candidate, and the next one that is similar at all."""
+    """Return the two most similar names of the best candidate as reasons; the second only if its similarity is above 0."""
     if not link.candidates:
         return ()
     concept = kb.concept_ids.find(link.candidates[0].concept_id)

@@ -1,7 +1,7 @@
-"""What a reranker looks at: a number for each pair of a mention and a concept, in one matrix.
+"""Compute the features of a reranker: a matrix with a row for each pair of a mention and a concept.
 
-A feature that cannot be told is NaN: the similarity of a linker that does not propose the concept, or the agreement of types of
-a mention without one. `FEATURES` has all of them in the order of the columns.
+A feature that is not available is NaN, such as the score of a linker that does not propose the concept, or the type features
+of a mention without a type. `FEATURES` lists all features in column order.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from onym.text.similarity import NameSimilarity
 
 @dataclass(frozen=True, slots=True)
 class TypeShares:
-    """How well a concept's semantic types, or groups, agree with the type of a mention, as the memory's mentions tell.
+    """How well the semantic types (or groups) of a concept match a mention type, estimated from the memory.
 
-    For a type of mentions and a semantic type: the logarithm of the share of such mentions that meant a concept with it.
+    `shares` holds, for each mention type, the log10 share of its mentions whose concept has each semantic type.
     """
 
     kinds: Ragged
@@ -34,7 +34,7 @@ class TypeShares:
 
     @classmethod
     def of(cls, kinds: Ragged, size: int, memory: KbMemory) -> TypeShares:
-        """Learn the shares; `kinds` are the semantic types of each concept, of which there are `size`."""
+        """Estimate the shares; `kinds` holds the semantic types of each concept, `size` is the number of semantic types."""
         is_known = memory.rows >= 0
         owned = kinds.take(memory.rows[is_known])
         lengths, shares = np.diff(owned.offsets), {}
@@ -45,9 +45,9 @@ class TypeShares:
         return cls(kinds, shares)
 
     def of_concepts(self, name: str, concepts: Ints) -> Floats:
-        """Return the share of the best semantic type of each concept, NaN where it has none.
+        """Return the log share of the best semantic type of each concept for the mention type `name`.
 
-        All are NaN for a type of mentions that the memory does not have.
+        NaN for concepts without semantic types; all NaN if the memory does not have the mention type.
         """
         best = np.full(len(concepts), np.nan)
         if name and name in self.shares:
@@ -58,14 +58,14 @@ class TypeShares:
         return best
 
 
-_SIMILAR = 0.7
-_CACHE_SIZE = 100_000  # names: texts repeat themselves
+_SIMILAR = 0.7  # minimum TF-IDF similarity for `similar_names`
+_CACHE_SIZE = 100_000  # names, which often repeat
 _NUMBER = re.compile(r"[0-9]|^.$")
-_MAX_NAMES = 64  # of a concept that are compared with a mention: the preferred ones first
+_MAX_NAMES = 64  # names of a concept that are compared with a mention, preferred names first
 
 
 class Feature(NamedTuple):
-    """A column: its name, the group that ablations leave out together, and what it says."""
+    """A column of the feature matrix; ablations drop all features of a `group` together."""
 
     name: str
     group: str
@@ -74,62 +74,60 @@ class Feature(NamedTuple):
 
 FEATURES = (
     Feature("tfidf", "similarity", "TF-IDF similarity of the query to the concept's most similar name"),
-    Feature("tfidf_margin", "similarity", "how much less that is than the best of the mention's candidates"),
-    Feature("tfidf_rank", "similarity", "rank by it among the mention's candidates"),
+    Feature("tfidf_margin", "similarity", "difference of `tfidf` to the best among the mention's candidates"),
+    Feature("tfidf_rank", "similarity", "rank by `tfidf` among the mention's candidates"),
     Feature("preferred_tfidf", "similarity", "TF-IDF similarity of the query to the concept's preferred name"),
-    Feature("similar_names", "similarity", "how many names of the concept have a similarity of 0.7 at least"),
+    Feature("similar_names", "similarity", "number of names of the concept with a similarity of at least 0.7"),
     Feature("dense", "similarity", "score of the dense linker"),
-    Feature("dense_margin", "similarity", "how much less that is than the best of the mention's candidates"),
+    Feature("dense_margin", "similarity", "difference of `dense` to the best among the mention's candidates"),
     Feature("dense_rank", "similarity", "rank given by the dense linker"),
-    Feature("words_missing", "name", "words of the query that the most similar name lacks, plural or singular"),
-    Feature("words_extra", "name", "words of the most similar name that the query lacks"),
-    Feature("is_last_word", "name", "1 where both end in the same word"),
-    Feature("is_same_number", "name", "1 where both have the same numbers and single letters"),
-    Feature("kind", "name", "kind of the most similar name: 0 for a preferred one"),
-    Feature("source", "source", "the first source that has the name, in the order of the recipe"),
-    Feature("sources", "source", "how many sources have the name"),
+    Feature("words_missing", "name", "number of words of the query that are not in the most similar name, ignoring plural s"),
+    Feature("words_extra", "name", "number of words of the most similar name that are not in the query"),
+    Feature("is_last_word", "name", "1 if query and most similar name end in the same word"),
+    Feature("is_same_number", "name", "1 if query and most similar name have the same numbers and single letters"),
+    Feature("kind", "name", "kind of the most similar name; 0 for a preferred name"),
+    Feature("source", "source", "the first source with the most similar name, in the order of the recipe"),
+    Feature("sources", "source", "number of sources with the most similar name"),
     Feature("vocabulary", "source", "the first source of the concept's preferred name, in the order of the recipe"),
-    Feature("is_supplementary", "source", "1 for a supplementary record of MeSH"),
-    Feature("names", "source", "how many names the concept has"),
-    Feature("definitions", "source", "how many definitions the concept has"),
-    Feature("is_named", "exactness", "1 where the query is a name of the concept"),
-    Feature("is_surface_named", "exactness", "1 where the surface is a name of the concept"),
-    Feature("named", "exactness", "how many concepts have the query as a name"),
-    Feature("surface_named", "exactness", "how many concepts have the surface as a name"),
-    Feature("sharing", "ambiguity", "how many concepts have the most similar name"),
-    Feature("candidates", "ambiguity", "how many candidates the mention has"),
-    Feature("recalled", "memory", "how often the query meant the concept in the memory"),
-    Feature("recalled_share", "memory", "the share of that among all meanings of the query"),
-    Feature("surface_recalled", "memory", "how often the surface meant the concept in the memory"),
-    Feature("surface_recalled_share", "memory", "the share of that among all meanings of the surface"),
-    Feature("similar_recalled", "memory", "similarity of the most similar surface of the memory that meant the concept"),
-    Feature("similar_margin", "memory", "how much less that is than the best of the mention's candidates"),
-    Feature("query_count", "memory", "how often the query stands in the memory"),
-    Feature("surface_count", "memory", "how often the surface stands in the memory"),
-    Feature("concept_count", "memory", "how often the concept stands in the memory"),
-    Feature(
-        "group_share", "type", "logarithm of the share of the memory's mentions of this type that meant the semantic group"
-    ),
-    Feature("type_share", "type", "the same of the concept's semantic types"),
-    Feature("type_margin", "type", "how much less that is than the best of the mention's candidates"),
-    Feature("named_elsewhere", "document", "how many other queries of the document are names of the concept"),
-    Feature("recalled_elsewhere", "document", "how many other queries of the document meant the concept in the memory"),
-    Feature("named_longer", "document", "1 where a longer query with all these words is a name of the concept, or meant it"),
-    Feature("alias", "document", "how well the concept fits an alias of the mention in the document; NaN without one"),
-    Feature("repeated", "document", "how many mentions of the document have this query"),
-    Feature("is_expanded", "document", "1 where the surface is an abbreviation that the document defines"),
-    Feature("firsts", "agreement", "how many of the sources have the concept as their first candidate"),
-    Feature("proposals", "agreement", "how many of the sources propose the concept"),
-    Feature("length", "mention", "letters of the query"),
-    Feature("words", "mention", "words of the query"),
-    Feature("capitals", "mention", "share of capitals and digits in the surface"),
+    Feature("is_supplementary", "source", "1 for a MeSH supplementary concept record"),
+    Feature("names", "source", "number of names of the concept"),
+    Feature("definitions", "source", "number of definitions of the concept"),
+    Feature("is_named", "exactness", "1 if the query is a name of the concept"),
+    Feature("is_surface_named", "exactness", "1 if the surface is a name of the concept"),
+    Feature("named", "exactness", "number of concepts with the query as a name"),
+    Feature("surface_named", "exactness", "number of concepts with the surface as a name"),
+    Feature("sharing", "ambiguity", "number of concepts with the most similar name"),
+    Feature("candidates", "ambiguity", "number of candidates of the mention"),
+    Feature("recalled", "memory", "count of the concept for this query in the memory"),
+    Feature("recalled_share", "memory", "`recalled` divided by `query_count`"),
+    Feature("surface_recalled", "memory", "count of the concept for this surface in the memory"),
+    Feature("surface_recalled_share", "memory", "`surface_recalled` divided by `surface_count`"),
+    Feature("similar_recalled", "memory", "similarity of the most similar surface with the concept in the memory"),
+    Feature("similar_margin", "memory", "difference of `similar_recalled` to the best among the mention's candidates"),
+    Feature("query_count", "memory", "count of the query in the memory"),
+    Feature("surface_count", "memory", "count of the surface in the memory"),
+    Feature("concept_count", "memory", "count of the concept in the memory"),
+    Feature("group_share", "type", "log10 share of the memory's mentions of this type with the concept's semantic group"),
+    Feature("type_share", "type", "log10 share of the memory's mentions of this type with the concept's semantic type"),
+    Feature("type_margin", "type", "difference of `type_share` to the best among the mention's candidates"),
+    Feature("named_elsewhere", "document", "number of other queries in the document that are names of the concept"),
+    Feature("recalled_elsewhere", "document", "number of other queries in the document with the concept in the memory"),
+    Feature("named_longer", "document", "1 if a longer query in the document has all these words and matches the concept"),
+    Feature("alias", "document", "score of the concept for an alias of the mention in the document; NaN without an alias"),
+    Feature("repeated", "document", "number of mentions in the document with this query"),
+    Feature("is_expanded", "document", "1 if the surface is an abbreviation that the document defines"),
+    Feature("firsts", "agreement", "number of sources with the concept as their first candidate"),
+    Feature("proposals", "agreement", "number of sources that propose the concept"),
+    Feature("length", "mention", "number of characters of the query"),
+    Feature("words", "mention", "number of words of the query"),
+    Feature("capitals", "mention", "share of capital letters and digits in the surface"),
 )
-"""All features, in the order of the columns."""
+"""All features, in column order."""
 NAMES = tuple(feature.name for feature in FEATURES)
 
 
 class PairFeatures(NamedTuple):
-    """The features of pairs, *shape* (pairs, features), and the row of the name that each pair was compared by."""
+    """The feature matrix (pairs, features), and the KB row of each pair's most similar name."""
 
     matrix: Floats
     names: Ints
@@ -137,9 +135,9 @@ class PairFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BestNames:
-    """For each pair the name of the concept that is most similar to the query: its similarity, and its row among the terms.
+    """The name of each pair's concept that is most similar to the query: its similarity and its KB term row.
 
-    With it the similarity of the preferred name, and how many names are similar.
+    `preferred` is the similarity of the preferred name, `similar` the number of similar names.
     """
 
     scores: Floats
@@ -149,7 +147,7 @@ class BestNames:
 
 
 class FeatureMaker:
-    """Makes features over one knowledge base and one memory."""
+    """Computes features, using a knowledge base and a memory."""
 
     def __init__(self, kb: KnowledgeBase, memory: KbMemory, similarity: NameSimilarity) -> None:
         self.kb, self.memory, self._similarity = kb, memory, similarity
@@ -166,7 +164,7 @@ class FeatureMaker:
         self._groups = TypeShares.of(kb.concept_groups, len(kb.groups), memory)
 
     def features(self, pool: Pool) -> PairFeatures:
-        """Return the features of each pair, and the name of its concept that is most similar to the query."""
+        """Return the features and the most similar name of each pair."""
         best = self._best_names(pool)
         columns: dict[str, Floats] = {}
         columns |= self._similarities(pool, best) | self._name_columns(pool, best) | self._concept_columns(pool, best)
@@ -252,7 +250,7 @@ class FeatureMaker:
 
 
 def margins(pool: Pool, values: Floats) -> Floats:
-    """Return how much each value is below the best of its mention; NaN where it is NaN."""
+    """Return how far each value is below the best value of its mention; NaN stays NaN."""
     if not len(pool):
         return values
     known = np.where(np.isnan(values), -np.inf, values)
@@ -262,7 +260,7 @@ def margins(pool: Pool, values: Floats) -> Floats:
 
 
 def ranks(pool: Pool, values: Floats) -> Floats:
-    """Return how many candidates of the same mention are strictly better."""
+    """Return, for each pair, the number of strictly better candidates of the same mention."""
     order = np.lexsort((-values, pool.owners))
     found = np.empty(len(pool))
     position = np.arange(len(pool)) - pool.offsets[pool.owners[order]]
@@ -283,7 +281,7 @@ def _exactness(pool: Pool) -> dict[str, Floats]:
 
 
 def _document(pool: Pool) -> dict[str, Floats]:
-    """Return what the other mentions of the document say."""
+    """Return the features that depend on the other mentions of the document."""
     nothing: set[str] = set()
     named: dict[tuple[int, int], set[str]] = defaultdict(set)
     recalled: dict[tuple[int, int], set[str]] = defaultdict(set)
@@ -304,12 +302,12 @@ def _document(pool: Pool) -> dict[str, Floats]:
 
 
 def _is_longer(query: str, other: str) -> bool:
-    """Tell whether a query has all words of another, and more."""
+    """Return whether a query has all words of another, and more."""
     return set(query.split()) > set(other.split())
 
 
 def _agreement(pool: Pool, columns: dict[str, Floats]) -> dict[str, Floats]:
-    """Return for how many sources the concept is a candidate, and the first one."""
+    """Return the number of sources that propose the concept, and that rank it first."""
     recalled = ranks(pool, columns["recalled"]) if len(pool) else np.zeros(0)
     firsts = (columns["tfidf_rank"] == 0).astype(float) + ((recalled == 0) & (columns["recalled"] > 0)) + columns["is_named"]
     proposals = (columns["recalled"] > 0).astype(float) + columns["is_named"]
@@ -332,12 +330,12 @@ def _mention(pool: Pool) -> dict[str, Floats]:
 
 
 def _columns(keys: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, Floats]:
-    """Return rows of numbers as columns by name."""
+    """Convert rows of numbers to columns by name."""
     return dict(zip(keys, np.array(rows, dtype=np.float64).reshape(-1, len(keys)).T, strict=True))
 
 
 class _NameWords(NamedTuple):
-    """The words of a name, each without the letter of a plural: the last, all, and those that are numbers or single letters."""
+    """The words of a name without plural s: the last word, all words, and numbers and single letters."""
 
     last: str
     all: frozenset[str]
@@ -360,7 +358,7 @@ def _lengths(lists: Ragged) -> Floats:
 
 
 def _first_sources(kb: KnowledgeBase) -> Ints:
-    """Return for each term the first of its sources."""
+    """Return the first source of each term."""
     lists = kb.term_sources
     counts = np.diff(lists.offsets.astype(np.int64))
     found = np.full(len(counts), len(kb.sources), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Memory: what a surface meant in annotated documents, as counts of concepts by normalised surface and type of the mention.
+"""Memory of annotated mentions: how often each normalised surface was annotated with each concept, by mention type.
 
-A mention counts under its surface, and under what it abbreviates in its document. A composite does not count: none of its
-concepts is what the surface means. Where a memory is evidence about a document that it was itself made of, the document's own
-counts are taken away first.
+A mention is counted under its surface and under its expanded abbreviation. Composite mentions are not counted, because no
+single concept is the meaning of the surface. When features are computed for a document that is itself part of the memory, its
+own counts are subtracted first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from onym.types import Document
 
 
 def queries(doc: Document, *, expand: bool) -> list[str]:
-    """Return the query of each mention, in order.
+    """Return the normalised query of each mention, in order; with `expand`, abbreviations are expanded.
 
     >>> from onym.types import Mention
     >>> queries(Document("1", "Atrial fibrillation (AF)", (Mention(21, 23, "AF"),)), expand=True)
@@ -41,15 +41,15 @@ def queries(doc: Document, *, expand: bool) -> list[str]:
 
 KIND, FORMAT = "memory", 1
 CORPORA = "corpora.json"
-_CACHE_SIZE = 100_000  # surfaces: texts repeat themselves
+_CACHE_SIZE = 100_000  # surfaces, which often repeat
 Counts = Counter[tuple[str, str, str]]
-"""How often a surface meant a concept in mentions of a type."""
+"""Number of mentions by (surface, concept id, mention type)."""
 Own = Mapping[str, Mapping[int, int]]
-"""By surface and row of a concept, the counts that are to be taken away."""
+"""Counts to subtract, by surface and KB row."""
 
 
 def count_mentions(documents: Iterable[Document]) -> Counts:
-    """Count what the surfaces of annotated documents meant.
+    """Count the concepts of each surface in annotated documents.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "Atrial fibrillation (AF)", (Mention(21, 23, "AF", ("mesh:D001281",), "Disease"),))
@@ -66,7 +66,7 @@ def count_mentions(documents: Iterable[Document]) -> Counts:
 
 
 class Memory:
-    """Counts in columns: surfaces in order, and for each of them concepts, types and counts.
+    """Mention counts in columns: sorted surfaces, each with its concepts, mention types and counts.
 
     >>> memory = Memory.of(Counter({("fever", "mesh:D005334", "Disease"): 2}))
     >>> [(concept_id, kind, count) for concept_id, kind, count in memory.entries("fever")]
@@ -82,7 +82,7 @@ class Memory:
 
     @classmethod
     def of(cls, counts: Counts) -> Memory:
-        """Put counts into columns."""
+        """Convert counts into columns."""
         keys = sorted(counts, key=lambda key: tuple(part.encode() for part in key))
         surfaces, concepts, types = (sorted({key[part] for key in keys}, key=str.encode) for part in range(3))
         concept_row, type_row = ({text: row for row, text in enumerate(texts)} for texts in (concepts, types))
@@ -96,7 +96,7 @@ class Memory:
         return cls(Strings.of(surfaces), Strings.of(concepts), Strings.of(types), columns)
 
     def entries(self, surface: str) -> list[tuple[str, str, int]]:
-        """Return the concepts of a surface, each with a type and a count."""
+        """Return the (concept id, mention type, count) entries of a surface."""
         row = self.surfaces.find(surface)
         if row < 0:
             return []
@@ -104,18 +104,20 @@ class Memory:
         return [(self.concepts[int(c)], self.types[int(t)], int(count)) for c, t, count in found]
 
     def require_sound(self) -> None:
-        """Check that every column points into its table."""
+        """Raise IntegrityError if a column is damaged or points outside its table."""
         for name, column in (("surfaces", self.surfaces), ("concepts", self.concepts), ("types", self.types)):
             column.require_sound(name)
         self.entry_concepts.require_sound("entry.concepts", len(self.concepts))
         self.entry_types.require_sound("entry.types", len(self.types))
         self.entry_counts.require_sound("entry.counts")
         if len(self.entry_counts) != len(self.surfaces):
-            raise IntegrityError("artefact-corrupt", "the columns of a memory do not fit together", fix="build it again")
+            raise IntegrityError(
+                "artefact-corrupt", "the columns of a memory do not fit together", fix="train the reranker again"
+            )
 
 
 def write_memory(counts: Counts, corpora: Sequence[Mapping[str, Any]], dest: Path) -> Manifest:
-    """Publish a memory at `dest`; `corpora` say what it was made of, with licences."""
+    """Write a memory to `dest`; `corpora` describes the source corpora and their licences."""
     memory = Memory.of(counts)
     with staging(dest) as stage:
         for name in ("surfaces", "concepts", "types"):
@@ -130,7 +132,7 @@ def write_memory(counts: Counts, corpora: Sequence[Mapping[str, Any]], dest: Pat
 
 
 def open_memory(folder: Path | str, *, verify: Verify = "once") -> Memory:
-    """Open a memory; the first time on a machine, every byte of it is verified."""
+    """Open a memory; all bytes are verified the first time it is opened on a machine."""
     artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     columns = {name: artefact.array(f"entry.{name}") for name in ("offsets", "concepts", "types", "counts")}
     memory = Memory(artefact.strings("surfaces"), artefact.strings("concepts"), artefact.strings("types"), columns)
@@ -141,7 +143,7 @@ def open_memory(folder: Path | str, *, verify: Verify = "once") -> Memory:
 
 
 class KbMemory:
-    """A memory over a knowledge base: its concepts are rows. Ids of no concept, or of several, are not recalled."""
+    """A memory with concepts resolved to KB rows; ids that are unknown or ambiguous in the KB are ignored."""
 
     def __init__(self, memory: Memory, kb: KnowledgeBase) -> None:
         self.memory = memory
@@ -150,7 +152,7 @@ class KbMemory:
         self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
 
     def recall(self, surface: str, own: Own | None = None) -> dict[int, int]:
-        """Return the concepts that a surface meant, by row, with counts; those of `own` are taken away."""
+        """Return the counts of a surface by KB row, minus the counts in `own`."""
         found = self._recalled(surface)
         if not own or surface not in own:
             return found
@@ -167,7 +169,7 @@ class KbMemory:
         return {concept: count for concept, count in found.items() if concept >= 0}
 
     def own(self, counts: Counts) -> dict[str, dict[int, int]]:
-        """Return the counts of a document by surface and row, to be taken away."""
+        """Convert the counts of a document to KB rows, for subtraction in `recall`."""
         found: dict[str, dict[int, int]] = {}
         for (surface, concept_id, _), count in counts.items():
             known = self.memory.concepts.find(concept_id)
@@ -177,7 +179,7 @@ class KbMemory:
         return found
 
     def by_type(self) -> dict[str, npt.NDArray[np.int64]]:
-        """Return for each type of mentions how often each of the memory's concepts was meant by one."""
+        """Return the count of each concept of the memory, by mention type."""
         found = {}
         for row in range(len(self.memory.types)):
             is_type = self.memory.entry_types.values == row
@@ -187,7 +189,7 @@ class KbMemory:
         return found
 
     def _totals(self, size: int) -> npt.NDArray[np.int64]:
-        """Return how often each concept of the knowledge base was meant at all."""
+        """Return the total count of each concept of the knowledge base."""
         rows = self.rows[self.memory.entry_concepts.values]
         is_known = rows >= 0
         return np.bincount(rows[is_known], self.memory.counts[is_known], minlength=size).astype(np.int64)

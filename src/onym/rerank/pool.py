@@ -1,7 +1,8 @@
-"""The pool: everything that several sources propose for the mentions of some documents, as pairs of a mention and a concept.
+"""Candidate pooling: merge the candidates of several sources into pairs of a mention and a concept.
 
-Sources are exact names of the surface and of what it abbreviates, the memory of both, surfaces of the memory that are similar,
-the candidates of other linkers, and all these for an alias in the document. Pairs stand mention by mention, in flat arrays.
+Sources are exact name matches of the surface and of its expanded abbreviation, the memory of both, similar surfaces in the
+memory, the candidates of other linkers, and all of these for aliases of the mention in the document. Pairs are stored in flat
+arrays, ordered by mention.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _CLOSING = re.compile(r"\s?[)\]]")
 
 
 def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
-    """Return for the query of a mention the other queries of the document that stand for the same thing.
+    """Return the aliases of each query: a mention followed by another of the same type in brackets, and vice versa.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "amrubicin (SM-5887)", (Mention(0, 9, "amrubicin"), Mention(11, 18, "SM-5887")))
@@ -52,14 +53,14 @@ def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-_SIMILAR = 10  # surfaces of the memory that are looked at
-_CACHE_SIZE = 100_000  # texts and ids: texts repeat themselves
-_ALIAS = 3  # candidates of a linker for an alias that are candidates for the mention too
+_SIMILAR = 10  # similar surfaces of the memory per query
+_CACHE_SIZE = 100_000  # names and ids, which often repeat
+_ALIAS = 3  # best candidates of an alias that are added for the mention
 
 
 @dataclass(frozen=True, slots=True)
 class PooledMention:
-    """A mention with what it is looked up by, what exact match and memory say to both, and how often its document has it."""
+    """A mention with its normalised surface and expanded query, the concepts found for both, and its count in the document."""
 
     doc: int
     mention: Mention
@@ -76,11 +77,11 @@ class PooledMention:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Pairs of mentions and concepts: pair `i` is of mention `owners[i]`; those of mention `m` begin at `offsets[m]`.
+    """Pairs of mentions and concepts: pair `i` belongs to mention `owners[i]`; those of mention `m` start at `offsets[m]`.
 
-    `scores` and `ranks` are those of each linker, NaN where it does not propose the concept; `counts` say how often the
-    concept stands in the memory; `aliases` are the concepts of other names of the mention in its document, with a score.
-    `rows_of` has for each mention of the documents, in their order, its row among `mentions`.
+    `scores` and `ranks` are given by each linker, NaN if it does not propose the concept. `counts` holds the count of each
+    concept in the memory. `aliases` maps the concepts of each mention's aliases to a score. `rows_of` maps each mention of the
+    documents, in order, to its index in `mentions`.
     """
 
     mentions: list[PooledMention]
@@ -98,7 +99,7 @@ class Pool:
 
 
 class Pooling:
-    """Pools candidates over one knowledge base and one memory."""
+    """Pools candidates from a knowledge base, a memory and other linkers."""
 
     def __init__(self, kb: KnowledgeBase, memory: KbMemory) -> None:
         self.kb, self.memory = kb, memory
@@ -116,10 +117,10 @@ class Pooling:
         *,
         is_distinct: bool = False,
     ) -> Pool:
-        """Pool what each linker of `links` proposes for each mention of each document with what is found here.
+        """Merge the candidates of each linker in `links` with those from the knowledge base and the memory.
 
-        `own` are the counts of each document that the memory holds of itself. With `is_distinct`, mentions of a document that
-        do not differ in surface and type are pooled once.
+        `own` holds the memory counts that come from each document itself, which are subtracted. With `is_distinct`, mentions
+        of a document with the same surface and type are pooled once.
         """
         own = own or [None] * len(docs)
         unresolved = list(_iter_mentions(docs))
@@ -141,7 +142,7 @@ class Pooling:
         return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases, rows_of)
 
     def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
-        """Return how often each concept stands in the memory, but for its own document."""
+        """Return the count of each concept in the memory, without the counts of its own document."""
         in_own = [Counter[int]() for _ in own]
         for total, of_doc in zip(in_own, own, strict=True):
             for rows in (of_doc or {}).values():
@@ -150,7 +151,7 @@ class Pooling:
         return self.memory.totals[concepts] - np.array(less, dtype=np.int64)
 
     def _rows(self, link: Link) -> dict[int, float]:
-        """Return the candidates of a link by row, best first."""
+        """Return the scores of a link's candidates by KB row, best first."""
         return {self._row_of(candidate.concept_id): candidate.score for candidate in link.candidates}
 
     def _concepts(self, mention: PooledMention, proposed: Sequence[Mapping[int, float]], only: ConceptMask | None) -> list[int]:
@@ -167,7 +168,7 @@ class Pooling:
         return [concept for concept in found if concept >= 0 and (only is None or only[concept])]
 
     def _mentions(self, unresolved: Sequence[_Unresolved], own: Sequence[Own | None]) -> list[PooledMention]:
-        """Look mentions up."""
+        """Look up mentions in the knowledge base and the memory."""
         similar = self._similar({each.query for each in unresolved})
         return [
             PooledMention(
@@ -191,7 +192,7 @@ class Pooling:
         return tuple(int(concept) for concept in self.kb.name_concepts[row]) if row >= 0 else ()
 
     def _similar(self, texts: set[str]) -> dict[str, list[tuple[str, float]]]:
-        """Return the surfaces of the memory most similar to each text, without the text itself."""
+        """Return the most similar surfaces of the memory for each text, with their similarity."""
         if self._similarity is None:
             return {}
         ordered, surfaces = sorted(texts), self.memory.memory.surfaces
@@ -201,7 +202,7 @@ class Pooling:
         }
 
     def _recall_similar(self, surfaces: Sequence[tuple[str, float]], own: Own | None) -> dict[int, float]:
-        """Return the concepts that similar surfaces meant, each with the best similarity."""
+        """Return the concepts of similar surfaces, each with its best similarity."""
         found: dict[int, float] = {}
         for surface, score in surfaces:
             for concept in self.memory.recall(surface, own):
@@ -210,7 +211,7 @@ class Pooling:
 
 
 class _Unresolved(NamedTuple):
-    """A mention before it is looked up."""
+    """A mention before it is looked up in the KB and the memory."""
 
     doc: int
     mention: Mention
@@ -230,14 +231,14 @@ def _iter_mentions(docs: Sequence[Document]) -> Iterator[_Unresolved]:
 
 
 def _distinct(mentions: Sequence[_Unresolved]) -> list[int]:
-    """Return for each mention the row that it shares with those of its document that are the same to a reranker."""
+    """Return a group index for each mention; mentions of a document with equal surface, query and type share one."""
     row_of: dict[tuple[int, str, str, str], int] = {}
     keys = ((each.doc, each.mention.surface, each.query, each.mention.type) for each in mentions)
     return [row_of.setdefault(key, len(row_of)) for key in keys]
 
 
 def _score_pool(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
-    """Return the scores and the ranks that a linker gives to the concepts found for each mention, NaN where it gives none."""
+    """Return the scores and ranks of a linker for all pairs, NaN if it does not propose the concept."""
     scores, ranks = np.full((2, int(offsets[-1])), np.nan)
     for concepts, start, candidates in zip(found, offsets.tolist(), of_part, strict=False):
         row_of = {concept: row for row, concept in enumerate(concepts, start)}
@@ -248,7 +249,7 @@ def _score_pool(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence
 
 
 def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:
-    """Return for each mention the concepts of its aliases: 1 for one that an alias names or meant, else a linker's score."""
+    """Return the concepts of each mention's aliases, scored 1 for exact name or memory matches, else by a linker."""
     first = {(mention.doc, mention.query): m for m, mention in reversed(list(enumerate(mentions)))}
     found: list[dict[int, float]] = []
     for mention in mentions:

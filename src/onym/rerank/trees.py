@@ -1,8 +1,8 @@
-"""The reranker as a folder, and its boosted trees as plain arrays: checked when opened, evaluated without a loop over rows.
+"""Read and write rerankers, whose gradient-boosted trees are stored as plain arrays and evaluated with NumPy.
 
-All trees share one table of nodes. A node sends a row to its left child where the row's feature is at most the threshold, else
-to its right one; where the feature is NaN, to the side that the node says. A leaf is its own child. Children stand behind their
-parents, and no node has two, so that no walk can go in a circle.
+All trees share one table of nodes. A row goes to the left child of a node if its feature is <= the threshold, else to the right
+child; NaN goes to the side given by the node. A leaf is its own child. Children have higher indices than their parents, and
+each node has at most one parent, which is checked when a reranker is opened, so there are no cycles.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from onym.store.cache import Verify
 from onym.store.stage import Record, staging
 
 MAX_DEPTH = 64
-"""How deep a tree may be."""
-_CELLS = 50_000  # rows times trees that are walked at once: they stay in the cache of a core
+"""The maximum depth of a tree."""
+_CELLS = 50_000  # rows times trees evaluated at once, so that the arrays fit into the CPU cache
 Floats = npt.NDArray[np.float64]
 NodeRows = npt.NDArray[np.int32]
 
 
 class Walk(NamedTuple):
-    """The trees as they are walked: level by level, a left child right behind its right one, and a leaf that no row can leave.
+    """The trees reordered for evaluation: level by level, with each left child directly after its right sibling.
 
-    `columns` are those of a row that stands twice: first with NaN below all thresholds, then with NaN, which is below none.
+    Leaves lead to themselves. Each feature row is stored twice, first with NaN replaced by -inf (goes left) and then with NaN
+    kept (goes right); `columns` indexes into that doubled row.
     """
 
     roots: NodeRows
@@ -49,9 +50,9 @@ class Walk(NamedTuple):
 
 @dataclass(frozen=True)
 class Trees:
-    """The sum of trees over a baseline: the logarithm of the odds that a row is right.
+    """Gradient-boosted trees: the sum of the trees and a baseline is the log-odds that a row is right.
 
-    All but `roots`, one for each tree, and `baseline` have an entry for each node.
+    `roots` has an entry per tree and `baseline` a single one; all other arrays have an entry per node.
 
     >>> stump = Trees(roots=np.array([0]), feature=np.array([0, 0, 0]), threshold=np.array([0.5, 0.0, 0.0]),
     ...               left=np.array([1, 1, 2]), right=np.array([2, 1, 2]), is_left_missing=np.array([1, 0, 0]),
@@ -72,7 +73,7 @@ class Trees:
 
     @classmethod
     def of(cls, columns: dict[str, npt.NDArray[Any]]) -> Trees:
-        """Take columns by name."""
+        """Create trees from columns by name."""
         return cls(**{field.name: columns[field.name] for field in fields(cls)})
 
     @property
@@ -81,7 +82,7 @@ class Trees:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def log_odds(self, rows: Floats) -> Floats:
-        """Return the sum over all trees for each row of features. *Shape:* (rows, features) -> (rows)."""
+        """Return the log-odds of each row. *Shape:* (rows, features) -> (rows,)."""
         found = np.empty(len(rows))
         step = max(1, _CELLS // len(self.roots))
         for start in range(0, len(rows), step):
@@ -89,7 +90,7 @@ class Trees:
         return found
 
     def probabilities(self, rows: Floats) -> Floats:
-        """Return for each row the probability that it is right."""
+        """Return the probability that each row is right."""
         odds = self.log_odds(rows)
         small = np.exp(-np.abs(odds))
         return np.where(odds >= 0, 1 / (1 + small), small / (1 + small))
@@ -121,7 +122,7 @@ class Trees:
         starts = np.arange(len(rows), dtype=np.int32)[:, None] * np.int32(2 * width)
         here, there = np.broadcast_to(walk.roots, shape).copy(), np.empty(shape, dtype=np.int32)
         values, thresholds, is_left = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
-        for _ in range(walk.depth):  # into arrays that are there already, and every row is in its table: twice as fast
+        for _ in range(walk.depth):  # reusing buffers, without bounds checks, is twice as fast
             np.take(walk.columns, here, out=there, mode="clip")
             np.take(twice, np.add(there, starts, out=there), out=values, mode="clip")
             np.less_equal(values, np.take(walk.threshold, here, out=thresholds, mode="clip"), out=is_left)
@@ -129,27 +130,27 @@ class Trees:
         return np.asarray(walk.value.take(here).sum(axis=1) + self.baseline[0], dtype=np.float64)
 
     def require_sound(self, features: int, where: str = "") -> None:
-        """Refuse columns that do not fit together, that lead out of the table or in a circle, and numbers that are none."""
+        """Raise IntegrityError if columns do not match, or contain invalid indices, cycles, NaN or infinite values."""
         size = len(self.feature)
         if problem := self._problem(size, features):
-            raise IntegrityError("artefact-corrupt", problem, where=where, fix="train it again")
+            raise IntegrityError("artefact-corrupt", problem, where=where, fix="train the reranker again")
 
     def _problem(self, size: int, features: int) -> str:
         lengths = {len(column) for name, column in self.columns.items() if name not in ("roots", "baseline")}
         if lengths != {size} or len(self.baseline) != 1 or not len(self.roots):
-            return "the columns of the trees do not fit together"
+            return "the columns of the trees do not match in length"
         if size == 0 or any(int(column.max()) >= size for column in (self.roots, self.left, self.right)):
-            return "a tree leads out of its table"
+            return "a node index of a tree is out of range"
         if int(self.feature.max()) >= features:
-            return "a tree asks for a feature that there is not"
+            return "a feature index of a tree is out of range"
         if np.isnan(self.threshold).any() or not (np.isfinite(self.value).all() and np.isfinite(self.baseline).all()):
-            return "a tree has a number that is none"
+            return "a tree has a NaN or infinite value"
         if not self._is_forest(np.arange(size)):
-            return "a tree leads in a circle, or to one node twice"
+            return "the trees have a cycle, or a node with two parents"
         return "" if self._depth() <= MAX_DEPTH else f"a tree is deeper than {MAX_DEPTH}"
 
     def _is_forest(self, own: npt.NDArray[np.int64]) -> bool:
-        """Tell whether inner nodes lead onward only, and no two of them to the same node."""
+        """Return whether children have higher indices than their parents, and each node has at most one parent."""
         is_leaf = self.left == own
         if ((self.right == own) != is_leaf).any() or (~is_leaf & ((self.left < own) | (self.right < own))).any():
             return False
@@ -157,7 +158,7 @@ class Trees:
         return len(np.unique(reached)) == len(reached)
 
     def _depth(self) -> int:
-        """Return the depth of the deepest tree, or a number beyond what is allowed."""
+        """Return the maximum depth of the trees, or MAX_DEPTH + 1 if it is larger."""
         nodes = np.unique(self.roots)
         for depth in range(MAX_DEPTH + 1):
             nodes = nodes[self.left[nodes] != nodes]
@@ -174,7 +175,7 @@ _FLOATS = ("threshold", "value", "baseline", "calibration.scores", "calibration.
 
 
 class RerankerOrigin(BaseModel):
-    """What a reranker expects: the features in the order of its columns, and the linkers that propose candidates."""
+    """The inputs a reranker expects: its features in column order, and the linkers that propose candidates."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -186,7 +187,7 @@ class RerankerOrigin(BaseModel):
 
 @dataclass(frozen=True)
 class Reranker:
-    """Trees over some of the features, with a calibration of the best candidate's probability where it was fitted."""
+    """An opened reranker: trees over some of the features, a memory, and a calibration (None if not fitted)."""
 
     origin: RerankerOrigin
     trees: Trees
@@ -195,7 +196,7 @@ class Reranker:
     digest: str = ""
 
     def probabilities(self, matrix: Floats) -> Floats:
-        """Return the probability of each pair by all its features, in the order of `NAMES`."""
+        """Return the probability of each pair; the columns of `matrix` are all features, in the order of `NAMES`."""
         return self.trees.probabilities(matrix[:, [NAMES.index(name) for name in self.origin.features]])
 
     def confidence(self, probability: float) -> float:
@@ -208,7 +209,7 @@ class Reranker:
 def write_reranker(
     dest: Path, origin: RerankerOrigin, trees: Trees, calibration: Isotonic | None, record: Mapping[str, Any]
 ) -> None:
-    """Publish the trees of a reranker in the folder `dest`; its memory is published there as well."""
+    """Write the trees of a reranker to the folder `dest`; its memory is written there separately."""
     knots: tuple[Sequence[float], Sequence[float]] = (calibration.scores, calibration.values) if calibration else ((), ())
     with staging(dest / TREES) as stage:
         for name, column in trees.columns.items():
@@ -221,13 +222,13 @@ def write_reranker(
 
 
 def open_reranker(folder: Path | str, *, verify: Verify = "once") -> Reranker:
-    """Open a reranker. Its trees are checked each time, before anything is computed with them."""
+    """Open a reranker; the trees are checked every time."""
     folder = Path(folder)
     artefact = Artefact.open(folder / TREES, KIND, FORMAT, verify)
     origin = _origin(artefact)
     columns: dict[str, npt.NDArray[Any]] = {name: artefact.array(name) for name in _INTEGERS}
     columns |= {name: artefact.array(name, "f") for name in _FLOATS}
-    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # walked in memory, not in a map
+    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # copied to memory, faster than a memory map
     trees.require_sound(len(origin.features), str(folder))
     calibration = _calibration(columns["calibration.scores"], columns["calibration.values"], str(folder))
     artefact.remember()
@@ -239,11 +240,11 @@ def _origin(artefact: Artefact) -> RerankerOrigin:
     try:
         origin = RerankerOrigin.model_validate_json(json.dumps(artefact.manifest.config), strict=True)
     except ValidationError as e:
-        what = "the manifest does not say what the reranker expects"
-        raise IntegrityError("artefact-corrupt", what, where=where, fix="train it again") from e
+        what = "the configuration in the reranker's manifest is invalid"
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="train the reranker again") from e
     if unknown := sorted(set(origin.features) - set(NAMES)):
-        what = f"the reranker asks for a feature that this Onym does not have: {unknown[0][:40]!r}"
-        raise IntegrityError("artefact-corrupt", what, where=where, fix="train it again with this Onym")
+        what = f"the reranker needs the feature {unknown[0][:40]!r}, which this version of Onym does not have"
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="train the reranker again with this version")
     return origin
 
 
@@ -253,4 +254,4 @@ def _calibration(scores: Floats, values: Floats, where: str) -> Isotonic | None:
     try:
         return Isotonic(tuple(scores.tolist()), tuple(values.tolist()))
     except InputError as e:
-        raise IntegrityError("artefact-corrupt", e.what, where=where, fix="train it again") from e
+        raise IntegrityError("artefact-corrupt", e.what, where=where, fix="train the reranker again") from e

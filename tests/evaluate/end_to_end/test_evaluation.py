@@ -1,4 +1,4 @@
-"""All end-to-end figures of a system on a split."""
+"""End-to-end evaluation of a system on a split."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def predictions(*spans: tuple[int, int], doc: str = "4", source: dict[str, objec
     return Predictions.of([Prediction(doc, start, end, FEVER) for start, end in spans], source)
 
 
-def test_figures_by_protocol_by_type_and_errors(abstracts: EvaluationTask) -> None:
+def test_scores_by_protocol_and_type_and_errors(abstracts: EvaluationTask) -> None:
     evaluation = evaluate_end_to_end(abstracts, predictions((2, 12), (0, 1)))  # a wrong span, and a spurious mention
     assert list(evaluation.results) == list(END_TO_END)
     assert evaluation.results["bhowmik-strict"].scores.f1 == 0.0
@@ -39,7 +39,7 @@ def test_types_are_scored_by_the_main_protocol(abstracts: EvaluationTask) -> Non
     assert (score.recall, score.low, score.high) == (0.5, 0.5, 0.5)  # there is one document
 
 
-def test_figures_are_plain_values_without_text(abstracts: EvaluationTask) -> None:
+def test_as_dict_has_plain_values_without_text(abstracts: EvaluationTask) -> None:
     evaluation = evaluate_end_to_end(abstracts, predictions((7, 12)))
     text = json.dumps(evaluation.as_dict())
     assert "fever" not in text.lower()
@@ -48,7 +48,7 @@ def test_figures_are_plain_values_without_text(abstracts: EvaluationTask) -> Non
     assert values["manifest"]["dataset"] == abstracts.source
 
 
-def test_documents_are_taken_as_they_are(abstracts: EvaluationTask) -> None:
+def test_documents_with_predicted_mentions(abstracts: EvaluationTask) -> None:
     gold = list(abstracts.dataset.documents("test"))
     evaluation = evaluate_end_to_end(abstracts, gold, system="gold")
     assert all(result.scores.f1 == 1.0 for result in evaluation.results.values())
@@ -58,7 +58,7 @@ def test_documents_are_taken_as_they_are(abstracts: EvaluationTask) -> None:
         evaluate_end_to_end(abstracts, [other])
 
 
-def test_what_is_left_out_is_counted(abstracts: EvaluationTask) -> None:
+def test_unscored_mentions_are_counted(abstracts: EvaluationTask) -> None:
     both = Predictions(SOURCE, predictions((7, 12)).mentions | predictions((0, 1), doc="other").mentions)
     assert evaluate_end_to_end(abstracts, both).left_out[NOT_IN_GOLD] == 1
     gold = list(abstracts.dataset.documents("test"))
@@ -66,14 +66,14 @@ def test_what_is_left_out_is_counted(abstracts: EvaluationTask) -> None:
     assert evaluate_end_to_end(abstracts, [*gold, other]).left_out[NOT_IN_GOLD] == 1
 
 
-def test_predictions_of_other_documents_are_refused(abstracts: EvaluationTask) -> None:
+def test_rejects_predictions_for_other_documents(abstracts: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="predictions-other"):
         evaluate_end_to_end(abstracts, [Document("other", "x")])
     with pytest.raises(ConfigError, match="predictions-other"):
         evaluate_end_to_end(abstracts, predictions((0, 1), doc="other"))
 
 
-def test_a_document_that_was_not_read_is_refused_or_missed(abstracts: EvaluationTask) -> None:
+def test_missing_document_is_rejected_or_counted_as_missed(abstracts: EvaluationTask) -> None:
     with pytest.raises(InputError, match=r"predictions-partial\] .*0 of 1 documents predicted"):
         evaluate_end_to_end(abstracts, predictions())
     failed = Predictions.of([Problem("4", "limit-record", "too long")], SOURCE)
@@ -83,7 +83,7 @@ def test_a_document_that_was_not_read_is_refused_or_missed(abstracts: Evaluation
     assert (evaluation.as_dict()["coverage"]["failed"], evaluation.mistakes.counts["missed"]) == (1, 2)
 
 
-def test_of_two_documents_with_one_id_the_first_counts(abstracts: EvaluationTask) -> None:
+def test_first_of_two_documents_with_equal_id_is_scored(abstracts: EvaluationTask) -> None:
     gold = list(abstracts.dataset.documents("test"))
     both = [*gold, Document(gold[0].id, gold[0].text)]
     with pytest.raises(InputError, match="predictions-repeated"):
@@ -91,31 +91,31 @@ def test_of_two_documents_with_one_id_the_first_counts(abstracts: EvaluationTask
     assert evaluate_end_to_end(abstracts, both, allow_partial=True).results["bhowmik-strict"].scores.f1 == 1.0
 
 
-def test_what_could_not_be_read_is_counted(abstracts: EvaluationTask) -> None:
+def test_unreadable_documents_are_counted(abstracts: EvaluationTask) -> None:
     gold = list(abstracts.dataset.documents("test"))
     items: list[Item] = [Problem("4", "corpus-offsets", "a surface is not at its offsets"), *gold]
     assert evaluate_end_to_end(abstracts, items).left_out[UNREADABLE] == 1
 
 
-def test_a_system_that_finds_nothing(abstracts: EvaluationTask) -> None:
+def test_system_without_predictions(abstracts: EvaluationTask) -> None:
     evaluation = evaluate_end_to_end(abstracts, Predictions.of([NoMentions("4")], SOURCE))
     assert (evaluation.results["bhowmik-strict"].scores.f1, evaluation.mistakes.counts["missed"]) == (0.0, 2)
 
 
-def test_another_knowledge_base_or_protocol_is_refused(abstracts: EvaluationTask) -> None:
+def test_rejects_other_knowledge_base_and_unknown_protocol(abstracts: EvaluationTask) -> None:
     with pytest.raises(ConfigError, match="kb-mismatch"):
         evaluate_end_to_end(abstracts, predictions((0, 1), source={"kb": {"digest": "0"}}))
     with pytest.raises(ConfigError, match="protocol-unknown"):
         evaluate_end_to_end(abstracts, predictions((0, 1)), protocol="accuracy")
 
 
-def test_a_mention_that_was_left_unlinked_has_no_concept() -> None:
+def test_unlinked_mention_has_no_concept() -> None:
     made = Predictions.of([Prediction("1", 0, 5, ()), Prediction("9", 0, 5, FEVER)], {})
     (doc,) = merge_predictions([Document("1", "fever")], made)
     assert [mention.concept_ids for mention in doc.mentions] == [()]
 
 
-def test_a_system_without_a_name() -> None:
+def test_unknown_system_name() -> None:
     assert system_name({}) == "unknown system"
     assert system_name({"linker": {"linker": "exact"}}) == "exact"
 
@@ -124,14 +124,14 @@ TWINS = [Document("9", text, (Mention(0, 5, text[:5], ("mesh:D005334",)),), sour
          for number, text in ((1, "fever"), (2, "Fever again"))]  # fmt: skip
 
 
-def test_predictions_for_documents_of_one_id_go_to_their_own() -> None:
+def test_predictions_are_matched_if_documents_share_an_id() -> None:
     made = Predictions.of([Prediction("9", 0, 5, FEVER, source="test.jsonl", ordinal=2)], {})
     assert [doc.mentions for doc in merge_predictions(TWINS, made)] == [(), TWINS[1].mentions]
     with pytest.raises(InputError, match="predictions-ambiguous"):
         merge_predictions(TWINS, Predictions.of([Prediction("9", 0, 5, FEVER)], {}))
 
 
-def test_documents_of_one_id_are_matched_by_their_text(abstracts: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_with_equal_id_are_matched_by_text(abstracts: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(abstracts.dataset), "documents", lambda _self, _split: iter(TWINS))
     elsewhere = [replace(doc, source="mine.pubtator", ordinal=doc.ordinal + 5) for doc in reversed(TWINS)]
     evaluation = evaluate_end_to_end(abstracts, elsewhere)

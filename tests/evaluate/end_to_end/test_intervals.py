@@ -1,4 +1,4 @@
-"""Confidence intervals of end-to-end figures."""
+"""Confidence intervals of end-to-end scores."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ def document(name: str, *spans: tuple[int, int], of: str = "") -> Document:
     return Document(name, "x" * 20, tuple(Mention(a, b, "x" * (b - a), ("a:1",)) for a, b in spans), notes=notes)
 
 
-def test_figures_by_hand() -> None:
+def test_scores_match_manual_computation() -> None:
     gold = [document("1", (0, 5), (10, 15)), document("2", (0, 5))]
     predicted = [document("1", (0, 5), (10, 14)), document("2")]
     found = score_all(gold, predicted)
     assert list(found) == list(END_TO_END)
     strict = found["bhowmik-strict"]
     assert (strict.scores.precision, strict.scores.recall) == (0.5, 1 / 3)
-    assert strict.recall == (0.0, 0.5)  # all draws of the second document, or all of the first
+    assert strict.recall == (0.0, 0.5)  # extremes: only the second document drawn, or only the first
     assert strict.f1[0] <= strict.scores.f1 <= strict.f1[1]
     assert found["bhowmik-partial"].scores.recall == pytest.approx(2 / 3)
     assert strict.as_dict()["f1_interval"] == list(strict.f1)
 
 
-def test_the_interval_of_strict_f1_is_that_of_the_counts() -> None:
+def test_strict_f1_interval_matches_counts() -> None:
     counts = np.array([[1, 2, 1, 3], [0, 1, 0, 1], [2, 2, 2, 4], [3, 3, 3, 3]], dtype=float)
     rows = np.random.default_rng(0).integers(0, 4, (2_000, 4))
     right, predicted, _, gold = counts[rows].sum(1).T
@@ -36,18 +36,18 @@ def test_the_interval_of_strict_f1_is_that_of_the_counts() -> None:
     assert bootstrap_intervals(counts)[2] == pytest.approx(tuple(expected))
 
 
-def test_many_documents_are_drawn_in_blocks_that_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_size_does_not_change_results(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = np.random.default_rng(1).integers(0, 5, (30, 4)).astype(float)
     whole = bootstrap_intervals(counts)
     monkeypatch.setattr(significance, "_BLOCK", 100)
     assert bootstrap_intervals(counts) == whole
 
 
-def test_documents_of_one_abstract_are_drawn_together() -> None:
+def test_documents_of_one_abstract_are_resampled_together() -> None:
     gold = [document("1.1", (0, 5), of="1"), document("1.2", (0, 5), of="1")]
     result = score_with_intervals(gold, [gold[0], document("1.2")], "bhowmik-strict")
     assert result.recall == (0.5, 0.5)
 
 
-def test_without_documents_nothing_is_known() -> None:
+def test_interval_without_documents() -> None:
     assert bootstrap_intervals(np.zeros((0, 4))) == ((0.0, 1.0), (0.0, 1.0), (0.0, 1.0))

@@ -39,7 +39,7 @@ def find_in(kb: KnowledgeBase, gold: Document, predicted: Document) -> EndToEndM
         (((0, 5, OTHER), (0, 5, FEVER)), ""),
     ],
 )
-def test_each_kind(kb: KnowledgeBase, predicted: tuple[tuple[int, int, str], ...], kind: str) -> None:
+def test_each_kind_of_error(kb: KnowledgeBase, predicted: tuple[tuple[int, int, str], ...], kind: str) -> None:
     mistakes = find_in(kb, document((0, 5, FEVER)), document(*predicted))
     assert {name: count for name, count in mistakes.counts.items() if count} == ({kind: 1} if kind else {})
     assert list(mistakes.counts) == list(KINDS)
@@ -53,11 +53,11 @@ def test_a_prediction_without_gold_is_spurious(kb: KnowledgeBase) -> None:
     assert "cough" not in repr(mistake)
 
 
-def test_half_of_a_composite_is_wrong(kb: KnowledgeBase) -> None:
+def test_partly_linked_composite_is_wrong(kb: KnowledgeBase) -> None:
     assert find_in(kb, document((0, 5, f"{FEVER} {OTHER}")), document((0, 5, FEVER))).counts["wrong concept"] == 1
 
 
-def test_equal_errors_are_counted_together_the_commonest_first(kb: KnowledgeBase) -> None:
+def test_equal_errors_are_grouped_most_frequent_first(kb: KnowledgeBase) -> None:
     gold = document((18, 22, OTHER), (0, 5, FEVER), (12, 17, FEVER))
     mistakes = find_in(kb, gold, document())
     assert [(mistake.surface, mistake.count) for mistake in mistakes.of_kind("missed")] == [("fever", 2), ("pain", 1)]
@@ -65,12 +65,12 @@ def test_equal_errors_are_counted_together_the_commonest_first(kb: KnowledgeBase
     assert (limited.counts["missed"], len(limited.commonest)) == (3, 1)
 
 
-def test_gold_without_a_concept_is_no_question(kb: KnowledgeBase) -> None:
+def test_gold_without_concept_is_ignored(kb: KnowledgeBase) -> None:
     assert sum(find_in(kb, document((0, 5, "")), document()).counts.values()) == 0
     assert find_in(kb, document((0, 5, "")), document((0, 5, FEVER))).counts["spurious"] == 1
 
 
-def test_ids_are_compared_as_concepts(kb: KnowledgeBase) -> None:
+def test_ids_are_resolved_to_concepts(kb: KnowledgeBase) -> None:
     gold, predicted = document((0, 5, "mesh:OLD")), document((0, 5, FEVER))
     old = find_mistakes([gold], [predicted], kb, lambda concept_id: concept_id.replace("OLD", "D005334"))
     assert sum(old.counts.values()) == 0

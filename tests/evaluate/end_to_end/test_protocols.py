@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of found mentions: by hand, by properties, and on the published outputs of DNorm and tmChem."""
+"""End-to-end precision, recall and F1: manual examples, properties, and the published outputs of DNorm and tmChem."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from onym.errors import ConfigError, InputError
 from onym.evaluate.end_to_end import END_TO_END, EndToEndScores, score_end_to_end, score_with_intervals
 from onym.types import Document, Mention
 
-# Measured here, F1; the counts of the strict ones were checked by comparing the lines of the files.
+# F1 computed by this code; the strict counts were verified by comparing the lines of the published files.
 PUBLISHED = {
     "DNorm": {"bhowmik-strict": 0.7465, "bhowmik-partial": 0.8090, "neleval-overlap-maxmax": 0.7939, "document": 0.8062},
     "tmChem": {"bhowmik-strict": 0.8680, "bhowmik-partial": 0.8753, "neleval-overlap-maxmax": 0.8735, "document": 0.9116},
 }
-COUNTS = {"DNorm": (3250, 4277, 3250, 4430), "tmChem": (4371, 4702, 4371, 5370)}  # right, predicted, found, gold, strictly
+# Under bhowmik-strict: right, predicted, found, gold.
+COUNTS = {"DNorm": (3250, 4277, 3250, 4430), "tmChem": (4371, 4702, 4371, 5370)}
 
 TEXT = "x" * 40
 STRICT, PARTIAL, MAXMAX, DOCUMENT = END_TO_END
@@ -45,14 +46,14 @@ MENTIONS = st.lists(
 )
 
 
-def test_the_same_mentions_are_all_found() -> None:
+def test_identical_mentions_score_one() -> None:
     gold = [document((0, 5, "a:1"), (7, 9, "a:2"))]
     for name in END_TO_END:
         scores = score_end_to_end(gold, gold, name)
         assert (scores.precision, scores.recall, scores.f1) == (1.0, 1.0, 1.0)
 
 
-def test_strict_wants_span_and_concept() -> None:
+def test_strict_requires_span_and_concept() -> None:
     gold = [document((0, 5, "a:1"), (10, 15, "a:2"), (20, 25, "a:3"))]
     predicted = [document((0, 5, "a:1"), (10, 14, "a:2"), (20, 25, "a:9"), (30, 35, "a:1"))]
     scores = score_end_to_end(gold, predicted, STRICT)
@@ -62,7 +63,7 @@ def test_strict_wants_span_and_concept() -> None:
     assert scores.f1 == pytest.approx(2 / 7)
 
 
-def test_partial_wants_one_character_of_overlap() -> None:
+def test_partial_requires_one_character_of_overlap() -> None:
     gold = [document((10, 15, "a:1"))]
     assert score_end_to_end(gold, [document((14, 20, "a:1"))], PARTIAL).recall == 1.0
     assert score_end_to_end(gold, [document((15, 20, "a:1"))], PARTIAL).recall == 0.0
@@ -70,35 +71,35 @@ def test_partial_wants_one_character_of_overlap() -> None:
     assert score_end_to_end(gold, [document((10, 15, "a:1"), name="2")], PARTIAL).recall == 0.0
 
 
-def test_partial_counts_each_side_by_itself() -> None:
+def test_partial_is_not_aligned_one_to_one() -> None:
     scores = score_end_to_end([document((0, 10, "a:1"))], [document((0, 3, "a:1"), (5, 8, "a:1"), (20, 22, "a:1"))], PARTIAL)
     assert figures(scores) == (2, 3, 1, 1)
     scores = score_end_to_end([document((0, 3, "a:1"), (5, 8, "a:1"))], [document((0, 10, "a:1"))], PARTIAL)
     assert figures(scores) == (1, 1, 2, 2)
 
 
-def test_maxmax_on_the_example_of_the_documentation_of_neleval() -> None:
-    # Gold from 1 to 10 and from 12 to 12, system from 1 to 5 and from 6 to 12, ends included there.
+def test_maxmax_matches_neleval_documentation() -> None:
+    # neleval's example has inclusive ends: gold 1-10 and 12-12, system 1-5 and 6-12.
     gold, predicted = [document((1, 11, "a:1"), (12, 13, "a:1"))], [document((1, 6, "a:1"), (6, 13, "a:1"))]
     scores = score_end_to_end(gold, predicted, MAXMAX)
     assert scores.found == pytest.approx(5 / 10 + 1)
     assert scores.right == pytest.approx(1 + 5 / 7)
 
 
-def test_maxmax_takes_the_best_span_alone() -> None:
+def test_maxmax_uses_only_the_best_span() -> None:
     scores = score_end_to_end([document((0, 10, "a:1"))], [document((0, 4, "a:1"), (4, 10, "a:1"), (9, 19, "a:1"))], MAXMAX)
     assert scores.found == pytest.approx(6 / 10)
     assert scores.right == pytest.approx(1 + 1 + 1 / 10)
 
 
-def test_a_document_has_a_concept_or_not() -> None:
+def test_document_protocol_ignores_spans() -> None:
     gold = [document((0, 5, "a:1"), (10, 15, "a:1"), (20, 25, "a:2 a:3"))]
     predicted = [document((30, 32, "a:1"), (20, 25, "a:2"), (0, 5, "a:9"), (6, 9, "a:9"))]
     assert figures(score_end_to_end(gold, predicted, DOCUMENT)) == (2, 3, 2, 3)
     assert figures(score_end_to_end(gold, [document((0, 5, "a:1"), name="2")], DOCUMENT)) == (0, 0, 0, 3)
 
 
-def test_passages_of_an_article_are_one_document() -> None:
+def test_passages_of_an_article_count_as_one_document() -> None:
     one, other = (replace(document((0, 5, "a:1"), name=name), notes=(("document", "7"),)) for name in ("7.1", "7.2"))
     nothing = replace(other, mentions=())
     assert figures(score_end_to_end([one, other], [nothing, one], DOCUMENT)) == (1, 1, 1, 1)
@@ -112,22 +113,22 @@ def test_each_concept_of_a_composite_is_an_item() -> None:
     assert figures(score_end_to_end(gold, [document((0, 5, "a:1"), (0, 5, "a:2"))], STRICT)) == (2, 2, 2, 2)
 
 
-def test_an_item_twice_counts_once() -> None:
+def test_duplicate_items_count_once() -> None:
     scores = score_end_to_end([document((0, 5, "a:1"))], [document((0, 5, "a:1"), (0, 5, "a:1 a:1"))], STRICT)
     assert figures(scores) == (1, 1, 1, 1)
 
 
-def test_ids_are_compared_through_what_makes_them_the_same() -> None:
+def test_ids_are_canonicalised() -> None:
     gold, predicted = [document((0, 5, "a:1"))], [document((0, 5, "a:old"))]
     assert score_end_to_end(gold, predicted).recall == 0.0
     assert score_end_to_end(gold, predicted, canonical=lambda i: {"a:old": "a:1"}.get(i, i)).recall == 1.0
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_unscored_mentions_are_counted() -> None:
     gold = [document((0, 5, ""), (10, 15, "a:1"))]
     predicted = [document((0, 5, "a:1"), (10, 15, "a:1"), (20, 22, "")), document((0, 5, "a:1"), name="9")]
     scores = score_end_to_end(gold, predicted)
-    assert figures(scores) == (1, 2, 1, 1)  # the prediction where gold has no concept is wrong
+    assert figures(scores) == (1, 2, 1, 1)  # a prediction at a gold mention without a concept is wrong
     assert scores.left_out == {
         "gold mentions without a concept": 1,
         "predicted mentions without a concept": 1,
@@ -135,30 +136,28 @@ def test_what_is_left_out_is_counted() -> None:
     }
 
 
-def test_nothing_to_judge_gives_zeros() -> None:
+def test_scores_are_zero_without_items() -> None:
     for name in END_TO_END:
         scores = score_end_to_end([], [], name)
         assert (scores.precision, scores.recall, scores.f1) == (0.0, 0.0, 0.0)
         assert scores.left_out == {}
 
 
-def test_another_text_is_refused() -> None:
+def test_rejects_different_text() -> None:
     with pytest.raises(InputError) as caught:
         score_end_to_end([document()], [Document("1", "another text")])
     assert caught.value.code == "text-differs"
     assert "another text" not in caught.value.where
 
 
-def test_a_name_that_is_not_known_is_refused() -> None:
+def test_rejects_unknown_protocol() -> None:
     with pytest.raises(ConfigError, match="bhowmik-partial") as caught:
         score_end_to_end([], [], "strict")
     assert caught.value.code == "protocol-unknown"
 
 
 @given(MENTIONS, MENTIONS)
-def test_strict_is_the_hardest_and_partial_the_easiest(
-    gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]]
-) -> None:
+def test_strict_never_exceeds_partial(gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]]) -> None:
     scores = [score_end_to_end([document(*gold)], [document(*predicted)], name) for name in (STRICT, MAXMAX, PARTIAL)]
     assert [s.right for s in scores] == sorted(s.right for s in scores)
     assert [s.found for s in scores] == sorted(s.found for s in scores)
@@ -167,7 +166,7 @@ def test_strict_is_the_hardest_and_partial_the_easiest(
 
 
 @given(MENTIONS, MENTIONS, st.sampled_from(list(END_TO_END)))
-def test_turning_the_sides_turns_precision_and_recall(
+def test_swapping_gold_and_predicted_swaps_precision_and_recall(
     gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]], name: str
 ) -> None:
     one = score_end_to_end([document(*gold)], [document(*predicted)], name)
@@ -181,7 +180,7 @@ def of_type(documents: Iterator[Document], kind: str) -> Iterator[Document]:
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(("system", "kind"), [("DNorm", "Disease"), ("tmChem", "Chemical")])
-def test_the_published_outputs_on_bc5cdr(real_data: Path, system: str, kind: str) -> None:
+def test_published_outputs_on_bc5cdr(real_data: Path, system: str, kind: str) -> None:
     folder = real_data / "bc5cdr"
     gold = list(of_type(documents_of(read_corpus(folder / "CDR_TestSet.PubTator.txt.gz")), kind))
     predicted = list(documents_of(read_corpus(folder / f"TestSet.{system}.PubTator.txt.gz")))

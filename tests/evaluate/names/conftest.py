@@ -1,4 +1,4 @@
-"""What the pictures are made of: a knowledge base of families, and two tiny encoders."""
+"""Fixtures for name plots: a knowledge base with families of similar concepts, and two tiny encoders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.evaluate.names.families import build_families
 
 @pytest.fixture(scope="package")
 def families(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    """Return families, a concept with one name, and two concepts that share a name."""
+    """Return a KB with families, a concept with one name, and two concepts that share a name."""
     poor = "mesh:P1\tgout\t\tT9"
     shared = ("mesh:S1\tcold\tchill|common cold\tT9", "mesh:S2\tlung disease\tcold|COLD, chronic\tT9")
     return build_families(tmp_path_factory.mktemp("families"), poor, *shared)
@@ -19,6 +19,6 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 @pytest.fixture(scope="package")
 def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Return the folders of two encoders, not to be changed."""
+    """Return the folders of two encoders; tests must not modify them."""
     folder = tmp_path_factory.mktemp("models")
     return str(save_encoder(folder / "before")), str(save_encoder(folder / "after", seed=1))

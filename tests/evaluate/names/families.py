@@ -1,4 +1,4 @@
-"""A knowledge base of families: concepts whose names are alike, with as many names as wished."""
+"""Build a knowledge base with families of concepts that have similar names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WAYS = ("{0} {1}", "{0}, {1}-kind", "the {1} {0}", "{0} of {1}", "{1}al {0} dise
 
 
 def build_families(folder: Path, *rows: str) -> KnowledgeBase:
-    """Build it: four families of five concepts, each with six names, and `rows` besides."""
+    """Build four families of five concepts with six names each, plus the concepts in `rows`."""
     kinds = "bcdfg"
     lines = ["id\tname\tsynonyms\ttypes"]
     for family, disease in enumerate(FAMILIES):

@@ -1,4 +1,4 @@
-"""Labels never meet, stay inside, and stand near to what they name."""
+"""Label placement: no overlaps, inside the plot, near the points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POINTS = st.tuples(st.floats(0, 300), st.floats(0, 300))
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(POINTS, st.floats(10, 120)), min_size=1, max_size=14), st.lists(POINTS, max_size=60))
-def test_labels_never_meet_and_stay_inside(
+def test_labels_do_not_overlap_and_stay_inside(
     labels: list[tuple[tuple[float, float], float]], dots: list[tuple[float, float]]
 ) -> None:
     anchors = np.array([anchor for anchor, _ in labels])
@@ -32,7 +32,7 @@ def test_labels_never_meet_and_stay_inside(
         assert box.y + box.height <= 300
 
 
-def test_a_label_alone_stands_next_to_its_point() -> None:
+def test_single_label_is_next_to_its_point() -> None:
     anchor = np.array([[150.0, 150.0]])
     [box] = arrange_labels(anchor, [(60.0, 12.0)], anchor, PICTURE)
     assert box
@@ -40,14 +40,14 @@ def test_a_label_alone_stands_next_to_its_point() -> None:
     assert 0 < distance < 20
 
 
-def test_points_are_not_covered_where_there_is_room() -> None:
+def test_labels_avoid_points() -> None:
     dots = np.array([[150.0 + x, 150.0 + y] for x in range(0, 90, 6) for y in range(-40, 41, 6)])
     [box] = arrange_labels(np.array([[150.0, 150.0]]), [(60.0, 12.0)], dots, PICTURE)
     assert box
     assert box.x + box.width < 150
 
 
-def test_what_has_no_room_is_left_out() -> None:
+def test_labels_without_space_are_left_out() -> None:
     anchors = np.full((3, 2), 20.0)
     found = arrange_labels(anchors, [(38.0, 18.0)] * 3, anchors, (40.0, 40.0))
     assert sum(box is not None for box in found) < 3
@@ -55,5 +55,5 @@ def test_what_has_no_room_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("gap", "meets"), [(0.0, False), (4.0, False), (6.0, True)])
-def test_a_gap_between_boxes(gap: float, meets: bool) -> None:
+def test_boxes_with_gap(gap: float, meets: bool) -> None:
     assert Box(0, 0, 10, 10).meets(Box(15, 3, 10, 10), gap) is meets

@@ -1,4 +1,4 @@
-"""The share of names that stand with their own, and t-SNE's points: the same each time, near where vectors are near."""
+"""Nearest-name share and t-SNE points."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ OWNERS = np.repeat(np.arange(4), 6)
 
 
 def clusters(spread: float) -> Vectors:
-    """Return four clusters of six vectors; the wider they are spread, the less they are clusters."""
+    """Return four clusters of six vectors with the given standard deviation."""
     random = np.random.default_rng(0)
     return (np.eye(4, 8, dtype=np.float32)[OWNERS] + spread * random.normal(size=(24, 8))).astype(np.float32)
 
 
-def test_names_that_stand_together() -> None:
+def test_share_together_of_tight_and_wide_clusters() -> None:
     assert share_together(clusters(0.01), OWNERS) == 1.0
     assert 0 < share_together(clusters(1.0), OWNERS) < 0.9
 
 
-def test_it_is_what_a_plain_loop_counts() -> None:
+def test_share_together_matches_plain_loop() -> None:
     vectors = clusters(0.6)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     right = 0
@@ -37,24 +37,24 @@ def test_it_is_what_a_plain_loop_counts() -> None:
 
 
 @given(st.floats(0.01, 100))
-def test_lengths_do_not_matter(scale: float) -> None:
+def test_vector_length_does_not_matter(scale: float) -> None:
     vectors = clusters(0.6)
     longer = vectors * np.where(np.arange(24) % 2, scale, 1)[:, None]
     assert share_together(longer.astype(np.float32), OWNERS) == share_together(vectors, OWNERS)
 
 
-def test_a_tie_with_another_concept_is_no_success() -> None:
+def test_tie_with_other_concept_is_a_miss() -> None:
     same = np.ones((4, 3), dtype=np.float32)
     assert share_together(same, np.array([0, 0, 1, 1])) == 0.0
 
 
-def test_a_name_that_is_alone_does_not_count() -> None:
+def test_single_names_are_ignored() -> None:
     vectors = np.array([[1, 0], [1, 0.1], [0, 1]], dtype=np.float32)
     assert share_together(vectors, np.array([0, 0, 1])) == 1.0
     assert share_together(vectors, np.array([0, 1, 2])) == 0.0
 
 
-def test_points_are_the_same_each_time() -> None:
+def test_points_are_deterministic() -> None:
     vectors = clusters(0.3)
     points = points_of(vectors)
     assert points.shape == (24, 2)
@@ -62,25 +62,25 @@ def test_points_are_the_same_each_time() -> None:
     assert (points == points_of(vectors)).all()
 
 
-def test_what_is_near_stays_near() -> None:
+def test_tsne_preserves_neighbours() -> None:
     points = points_of(clusters(0.02), seed=3)
     far = np.linalg.norm(points[:, None] - points[None], axis=2)
     np.fill_diagonal(far, np.inf)
     assert (OWNERS[far.argmin(1)] == OWNERS).all()
 
 
-def test_few_names_and_equal_ones() -> None:
+def test_few_or_equal_names() -> None:
     assert np.isfinite(points_of(clusters(0.3)[::5])).all()
     assert (points_of(np.ones((6, 4), dtype=np.float32)) == 0).all()
     assert [perplexity(names) for names in (4, 91, 1000)] == [1.0, 30.0, 30.0]
 
 
-def test_a_vector_of_no_length_stays() -> None:
+def test_zero_vector_is_unchanged() -> None:
     found = unit_vectors(np.array([[0, 0], [3, 4]], dtype=np.float32))
     assert np.allclose(found, np.array([[0, 0], [0.6, 0.8]]))
 
 
-def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_scikit_learn_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     with pytest.raises(ConfigError) as caught:
         points_of(clusters(0.3))

@@ -1,4 +1,4 @@
-"""From names and encoders to a picture."""
+"""Plots of names for several encoders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def choice(families: KnowledgeBase) -> NameChoice:
     return choose_names(families, sample_concepts(families, 4))
 
 
-def test_a_panel_for_each_model(choice: NameChoice, models: tuple[str, str]) -> None:
+def test_one_panel_per_model(choice: NameChoice, models: tuple[str, str]) -> None:
     seen: list[tuple[str, int]] = []
     picture = draw_names(choice, models, progress=lambda what, names: seen.append((what, names)))
     assert picture.data.startswith(b"\x89PNG")
@@ -32,25 +32,27 @@ def test_a_panel_for_each_model(choice: NameChoice, models: tuple[str, str]) -> 
     assert {("before", 24), ("after", 24)} <= set(seen)
 
 
-def test_the_same_call_gives_the_same_bytes(choice: NameChoice, models: tuple[str, str]) -> None:
+def test_output_is_deterministic(choice: NameChoice, models: tuple[str, str]) -> None:
     drawn = [draw_names(choice, models[:1], "svg").data for _ in range(2)]
     assert drawn[0] == drawn[1] != draw_names(choice, models[1:], "svg").data
 
 
 @pytest.mark.parametrize("count", [0, 4])
-def test_too_few_and_too_many_models(choice: NameChoice, models: tuple[str, str], count: int) -> None:
-    with pytest.raises(ConfigError, match="do not fit side by side") as caught:
+def test_rejects_too_few_or_too_many_models(choice: NameChoice, models: tuple[str, str], count: int) -> None:
+    with pytest.raises(ConfigError, match="cannot plot .* models side by side") as caught:
         draw_names(choice, [models[0]] * count)
     assert caught.value.code == "config-invalid"
 
 
-def test_a_model_that_is_not_there(choice: NameChoice, tmp_path: Path) -> None:
+def test_missing_model(choice: NameChoice, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         draw_names(choice, [str(tmp_path / "none")])
     assert caught.value.code == "model-missing"
 
 
-def test_without_torch_the_extra_is_named(choice: NameChoice, models: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_torch_error_names_the_extra(
+    choice: NameChoice, models: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "onym.models.torch_encoder", None)
     with pytest.raises(ConfigError) as caught:
         draw_names(choice, models)
@@ -68,14 +70,14 @@ def test_titles_distinguish_models(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(set(titles([".", "."]))) == 1
 
 
-def test_the_ending_says_the_format() -> None:
+def test_format_by_file_extension() -> None:
     assert [format_of(Path(name)) for name in ("a.svg", "b.PNG")] == ["svg", "png"]
     with pytest.raises(ConfigError) as caught:
         format_of(Path("names.gif"))
     assert caught.value.code == "config-invalid"
 
 
-def test_names_without_any_token_are_drawn(choice: NameChoice, models: tuple[str, str], tmp_path: Path) -> None:
+def test_names_without_tokens_are_plotted(choice: NameChoice, models: tuple[str, str], tmp_path: Path) -> None:
     folder = shutil.copytree(models[0], tmp_path / "copy")
     silent = NameChoice((0, 1), ("One", "Two"), ("", "fever", "gout", "measles", "stroke"), np.array([0, 0, 0, 1, 1]))
     assert draw_names(silent, [str(folder)]).data.startswith(b"\x89PNG")

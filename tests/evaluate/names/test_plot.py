@@ -1,4 +1,4 @@
-"""The drawing: what it shows, the same bytes each time, and hostile names that are names alone."""
+"""Drawing of name plots: content, determinism, and escaping of hostile names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def panel(model: str = "tiny", seed: int = 0, share: float = 0.875) -> Panel:
 
 
 def read_words(monkeypatch: pytest.MonkeyPatch, *args: Any) -> list[str]:
-    """Return the words of a picture, which its file holds as shapes."""
+    """Return the texts of a plot, recorded while drawing because the file stores them as shapes."""
     from matplotlib.axes import Axes
 
     found: list[str] = []
@@ -47,7 +47,7 @@ def size(png: bytes) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("kind", ["png", "svg"])
-def test_the_same_values_give_the_same_bytes(kind: Format) -> None:
+def test_output_is_deterministic(kind: Format) -> None:
     drawn = names_plot([panel()], LABELS, OWNERS, "a note", kind)
     assert drawn == names_plot([panel()], LABELS, OWNERS, "a note", kind)
     assert drawn != names_plot([panel(seed=1)], LABELS, OWNERS, "a note", kind)
@@ -55,7 +55,7 @@ def test_the_same_values_give_the_same_bytes(kind: Format) -> None:
     assert b"<metadata" not in drawn or b"date>" not in drawn
 
 
-def test_a_png_and_an_svg() -> None:
+def test_png_and_svg() -> None:
     png = names_plot([panel(), panel("other")], LABELS, OWNERS)
     assert png.startswith(b"\x89PNG")
     assert size(png)[0] > 1.8 * size(names_plot([panel()], LABELS, OWNERS))[0]
@@ -64,18 +64,18 @@ def test_a_png_and_an_svg() -> None:
     assert not list(root.iter("{*}text")), "type is drawn as shapes: labels are as wide as they were measured"
 
 
-def test_title_share_and_each_label_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plot_shows_title_share_and_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     words = read_words(monkeypatch, [panel("minilm")], LABELS, OWNERS)
     assert "minilm" in words
     assert any("87.5 %" in word for word in words)
     assert set(LABELS) <= set(words)
 
 
-def test_a_concept_without_a_point_has_no_label(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_label_without_points(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Absent" not in read_words(monkeypatch, [panel()], [*LABELS, "Absent"], OWNERS)
 
 
-def test_hostile_labels_are_text_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hostile_labels_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     words = read_words(monkeypatch, [panel(HOSTILE)], [HOSTILE, "$\\frac{1}{2}$", "", "発熱", "x" * 500], OWNERS)
     assert "$\\frac{1}{2}$" in words
     assert not any("\x1b" in word or "\u202e" in word for word in words)
@@ -83,7 +83,7 @@ def test_hostile_labels_are_text_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "script" not in {etree.QName(node).localname for node in root.iter() if isinstance(node.tag, str)}
 
 
-def test_a_long_label_is_cut_in_its_middle() -> None:
+def test_long_label_is_shortened_in_the_middle() -> None:
     one, other = (_short(f"spinocerebellar ataxia autosomal recessive {number}") for number in (17, 20))
     assert one.startswith("spinocerebellar ataxi")
     assert one.endswith("…ecessive 17")
@@ -92,13 +92,13 @@ def test_a_long_label_is_cut_in_its_middle() -> None:
     assert _short("x" * 34) == "x" * 34
 
 
-def test_each_concept_has_a_look_of_its_own() -> None:
+def test_each_concept_has_unique_colour_and_marker() -> None:
     looks = [look_of(concept) for concept in range(MAX_CONCEPTS)]
     assert len(set(looks)) == MAX_CONCEPTS
     assert all(len({colour for colour, _ in looks[first : first + 4]}) == 4 for first in range(36))
 
 
-def test_type_has_contrast_enough() -> None:
+def test_labels_have_enough_contrast() -> None:
     def light(part: float) -> float:
         return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
 
@@ -108,7 +108,7 @@ def test_type_has_contrast_enough() -> None:
         assert contrast >= 4.5, colour
 
 
-def test_points_fill_the_square_in_one_scale() -> None:
+def test_points_fill_the_square_and_keep_aspect_ratio() -> None:
     found = fit_square(np.array([[0.0, 0.0], [10.0, 0.0], [10.0, 5.0]]), 100)
     assert np.linalg.norm(found[1] - found[0]) == pytest.approx(2 * np.linalg.norm(found[2] - found[1]))
     assert found.min() >= 0
@@ -116,12 +116,12 @@ def test_points_fill_the_square_in_one_scale() -> None:
     assert fit_square(np.zeros((3, 2)), 100).tolist() == [[50.0, 50.0]] * 3
 
 
-def test_the_medoid_is_one_of_the_points() -> None:
+def test_medoid_is_one_of_the_points() -> None:
     points = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [100.0, 100.0]])
     assert medoid(points).tolist() == [1.0, 1.0]
 
 
-def test_the_settings_of_the_user_neither_count_nor_change() -> None:
+def test_user_settings_are_ignored_and_preserved() -> None:
     import matplotlib as mpl
 
     expected = names_plot([panel()], LABELS, OWNERS)
@@ -131,7 +131,7 @@ def test_the_settings_of_the_user_neither_count_nor_change() -> None:
         assert dict(mpl.rcParams) == before
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ConfigError) as caught:
         names_plot([panel()], LABELS, OWNERS)

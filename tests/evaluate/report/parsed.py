@@ -1,4 +1,4 @@
-"""A page as a browser sees it."""
+"""HTML parser for checking report pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VOID = {"meta", "br"}
 
 
 class Page(HTMLParser):
-    """The tags of a page, their attributes and its visible text; tags that are not closed in order are refused."""
+    """The tags, attributes and visible text of a page; fails if tags are not properly nested."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Reports with a bit of everything, hostile text too."""
+"""Sample reports that use every section, optionally with hostile text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOSTILE = (
 
 
 def linking_sample(text: str = "fever") -> ReportContent:
-    """Return a content; `text` stands wherever text comes from outside."""
+    """Return the content of a linking report; `text` is used for all untrusted text."""
     return ReportContent(
         linker=text,
         dataset=text,
@@ -54,7 +54,7 @@ def linking_sample(text: str = "fever") -> ReportContent:
 
 
 def end_to_end_sample(text: str = "fever", covered: int = 500) -> EndToEndEvaluation:
-    """Return an evaluation; `text` is used wherever text comes from outside."""
+    """Return an end-to-end evaluation; `text` is used for all untrusted text."""
     concepts = NamedConcepts((text,), (text,))
     results = {
         name: ScoresWithIntervals(EndToEndScores(name, 2000, 1000, 800, 1000), (0.75, 0.85), (0.45, 0.55), (0.6, 0.65))

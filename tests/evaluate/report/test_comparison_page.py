@@ -1,4 +1,4 @@
-"""The page of a comparison."""
+"""HTML page of a comparison."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make_page(task: EvaluationTask, names: tuple[str, str]) -> str:
     return comparison_page(compare(one, other), (one, other), names, task.kb)
 
 
-def test_both_systems_the_difference_and_what_one_alone_gets_right(task: EvaluationTask) -> None:
+def test_shows_systems_difference_and_exclusive_hits(task: EvaluationTask) -> None:
     page = make_page(task, ("exact.jsonl", "silent.jsonl"))
     assert "+100.0" in page
     assert "McNemar" in page
@@ -28,7 +28,7 @@ def test_both_systems_the_difference_and_what_one_alone_gets_right(task: Evaluat
     assert "Right in silent.jsonl only" not in page, "it gets nothing right"
 
 
-def test_names_of_files_are_escaped_and_ids_are_unique(task: EvaluationTask) -> None:
+def test_file_names_are_escaped_and_ids_are_unique(task: EvaluationTask) -> None:
     page = make_page(task, ("<script>x</script>", "b\x1b"))
     assert "<script" not in page
     assert "\x1b" not in page

@@ -1,4 +1,4 @@
-"""A comparison on the terminal."""
+"""Terminal tables of a comparison."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def print_tables(*, with_t_test: bool, covered: int = 10) -> str:
     return file.getvalue()
 
 
-def test_both_systems_and_the_significance_of_the_difference() -> None:
+def test_shows_both_systems_and_significance() -> None:
     text = print_tables(with_t_test=False)
     assert "[a] against b\\x1b, strict, 10 mentions" in text
     assert "+30.0" in text
@@ -36,10 +36,10 @@ def test_both_systems_and_the_significance_of_the_difference() -> None:
     assert "\x1b" not in text
 
 
-def test_a_figure_says_how_many_mentions_are_predicted() -> None:
+def test_scores_show_coverage() -> None:
     assert "50.0 (9 of 10 mentions predicted)" in print_tables(with_t_test=False, covered=9)
     assert "predicted" not in print_tables(with_t_test=False)
 
 
-def test_the_t_test_says_what_it_is_worth() -> None:
+def test_t_test_is_marked_invalid() -> None:
     assert "statistically invalid" in print_tables(with_t_test=True)

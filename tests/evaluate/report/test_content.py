@@ -1,4 +1,4 @@
-"""The values of a report, and what they are called."""
+"""Values of a linking report."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from onym.evaluate.mistakes import Example, Mistake, NamedConcepts, Neighbour
 from tests.evaluate.report.samples import linking_sample
 
 
-def test_each_protocol_says_what_is_right() -> None:
+def test_each_protocol_has_a_definition() -> None:
     assert list(DEFINITIONS) == list(PROTOCOLS)
     assert all(text.endswith(".") for text in DEFINITIONS.values())
     assert linking_sample().definition == DEFINITIONS["strict"]
 
 
-def test_the_main_protocol() -> None:
+def test_main_protocol() -> None:
     main = linking_sample().main
     assert main
     assert main.protocol == "strict"
 
 
-def test_the_accuracy_of_a_bin() -> None:
+def test_bin_accuracy() -> None:
     assert Bin("0.0 to 0.2", 50, 30).accuracy == 0.4
     assert Bin("0.0 to 0.2", 0, 0).accuracy == 0.0
 
 
-def test_a_mistake_becomes_a_row() -> None:
+def test_mistake_row() -> None:
     row = MistakeRow.of(
         Mistake(
             count=3,
@@ -45,7 +45,7 @@ def test_a_mistake_becomes_a_row() -> None:
     assert "MI" not in repr(row)
 
 
-def test_an_example_becomes_a_row() -> None:
+def test_example_row() -> None:
     near = (
         Neighbour(1, NamedConcepts(("a:2", "a:3"), ("Two", "Three")), 0.9, is_gold=False),
         Neighbour(8, NamedConcepts(("a:1",), ("One",)), 0.2, is_gold=True),

@@ -1,4 +1,4 @@
-"""From an evaluation to what a report shows."""
+"""Report content built from an evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.evaluate.task import EvaluationTask
 from onym.linkers.tfidf import TfidfLinker
 
 
-def test_everything_is_there(task: EvaluationTask) -> None:
+def test_content_is_complete(task: EvaluationTask) -> None:
     linker = TfidfLinker(task.kb)
     evaluation = evaluate(task, predict(task, linker), similarity=linker.similarity)
     content = content_of(evaluation, task.kb)
@@ -28,7 +28,7 @@ def test_everything_is_there(task: EvaluationTask) -> None:
     assert "tfidf" in linking_page(content)
 
 
-def test_examples_are_shown_where_scores_differ(task: EvaluationTask) -> None:
+def test_examples_require_different_scores(task: EvaluationTask) -> None:
     kb = task.kb
     evaluation = evaluate(task, predict(task, TfidfLinker(kb)))
     (case,) = (each for each in evaluation.cases if len(each.mentions) == 1)
@@ -40,5 +40,5 @@ def test_examples_are_shown_where_scores_differ(task: EvaluationTask) -> None:
     assert content_of(replace(evaluation, cases=(alike,), gold_ranks=(2,)), kb).examples == ()
 
 
-def test_predictions_that_do_not_say_where_they_came_from() -> None:
+def test_predictions_without_source() -> None:
     assert linker_name({}) == "unknown"

@@ -1,4 +1,4 @@
-"""The page of an end-to-end report."""
+"""HTML page of an end-to-end report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def page() -> Page:
     return Page(end_to_end_page(end_to_end_sample()))
 
 
-def test_each_part_is_there(page: Page) -> None:
+def test_page_has_all_sections(page: Page) -> None:
     kinds = [kind.replace(" ", "-") for kind in KINDS]
     assert page.values_of("aria-labelledby") == ["figures", "left-out", "types", "errors", *kinds, "manifest"]
     text = " ".join(page.words)
@@ -28,34 +28,34 @@ def test_each_part_is_there(page: Page) -> None:
     assert "1,900, gold id in the KB: 1,800" in text
 
 
-def test_each_protocol_and_error_is_explained() -> None:
+def test_each_protocol_and_error_kind_has_a_definition() -> None:
     assert list(PROTOCOL_DEFINITIONS) == list(END_TO_END)
     assert list(ERROR_DEFINITIONS) == list(KINDS)
 
 
-def test_hostile_text_makes_no_tags(page: Page) -> None:
+def test_hostile_text_creates_no_tags(page: Page) -> None:
     hostile = Page(end_to_end_page(end_to_end_sample(HOSTILE)))
     assert hostile.tags - Counter({"text": 99}) == page.tags - Counter({"text": 99})
     assert "<script>alert('x')</script>" in "".join(hostile.words)
     assert "\x1b" not in "".join(hostile.words)
 
 
-def test_what_is_absent_leaves_no_empty_section() -> None:
+def test_no_empty_sections() -> None:
     mistakes = EndToEndMistakes(dict.fromkeys(KINDS, 0), ())
     bare = Page(end_to_end_page(replace(end_to_end_sample(), by_type=(), mistakes=mistakes, left_out={})))
     assert bare.values_of("aria-labelledby") == ["figures", "left-out", "errors", "manifest"]
     assert bare.tags["svg"] == 0
 
 
-def test_ids_are_unique_and_the_same_content_gives_the_same_bytes(page: Page) -> None:
+def test_ids_are_unique_and_output_is_deterministic(page: Page) -> None:
     ids = page.values_of("id")
     assert len(ids) == len(set(ids))
     assert end_to_end_page(end_to_end_sample()) == end_to_end_page(end_to_end_sample())
 
 
-def test_each_line_of_figures_says_that_documents_are_missing() -> None:
+def test_rows_are_marked_if_documents_are_missing() -> None:
     note = "1 of 500 documents predicted"
     assert note not in end_to_end_page(end_to_end_sample())
     assert end_to_end_page(end_to_end_sample(covered=1)).count(note) == 1 + 3 + len(
         END_TO_END
-    )  # the header, the tiles, the lines
+    )  # in the header, the tiles and the table rows

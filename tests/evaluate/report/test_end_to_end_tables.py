@@ -1,4 +1,4 @@
-"""The end-to-end tables of the terminal."""
+"""Terminal tables of an end-to-end report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def print_tables(text: str = "fever") -> str:
     return capture.get()
 
 
-def test_figures_types_and_errors() -> None:
+def test_shows_scores_types_and_errors() -> None:
     lines = [line.split() for line in print_tables().splitlines()]
     figures = ["80.0", "75.0–85.0", "50.0", "45.0–55.0", "61.5", "60.0–65.0"]
     assert ["→", "bhowmik-strict", *figures] in lines
@@ -26,7 +26,7 @@ def test_figures_types_and_errors() -> None:
     assert ["wrong", "concept", "7"] in lines
 
 
-def test_the_figures_fit_a_narrow_terminal() -> None:
+def test_tables_fit_a_narrow_terminal() -> None:
     console = Console(width=80)
     with console.capture() as capture:
         console.print(end_to_end_tables(end_to_end_sample())[0])
@@ -34,7 +34,7 @@ def test_the_figures_fit_a_narrow_terminal() -> None:
     assert "neleval-overlap-maxmax" in capture.get()
 
 
-def test_a_line_of_figures_says_that_documents_are_missing() -> None:
+def test_rows_are_marked_if_documents_are_missing() -> None:
     console = Console(width=80)
     with console.capture() as capture:
         console.print(end_to_end_tables(end_to_end_sample(covered=1))[0])
@@ -43,6 +43,6 @@ def test_a_line_of_figures_says_that_documents_are_missing() -> None:
     assert "*" not in print_tables()
 
 
-def test_hostile_text_is_shown_and_not_obeyed() -> None:
+def test_markup_in_text_is_not_interpreted() -> None:
     assert "\x1b" not in print_tables(HOSTILE)
     assert "\\x1b[31m" in print_tables(HOSTILE)

@@ -1,4 +1,4 @@
-"""The page: complete, closed to scripts and the network, and unmoved by hostile text."""
+"""HTML page of a linking report: complete, no scripts or network access, hostile text escaped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def hostile() -> Page:
     return Page(linking_page(linking_sample(HOSTILE)))
 
 
-def test_each_part_is_there(page: Page) -> None:
+def test_page_has_all_sections(page: Page) -> None:
     parts = ["figures", "left-out", "recall", "confidence", "slices", "similarity", "mistakes", "examples", "manifest"]
     assert page.values_of("aria-labelledby") == parts
     assert page.tags["svg"] == 4
@@ -33,16 +33,16 @@ def test_each_part_is_there(page: Page) -> None:
     text = " ".join(page.words)
     for figure in ("90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "97.1", "1,200", "1,055"):
         assert figure in text
-    assert "only the whole set is right" in text
+    assert "needs the whole set" in text
     assert "main" in text
 
 
-def test_hostile_text_makes_no_tags(page: Page, hostile: Page) -> None:
+def test_hostile_text_creates_no_tags(page: Page, hostile: Page) -> None:
     assert hostile.tags - Counter({"text": 99}) == page.tags - Counter({"text": 99})
     assert not {"script", "img", "link", "iframe", "object", "a", "form", "foreignobject", "image"} & hostile.tags.keys()
 
 
-def test_no_attribute_runs_or_fetches(hostile: Page) -> None:
+def test_no_attribute_runs_scripts_or_loads_urls(hostile: Page) -> None:
     for _, name, value in hostile.attributes:
         assert not name.startswith("on")
         assert name not in ("src", "srcset", "action", "formaction")
@@ -54,13 +54,13 @@ def test_no_attribute_runs_or_fetches(hostile: Page) -> None:
     assert "default-src 'none'" in " ".join(hostile.values_of("content"))
 
 
-def test_nothing_is_fetched_by_the_style_sheet() -> None:
+def test_style_sheet_loads_nothing() -> None:
     text = linking_page(linking_sample())
     assert not re.search(r"@import|@font-face|url\((?!#)", text)
     assert set(re.findall(r"https?://[^\"' <]*", text)) <= {"http://www.w3.org/1999/xlink", "http://www.w3.org/2000/svg"}
 
 
-def test_hostile_text_is_shown_as_it_is(hostile: Page) -> None:
+def test_hostile_text_is_shown_literally(hostile: Page) -> None:
     text = "".join(hostile.words)
     assert "<script>alert('x')</script>" in text
     assert "&amp;$" in text
@@ -69,7 +69,7 @@ def test_hostile_text_is_shown_as_it_is(hostile: Page) -> None:
     assert "\u202e" not in text
 
 
-def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
+def test_ids_are_unique_and_references_resolve(page: Page) -> None:
     ids = page.values_of("id")
     assert len(ids) == len(set(ids))
     wanted = [value.removeprefix("#") for _, name, value in page.attributes if "href" in name]
@@ -82,7 +82,7 @@ def test_ids_are_unique_and_references_lead_to_them(page: Page) -> None:
     assert set(wanted) <= set(ids)
 
 
-def test_colours_and_type_are_those_of_the_page() -> None:
+def test_plots_use_page_colours_and_font() -> None:
     text = linking_page(linking_sample())
     drawn = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
     assert not re.search(r"#[0-9a-f]{6}\b", drawn)
@@ -90,7 +90,7 @@ def test_colours_and_type_are_those_of_the_page() -> None:
     assert "DejaVu" not in drawn
 
 
-def test_it_can_be_read_aloud(page: Page) -> None:
+def test_page_is_accessible_to_screen_readers(page: Page) -> None:
     assert ("html", "lang", "en") in page.attributes
     assert page.tags["title"] == 1
     assert page.values_of("role").count("img") == 4
@@ -98,17 +98,17 @@ def test_it_can_be_read_aloud(page: Page) -> None:
     assert set(page.values_of("scope")) == {"col", "colgroup", "row"}
 
 
-def test_both_schemes_have_all_colours() -> None:
+def test_light_and_dark_schemes_define_all_colours() -> None:
     light, dark = linking_page(linking_sample()).split("@media (prefers-color-scheme: dark)")
     of_dark = set(re.findall(r"--(\w+): #", dark.split("* {")[0]))
     assert of_dark == set(re.findall(r"--(\w+): #", light))
 
 
-def test_the_same_content_gives_the_same_bytes() -> None:
+def test_output_is_deterministic() -> None:
     assert linking_page(linking_sample()) == linking_page(linking_sample())
 
 
-def test_what_is_absent_leaves_no_empty_section() -> None:
+def test_no_empty_sections() -> None:
     bare = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
     page = Page(linking_page(bare))
     assert page.values_of("aria-labelledby") == ["figures", "left-out"]
@@ -116,9 +116,9 @@ def test_what_is_absent_leaves_no_empty_section() -> None:
     assert page.tags["svg"] == 0
 
 
-def test_examples_show_candidates_with_scores_and_the_rank_of_gold(page: Page) -> None:
+def test_examples_show_candidates_scores_and_rank_of_gold(page: Page) -> None:
     text = " ".join(page.words)
-    shown = text[text.index("Best candidates") : text.index("A score is the output of the linker")]
+    shown = text[text.index("Best candidates") : text.index("Scores are the linker's own")]
     for words in (
         "right",
         "wrong",
@@ -140,7 +140,7 @@ def test_examples_show_candidates_with_scores_and_the_rank_of_gold(page: Page) -
     ]
 
 
-def test_slices_without_a_case_are_not_drawn() -> None:
+def test_empty_slices_are_not_plotted() -> None:
     content = linking_sample()
     page = Page(
         linking_page(replace(content, slices=content.slices[2:], bins=content.bins[1:2], recall_curve=(), confidence=None))
@@ -149,11 +149,12 @@ def test_slices_without_a_case_are_not_drawn() -> None:
     assert "–" in page.words
 
 
-def test_long_text_is_cut() -> None:
+def test_long_text_is_truncated() -> None:
     text = linking_page(replace(linking_sample("x" * 5000), slices=(), bins=(), linker="a", dataset="a", kb="a", split="a"))
     assert "x" * 160 + "…" in text
 
 
-def test_each_line_of_figures_says_that_mentions_are_missing() -> None:
+def test_rows_are_marked_if_mentions_are_missing() -> None:
     made = linking_page(replace(linking_sample(), coverage="1 of 960 <mentions> predicted"))
-    assert made.count("1 of 960 &lt;mentions&gt; predicted") == 1 + 1 + len(PROTOCOLS)  # the header, the first tile, the lines
+    in_header, in_first_tile = 1, 1
+    assert made.count("1 of 960 &lt;mentions&gt; predicted") == in_header + in_first_tile + len(PROTOCOLS)

@@ -1,4 +1,4 @@
-"""The plots of a linking report."""
+"""Plots of a linking report."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def texts(svg: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", PLOTS)
-def test_it_is_well_formed_and_the_same_each_time(name: str) -> None:
+def test_plots_are_well_formed_and_deterministic(name: str) -> None:
     svg = PLOTS[name]()
     assert etree.fromstring(svg).tag == "svg"
     assert svg == PLOTS[name]()
 
 
-def test_bins_show_accuracy_errors_and_number() -> None:
+def test_bins_show_accuracy_errors_and_count() -> None:
     svg = similarity_plot([Bin("0.0 to 0.2", 50, 30), Bin("0.8 to 1.0", 4000, 1)])
     assert {"40.0", "100.0", "30", "1", "0.0 to 0.2", "n = 50", "n = 4,000"} <= set(texts(svg))
     assert "<pattern" in svg
 
 
-def test_a_bin_without_a_case_says_so() -> None:
+def test_empty_bin_is_labelled() -> None:
     assert "no case" in texts(similarity_plot([Bin("0.0 to 0.2", 0, 0)]))
 
 
-def test_recall_names_its_two_lines() -> None:
+def test_recall_lines_are_labelled() -> None:
     shown = texts(recall_plot([RecallPoint(1, 0.5, 0.505), RecallPoint(10, 0.8, 0.81)]))
     assert {"all cases, 80.0", "gold id in the KB, 81.0", "1", "10"} <= set(shown)
 
 
 @pytest.mark.parametrize("draw", [lambda: similarity_plot([]), lambda: recall_plot([])])
-def test_nothing_to_draw_is_an_empty_figure(draw: Callable[[], str]) -> None:
+def test_no_data_gives_an_empty_plot(draw: Callable[[], str]) -> None:
     assert etree.fromstring(draw()).tag == "svg"

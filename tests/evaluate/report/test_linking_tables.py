@@ -1,4 +1,4 @@
-"""The tables of the terminal: the same figures, and no markup or control character from outside."""
+"""Terminal tables of a linking report, without markup or control characters from untrusted text."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def print_tables(text: str = "fever") -> str:
     return capture.get()
 
 
-def test_the_figures_of_each_protocol() -> None:
+def test_headline_has_scores_of_each_protocol() -> None:
     lines = [line.split() for line in print_tables().splitlines()]
     assert ["→", "strict", "90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "1,200"] in lines
     assert ["biosyn", "90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "1,200"] in lines
 
 
-def test_the_slices() -> None:
+def test_slices_table() -> None:
     lines = [line.split() for line in print_tables().splitlines()]
     assert ["Overall", "1,234", "90.1", "88.0–92.0"] in lines
     assert ["Composites", "0", "–", "–"] in lines
 
 
-def test_a_line_of_figures_says_that_mentions_are_missing() -> None:
+def test_rows_are_marked_if_mentions_are_missing() -> None:
     console = Console(width=80, color_system=None)
     with console.capture() as capture:
         console.print(linking_tables(replace(linking_sample(), coverage="1 of 960 mentions predicted"))[0])
@@ -39,12 +39,12 @@ def test_a_line_of_figures_says_that_mentions_are_missing() -> None:
     assert "*" not in print_tables()
 
 
-def test_hostile_text_is_shown_and_not_obeyed() -> None:
+def test_markup_in_text_is_not_interpreted() -> None:
     text = print_tables(HOSTILE + "[bold]x[/bold]")
     assert "\x1b" not in text
     assert "\\x1b[31m" in text
     assert "[bold]x[/bold]" in text
 
 
-def test_without_slices_there_is_one_table() -> None:
+def test_one_table_without_slices() -> None:
     assert len(linking_tables(replace(linking_sample(), slices=()))) == 1

@@ -1,4 +1,4 @@
-"""What all pages share: escaping, a policy against scripts, and no empty sections."""
+"""All report pages: escaping, content security policy, and no empty sections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BARE = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
 
 
 def both(task: EvaluationTask) -> tuple[Evaluation, Evaluation]:
-    """Return the evaluations of a linker and of one that never answers."""
+    """Return the evaluations of a linker and of one without answers."""
     whole = predict(task, ExactLinker(task.kb))
     silent = Predictions.of((replace(one, answers=()) for one in whole), whole.source)
     return evaluate(task, whole, protocol="any-id"), evaluate(task, silent, protocol="any-id")
@@ -43,7 +43,7 @@ def hostile_pages(task: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> dict
 
 
 @pytest.mark.parametrize("name", ["linking", "end to end", "comparison"])
-def test_the_name_of_a_concept_is_escaped(name: str, hostile_pages: dict[str, str]) -> None:
+def test_concept_names_are_escaped(name: str, hostile_pages: dict[str, str]) -> None:
     text = hostile_pages[name]
     assert "<script" not in text
     assert "<img" not in text
@@ -55,7 +55,7 @@ def test_the_name_of_a_concept_is_escaped(name: str, hostile_pages: dict[str, st
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=160))
-def test_any_text_means_itself(text: str) -> None:
+def test_arbitrary_text_is_escaped(text: str) -> None:
     made = linking_page(replace(BARE, linker=f"[{text}]", manifest=((text, text),)))
     assert set(made[: made.index("<style>")] + made[made.index("</style>") :]).isdisjoint("\x00\x1b\r\u202e")
     page = Page(made)
@@ -63,38 +63,38 @@ def test_any_text_means_itself(text: str) -> None:
     assert page.tags["script"] == 0
 
 
-def test_a_page_has_a_title_and_leaves_out_empty_sections() -> None:
+def test_page_has_a_title_and_no_empty_sections() -> None:
     page = Page(linking_page(BARE))
     assert "exact on bc5cdr (test): Onym" in page.words
     assert page.values_of("aria-labelledby") == ["figures", "left-out"]
     assert "Nothing was left out." in page.words
 
 
-def test_what_was_left_out() -> None:
+def test_left_out_section() -> None:
     assert "1,055" in Page(linking_page(replace(BARE, left_out=(("no id", 1055),)))).words
 
 
-def test_the_manifest_is_escaped() -> None:
+def test_manifest_is_escaped() -> None:
     assert "<code>&lt;b&gt;</code>" in linking_page(replace(BARE, manifest=(("kb", "<b>"),)))
 
 
-def test_an_empty_answer_says_nothing_and_ids_are_shown_once() -> None:
+def test_missing_answers_are_labelled_and_ids_not_repeated() -> None:
     mistake = replace(linking_sample().mistakes[1], gold="a:1", gold_ids="a:1")
     made = linking_page(replace(BARE, mistakes=(mistake,)))
     assert made.count('<td class="none">nothing</td>') == 2
     assert "<td>a:1</td>" in made
 
 
-def test_columns_of_numbers_are_marked() -> None:
+def test_number_columns_have_a_class() -> None:
     made = linking_page(replace(BARE, left_out=(("no id", 1),)))
     assert '<th scope="col">Reason</th><th scope="col" class="number">n</th>' in made
 
 
-def test_long_text_is_cut() -> None:
+def test_long_text_is_truncated() -> None:
     assert shorten("x" * 161) == "x" * 160 + "…"
 
 
-def test_a_comparison_needs_no_extra(task: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparison_page_works_without_matplotlib(task: EvaluationTask, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluations = both(task)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "McNemar" in comparison_page(compare(*evaluations), evaluations, ("a", "b"), task.kb)

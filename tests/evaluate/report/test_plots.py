@@ -1,4 +1,4 @@
-"""The figures: what they show, the same bytes each time, and nothing left behind in matplotlib."""
+"""Plots: content, determinism, and no changes to matplotlib's global state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def texts(svg: str) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
 
 
-def test_it_is_well_formed_and_the_same_each_time() -> None:
+def test_plot_is_well_formed_and_deterministic() -> None:
     svg = draw_plot()
     assert etree.fromstring(svg).tag == "svg"
     assert svg == draw_plot()
@@ -34,12 +34,12 @@ def test_it_is_well_formed_and_the_same_each_time() -> None:
     assert "<style" not in svg
 
 
-def test_bars_show_label_share_interval_number_and_measure() -> None:
+def test_bars_show_label_share_interval_count_and_measure() -> None:
     shown = texts(draw_plot())
     assert {"Overall", "90.1", "88.0–92.0", "n = 1,234", "fever", "50.0", "n = 20", "recall@1, %"} <= set(shown)
 
 
-def test_more_bars_make_it_higher() -> None:
+def test_height_grows_with_number_of_bars() -> None:
     def height(count: int) -> float:
         box = re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', interval_plot("bars", "title", BARS[:1] * count, "recall"))
         assert box
@@ -48,18 +48,18 @@ def test_more_bars_make_it_higher() -> None:
     assert height(10) - height(5) == pytest.approx(150)
 
 
-def test_hostile_labels_are_text_alone() -> None:
+def test_hostile_labels_are_escaped() -> None:
     svg = interval_plot("bars", "title", [Bar(HOSTILE, 1, 1.0, 1.0, 1.0)], "recall")
     root = etree.fromstring(svg)
     assert "script" not in {str(node.tag) for node in root.iter()}
     assert any("frac{1}{2}$" in (node.text or "") for node in root.iter("text"))
 
 
-def test_nothing_to_draw_is_an_empty_figure() -> None:
+def test_no_data_gives_an_empty_plot() -> None:
     assert etree.fromstring(interval_plot("bars", "title", [], "recall")).tag == "svg"
 
 
-def test_the_settings_of_the_user_neither_count_nor_change() -> None:
+def test_user_settings_are_ignored_and_preserved() -> None:
     import matplotlib as mpl
 
     expected = draw_plot()
@@ -69,7 +69,7 @@ def test_the_settings_of_the_user_neither_count_nor_change() -> None:
         assert dict(mpl.rcParams) == before
 
 
-def test_pyplot_and_its_global_state_stay_away() -> None:
+def test_pyplot_is_not_imported() -> None:
     code = (
         "import sys; from onym.evaluate import pages; assert 'matplotlib' not in sys.modules; "
         "pages.interval_plot('bars', 'title', [], 'recall'); assert 'matplotlib.pyplot' not in sys.modules"
@@ -77,7 +77,7 @@ def test_pyplot_and_its_global_state_stay_away() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_figure_can_be_drawn_outside_the_main_thread() -> None:
+def test_plots_work_outside_the_main_thread() -> None:
     found: list[str] = []
     thread = threading.Thread(target=lambda: found.append(draw_plot()))
     thread.start()
@@ -85,7 +85,7 @@ def test_a_figure_can_be_drawn_outside_the_main_thread() -> None:
     assert found == [draw_plot()]
 
 
-def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ConfigError) as caught:
         draw_plot()

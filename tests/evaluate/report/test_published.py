@@ -1,4 +1,4 @@
-"""Published figures in reports."""
+"""Published scores in reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BARE = ReportContent("exact", "ncbi-disease-biosyn", "test", "biosyn", "MEDIC", 
 MANIFEST = {"dataset": {"name": "ncbi-disease-biosyn", "split": "test"}}
 
 
-def test_they_stand_where_dataset_split_and_protocol_match() -> None:
+def test_published_scores_are_shown_for_matching_evaluation() -> None:
     figures = find_published_for(MANIFEST, "biosyn")
     made = linking_page(replace(BARE, published=figures))
     assert "SapBERT, fine-tuned" in made
@@ -28,7 +28,7 @@ def test_they_stand_where_dataset_split_and_protocol_match() -> None:
     assert first.split()[-7:] == ["Liu", "and", "others", "2021,", "table", "2", "92.3"]
 
 
-def test_else_there_is_nothing() -> None:
+def test_no_published_scores_otherwise() -> None:
     for manifest, protocol in ((MANIFEST, "strict"), ({"dataset": {"name": "mine", "split": "test"}}, "biosyn")):
         assert "Published" not in linking_page(replace(BARE, published=find_published_for(manifest, protocol)))
         assert tabulate_published(find_published_for(manifest, protocol)) == []

@@ -1,4 +1,4 @@
-"""The colours of both schemes have the contrast that WCAG asks for."""
+"""The colours of both schemes meet the WCAG contrast requirements."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_contrast_is_measured() -> None:
+def test_contrast_computation() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
 
 
 @pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("ground", ["page", "soft"])
 @pytest.mark.parametrize("text", ["ink", "muted", "strong"])
-def test_text_can_be_read(colors: dict[str, str], ground: str, text: str) -> None:
+def test_text_has_enough_contrast(colors: dict[str, str], ground: str, text: str) -> None:
     assert contrast(colors[text], colors[ground]) >= 4.5
 
 
 @pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
-def test_marks_can_be_seen(colors: dict[str, str]) -> None:
+def test_marks_have_enough_contrast(colors: dict[str, str]) -> None:
     assert contrast(colors["wrong"], colors["page"]) >= 3
-    assert contrast(colors["ink"], colors["bar"]) >= 3  # an interval over its bar
+    assert contrast(colors["ink"], colors["bar"]) >= 3  # an interval drawn on top of its bar
     assert contrast(colors["ink"], colors["strong"]) >= 1.6
 
 
-def test_numbers_stand_under_each_other() -> None:
+def test_numbers_use_tabular_figures() -> None:
     assert "tabular-nums" in STYLE

@@ -1,19 +1,19 @@
-"""Tables of the terminal."""
+"""Terminal tables."""
 
 from __future__ import annotations
 
 from onym.evaluate.tables import mark_footnote, plain, table_of, with_note
 
 
-def test_text_has_no_markup_and_no_control_characters() -> None:
+def test_plain_text_without_markup_or_control_characters() -> None:
     assert plain("[bold]\x1b").plain == "[bold]\\x1b"
 
 
-def test_numbers_stand_to_the_right() -> None:
+def test_numbers_are_right_aligned() -> None:
     assert [column.justify for column in table_of("title", ("name",), ("n",)).columns] == ["left", "right"]
 
 
-def test_a_footnote_and_its_star() -> None:
+def test_footnote_and_star() -> None:
     table = table_of("title", ("name",), ("n",))
     assert with_note(table, "").caption is None
     assert getattr(with_note(table, "a [b]").caption, "plain", "") == "* a [b]"

@@ -1,4 +1,4 @@
-"""Figures are written in one way."""
+"""Formatting of percentages, intervals and nested values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def test_percent_and_interval() -> None:
     assert interval(None, 0.1) == ""
 
 
-def test_nested_values_become_one_list() -> None:
+def test_nested_values_are_flattened() -> None:
     assert flat({"a": {"b": {"c": 1}}, "d": [2]}) == [("a.b.c", "1"), ("d", "[2]")]
 
 
-def test_a_bar_has_its_interval() -> None:
+def test_bar_with_interval() -> None:
     assert Bar("Overall", 10, 0.5, 0.4, 0.6).low == 0.4

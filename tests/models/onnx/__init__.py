@@ -1,1 +1,1 @@
-"""Tests of encoders that ONNX Runtime computes."""
+"""Tests of encoders on ONNX Runtime."""

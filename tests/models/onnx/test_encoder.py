@@ -1,4 +1,4 @@
-"""Vectors of ONNX Runtime are those of torch, whatever texts are read together."""
+"""Vectors of ONNX Runtime match those of torch and do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever"
 
 @pytest.fixture
 def model(tmp_path: Path, bert_folder: Path) -> Path:
-    """Return an encoder that may be spoilt."""
+    """Return a copy of an encoder that the test may modify."""
     return shutil.copytree(bert_folder, tmp_path / "model")
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("pooling", ["cls", "mean", "mean-all"])
-def test_vectors_are_those_of_torch(tmp_path: Path, family: str, pooling: Any) -> None:
+def test_vectors_match_torch(tmp_path: Path, family: str, pooling: Any) -> None:
     folder = save_encoder(tmp_path / family, family)
     for own in (EncoderSettings(pooling=pooling), EncoderSettings(pooling=pooling, similarity="cosine", length=12)):
         ours, theirs = OnnxEncoder.open(folder, own), Encoder.open(folder, own, "fp32")
@@ -40,13 +40,13 @@ def test_vectors_are_those_of_torch(tmp_path: Path, family: str, pooling: Any) -
         np.testing.assert_allclose(ours.encode(TEXTS), theirs.encode(TEXTS), atol=1e-5)
 
 
-def test_a_vector_does_not_depend_on_the_batch(bert_folder: Path) -> None:
+def test_vectors_do_not_depend_on_the_batch(bert_folder: Path) -> None:
     encoder = OnnxEncoder.open(bert_folder, EncoderSettings(pooling="mean"))
     alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
     np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=1e-5)
 
 
-def test_a_text_may_be_as_long_as_the_model_can_read(bert_folder: Path) -> None:
+def test_text_up_to_maximum_length(bert_folder: Path) -> None:
     encoder = OnnxEncoder.open(bert_folder, EncoderSettings(length=1000))
     assert encoder.settings.length == 64
     assert np.isfinite(encoder.encode(["a b c " * 1000, "fever"])).all()
@@ -65,27 +65,27 @@ def test_a_text_may_be_as_long_as_the_model_can_read(bert_folder: Path) -> None:
         lambda folder: save_tokenizer(folder, more=1_000),
     ],
 )
-def test_a_spoilt_folder_is_refused(model: Path, spoil: Any) -> None:
+def test_rejects_damaged_folder(model: Path, spoil: Any) -> None:
     spoil(model)
     with pytest.raises(OnymError, match=r"\[(model|tokenizer|limit)-"):
         OnnxEncoder.open(model)
 
 
-def test_numbers_that_are_none_are_refused(model: Path) -> None:
+def test_rejects_nan_and_infinity(model: Path) -> None:
     huge = torch.finfo(torch.float32).max
     rewrite_weights(model, lambda found: found["encoder.layer.1.output.LayerNorm.weight"].fill_(huge))
     with pytest.raises(InputError, match="model-not-finite"):
         OnnxEncoder.open(model).encode(["fever"])
 
 
-def test_no_code_of_the_model_is_run(model: Path) -> None:
+def test_model_code_is_not_run(model: Path) -> None:
     mark = with_own_code(model, "AutoModel", "bert")
     (model / "model.onnx").write_bytes(b"a graph of its own")
     OnnxEncoder.open(model).encode(["fever"])
     assert not mark.exists()
 
 
-def test_the_weights_of_the_first_berts_had_other_names(model: Path, bert_folder: Path) -> None:
+def test_old_weight_names_of_bert(model: Path, bert_folder: Path) -> None:
     def rename(found: dict[str, torch.Tensor]) -> None:
         for name in [name for name in found if "LayerNorm." in name]:
             old = name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta")
@@ -95,7 +95,7 @@ def test_the_weights_of_the_first_berts_had_other_names(model: Path, bert_folder
     assert np.array_equal(OnnxEncoder.open(model).encode(TEXTS), OnnxEncoder.open(bert_folder).encode(TEXTS))
 
 
-def test_attention_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_too_large_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = save_encoder(tmp_path / "tiny", positions=64)
     monkeypatch.setattr(onnx_module, "_MAX_CELLS", 2 * 50**2)
     OnnxEncoder.open(folder, EncoderSettings(length=50))
@@ -103,7 +103,7 @@ def test_attention_that_takes_too_much_memory_is_refused(tmp_path: Path, monkeyp
         OnnxEncoder.open(folder, EncoderSettings(length=51))
 
 
-def test_few_texts_are_read_at_once_where_they_are_long(bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_shrink_for_long_texts(bert_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = OnnxEncoder.open(bert_folder)
     before, sizes, own = encoder.encode(TEXTS), list[int](), encoder._compute
     monkeypatch.setattr(onnx_module, "_CELLS", 2_000)
@@ -117,7 +117,7 @@ def test_few_texts_are_read_at_once_where_they_are_long(bert_folder: Path, monke
     assert len(sizes) > 1
 
 
-def test_what_cannot_be_computed_is_an_error_without_what_was_read(bert_folder: Path) -> None:
+def test_runtime_error_does_not_quote_input(bert_folder: Path) -> None:
     encoder = OnnxEncoder.open(bert_folder)
     with pytest.raises(InputError, match="model-malformed") as caught:
         encoder._vectors(np.array([[10**6]]), np.array([[1]]))
@@ -125,11 +125,11 @@ def test_what_cannot_be_computed_is_an_error_without_what_was_read(bert_folder: 
 
 
 @pytest.mark.parametrize(("said", "threads"), [("3", 3), ("0", None), ("many", None), ("", None)])
-def test_threads(monkeypatch: pytest.MonkeyPatch, said: str, threads: int | None) -> None:
+def test_number_of_threads(monkeypatch: pytest.MonkeyPatch, said: str, threads: int | None) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", said)
     assert onnx_module._threads() == (threads or os.cpu_count())
 
 
-def test_a_family_that_needs_torch_is_refused(tmp_path: Path) -> None:
+def test_rejects_family_that_needs_torch(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-family"):
         OnnxEncoder.open(save_encoder(tmp_path / "tiny", "mpnet"))

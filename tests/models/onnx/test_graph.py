@@ -1,4 +1,4 @@
-"""The graph: valid for ONNX, without weights in it, and refused where weights are not those of the configuration."""
+"""The ONNX graph is valid and contains no weights; weights that do not match the configuration are rejected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUERY = "encoder.layer.1.attention.self.query.weight"
 
 
 @pytest.mark.parametrize("way", [dict, quantize])
-def test_it_is_valid_and_small(bert_folder: Path, way: Callable[[Arrays], Arrays]) -> None:
+def test_graph_is_valid_and_small(bert_folder: Path, way: Callable[[Arrays], Arrays]) -> None:
     found = encoder_graph(read_encoder_shape(bert_folder), way(read_arrays(bert_folder)))
     model = onnx.load_model_from_string(found.model)
     onnx.checker.check_model(_with_weights(model, found.weights), full_check=True)
@@ -38,7 +38,7 @@ def _with_weights(model: onnx.ModelProto, weights: Arrays) -> onnx.ModelProto:
     return found
 
 
-def test_the_prefix_of_a_larger_model(bert_folder: Path) -> None:
+def test_weight_name_prefix_is_accepted(bert_folder: Path) -> None:
     arrays = read_arrays(bert_folder)
     plain = encoder_graph(read_encoder_shape(bert_folder), arrays)
     longer = encoder_graph(read_encoder_shape(bert_folder), {f"bert.{name}": values for name, values in arrays.items()})
@@ -60,14 +60,14 @@ def test_the_prefix_of_a_larger_model(bert_folder: Path) -> None:
         (lambda found: found.pop("embeddings.LayerNorm.bias"), "model-malformed"),
     ],
 )
-def test_other_weights_are_refused(bert_folder: Path, change: Callable[[Arrays], object], code: str) -> None:
+def test_rejects_wrong_weights(bert_folder: Path, change: Callable[[Arrays], object], code: str) -> None:
     arrays = read_arrays(bert_folder)
     change(arrays)
     with pytest.raises(InputError, match=code):
         encoder_graph(read_encoder_shape(bert_folder), arrays)
 
 
-def test_scales_that_are_not_finite_are_refused(bert_folder: Path) -> None:
+def test_rejects_non_finite_scales(bert_folder: Path) -> None:
     for name in (QUERY, "embeddings.word_embeddings.weight"):
         arrays = quantize(read_arrays(bert_folder))
         arrays[f"{name}_scale"] = arrays[f"{name}_scale"] * np.float32(np.inf)

@@ -1,4 +1,4 @@
-"""Sizes of an encoder: those of the configuration, within bounds."""
+"""Encoder configurations for ONNX Runtime: values and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.models.spoil import change_config
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_sizes_are_those_of_transformers(tmp_path: Path, family: str) -> None:
+def test_defaults_match_transformers(tmp_path: Path, family: str) -> None:
     folder = save_encoder(tmp_path / family, family)
     shape, model = read_encoder_shape(folder), open_body(folder)
     assert shape.max_length == max_length(model)
@@ -50,7 +50,7 @@ FAMILY, LIMIT, MALFORMED = "model-family", "limit-model", "model-malformed"
         (MALFORMED, {"max_position_embeddings": 3}),
     ],
 )
-def test_others_are_refused(tmp_path: Path, bert_folder: Path, code: str, changes: dict[str, Any]) -> None:
+def test_rejects_unsupported_configurations(tmp_path: Path, bert_folder: Path, code: str, changes: dict[str, Any]) -> None:
     folder = shutil.copytree(bert_folder, tmp_path / "model")
     change_config(**changes)(folder)
     with pytest.raises(OnymError, match=code):
