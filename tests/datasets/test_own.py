@@ -105,13 +105,13 @@ def test_it_is_not_replaced_without_force(corpus: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (1.0, 0.0, 0.0), (0.5, 0.3, 0.3), (0.9, 0.2, -0.1)])
 def test_shares_that_are_none(corpus: Path, tmp_path: Path, shares: tuple[float, ...]) -> None:
-    with pytest.raises(ConfigError, match="make up one"):
+    with pytest.raises(ConfigError, match="add up to 1"):
         prepare_own("mine", [corpus], tmp_path / "out", shares=shares)
 
 
 @pytest.mark.parametrize("name", ["", "../mine", "a b", "x" * 65])
 def test_names_that_are_none(corpus: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match="cannot name a dataset"):
+    with pytest.raises(ConfigError, match="invalid dataset name"):
         prepare_own(name, [corpus], tmp_path / "out")
 
 

@@ -46,7 +46,7 @@ def test_without_one(tmp_path: Path) -> None:
     assert "in_kb" not in report["splits"]["train"]
     assert report["kb"] == {"intended": "NCBI Taxonomy", "digest": "", "is_own": False}
     rows = rows_of(report)
-    assert ("kb", "none: no figures that need one") in rows
+    assert ("kb", "none given: coverage not computed") in rows
     assert (
         "overlap",
         "test in train",

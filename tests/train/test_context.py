@@ -35,9 +35,9 @@ def test_splits_and_what_is_taken_out(tmp_path: Path, encoder: Path, corpus: Pat
 
 def test_what_is_not_named_is_missed(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     context = EncoderContext(encoder_config("align", encoder, None, kb_folder, data={"kb": ""}), tmp_path)
-    with pytest.raises(ConfigError, match="no knowledge base is named"):
+    with pytest.raises(ConfigError, match="no knowledge base given"):
         _ = context.kb
-    with pytest.raises(ConfigError, match="no dataset is named"):
+    with pytest.raises(ConfigError, match="no dataset given"):
         _ = context.mentions
     assert EncoderContext(encoder_config("match", encoder, corpus, kb_folder), tmp_path).kb.folder.parent == kb_folder
 

@@ -427,5 +427,5 @@ def test_with_synonyms_and_with_hard_negatives(
 
 
 def test_a_dataset_is_needed(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
-    with pytest.raises(ConfigError, match="no dataset is named"):
+    with pytest.raises(ConfigError, match="no dataset given"):
         train(encoder_config("match", encoder, None, kb_folder), tmp_path / "made")

@@ -265,11 +265,11 @@ def test_a_reference_is_a_constant() -> None:
 def test_shapes_that_would_be_broadcast_are_refused() -> None:
     two = torch.zeros(2)
     for wrong in (torch.zeros(2, 1), torch.zeros(3), torch.zeros(1), torch.zeros(())):
-        with pytest.raises(ValueError, match="one shape"):
+        with pytest.raises(ValueError, match="must all have the shape"):
             Preference(two, wrong)
-        with pytest.raises(ValueError, match="one shape"):
+        with pytest.raises(ValueError, match="must all have the shape"):
             Preference(two, two, two, wrong)
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="must all have the shape"):
         Preference(torch.zeros(2, 1), torch.zeros(2, 1))
 
 
@@ -279,7 +279,7 @@ def test_a_reference_scores_both_names_or_none() -> None:
         Preference(two, two, two)
     with pytest.raises(ValueError, match="both names"):
         Preference(two, two, None, two)
-    with pytest.raises(ValueError, match="no scores of a reference"):
+    with pytest.raises(ValueError, match="no reference scores"):
         _ = Preference(two, two).reference_margin
 
 
@@ -366,7 +366,7 @@ def test_nothing_flows_into_the_reference() -> None:
 
 
 def test_a_reference_is_needed() -> None:
-    with pytest.raises(ValueError, match="no scores of a reference"):
+    with pytest.raises(ValueError, match="no reference scores"):
         dpo(Preference(torch.zeros(1), torch.zeros(1)))
 
 
@@ -527,8 +527,8 @@ def test_what_is_needed_and_not_passed_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("kto", {}, "no loss is named 'kto'"),
-        ("", {}, "no loss is named ''"),
+        ("kto", {}, "unknown loss 'kto'"),
+        ("", {}, "unknown loss ''"),
         ("dpo", {"gamma": 0.5}, "no option 'gamma'"),
         ("pairwise", {"smoothing": 0.1}, "no option 'smoothing'"),
         ("cpo", {"cross_entropy": 1.0}, "no option 'cross_entropy'"),

@@ -63,7 +63,7 @@ def test_what_may_not_be_passed_on_is_refused(kb_folder: Path) -> None:
 
 def test_a_dictionary_that_has_a_classifier_is_refused(ambiguous: Path, kb_folder: Path) -> None:
     context = MentionsContext(config(ambiguous, kb_folder, dictionary={"classifier": "c"}))
-    with pytest.raises(ConfigError, match="has a classifier already"):
+    with pytest.raises(ConfigError, match="already has a classifier"):
         _ = context.dictionary
 
 

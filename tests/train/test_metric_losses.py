@@ -117,11 +117,11 @@ def test_lengths_of_vectors_do_not_matter() -> None:
 def test_masks_that_would_be_broadcast_are_refused() -> None:
     good, numbers = torch.zeros(3, 3, dtype=torch.bool), torch.zeros(3, 3)
     for wrong in (good[:1], good[0], good[:2, :2], torch.zeros(3, 1, dtype=torch.bool)):
-        with pytest.raises(ValueError, match="one shape"):
+        with pytest.raises(ValueError, match="must both have the shape"):
             RowPairs(good, wrong)
-        with pytest.raises(ValueError, match="mask of all pairs"):
+        with pytest.raises(ValueError, match="boolean mask"):
             all_pairs(torch.tensor([1, 2, 3]), same=wrong)
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="must both have the shape"):
         RowPairs(good[:1], good[:1])
     with pytest.raises(ValueError, match="boolean"):
         RowPairs(good, numbers)

@@ -217,7 +217,7 @@ def test_without_a_group_of_features_and_without_calibration(tmp_path: Path, cor
     assert not any("recalled" in name for name in found.origin.features if "elsewhere" not in name)
     assert found.calibration is None
     assert found.confidence(0.25) == 0.25
-    with pytest.raises(ConfigError, match="no group of features named 'colour'"):
+    with pytest.raises(ConfigError, match="unknown feature group 'colour'"):
         train(config(corpus, kb_folder, trees={"without": ["colour"]}), tmp_path / "other")
 
 

@@ -4,5 +4,5 @@
 configurations without torch. Families: `generative` and `prefer`, `encoder`, `collective` and `detector` over
 `document_model`, and without torch `mentions` and `rerank`. They share `context`, `start`, `precision`, `trainer` and `card`.
 
-Always true here: only tokens with a label contribute to a loss, and every model is stored with a record of its training.
+Invariants: only labelled tokens contribute to a loss, and every model is stored with a record of its training.
 """
