@@ -1,4 +1,4 @@
-"""Datasets: published corpora prepared for linking, with splits, counts of what was dropped, and train/test overlap.
+"""Datasets: published corpora prepared for entity linking, with splits, counts of dropped mentions, and train/test overlap.
 
 Invariants: Onym ships no corpus text, every dropped mention is counted by reason, and the same input files give the same
 prepared dataset, byte for byte.

@@ -9,11 +9,11 @@ Every phrase of AskAPatient is one document; its dictionary has the concept labe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from onym.corpora.base import documents_of
+from onym.corpora.base import Item, documents_of
 from onym.corpora.formats import askapatient, cometa, hpo_gsc, pubtator
 from onym.corpora.ids import format_ids, parse_ids
 from onym.datasets.base import NO_ID, SPLITS, Dataset, DatasetFiles, Dictionary, DropCounts, Reader, RequiredFile, members
@@ -88,7 +88,7 @@ def _select_mentions(doc: Document, split: str, drops: DropCounts) -> Iterator[M
 
 
 def cut(mention: Mention) -> list[Mention]:
-    """Split a composite into pieces with one id each; return [] if it cannot be split, and [mention] if it is no composite.
+    """Split a composite into pieces with one id each; return [] if it cannot be split, and [mention] if it is not a composite.
 
     >>> notes = (("parts", "renal failure|liver failure"),)
     >>> whole = Mention(4, 27, "renal and liver failure", ("mesh:D051437", "mesh:D017093"), "Disease", notes=notes)
@@ -151,12 +151,12 @@ def hpo_gsc_reader(archive: str, files: Mapping[str, str]) -> Reader:
     return read
 
 
-def cometa_reader(files: Mapping[str, str]) -> Reader:
-    """Return a reader of one table per split."""
+def phrase_reader(parse: Callable[[Source], Iterator[Item]], files: Mapping[str, str]) -> Reader:
+    """Return a reader of one file per split in which each phrase is a document; phrases without an id are dropped."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
-            for doc in drops.iter_documents(split, cometa.read(inputs.source(path))):
+            for doc in drops.iter_documents(split, parse(inputs.source(path))):
                 if (kept := drops.with_ids(split, doc)).mentions:
                     yield split, kept
 
@@ -166,18 +166,6 @@ def cometa_reader(files: Mapping[str, str]) -> Reader:
 def askapatient_files(fold: int) -> dict[str, str]:
     """Return the files of a fold by split."""
     return {split: f"askapatient/AskAPatient.fold-{fold}.{word}.txt" for split, word in _ASKAPATIENT_WORDS.items()}
-
-
-def askapatient_reader(fold: int) -> Reader:
-    """Return a reader of one AskAPatient fold."""
-
-    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
-        for split, path in askapatient_files(fold).items():
-            for doc in drops.iter_documents(split, askapatient.read(inputs.source(path))):
-                if (kept := drops.with_ids(split, doc)).mentions:
-                    yield split, kept
-
-    return read
 
 
 def askapatient_dictionary(fold: int) -> Dictionary:
@@ -318,7 +306,7 @@ def _folds() -> tuple[Dataset, ...]:
             name=f"askapatient-fold{fold}",
             title=f"AskAPatient, fold {fold} of 10: phrases of patients",
             files=_list_required(askapatient_files(fold)),
-            read=askapatient_reader(fold),
+            read=phrase_reader(askapatient.read, askapatient_files(fold)),
             dictionary=askapatient_dictionary(fold),
             kb="the labels of its SNOMED CT and AMT concepts and the fold's training phrases, built into kb",
             protocol="any-id; the mean of ten folds",
@@ -401,7 +389,7 @@ def _cometa() -> Dataset:
         name="cometa",
         title="COMETA, stratified, general: posts of lay people",
         files=_list_required(_COMETA),
-        read=cometa_reader(_COMETA),
+        read=phrase_reader(cometa.read, _COMETA),
         kb="SNOMED CT; under a licence of your own",
         protocol="any-id",
         dropped=_NO_ID,

@@ -37,7 +37,7 @@ def prepare_own(
     dest: Path,
     *,
     shares: Sequence[float] = SHARES,
-    format: str = "",  # noqa: A002 - what it is
+    format: str = "",  # noqa: A002 - the name that callers expect
     kb: KnowledgeBase | None = None,
     force: bool = False,
 ) -> PreparedDataset:
@@ -63,7 +63,7 @@ def prepare_folds(
     dest: Path,
     folds: int,
     *,
-    format: str = "",  # noqa: A002 - what it is
+    format: str = "",  # noqa: A002 - the name that callers expect
     kb: KnowledgeBase | None = None,
     force: bool = False,
 ) -> list[PreparedDataset]:

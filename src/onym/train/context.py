@@ -66,7 +66,7 @@ class RunContext(Generic[R]):
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files that a trained model needs besides its weights, by name."""
+        """All files of the trained model except the weights, by name."""
         raise NotImplementedError
 
     @cached_property

@@ -160,7 +160,7 @@ class CollectiveTrainer(ModelTrainer):
         return loss
 
     def items(self, inputs: Batch) -> int:
-        """Return the number of windows; mentions would not do, because some batches have none."""
+        """Return the number of windows. Mentions are not counted, because some batches have none."""
         return len(inputs["input_ids"])
 
     def _names(self, inputs: Batch) -> Batch:

@@ -1,8 +1,8 @@
-"""Training of encoders (SapBERT): names of one concept are pulled together, those of different concepts apart.
+"""Training of encoders (SapBERT): pull names of one concept together, and push names of different concepts apart.
 
-`align` trains on pairs of names of a knowledge base (section 2), `match` on the mentions of a dataset (appendix A.3). The
-losses are of the hard pairs of a batch: the multi-similarity and the contrastive loss. Distances and cosines are float32 at
-least.
+`align` trains on pairs of names of a knowledge base (section 2), `match` on the mentions of a dataset (appendix A.3). The loss
+is the multi-similarity loss on hard pairs, or the contrastive loss on all pairs of a batch. Distances and cosines are at least
+float32.
 """
 
 from __future__ import annotations
@@ -120,7 +120,6 @@ class MultiSimilarityLoss:
     Related      SapBERT's equation 2, where alpha and beta are swapped; `MultiSimilarityLoss` of pytorch-metric-learning.
                  A pair counts once, even if it is in several hard triplets
 
-    >>>
     >>> pairs = all_pairs(torch.tensor([7, 7, 8]))
     >>> loss = MultiSimilarityLoss()
     >>> far, near = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
@@ -170,7 +169,6 @@ class ContrastiveLoss:
                  to the positives, not below an absolute threshold
     Related      `MultiSimilarityLoss`, which pushes all negatives below one threshold; InfoNCE, NT-Xent, SupCon
 
-    >>>
     >>> pairs = all_pairs(torch.tensor([7, 7, 8]))
     >>> far, near = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
     >>> bool(ContrastiveLoss()(far, pairs) > ContrastiveLoss()(near, pairs))

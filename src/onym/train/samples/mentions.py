@@ -82,7 +82,7 @@ def is_name_of(gold: frozenset[int], names: Sequence[int], kb: KnowledgeBase) ->
 
 
 def require_linkable(mentions: int) -> None:
-    """Raise InputError if the number of mentions whose concepts are in the knowledge base is 0."""
+    """Raise InputError if `mentions`, the number of mentions in the knowledge base, is 0."""
     if not mentions:
         fix = "set data.kb to the knowledge base that has the gold ids of the dataset"
         raise InputError("training-empty", "no gold id of the dataset is in the knowledge base", fix=fix)

@@ -101,10 +101,8 @@ def _pair(ranks: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class Mixed:
-    """`count` pairs: a `share` of them from `others`, the rest from `own`, each in its own order.
+    """`count` pairs: a `share` of them from `others`, the rest from `own`, each source in its original order.
 
-    >>> from onym.kb import KnowledgeBase
-    >>>
     >>> names = PositivePairs(KnowledgeBase.open(getfixture("tiny_kb")), count=9)
     >>> Mixed(names, names, share=0.25).epoch
     16
@@ -129,7 +127,7 @@ class Mixed:
         return self.count
 
     def with_count(self, count: int) -> Mixed:
-        """Return the same pairs, but so many."""
+        """Return a copy with `count` pairs in total."""
         return replace(self, count=count)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
@@ -233,7 +231,7 @@ class HardPairs:
         return self.count
 
     def with_count(self, count: int) -> HardPairs:
-        """Return the same pairs, but so many."""
+        """Return a copy with `count` pairs in total."""
         return replace(self, count=count)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
