@@ -1,4 +1,4 @@
-"""Tiny corpora in the layout of each source, made up for the tests."""
+"""Tiny made-up corpora in the file layout of each source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pubtator(*blocks: str) -> str:
 
 
 def block(document_id: str, title: str, *rows: str) -> str:
-    """Return a document without an abstract; a row has the columns from the surface on, and stands where that is first."""
+    """Return a document without an abstract; rows are `surface, type, ids`, annotated at the first match of the surface."""
     lines = [f"{document_id}|t|{title}", f"{document_id}|a|"]
     for row in rows:
         surface, kind, ids = row.split("\t", 2)
@@ -63,7 +63,7 @@ def write_ncbi(folder: Path) -> Path:
 
 
 def write_graded(folder: Path, documents: int = 20) -> Path:
-    """Write an NCBI corpus whose dev split has documents with three right names, a wrong one, and one that is not annotated."""
+    """Write an NCBI corpus whose dev documents have three right names, a wrong one, and one that is not annotated."""
     text = "Fever, pyrexia, heart attack, hypertension {}, myocardial infarction"
     right = (f"Fever\tModifier\t{FEVER}", f"pyrexia\tModifier\t{FEVER}", "heart attack\tModifier\tD009203")
     made = [block(str(100 + row), text.format(row), *right, f"hypertension\tModifier\t{FEVER}") for row in range(documents)]
@@ -75,7 +75,7 @@ def write_graded(folder: Path, documents: int = 20) -> Path:
 def write_biosyn(
     folder: Path, name: str = "ncbi-disease", *, packed: bool = True, concepts: dict[str, str] | None = None
 ) -> Path:
-    """Write BioSyn's folders, as a tar archive or as they are."""
+    """Write BioSyn's folders, packed as a tar archive or not."""
     files = {f"{name}/processed_{path}.concept": text for path, text in {**CONCEPTS, **(concepts or {})}.items()}
     files[f"{name}/test_dictionary.txt"] = DICTIONARY
     files[f"{name}/train_dictionary.txt"] = "D000001||never read\n"
@@ -143,7 +143,7 @@ def write(path: Path, text: str) -> None:
 
 
 def read(name: str, folder: Path) -> tuple[dict[str, list[Document]], DropCounts]:
-    """Read a dataset's documents by split, without writing anything."""
+    """Return a dataset's documents by split and the drop counts, without writing files."""
     dataset, drops = get(name), DropCounts()
     documents: dict[str, list[Document]] = {}
     for split, doc in dataset.read(DatasetFiles.find(folder, dataset.files), drops):

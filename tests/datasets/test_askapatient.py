@@ -10,7 +10,7 @@ from onym.kb import KnowledgeBase
 from tests.datasets.made import count_drops, read, write_askapatient
 
 
-def test_phrases_are_documents(tmp_path: Path) -> None:
+def test_each_phrase_is_a_document(tmp_path: Path) -> None:
     documents, drops = read("askapatient-fold3", write_askapatient(tmp_path, 3))
     assert [doc.text for doc in documents["train"]] == ['burning "hot"', "Fever", "caf\xe9 head"]
     assert documents["test"][0].mentions[0].concept_ids == ("snomedct:25064002",)
@@ -18,7 +18,7 @@ def test_phrases_are_documents(tmp_path: Path) -> None:
     assert drops.problems["train"] == {"corpus-malformed": 1}
 
 
-def test_labels_and_training_phrases_are_the_names(tmp_path: Path) -> None:
+def test_kb_names_are_labels_and_training_phrases(tmp_path: Path) -> None:
     prepared = prepare("askapatient-fold0", write_askapatient(tmp_path), tmp_path / "out")
     assert prepared.kb_folder is not None
     kb = KnowledgeBase.open(prepared.kb_folder)

@@ -1,4 +1,4 @@
-"""What a dataset says of itself."""
+"""Descriptions of datasets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onym.datasets import get
 from onym.datasets.base import SPLITS
 
 
-def test_a_dataset_is_frozen_and_leaves_types_alone() -> None:
+def test_dataset_is_frozen_and_does_not_restrict_types_by_default() -> None:
     dataset = get("bc5cdr")
     assert (dataset.splits, dataset.restricts_types, dataset.dictionary) == (SPLITS, False, None)
     with pytest.raises(FrozenInstanceError):

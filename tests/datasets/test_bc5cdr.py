@@ -1,4 +1,4 @@
-"""BC5CDR's composites are cut where that is easy."""
+"""Splitting of BC5CDR's composite mentions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def composite(surface: str, ids: str, fragments: str | None) -> Mention:
         ("renal and ", "D1|D2", "renal|and", []),
     ],
 )
-def test_cut(surface: str, ids: str, fragments: str, pieces: list[tuple[str, str]]) -> None:
+def test_splits_composites(surface: str, ids: str, fragments: str, pieces: list[tuple[str, str]]) -> None:
     whole = composite(surface, ids, fragments)
     found = cut(whole)
     assert [(piece.surface, piece.concept_ids) for piece in found] == [(text, (f"mesh:{i}",)) for text, i in pieces]
@@ -39,12 +39,12 @@ def test_cut(surface: str, ids: str, fragments: str, pieces: list[tuple[str, str
         assert piece.notes == (("composite", f"3|{whole.end}"),)
 
 
-def test_what_is_no_composite_or_has_no_fragments_stays_as_it_is() -> None:
+def test_keeps_mentions_without_fragments_or_with_one_id() -> None:
     for mention in (composite("fever", "D1", ""), composite("renal and liver", "D1|D2", None), Mention(0, 5, "fever")):
         assert cut(mention) == [mention]
 
 
-def test_each_reason_is_counted(tmp_path: Path) -> None:
+def test_counts_drops_by_reason(tmp_path: Path) -> None:
     title = "salt, renal and liver failure, hot/cold, and aches or nothing"
     rows = (
         "salt\tChemical\t-1",

@@ -15,7 +15,7 @@ from onym.kb import KnowledgeBase
 from tests.datasets.made import count_drops, read, write, write_biosyn
 
 
-def test_composites_are_cut_into_parts_that_share_a_note(tmp_path: Path) -> None:
+def test_splits_composites_into_parts_with_a_common_note(tmp_path: Path) -> None:
     documents, drops = read("ncbi-disease-biosyn", write_biosyn(tmp_path))
     doc = documents["dev"][0]
     assert (doc.id, doc.text) == ("3", "fever\nfever\npains")
@@ -29,13 +29,13 @@ def test_composites_are_cut_into_parts_that_share_a_note(tmp_path: Path) -> None
     assert dict(documents["test"][0].mentions[0].notes)["ids"] == " D005334"
 
 
-def test_an_archive_and_a_folder_give_the_same_documents(tmp_path: Path) -> None:
+def test_archive_and_folder_give_same_documents(tmp_path: Path) -> None:
     packed, _ = read("bc5cdr-disease-biosyn", write_biosyn(tmp_path / "a", "bc5cdr-disease"))
     loose, _ = read("bc5cdr-disease-biosyn", write_biosyn(tmp_path / "b", "bc5cdr-disease", packed=False))
     assert packed == loose
 
 
-def test_a_row_of_the_dictionary_is_one_concept_with_all_its_ids(tmp_path: Path) -> None:
+def test_dictionary_row_is_one_concept_with_all_ids(tmp_path: Path) -> None:
     prepared = prepare("ncbi-disease-biosyn", write_biosyn(tmp_path), tmp_path / "out")
     assert prepared.kb_folder is not None
     kb = KnowledgeBase.open(prepared.kb_folder)
@@ -47,7 +47,7 @@ def test_a_row_of_the_dictionary_is_one_concept_with_all_its_ids(tmp_path: Path)
     assert [entry.name for entry in prepared.manifest.inputs] == ["ncbi-disease.tar.gz"]
 
 
-def test_an_archive_without_queries_or_dictionary_is_refused(tmp_path: Path) -> None:
+def test_rejects_archive_without_queries_or_dictionary(tmp_path: Path) -> None:
     write(tmp_path / "ncbi-disease" / "processed_train" / "1.concept", "")
     with pytest.raises(InputError, match="dataset-files"):
         prepare("ncbi-disease-biosyn", tmp_path, tmp_path / "out")
@@ -59,5 +59,5 @@ def test_an_archive_without_queries_or_dictionary_is_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("surface", "parts"), [("a|b", ["a", "b"]), ("a+b", ["a", "b"]), ("a | ", ["a"]), ("|", ["|"]), ("a b", ["a b"])]
 )
-def test_parts(surface: str, parts: list[str]) -> None:
+def test_splits_surface_into_parts(surface: str, parts: list[str]) -> None:
     assert parts_of(surface) == parts

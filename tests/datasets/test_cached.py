@@ -12,12 +12,12 @@ from onym.errors import ConfigError
 from tests.datasets.made import write_species
 
 
-def test_a_folder_is_read(tmp_path: Path) -> None:
+def test_opens_a_folder(tmp_path: Path) -> None:
     made = prepare("s800", write_species(tmp_path), tmp_path / "made")
     assert open_dataset(str(tmp_path / "made")).digest == made.digest
 
 
-def test_a_name_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepares_a_name_once_and_caches_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ConfigError, match="config-invalid"):
         open_dataset("s800")
@@ -26,6 +26,6 @@ def test_a_name_is_prepared_once_and_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert open_dataset("s800", tmp_path / "nothing").digest == first.digest
 
 
-def test_neither_a_folder_nor_a_name() -> None:
+def test_rejects_what_is_neither_folder_nor_name() -> None:
     with pytest.raises(ConfigError, match="dataset-unknown"):
         open_dataset("no/such/folder")

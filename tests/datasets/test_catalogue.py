@@ -1,4 +1,4 @@
-"""The list of datasets, and the page that shows it."""
+"""The catalogue of datasets, and its page in the docs."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ NAMES = [
 ]  # fmt: skip
 
 
-def test_all_are_there_in_order() -> None:
+def test_lists_all_datasets_in_order() -> None:
     assert [dataset.name for dataset in catalogue()] == NAMES
     assert all(get(name).name == name for name in NAMES)
 
 
-def test_an_unknown_one_is_refused_with_the_names() -> None:
+def test_unknown_dataset_error_lists_the_names() -> None:
     with pytest.raises(ConfigError, match="dataset-unknown") as caught:
         get("ncbi")
     assert "ncbi-disease-genbioel" in caught.value.fix
 
 
-def test_no_published_protocol_here_restricts_types() -> None:
+def test_no_dataset_restricts_types() -> None:
     assert not any(dataset.restricts_types for dataset in catalogue())
 
 
 @pytest.mark.parametrize("dataset", catalogue(), ids=lambda dataset: dataset.name)
-def test_the_page_has_its_row(dataset: object) -> None:
+def test_docs_page_has_a_row_for_each_dataset(dataset: object) -> None:
     name = dataset.name  # type: ignore[attr-defined]
     shown = re.sub(r"fold[0-9]$", "fold0", name)
     rows = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith(f"| `{shown}`")]
@@ -50,7 +50,7 @@ def test_the_page_has_its_row(dataset: object) -> None:
     assert [file.path in cells[1] for file in get(shown).files] == [True] * len(get(shown).files)
 
 
-def test_the_page_has_no_other_row() -> None:
+def test_docs_page_has_no_other_rows() -> None:
     table = PAGE.read_text("utf-8").partition("\n## ")[0]
     shown = re.findall(r"^\| `([a-z0-9-]+)`", table, re.MULTILINE)
     assert shown == [name for name in NAMES if not re.search(r"fold[1-9]$", name)]

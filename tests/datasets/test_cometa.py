@@ -8,7 +8,7 @@ from onym.datasets.base import NO_ID
 from tests.datasets.made import count_drops, read, write_cometa
 
 
-def test_rows_are_documents_with_the_general_concept(tmp_path: Path) -> None:
+def test_each_row_is_a_document_with_the_general_concept(tmp_path: Path) -> None:
     documents, drops = read("cometa", write_cometa(tmp_path))
     for split in ("train", "dev", "test"):
         assert [(doc.id, doc.mentions[0].concept_ids) for doc in documents[split]] == [(f"{split}1", ("snomedct:386661006",))]

@@ -1,4 +1,4 @@
-"""Counts of what is left out."""
+"""Counts of dropped mentions and problems."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from onym.datasets.base import NO_ID, DropCounts
 from onym.types import Document, Mention, Problem
 
 
-def test_mentions_without_an_id_are_dropped_and_counted() -> None:
+def test_drops_and_counts_mentions_without_id() -> None:
     drops = DropCounts()
     doc = Document("1", "fever cough", (Mention(0, 5, "fever", ("mesh:D005334",)), Mention(6, 11, "cough")))
     assert [mention.surface for mention in drops.with_ids("dev", doc).mentions] == ["fever"]
@@ -16,7 +16,7 @@ def test_mentions_without_an_id_are_dropped_and_counted() -> None:
     assert "test" not in drops.dropped
 
 
-def test_problems_are_counted_by_split() -> None:
+def test_counts_problems_by_split() -> None:
     drops = DropCounts()
     items: list[Item] = [Problem("1", "corpus-offsets", "what"), Document("1", "x"), Problem("2", "corpus-malformed", "what")]
     assert [doc.id for doc in drops.iter_documents("train", items)] == ["1"]

@@ -1,4 +1,4 @@
-"""GenBioEL's preparation of NCBI's diseases."""
+"""GenBioEL's preparation of the NCBI disease corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def both(folder: Path) -> Path:
     return write_biosyn(write_ncbi(folder))
 
 
-def test_mentions_are_put_back_in_their_abstracts(tmp_path: Path) -> None:
+def test_inserts_mentions_into_their_abstracts(tmp_path: Path) -> None:
     documents, drops = read("ncbi-disease-genbioel", both(tmp_path))
     first, second, third = documents["train"]
     assert [doc.id for doc in documents["train"]] == ["1.1", "1.2", "3.1"]
@@ -24,7 +24,7 @@ def test_mentions_are_put_back_in_their_abstracts(tmp_path: Path) -> None:
     assert count_drops(drops, "train") == {COMPOSITE_IN_TRAIN: 2}
 
 
-def test_of_a_composite_the_first_part_is_requested_with_all_ids(tmp_path: Path) -> None:
+def test_uses_first_part_of_composite_with_all_ids(tmp_path: Path) -> None:
     documents, drops = read("ncbi-disease-genbioel", both(tmp_path))
     composite = documents["dev"][1]
     assert (composite.text, composite.mentions[0].concept_ids) == ("a fever", ("mesh:D005334", "mesh:D010146"))
@@ -32,7 +32,7 @@ def test_of_a_composite_the_first_part_is_requested_with_all_ids(tmp_path: Path)
     assert count_drops(drops, "dev") == {}
 
 
-def test_lower_case_that_is_longer_moves_the_mention(tmp_path: Path) -> None:
+def test_adjusts_offsets_if_lower_casing_changes_length(tmp_path: Path) -> None:
     documents, drops = read("ncbi-disease-genbioel", both(tmp_path))
     mention = documents["test"][0].mentions[0]
     assert (mention.start, mention.surface) == (8, "fever")
@@ -40,7 +40,7 @@ def test_lower_case_that_is_longer_moves_the_mention(tmp_path: Path) -> None:
     assert "corpus-offsets" not in drops.problems["test"]
 
 
-def test_a_mention_without_offsets_has_no_context_and_is_counted(tmp_path: Path) -> None:
+def test_mention_with_invalid_offsets_has_no_context_and_is_counted(tmp_path: Path) -> None:
     lines = "4||7|12||Modifier||fever||D005334\n4||500|505||Modifier||fever||D005334\n4||0|3||Modifier||fever||D005334\n"
     lines += "4||x|y||Modifier||fever||D005334\n4||9|9||Modifier||fever||D005334\n"
     unknown = "77||0|5||Modifier||fever||D005334\n"
@@ -50,7 +50,7 @@ def test_a_mention_without_offsets_has_no_context_and_is_counted(tmp_path: Path)
     assert drops.problems["test"] == {"corpus-offsets": 5}
 
 
-def test_dev_is_in_train_and_the_report_says_so(tmp_path: Path) -> None:
+def test_reports_that_train_contains_dev(tmp_path: Path) -> None:
     prepared = prepare("ncbi-disease-genbioel", both(tmp_path), tmp_path / "out")
     assert prepared.report["overlap"]["dev in train"] == {"mentions": 2, "same_span": 1, "same_surface_and_ids": 1}
     assert prepared.report["overlap"]["test in train"]["same_span"] == 0

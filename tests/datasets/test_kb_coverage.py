@@ -1,4 +1,4 @@
-"""Gold mentions against a knowledge base."""
+"""Coverage of gold mentions by a knowledge base."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from onym.types import Mention
         ("MI", ("mesh:D000000",), False, False),
     ],
 )
-def test_in_kb_and_kb_name(tiny_kb: Path, surface: str, ids: tuple[str, ...], in_kb: bool, kb_name: bool) -> None:
+def test_checks_gold_ids_and_names_in_kb(tiny_kb: Path, surface: str, ids: tuple[str, ...], in_kb: bool, kb_name: bool) -> None:
     coverage, mention = KbCoverage(KnowledgeBase.open(tiny_kb)), Mention(0, len(surface), surface, ids)
     for _ in range(2):
         assert (coverage.is_in_kb(mention), coverage.is_kb_name(mention)) == (in_kb, kb_name)

@@ -1,4 +1,4 @@
-"""MedMentions: one file, three lists."""
+"""MedMentions: one corpus file, and a list of PMIDs for each split."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.datasets.made import count_drops, read, write, write_medmentions
 
 
 @pytest.mark.parametrize(("name", "part"), [("medmentions", "full"), ("medmentions-st21pv", "st21pv")])
-def test_lists_part_the_documents(tmp_path: Path, name: str, part: str) -> None:
+def test_pmid_lists_assign_documents_to_splits(tmp_path: Path, name: str, part: str) -> None:
     documents, drops = read(name, write_medmentions(tmp_path, part))
     assert {split: [doc.id for doc in docs] for split, docs in documents.items()} == {
         "train": ["11"],
@@ -25,13 +25,13 @@ def test_lists_part_the_documents(tmp_path: Path, name: str, part: str) -> None:
     assert drops.problems == {"dev": {"corpus-malformed": 1}}
 
 
-def test_the_whole_corpus_is_not_taken_for_its_part(tmp_path: Path) -> None:
+def test_full_corpus_is_not_mistaken_for_st21pv(tmp_path: Path) -> None:
     write_medmentions(tmp_path)
     with pytest.raises(InputError, match="dataset-files"):
         read("medmentions-st21pv", tmp_path / "MedMentions" / "full" / "data")
 
 
-def test_an_empty_list_is_refused(tmp_path: Path) -> None:
+def test_rejects_an_empty_pmid_list(tmp_path: Path) -> None:
     write_medmentions(tmp_path)
     write(tmp_path / "MedMentions" / "full" / "data" / "corpus_pubtator_pmids_dev.txt", "")
     with pytest.raises(InputError, match="dataset-empty") as caught:

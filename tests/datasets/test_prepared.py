@@ -1,4 +1,4 @@
-"""From files to a prepared dataset, and back."""
+"""Preparing datasets from files, and opening them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_two_preparations_are_equal_byte_for_byte(tmp_path: Path, name: str) -> None:
+def test_preparation_is_reproducible(tmp_path: Path, name: str) -> None:
     shutil.copytree(MADE[name](tmp_path / "data"), tmp_path / "elsewhere" / "data")
     prepare(name, tmp_path / "data", tmp_path / "1")
     prepare(name, tmp_path / "elsewhere" / "data", tmp_path / "2")
@@ -55,7 +55,7 @@ def test_two_preparations_are_equal_byte_for_byte(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_is_read_back_is_what_was_read(tmp_path: Path, name: str) -> None:
+def test_documents_survive_a_round_trip(tmp_path: Path, name: str) -> None:
     MADE[name](tmp_path)
     documents, _ = read(name, tmp_path)
     prepared = prepare(name, tmp_path, tmp_path / "out")
@@ -67,7 +67,7 @@ def test_what_is_read_back_is_what_was_read(tmp_path: Path, name: str) -> None:
     assert prepared.manifest.counts[f"{prepared.splits[0]}_documents"] == len(documents[prepared.splits[0]])
 
 
-def test_the_manifest_pins_the_files(tmp_path: Path) -> None:
+def test_manifest_has_digests_of_input_files(tmp_path: Path) -> None:
     prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
     path = tmp_path / "pubtator" / "SPECIES_Train.PubTator"
     entry = prepared.manifest.inputs[0]
@@ -77,7 +77,7 @@ def test_the_manifest_pins_the_files(tmp_path: Path) -> None:
     assert prepare("s800", tmp_path, tmp_path / "again").digest != prepared.digest
 
 
-def test_a_passed_knowledge_base_replaces_the_own_one(tmp_path: Path, tiny_kb: Path) -> None:
+def test_given_kb_replaces_own_dictionary(tmp_path: Path, tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     data = write_biosyn(tmp_path)
     prepared = prepare("ncbi-disease-biosyn", data, tmp_path / "out", kb=kb)
@@ -90,7 +90,7 @@ def test_a_passed_knowledge_base_replaces_the_own_one(tmp_path: Path, tiny_kb: P
     assert own.manifest.config["kb"] == KnowledgeBase.open(tmp_path / "own" / "kb").digest
 
 
-def test_nothing_is_replaced_by_accident(tmp_path: Path, tiny_kb: Path) -> None:
+def test_does_not_overwrite_without_force(tmp_path: Path, tiny_kb: Path) -> None:
     data = write_species(tmp_path / "data")
     first = prepare("s800", data, tmp_path / "out")
     with pytest.raises(ConfigError, match="output-exists"):
@@ -105,7 +105,7 @@ def test_nothing_is_replaced_by_accident(tmp_path: Path, tiny_kb: Path) -> None:
     assert KnowledgeBase.open(kb).find("fever") >= 0
 
 
-def test_a_damaged_one_is_refused_and_may_be_replaced(tmp_path: Path) -> None:
+def test_damaged_dataset_is_rejected_and_can_be_replaced(tmp_path: Path) -> None:
     data = write_species(tmp_path / "data")
     prepared = prepare("s800", data, tmp_path / "out")
     path = tmp_path / "out" / prepared.digest / "test.jsonl"
@@ -115,19 +115,19 @@ def test_a_damaged_one_is_refused_and_may_be_replaced(tmp_path: Path) -> None:
     assert list(prepare("s800", data, tmp_path / "out", force=True).documents("test"))
 
 
-def test_another_kind_of_artefact_is_no_dataset(tiny_kb: Path) -> None:
+def test_rejects_other_artefact_kinds(tiny_kb: Path) -> None:
     with pytest.raises(IntegrityError, match="artefact-kind"):
         PreparedDataset.open(tiny_kb)
 
 
-def test_a_split_that_is_not_there(tmp_path: Path) -> None:
+def test_rejects_missing_split(tmp_path: Path) -> None:
     prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
     with pytest.raises(ConfigError, match="dataset-split"):
         list(prepared.documents("dev"))
 
 
 @pytest.mark.parametrize("dataset", [each.name for each in catalogue()])
-def test_without_files_each_dataset_says_what_it_needs(tmp_path: Path, dataset: str) -> None:
+def test_missing_files_error_for_each_dataset(tmp_path: Path, dataset: str) -> None:
     with pytest.raises(InputError, match="dataset-files"):
         prepare(dataset, tmp_path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -137,7 +137,7 @@ def test_without_files_each_dataset_says_what_it_needs(tmp_path: Path, dataset: 
 @pytest.mark.parametrize(
     "data", [b"", b"<html>Not found</html>\n", b"\xff\xfe\x00\x01" * 9, b"\x1f\x8b\x08 cut", b"PK\x03\x04 cut"]
 )
-def test_a_hostile_file_is_an_error_of_ours(tmp_path: Path, name: str, data: bytes) -> None:
+def test_malicious_file_raises_onym_error(tmp_path: Path, name: str, data: bytes) -> None:
     MADE[name](tmp_path)
     for path in [path for path in tmp_path.rglob("*") if path.is_file()]:
         path.write_bytes(data)
@@ -147,20 +147,20 @@ def test_a_hostile_file_is_an_error_of_ours(tmp_path: Path, name: str, data: byt
         PreparedDataset.open(tmp_path / "out")
 
 
-def test_files_of_another_corpus_are_refused(tmp_path: Path) -> None:
+def test_rejects_files_of_another_corpus(tmp_path: Path) -> None:
     write_species(tmp_path)
     write(tmp_path / "pubtator" / "SPECIES_Test.PubTator", "1|t|Nothing here\n1|a|\n")
     with pytest.raises(InputError, match="dataset-empty"):
         prepare("s800", tmp_path, tmp_path / "out")
 
 
-def test_a_document_that_could_not_be_read_back_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_document_too_long_to_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DEFAULT_LIMITS", Limits(line_bytes=50))
     with pytest.raises(LimitError, match="limit-line"):
         prepare("s800", write_species(tmp_path), tmp_path / "out")
 
 
-def test_a_file_that_is_no_corpus_is_torn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_invalid_split_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "to_plain", lambda doc: {"id": doc.id, "text": 5})
     prepared = prepare("s800", write_species(tmp_path), tmp_path / "out")
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
@@ -183,7 +183,7 @@ QUERIES = {"ncbi-disease-biosyn": (5134, 787, 960), "bc5cdr-disease-biosyn": (41
 @pytest.mark.ci
 @pytest.mark.real_data
 @pytest.mark.parametrize("name", [*SIZES, *QUERIES])
-def test_the_real_corpora_have_the_published_sizes(real_data: Path, tmp_path: Path, name: str) -> None:
+def test_real_corpora_have_published_sizes(real_data: Path, tmp_path: Path, name: str) -> None:
     report = prepare(name, real_data, tmp_path / "out").report
     key = "mentions" if name in SIZES else "queries"
     splits = [report["splits"][split][key] for split in ("train", "dev", "test") if split in report["splits"]]

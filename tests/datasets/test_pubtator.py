@@ -9,7 +9,7 @@ from onym.datasets.catalogue import DUPLICATE
 from tests.datasets.made import block, count_drops, pubtator, read, write, write_ncbi, write_species
 
 
-def test_ncbi_keeps_composites_and_leaves_out_what_stands_twice(tmp_path: Path) -> None:
+def test_ncbi_keeps_composites_and_drops_duplicate_documents(tmp_path: Path) -> None:
     documents, drops = read("ncbi-disease", write_ncbi(tmp_path))
     assert {split: [doc.id for doc in docs] for split, docs in documents.items()} == {
         "train": ["1", "2"],
@@ -22,14 +22,14 @@ def test_ncbi_keeps_composites_and_leaves_out_what_stands_twice(tmp_path: Path) 
     assert not drops.problems["train"]
 
 
-def test_mentions_without_an_id_go_and_each_type_stays(tmp_path: Path) -> None:
+def test_drops_mentions_without_id_and_keeps_all_types(tmp_path: Path) -> None:
     documents, drops = read("s800", write_species(tmp_path))
     assert [mention.surface for mention in documents["train"][0].mentions] == ["mouse"]
     assert count_drops(drops, "train") == {NO_ID: 1}
     assert len(documents["test"]) == 2
 
 
-def test_the_last_hundred_documents_of_biored_are_dev(tmp_path: Path) -> None:
+def test_last_hundred_biored_documents_are_dev(tmp_path: Path) -> None:
     both = pubtator(*(block(str(number), "A mouse", "mouse\tSpecies\t10090") for number in range(103)))
     write(tmp_path / "BioRED_TrainDev.PubTator", both.replace("50\t2", "50\t1", 1))
     write(tmp_path / "BioRED_Test.PubTator", pubtator(block("200", "A rat", "rat\tSpecies\t10116")))
@@ -40,7 +40,7 @@ def test_the_last_hundred_documents_of_biored_are_dev(tmp_path: Path) -> None:
     assert sum(count["corpus-offsets"] for count in drops.problems.values()) == 1
 
 
-def test_the_passages_of_nlm_chem_are_documents(tmp_path: Path) -> None:
+def test_nlm_chem_passages_are_documents(tmp_path: Path) -> None:
     text = pubtator(*(block("9", f"Passage {n} of aspirin", "aspirin\tChemical\tMESH:D001241") for n in range(3)))
     write(tmp_path / "NLMchem_Test.PubTator", text)
     documents, drops = read("nlm-chem", tmp_path)

@@ -1,4 +1,4 @@
-"""What a preparation states."""
+"""The report of a preparation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def count_documents(kb: Path | None = None) -> Counts:
     return counts
 
 
-def test_with_a_knowledge_base(tiny_kb: Path) -> None:
+def test_report_with_kb(tiny_kb: Path) -> None:
     drops = DropCounts()
     drops.drop("train", NO_ID, 4)
     report = report_of(get("s800"), count_documents(tiny_kb), drops, is_own=False)
@@ -41,12 +41,12 @@ def test_with_a_knowledge_base(tiny_kb: Path) -> None:
     assert rows[-1][0].startswith("OVERLAP: 3 of 3 test mentions (100.0 %)")
 
 
-def test_without_one(tmp_path: Path) -> None:
+def test_report_without_kb(tmp_path: Path) -> None:
     report = prepare("s800", write_species(tmp_path), tmp_path / "out").report
     assert "in_kb" not in report["splits"]["train"]
     assert report["kb"] == {"intended": "NCBI Taxonomy", "digest": "", "is_own": False}
     rows = rows_of(report)
-    assert ("kb", "none: no figures that need one") in rows
+    assert ("kb", "none given: coverage not computed") in rows
     assert (
         "overlap",
         "test in train",
@@ -56,12 +56,12 @@ def test_without_one(tmp_path: Path) -> None:
     assert report["warnings"] == [rows[-1][0]]
 
 
-def test_no_row_holds_the_text_of_a_document(tmp_path: Path) -> None:
+def test_report_contains_no_document_text(tmp_path: Path) -> None:
     report = prepare("s800", write_species(tmp_path), tmp_path / "out").report
     assert not [row for row in rows_of(report) if "mouse" in " ".join(row).lower()]
 
 
-def test_a_type_restriction_is_reported(tmp_path: Path) -> None:
+def test_reports_type_restriction(tmp_path: Path) -> None:
     report = prepare("s800", write_species(tmp_path), tmp_path / "out").report
     assert ("types", "not restricted") in rows_of(report)
     assert ("types", "candidates are restricted to the gold type") in rows_of(report | {"restricts_types": True})

@@ -1,4 +1,4 @@
-"""What may be learnt from."""
+"""Selection of training documents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def dataset(folder: Path, train: dict[str, str], test: dict[str, str]) -> Prepar
     return prepare("s800", folder, folder / "prepared")
 
 
-def test_a_document_of_another_corpus_test_is_left_out_by_id_and_by_text(tmp_path: Path) -> None:
+def test_leaves_out_test_documents_of_other_corpora_by_id_and_text(tmp_path: Path) -> None:
     one = dataset(tmp_path / "one", {"1": "mouse A", "2": "mouse B", "3": "mouse C"}, {"8": "mouse X"})
     two = dataset(tmp_path / "two", {"4": "mouse D"}, {"2": "quite another text", "9": "Mouse, c."})
     first, second = training_corpora([one, two])
@@ -37,14 +37,14 @@ def test_a_document_of_another_corpus_test_is_left_out_by_id_and_by_text(tmp_pat
     assert first.licence == "not stated"
 
 
-def test_corpora_that_are_only_excluded_count_too(tmp_path: Path) -> None:
+def test_leaves_out_documents_of_excluded_datasets(tmp_path: Path) -> None:
     one = dataset(tmp_path / "one", {"1": "mouse A", "2": "mouse B"}, {"8": "mouse X"})
     two = dataset(tmp_path / "two", {"1": "mouse D"}, {"2": "mouse Y"})
     (corpus,) = training_corpora([one], [two])
     assert [doc.id for doc in corpus.documents] == ["1"]
 
 
-def test_a_long_passage_is_enough() -> None:
+def test_leaves_out_documents_that_share_a_long_passage() -> None:
     known = EvaluationDocuments(frozenset(), frozenset({"".join(c for c in LONG.lower() if c.isalnum())}))
     inside = Document("7", f"Title. {LONG}", passages=(Passage(0, 6, "title"), Passage(7, 7 + len(LONG), "abstract")))
     assert known.reason(inside) == "same text"
@@ -52,7 +52,7 @@ def test_a_long_passage_is_enough() -> None:
 
 
 @pytest.mark.parametrize("name", ["askapatient-fold3", "hpo-gsc", "ncbi-disease-genbioel", "medmentions-st21pv"])
-def test_what_may_not_be_passed_on(name: str) -> None:
+def test_rejects_datasets_that_may_not_be_redistributed(name: str) -> None:
     require_shippable(["ncbi-disease", "bc5cdr", "biored", "nlm-chem"])
     with pytest.raises(ConfigError, match=r"dataset-not-shippable") as error:
         require_shippable(["bc5cdr", name])
@@ -61,7 +61,7 @@ def test_what_may_not_be_passed_on(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_real_corpora_share_documents_and_none_of_a_dev_or_test_split_is_left(real_data: Path, tmp_path: Path) -> None:
+def test_training_documents_of_real_corpora_are_not_in_any_dev_or_test(real_data: Path, tmp_path: Path) -> None:
     datasets = [prepare(name, real_data, tmp_path / name) for name in ("ncbi-disease", "bc5cdr", "biored")]
     corpora = {corpus.name: corpus for corpus in training_corpora(datasets)}
     assert {name: sum(corpus.left_out.values()) for name, corpus in corpora.items()} == {

@@ -1,4 +1,4 @@
-"""AdamW step by step, for tests to compare a trainer's steps with."""
+"""A plain AdamW implementation, to check the steps of a trainer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onym.train.configs import OptimConfig
 
 
 class AdamWByHand:
-    """Loshchilov and Hutter's algorithm 2, with the rule that neither biases nor norms decay, and clipping before."""
+    """Loshchilov and Hutter's algorithm 2 with gradient clipping, without weight decay of biases and norms."""
 
     def __init__(self, settings: OptimConfig) -> None:
         self.settings, self.taken = settings, 0
@@ -22,7 +22,7 @@ class AdamWByHand:
 
     @torch.no_grad()
     def step(self, model: Any, rate: float) -> None:
-        """Move the weights by their gradients."""
+        """Update the weights with their gradients."""
         self.taken += 1
         (one, two), settings = self.settings.betas, self.settings
         named = dict(model.named_parameters())

@@ -1,4 +1,4 @@
-"""The closed forms of the losses in numpy and float64, written from the papers and not from the code."""
+"""Closed forms of the losses in numpy and float64, written from the papers independently of the code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ dtypes = pytest.mark.parametrize(("dtype", "within"), [(torch.float64, 1e-6), (t
 
 
 def draw_pairs(seed: int, dtype: torch.dtype = torch.float64, pairs: int = 9) -> Preference:
-    """Draw scores of names as models give them, from nearly certain to very unlikely."""
+    """Draw realistic scores of names, from nearly certain to very unlikely."""
     generator = torch.Generator().manual_seed(seed)
     scores = -40 * torch.rand(4, pairs, generator=generator, dtype=torch.float64) ** 2
     return Preference(*scores.to(dtype))
@@ -31,7 +31,7 @@ def arrays(preference: Preference) -> dict[str, Array]:
 
 
 def sigmoid_loss(margin: Array, smoothing: float = 0.0) -> Array:
-    """Return the expected -log of the probability that the preferred one wins."""
+    """Return the expected negative log-probability that the preferred name wins."""
     wins = 1 / (1 + np.exp(-margin))
     found: Array = -(1 - smoothing) * np.log(wins) - smoothing * np.log(1 / (1 + np.exp(margin)))
     return found
@@ -44,17 +44,17 @@ def log_softmax(logits: Tensor) -> Array:
 
 
 def backward(loss: Any) -> None:
-    """Fill in the gradients of a loss; torch does not type its own function."""
+    """Call `backward`, which has no type annotations in torch."""
     loss.backward()
 
 
 def same(found: Tensor, expected: Any, within: float) -> None:
-    """Require the same values, by so much of 1 or of themselves."""
+    """Assert that the values are equal within an absolute and relative tolerance."""
     np.testing.assert_allclose(found.detach().double().numpy(), expected, rtol=within, atol=within)
 
 
 def require_finite_gradients(loss: Callable[[Preference], Tensor]) -> None:
-    """Require losses and gradients that are numbers where a model is certain and wrong, certain and right, and in bfloat16."""
+    """Assert finite losses and gradients for models that are certain and wrong or right, also in bfloat16."""
     for dtype in (torch.float32, torch.bfloat16):
         preferred = torch.tensor([-1e4, 0.0, -1e4, 0.0], dtype=dtype, requires_grad=True)
         rejected = torch.tensor([0.0, -1e4, -1e4, 0.0], dtype=dtype, requires_grad=True)
@@ -66,4 +66,4 @@ def require_finite_gradients(loss: Callable[[Preference], Tensor]) -> None:
         for scores, sign in ((preferred, -1), (rejected, 1)):
             assert scores.grad is not None
             assert bool(scores.grad.isfinite().all())
-            assert float(scores.grad[0] * sign) > 0, "a pair that is the wrong way round must be learned from"
+            assert float(scores.grad[0] * sign) > 0, "a wrongly ranked pair must have a gradient"

@@ -1,4 +1,4 @@
-"""What the tests of training share: one thread, a tiny model with its tokenizer, a tiny corpus and its knowledge base."""
+"""Fixtures for training tests: one thread, a tiny model with its tokenizer, a tiny corpus and its knowledge base."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="package", autouse=True)
 def _own_environment() -> Iterator[None]:
-    """Trainer's parts talk to each other by variables of the environment."""
+    """Restore the environment variables, which Trainer and accelerate change."""
     before = dict(os.environ)
     yield
     os.environ.clear()
@@ -44,13 +44,13 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def kb_folder(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Path:
-    """Return a knowledge base of one's own: tries will be kept beside it."""
+    """Return a copy of the tiny knowledge base, because tries are cached inside its folder."""
     return shutil.copytree(tiny_kb, tmp_path_factory.mktemp("train") / "kb")
 
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a prepared benchmark with mentions of the three concepts, in train, dev and test."""
+    """Return a prepared dataset with mentions of the three concepts, in train, dev and test."""
     folder = tmp_path_factory.mktemp("train")
     (folder / "ncbi_disease").mkdir()
     for split, word in (("train", "train"), ("dev", "develop"), ("test", "test")):

@@ -1,4 +1,4 @@
-"""Starts trainings in processes of their own."""
+"""Run training in separate processes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def free_port() -> int:
-    """Return a port that nobody listens to."""
+    """Return an unused port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 def words_of(folder: Path, trainings: dict[str, GenerativeTrainingConfig]) -> list[str]:
-    """Write configurations, and return what the worker is told of them: each publishes under its name."""
+    """Write the configurations to files, and return the worker's arguments: a configuration and an output folder for each."""
     words = []
     for name, config in trainings.items():
         (folder / f"{name}.json").write_text(config.model_dump_json())
@@ -32,7 +32,7 @@ def words_of(folder: Path, trainings: dict[str, GenerativeTrainingConfig]) -> li
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment of a small process: one thread, this project's modules."""
+    """Return the environment variables of a worker process: one thread, and this project on PYTHONPATH."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ACCELERATE_", "FSDP_"))}
     path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
     return kept | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path} | more
@@ -51,7 +51,7 @@ def on_two_devices(folder: Path, trainings: dict[str, GenerativeTrainingConfig])
 
 
 def train_with_accelerate(folder: Path, configuration: dict[str, Any], trainings: dict[str, GenerativeTrainingConfig]) -> None:
-    """Train as a person would with a configuration of accelerate."""
+    """Train with `accelerate launch` and an accelerate configuration."""
     (folder / "accelerate.json").write_text(json.dumps(configuration | {"main_process_port": free_port()}))
     launch = ["-m", "accelerate.commands.accelerate_cli", "launch", "--config_file", str(folder / "accelerate.json")]
     words = [sys.executable, *launch, "-m", "tests.train.worker", *words_of(folder, trainings)]

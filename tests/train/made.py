@@ -1,4 +1,4 @@
-"""Models that a recipe made, and what has to hold of each."""
+"""Checks that apply to every trained model folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle")
 
 
 def open_linker(folder: Path, kb_folder: Path) -> GenerativeLinker:
-    """Open a published model as anybody would, and have it answer."""
+    """Open a published model and check that it links."""
     linker = GenerativeLinker.from_pretrained(folder, KnowledgeBase.open(kb_folder), dtype="fp32")
     (linked,) = linker.link([DOC])
     assert all(link.candidates for link in linked.links)
@@ -23,7 +23,7 @@ def open_linker(folder: Path, kb_folder: Path) -> GenerativeLinker:
 
 
 def record(folder: Path) -> dict[str, Any]:
-    """Return what a model says of its making; the folder has no pickle."""
+    """Return the training record, after checking that the folder has no pickle files."""
     assert not [path.name for path in folder.rglob("*") if path.suffix in PICKLES]
     found: dict[str, Any] = json.loads((folder / "training.json").read_text())
     return found

@@ -1,4 +1,4 @@
-"""TRL's CPO trainer, of which only the mathematics are queries: it is made without its constructor, on a tiny BART."""
+"""TRL's CPO trainer as a reference for the losses: created without its constructor, with a tiny BART."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAD, START, LENGTH = 1, 2, 5
 
 
 def oracle(loss_type: str, *, beta: float, gamma: float = 0.0, alpha: float = 0.0, smoothing: float = 0.0) -> Any:
-    """Return a trainer with these options; `alpha` is of the cross-entropy, which TRL calls `cpo_alpha`."""
+    """Return a trainer with these options; `alpha`, the weight of the cross-entropy, is `cpo_alpha` in TRL."""
     from trl.experimental.cpo import CPOTrainer
 
     trainer = object.__new__(CPOTrainer)
@@ -42,7 +42,7 @@ def tiny_bart() -> Any:
 
 
 def batch() -> dict[str, Tensor]:
-    """Return three pairs as TRL has them: names of different lengths, and no prompt in the decoder."""
+    """Return three pairs in TRL's format: names of different lengths, and no prompt in the decoder."""
     generator = torch.Generator().manual_seed(6)
     sides = {}
     for side, lengths in (("chosen", (5, 2, 3)), ("rejected", (1, 4, 5))):
@@ -55,7 +55,7 @@ def batch() -> dict[str, Tensor]:
 
 
 def own_logits(model: Any, inputs: dict[str, Tensor], side: str) -> tuple[Tensor, Tensor]:
-    """Return logits and labels of one side, by the model's own shift of the labels."""
+    """Return logits and labels of the chosen or rejected names; the model shifts the labels itself."""
     labels = inputs[f"{side}_labels"]
     prompt = {"input_ids": inputs["prompt_input_ids"], "attention_mask": inputs["prompt_attention_mask"]}
     return model(**prompt, labels=labels, use_cache=False).logits, labels

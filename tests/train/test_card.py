@@ -30,7 +30,7 @@ RECORD: dict[str, Any] = {
 DEV = {"threshold": 0.25, "f1": 0.8, "f1_without": 0.7, "f1_held_out": 0.65, "documents": 3, "mentions": 1_234}
 
 
-def test_what_a_person_should_know() -> None:
+def test_card_has_inputs_and_scores() -> None:
     text = card(RECORD)
     for words in ("from flan-t5-small", "pretrain, finetune", "76,961,152", "1,200 steps", "1.25 hours", "2 cores", "14,967"):
         assert words in text
@@ -39,7 +39,7 @@ def test_what_a_person_should_know() -> None:
     assert "ncbi-disease (cd34)" in text
 
 
-def test_the_head_is_that_of_a_card() -> None:
+def test_card_has_model_card_front_matter() -> None:
     lines = card(RECORD).splitlines()
     assert lines[0] == lines[3] == "---"
     assert "library_name: onym" in lines
@@ -54,13 +54,13 @@ def test_the_head_is_that_of_a_card() -> None:
         (["align", "collective"], "CollectiveLinker"),
     ],
 )
-def test_it_names_the_linker_that_opens_the_model(stages: list[str], linker: str) -> None:
+def test_card_names_the_linker_class(stages: list[str], linker: str) -> None:
     text = card(RECORD | {"stages": stages})
     assert f"import {linker}" in text
     assert ("An encoder of names" in text) == (linker == "DenseLinker")
 
 
-def test_without_a_dataset_and_without_scores() -> None:
+def test_card_without_dataset_and_scores() -> None:
     text = card(RECORD | {"corpus": {}, "metrics": {}})
     assert "- Dataset: none" in text
     assert "dev_r1" not in text
@@ -77,16 +77,16 @@ def make_card(folder: Path, kb: Path, encoder: str) -> tuple[str, PipelineConfig
     return pipeline_card(config, KnowledgeBase.open(kb), [dataset], encoder, DEV), config
 
 
-def test_it_says_what_the_figures_rest_on_and_what_overlaps(tmp_path: Path, kb_folder: Path) -> None:
+def test_pipeline_card_has_dev_counts_and_overlap(tmp_path: Path, kb_folder: Path) -> None:
     card, _ = make_card(tmp_path, kb_folder, "")
     assert "on dev, 1,234 mentions in 3 documents" in card
     assert "| strict F1, from raw text, without a threshold | 70.0 |" in card
     assert "| threshold | none" in card
-    assert "dev in train: 1 of 1 mentions have a surface and ids that train has" in card
+    assert "dev in train: 1 of 1 mentions have a surface and ids seen in train" in card
     assert "dictionary with a trained classifier" in card
     assert "| confidence of links | none |" in card
     assert str(tmp_path) not in card, "no path of this machine"
 
 
-def test_it_names_the_encoder(tmp_path: Path, kb_folder: Path) -> None:
+def test_pipeline_card_names_the_encoder(tmp_path: Path, kb_folder: Path) -> None:
     assert "a model trained from granite; linker: exact" in make_card(tmp_path, kb_folder, "granite")[0]

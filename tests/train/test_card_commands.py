@@ -1,4 +1,4 @@
-"""The commands that cards show work."""
+"""The commands shown in cards exist and work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHIPPED = sorted((Path(pack_folder("starter")).parent).glob("*/*/README.md"))
 
 
 def commands_in(text: str) -> list[list[str]]:
-    """Return the words of each command in the console blocks of a card."""
+    """Return the arguments of each command in the console blocks of a card."""
     return [shlex.split(line.removeprefix("$ ")) for line in text.splitlines() if line.startswith("$ ")]
 
 
@@ -32,7 +32,7 @@ def parse(words: list[str]) -> None:
             command.make_context(name, list(rest), parent=context)
 
 
-def test_the_parser_refuses_what_does_not_exist() -> None:
+def test_parser_rejects_unknown_options() -> None:
     with pytest.raises(Exception, match="--detector-classifier"):
         parse(shlex.split("onym link --kb KB_FOLDER --detector-classifier THIS_FOLDER notes/ -o links.jsonl"))
 
@@ -45,7 +45,7 @@ def test_commands_of_shipped_cards_exist(path: Path) -> None:
         parse(words)
 
 
-def test_commands_of_the_card_of_a_detector_exist() -> None:
+def test_commands_of_detector_card_exist() -> None:
     commands = commands_in(card(RECORD | {"stages": ["detect"]}))
     assert commands == commands_in("\n".join(pipeline_usage("--detector model --detector-model THIS_FOLDER")))
     for words in commands:
@@ -53,7 +53,7 @@ def test_commands_of_the_card_of_a_detector_exist() -> None:
 
 
 @pytest.mark.parametrize("part", ["classifier", "reranker"])
-def test_commands_of_the_cards_of_the_starter_work(part: str, tmp_path: Path) -> None:
+def test_commands_of_starter_cards_work(part: str, tmp_path: Path) -> None:
     starter = pack_folder("starter")
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "1.txt").write_text("Fever in cystic fibrosis.")

@@ -73,7 +73,7 @@ def tokens(encoder: Path) -> Tokenizer:
     return Tokenizer.open(encoder)
 
 
-def test_mentions_are_in_the_windows_that_hold_them_whole(tokens: Tokenizer) -> None:
+def test_windows_have_mentions_entirely_inside(tokens: Tokenizer) -> None:
     windows = TrainingWindows(
         [WINDOW_DOC], [(WINDOW_DOC, WINDOW_MENTIONS[1]), (WINDOW_DOC, WINDOW_MENTIONS[0])], tokens, room=16, overlap=8
     )
@@ -83,10 +83,10 @@ def test_mentions_are_in_the_windows_that_hold_them_whole(tokens: Tokenizer) -> 
             assert window.window.start <= first < last <= window.window.end
             surface = WINDOW_TEXT[window.tokens.starts[first] : window.tokens.ends[last - 1]]
             found.setdefault(surface, set()).add(number)
-    assert found == {"Fever": {1}, "heart attack": {0}, "fevers": {-1}}, "without an id nothing is to be linked"
+    assert found == {"Fever": {1}, "heart attack": {0}, "fevers": {-1}}, "mentions without an id are left out"
 
 
-def test_windows_know_nothing_of_mentions(tokens: Tokenizer) -> None:
+def test_windows_do_not_depend_on_mentions(tokens: Tokenizer) -> None:
     bare = Document("1", WINDOW_TEXT)
     one, other = (TrainingWindows([doc], [], tokens, room=12, overlap=4) for doc in (WINDOW_DOC, bare))
     assert [window.window for window in one.__getitems__(range(one.epoch))] == [
@@ -95,7 +95,7 @@ def test_windows_know_nothing_of_mentions(tokens: Tokenizer) -> None:
     assert one.epoch > 2
 
 
-def test_each_window_is_seen_once_in_an_epoch(tokens: Tokenizer) -> None:
+def test_epoch_has_each_window_once(tokens: Tokenizer) -> None:
     docs = [Document(str(number), WINDOW_TEXT * number) for number in range(1, 5)]
     windows = TrainingWindows(docs, [], tokens, room=12, overlap=4, count=7, seed=3)
     seen = [(window.doc.id, window.window.start) for window in windows.__getitems__(range(windows.epoch))]
@@ -117,7 +117,7 @@ def surface(windows: list[TrainingWindow], shape: torch.Size, first: int, last: 
     return window.doc.text[window.tokens.starts[start] : window.tokens.ends[start + last - first - 1]]
 
 
-def test_mentions_and_all_spans(tokens: Tokenizer) -> None:
+def test_collates_mentions_and_all_spans(tokens: Tokenizer) -> None:
     windows = list_windows(tokens)
     batch = WindowCollate(tokens, PAD, "spans", 9)(windows)
     shape = batch["input_ids"].shape
@@ -134,7 +134,7 @@ def test_mentions_and_all_spans(tokens: Tokenizer) -> None:
     assert all(flat[first:last].all() for first, last, _ in spans)
 
 
-def test_tags_of_words(tokens: Tokenizer) -> None:
+def test_collates_bio_tags(tokens: Tokenizer) -> None:
     windows = list_windows(tokens)
     batch = WindowCollate(tokens, PAD, "tags", 9)(windows)
     assert "span_firsts" not in batch
@@ -144,11 +144,11 @@ def test_tags_of_words(tokens: Tokenizer) -> None:
         start = int(windows[row].tokens.starts[at - 1 + windows[row].window.start])
         tagged.setdefault(windows[row].doc.text[start:].split()[0], set()).add(tag)
     assert tagged["Fever"] == {BEGIN}
-    assert INSIDE in tagged["attack,"], "a mention inside another is no mention of its own"
+    assert INSIDE in tagged["attack,"], "nested mentions get no tags of their own"
     assert tagged["came."] == {OUTSIDE}
 
 
-def test_nothing_is_looked_for(tokens: Tokenizer) -> None:
+def test_collates_without_detection_or_mentions(tokens: Tokenizer) -> None:
     batch = WindowCollate(tokens, PAD, "none", 9)(list_windows(tokens))
     assert set(batch) == {"input_ids", "attention_mask", "firsts", "lasts", "numbers"}
     empty = WindowCollate(tokens, PAD, "spans", 9)([window for window in list_windows(tokens) if window.doc.id == "2"])
@@ -161,7 +161,7 @@ def context(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> Col
     return CollectiveContext(collective_config(encoder, corpus, kb_folder, dev={"mentions": 2, "names": 1}), tmp_path)
 
 
-def test_the_files_of_a_model(context: CollectiveContext) -> None:
+def test_context_has_all_model_files(context: CollectiveContext) -> None:
     context.tuned["threshold"] = 0.35
     files = context.files
     assert set(files) == {
@@ -175,20 +175,20 @@ def test_the_files_of_a_model(context: CollectiveContext) -> None:
     assert (settings.threshold, settings.detect, settings.window, settings.dim, settings.links) == (0.35, "spans", 24, 16, True)
 
 
-def test_mentions_whose_concepts_are_known(context: CollectiveContext) -> None:
+def test_linkable_mentions_have_concepts_in_kb(context: CollectiveContext) -> None:
     assert len(context.linkable) == len(context.queries) == 12
     for (_, mention), queries in zip(context.linkable, context.queries, strict=True):
         concepts = [context.kb.concept_ids[concept] for concept in queries.concepts]
         assert set(mention.concept_ids) <= set(concepts)
 
 
-def test_dev_has_about_as_many_mentions_as_are_wished_for(context: CollectiveContext) -> None:
+def test_dev_has_about_the_configured_number_of_mentions(context: CollectiveContext) -> None:
     assert context.dev is not None
     assert sum(len(doc.mentions) for doc in context.dev.documents) == 2
     assert context.dev.names is not None
 
 
-def test_names_may_have_an_encoder_of_their_own(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_names_can_have_a_separate_encoder(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     config = collective_config(encoder, corpus, kb_folder, start={"names": str(encoder), "freeze_names": True})
     context = CollectiveContext(config, tmp_path)
     assert context.model.names is not context.model.body
@@ -212,7 +212,7 @@ def make_dev(encoder: Path, corpus: Path, kb_folder: Path, detect: Any, **more: 
 
 @pytest.mark.usefixtures("in_fp32")
 @pytest.mark.parametrize("detect", ["spans", "tags"])
-def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_folder: Path, detect: Any) -> None:
+def test_dev_scores_match_the_pipeline(encoder: Path, corpus: Path, kb_folder: Path, detect: Any) -> None:
     dev = make_dev(encoder, corpus, kb_folder, detect)
     trained = module(detect).float()
     found = dev(trained)
@@ -238,7 +238,7 @@ def test_the_figures_are_those_of_the_pipeline(encoder: Path, corpus: Path, kb_f
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_annotated_mentions_are_judged_as_by_evaluate(encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_dev_recall_matches_evaluate(encoder: Path, corpus: Path, kb_folder: Path) -> None:
     dev = make_dev(encoder, corpus, kb_folder, "none")
     trained = module("none").float()
     found = dev(trained)
@@ -257,7 +257,7 @@ def linker_of(dev: CollectiveDev, model: Collective) -> CollectiveLinker:
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_the_model_is_left_as_it_was(encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_dev_does_not_change_the_model(encoder: Path, corpus: Path, kb_folder: Path) -> None:
     require_left_alone(make_dev(encoder, corpus, kb_folder, "spans"), module("spans").float().train())
 
 
@@ -268,7 +268,7 @@ def scores(folder: Path, name: str) -> list[float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("detect", ["spans", "tags"])
-def test_it_learns_to_find_and_to_link(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, detect: str) -> None:
+def test_learns_to_detect_and_link(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, detect: str) -> None:
     config = collective_config(
         encoder, corpus, kb_folder, start={"detect": detect}, optim=LEARNING, dev={"mentions": 99, "split": "train", "names": 0}
     )
@@ -287,7 +287,7 @@ def test_it_learns_to_find_and_to_link(tmp_path: Path, encoder: Path, corpus: Pa
 
 
 @pytest.mark.slow
-def test_names_that_stay_as_they_are_are_read_once(
+def test_frozen_names_are_encoded_once(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = {"freeze_names": True, "detect": "spans"}
@@ -302,14 +302,14 @@ def test_names_that_stay_as_they_are_are_read_once(
 
 
 @pytest.mark.slow
-def test_a_detector_alone_has_no_names(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_pure_detector_has_no_name_encoder(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     made = train(collective_config(encoder, corpus, kb_folder, loss={"link": 0.0}), tmp_path / "made")
     assert not (made / "names").exists()
     assert not Collective.open(made).settings.links
 
 
 @pytest.mark.slow
-def test_a_stopped_training_ends_as_one_that_was_not(
+def test_resumed_training_equals_uninterrupted(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = collective_config(encoder, corpus, kb_folder, optim={"steps": 6, "batch_size": 3, "eval_steps": 2})
@@ -331,7 +331,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
 
 
 @pytest.mark.slow
-def test_mining_happens_before_each_epoch_but_the_first(
+def test_mines_before_each_epoch_except_the_first(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = collective_config(encoder, corpus, kb_folder, optim={"steps": 9, "batch_size": 2, "eval_steps": 9})
@@ -351,7 +351,7 @@ def test_mining_happens_before_each_epoch_but_the_first(
     assert np.load(tmp_path / "work" / "pools.npy").shape == (len(context.linkable), 8)
 
 
-def test_vectors_of_all_mentions(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_embeds_all_linkable_mentions(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     context = CollectiveContext(collective_config(encoder, corpus, kb_folder), tmp_path)
     vectors = mention_vectors(context, context.model)
     assert vectors.shape == (len(context.linkable), 16)
@@ -359,8 +359,8 @@ def test_vectors_of_all_mentions(tmp_path: Path, encoder: Path, corpus: Path, kb
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_mining_and_evaluation_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    """Whatever is made of a module in training comes back to the CPU: mining again is what failed on a GPU."""
+def test_mines_and_evaluates_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+    """Inference copies of a module on another device must return CPU arrays; mining on a GPU failed without that."""
     config = collective_config(encoder, corpus, kb_folder, dev={"mentions": 99, "split": "train", "names": 0})
     context = CollectiveContext(config, tmp_path)
     names = np.arange(len(context.kb.names))
@@ -378,8 +378,8 @@ def test_mining_and_evaluation_on_another_device(tmp_path: Path, encoder: Path, 
 
 
 @pytest.mark.slow
-def test_a_batch_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    """Names are sampled and tokenised on the CPU, and join the batch on its device."""
+def test_computes_loss_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+    """Names are sampled and tokenised on the CPU, then moved to the device of the batch."""
     context = CollectiveContext(collective_config(encoder, corpus, kb_folder), tmp_path)
     trainer = collective(context)
     batch = trainer.data_collator(trainer.train_dataset.__getitems__([0, 1]))
@@ -391,9 +391,9 @@ def test_a_batch_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, 
             assert float(trainer.batch_loss(context.model, moved).cpu()) == pytest.approx(wanted, rel=1e-4)
 
 
-def test_what_cannot_be_learnt(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    with pytest.raises(ConfigError, match="no dataset is named"):
+def test_rejects_configuration_without_dataset_or_task(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+    with pytest.raises(ConfigError, match="no dataset given"):
         train(collective_config(encoder, None, kb_folder), tmp_path / "one")
     config = collective_config(encoder, corpus, kb_folder, start={"detect": "none"}, loss={"link": 0.0})
-    with pytest.raises(ConfigError, match="learn nothing"):
+    with pytest.raises(ConfigError, match="neither detect nor link"):
         train(config, tmp_path / "two")

@@ -1,4 +1,4 @@
-"""What every stage opens, and the sample of dev."""
+"""Inputs of training runs, and the dev sample."""
 
 from __future__ import annotations
 
@@ -18,38 +18,36 @@ from tests.index.made import kb_of, words
 from tests.train.tiny import config, encoder_config
 
 
-def test_all_devices_see_samples_of_their_own(
-    tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_samples_over_all_devices(tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     context = GenerativeContext(config("pretrain", model, None, kb_folder, optim={"steps": 7, "batch_size": 3}), tmp_path)
     monkeypatch.setenv("WORLD_SIZE", "4")
     assert (context.samples_per_step, context.total_samples) == (12, 84)
 
 
-def test_splits_and_what_is_taken_out(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_reads_splits_without_excluded_mentions(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     both = {"splits": ["train", "dev"]}
     assert len(EncoderContext(encoder_config("match", encoder, corpus, kb_folder, data=both), tmp_path).mentions) == 16
     less = encoder_config("match", encoder, corpus, kb_folder, data=both | {"exclude_splits": ["dev"]})
     assert len(EncoderContext(less, tmp_path).mentions) == 12
 
 
-def test_what_is_not_named_is_missed(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_rejects_missing_kb_or_dataset(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     context = EncoderContext(encoder_config("align", encoder, None, kb_folder, data={"kb": ""}), tmp_path)
-    with pytest.raises(ConfigError, match="no knowledge base is named"):
+    with pytest.raises(ConfigError, match="no knowledge base given"):
         _ = context.kb
-    with pytest.raises(ConfigError, match="no dataset is named"):
+    with pytest.raises(ConfigError, match="no dataset given"):
         _ = context.mentions
     assert EncoderContext(encoder_config("match", encoder, corpus, kb_folder), tmp_path).kb.folder.parent == kb_folder
 
 
-def test_a_knowledge_base_for_dev(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, tiny_kb: Path) -> None:
+def test_dev_kb_can_be_set(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, tiny_kb: Path) -> None:
     own = EncoderContext(encoder_config("match", encoder, corpus, kb_folder), tmp_path)
     assert own.dev_kb is own.kb
     other = EncoderContext(encoder_config("match", encoder, corpus, kb_folder, dev={"kb": str(tiny_kb)}), tmp_path)
     assert other.dev_kb.folder.parent == tiny_kb
 
 
-def test_a_folder_belongs_to_one_configuration(tmp_path: Path, model: Path, kb_folder: Path) -> None:
+def test_rejects_another_configuration_in_same_folder(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     training_config = config("pretrain", model, None, kb_folder)
     GenerativeContext(training_config, tmp_path / "work").require_same_config()
     GenerativeContext(training_config, tmp_path / "work").require_same_config()
@@ -60,7 +58,7 @@ def test_a_folder_belongs_to_one_configuration(tmp_path: Path, model: Path, kb_f
     assert caught.value.code == "training-other"
 
 
-def test_the_order_of_keys_says_nothing(tmp_path: Path, model: Path, kb_folder: Path) -> None:
+def test_key_order_of_configuration_does_not_matter(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     context = GenerativeContext(config("pretrain", model, None, kb_folder), tmp_path)
     context.require_same_config()
     values = json.loads((tmp_path / "config.json").read_text())
@@ -68,13 +66,13 @@ def test_the_order_of_keys_says_nothing(tmp_path: Path, model: Path, kb_folder: 
     context.require_same_config()
 
 
-def test_items_evenly_spaced() -> None:
+def test_spaces_items_evenly() -> None:
     items = list(range(10))
     assert space_evenly(items, 4) == [0, 2, 5, 7]
     assert space_evenly(items, 0) == space_evenly(items, 10) == space_evenly(items, 99) == items
 
 
-def test_mentions_with_an_id_evenly_spaced(corpus: Path) -> None:
+def test_dev_documents_have_evenly_spaced_mentions(corpus: Path) -> None:
     documents = list(PreparedDataset.open(corpus).documents("train"))
     bare = Document("x", "fever", (Mention(0, 5, "fever"),))
     all_documents = dev_documents([*documents, bare], 0)
@@ -86,7 +84,7 @@ def test_mentions_with_an_id_evenly_spaced(corpus: Path) -> None:
     assert all(doc.text == next(each.text for each in documents if each.id == doc.id) for doc in some)
 
 
-def test_names_to_search_among(tmp_path: Path) -> None:
+def test_dev_names_are_gold_and_random_names(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, words(200))
     doc = Document("1", "x", (Mention(0, 1, "x", ("demo:7",)), Mention(0, 1, "x", ("demo:199", "demo:x"))))
     found = dev_names([doc], kb, 50)

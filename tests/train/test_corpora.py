@@ -1,4 +1,4 @@
-"""Several corpora to learn from together."""
+"""Training on several corpora."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def read(config: CorporaConfig) -> OfCorpora:
     return made
 
 
-def test_held_out_documents_are_left_out(corpus: Path) -> None:
+def test_leaves_out_held_out_documents(corpus: Path) -> None:
     found = read(CorporaConfig(datasets=(str(corpus),), exclude=(str(corpus),)))
     ((one,), (dataset,)) = found.training, found.datasets
     assert [doc.id for doc in one.documents] == [doc.id for doc in dataset.documents("train")]
     assert one.left_out == {"same id": 0, "same text": 0}
 
 
-def test_what_may_not_be_passed_on_is_refused_unless_it_is_private() -> None:
+def test_rejects_restricted_datasets_unless_private() -> None:
     with pytest.raises(ConfigError, match="dataset-not-shippable"):
         _ = read(CorporaConfig(datasets=("hpo-gsc",))).datasets
-    with pytest.raises(ConfigError, match="config-invalid"):  # it is looked for, and there are no files
+    with pytest.raises(ConfigError, match="config-invalid"):  # allowed, but there is no data folder to prepare it from
         _ = read(CorporaConfig(datasets=("hpo-gsc",), private=True)).datasets
 
 
-def test_one_dataset_at_least() -> None:
+def test_requires_a_dataset() -> None:
     with pytest.raises(ValidationError):
         CorporaConfig(datasets=())

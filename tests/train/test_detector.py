@@ -33,7 +33,7 @@ LEARNING = {"steps": 60, "batch_size": 4, "eval_steps": 20, "learning_rate": 5e-
 
 
 def config(model: Path, *corpora: Path, **more: dict[str, Any]) -> DetectorTrainingConfig:
-    """Return a configuration; `more` are its tables, whose keys win."""
+    """Return a configuration; `more` overrides keys by table."""
     tables: dict[str, dict[str, Any]] = {
         "start": {"model": str(model), "window": 24, "overlap": 8, "dropout": 0.0, "hidden": 8},
         "data": {"datasets": [str(corpus) for corpus in corpora], "types": TYPES},
@@ -47,7 +47,7 @@ def _corpus(name: str, *types: str) -> TrainingCorpus:
     return TrainingCorpus(name, "", "", (Document("1", "flu", tuple(Mention(0, 3, "flu", (), each) for each in types)),), {})
 
 
-def test_types_are_named_anew_and_left_out() -> None:
+def test_renames_and_drops_types() -> None:
     config = DetectorDataConfig(datasets=("a", "b"), types={"SpecificDisease": "Disease", "Other": ""}, conventions=False)
     labels, (one, other) = label_corpora([_corpus("a", "SpecificDisease", "Other"), _corpus("b", "Disease", "Gene")], config)
     assert [label.type for label in labels] == ["Disease", "Gene"]
@@ -55,7 +55,7 @@ def test_types_are_named_anew_and_left_out() -> None:
     assert [mention.type for mention in one.documents[0].mentions] == ["Disease"]
 
 
-def test_a_corpus_says_nothing_about_the_labels_of_others(encoder: Path) -> None:
+def test_masks_labels_of_other_corpora(encoder: Path) -> None:
     tokenizer = Tokenizer.open(encoder)
     windows = LabelledWindows(CORPORA, tokenizer, room=20, overlap=4, count=2)
     both = sorted(windows.__getitems__([0, 1]), key=lambda each: each.doc.id)
@@ -73,13 +73,13 @@ def test_a_corpus_says_nothing_about_the_labels_of_others(encoder: Path) -> None
     assert batch["is_mention"][spans.index((fever[0] + before, fever[1] + before))].tolist() == [True, False, False]
 
 
-def test_a_document_longer_than_a_window_is_read_in_several(encoder: Path) -> None:
+def test_splits_long_documents_into_windows(encoder: Path) -> None:
     long = Document("3", "fever " * 60, (Mention(0, 5, "fever", (), "Disease"),))
     windows = LabelledWindows([LabelledCorpus("a", (long,), {"Disease": 0})], Tokenizer.open(encoder), room=20, overlap=4)
     assert windows.epoch > 2
 
 
-def test_a_corpus_may_have_labels_of_its_own_or_share_them(tmp_path: Path, encoder: Path, corpus: Path) -> None:
+def test_labels_are_per_corpus_or_shared(tmp_path: Path, encoder: Path, corpus: Path) -> None:
     both = DetectorContext(config(encoder, corpus), tmp_path)
     shared = DetectorContext(config(encoder, corpus, data={"conventions": False}), tmp_path)
     assert [(label.type, label.corpus) for label in (*both.labels, *shared.labels)] == [
@@ -88,13 +88,13 @@ def test_a_corpus_may_have_labels_of_its_own_or_share_them(tmp_path: Path, encod
     ]
 
 
-def test_thresholds_are_known_after_training(tmp_path: Path, encoder: Path, corpus: Path) -> None:
+def test_labels_have_tuned_thresholds(tmp_path: Path, encoder: Path, corpus: Path) -> None:
     context = DetectorContext(config(encoder, corpus), tmp_path)
     context.tuned[0] = 0.3
     assert [label.threshold for label in context.settings.labels] == [0.3]
 
 
-def test_dev_is_what_its_own_corpus_annotates(tmp_path: Path, encoder: Path, corpus: Path) -> None:
+def test_dev_uses_types_of_each_corpus(tmp_path: Path, encoder: Path, corpus: Path) -> None:
     dev = DetectorContext(config(encoder, corpus, dev={"documents": 1}), tmp_path).dev
     assert dev is not None
     assert [(each.name, len(each.documents), dict(each.columns)) for each in dev.corpora] == [
@@ -104,12 +104,10 @@ def test_dev_is_what_its_own_corpus_annotates(tmp_path: Path, encoder: Path, cor
     assert DetectorContext(config(encoder, corpus, dev={"documents": 5, "split": "none"}), tmp_path).dev is None
 
 
-def test_the_figures_are_those_of_the_best_thresholds(
-    tmp_path: Path, encoder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dev_scores_use_best_thresholds(tmp_path: Path, encoder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
     context = DetectorContext(config(encoder, corpus, dev={"documents": 9, "split": "train"}), tmp_path)
-    context.model.heads.label.bias.data.fill_(0.0)  # some are found
+    context.model.heads.label.bias.data.fill_(0.0)  # some mentions are detected
     dev = context.dev
     assert dev is not None
     found = dev(context.model)
@@ -125,8 +123,8 @@ def test_the_figures_are_those_of_the_best_thresholds(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", [8, 0])
-def test_it_learns_where_mentions_are(tmp_path: Path, encoder: Path, corpus: Path, hidden: int) -> None:
-    # dev has no document of its own here: it is evaluated on what it learnt from
+def test_learns_to_detect_mentions(tmp_path: Path, encoder: Path, corpus: Path, hidden: int) -> None:
+    # evaluates on the training documents
     config_of_run = config(encoder, corpus, start={"hidden": hidden}, optim=LEARNING, dev={"documents": 99, "split": "train"})
     made = train(config_of_run, tmp_path / "made")
     lines = [json.loads(line) for line in (made / "log.jsonl").read_text().splitlines()]
@@ -143,7 +141,7 @@ def test_it_learns_where_mentions_are(tmp_path: Path, encoder: Path, corpus: Pat
 
 
 @pytest.mark.slow
-def test_a_stopped_training_ends_as_one_that_was_not(
+def test_resumed_training_equals_uninterrupted(
     tmp_path: Path, encoder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config_of_run = config(encoder, corpus, optim={"steps": 6, "batch_size": 3, "eval_steps": 2})
@@ -166,7 +164,7 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     assert are_equal(whole.model.state_dict(), again.model.state_dict())
 
 
-def test_what_may_not_be_passed_on_is_refused(tmp_path: Path, encoder: Path) -> None:
+def test_rejects_datasets_that_may_not_be_redistributed(tmp_path: Path, encoder: Path) -> None:
     config_of_run = config(encoder, data={"datasets": ["hpo-gsc"]})
     with pytest.raises(ConfigError, match="dataset-not-shippable"):
         _ = DetectorContext(config_of_run, tmp_path).corpora

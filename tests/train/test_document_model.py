@@ -51,7 +51,7 @@ def batch_of(encoder: Path, docs: list[Document], detect: Any, rows: list[int]) 
 
 @pytest.mark.parametrize("detect", ["none", "spans", "tags"])
 @pytest.mark.parametrize("represent", ["ends", "mean"])
-def test_a_batch_is_the_sum_of_its_documents(encoder: Path, detect: Any, represent: Any) -> None:
+def test_batch_loss_is_sum_over_documents(encoder: Path, detect: Any, represent: Any) -> None:
     model = module(detect, represent)
     together = model(**batch_of(encoder, DOCS, detect, [0, 1, 2]))
     alone = model(**batch_of(encoder, DOCS[:1], detect, [0, 1])) + model(**batch_of(encoder, DOCS[1:], detect, [2]))
@@ -59,7 +59,7 @@ def test_a_batch_is_the_sum_of_its_documents(encoder: Path, detect: Any, represe
     assert together > 0
 
 
-def test_linking_is_the_probability_of_all_right_names(encoder: Path) -> None:
+def test_linking_loss_is_log_probability_of_all_right_names(encoder: Path) -> None:
     model, batch = module("none", loss=CollectiveLossConfig(scale=7.0, link=0.5)), batch_of(encoder, DOCS, "none", [0, 1, 2])
     names = []
     for ids in NAMES:
@@ -73,7 +73,7 @@ def test_linking_is_the_probability_of_all_right_names(encoder: Path) -> None:
     torch.testing.assert_close(model(**batch), total * 0.5, atol=1e-6, rtol=1e-6)
 
 
-def test_finding_is_the_probability_of_each_span(encoder: Path) -> None:
+def test_detection_loss_is_binary_cross_entropy_of_spans(encoder: Path) -> None:
     model, batch = module("spans", loss=CollectiveLossConfig(link=0.0, detect=2.0)), batch_of(encoder, DOCS, "spans", [0, 1, 2])
     states = model.body(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state.flatten(0, 1)
     scores = model.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
@@ -82,7 +82,7 @@ def test_finding_is_the_probability_of_each_span(encoder: Path) -> None:
     torch.testing.assert_close(model(**batch), 2.0 * torch.as_tensor(wanted), atol=1e-6, rtol=1e-6)
 
 
-def test_frozen_names_are_not_moved(encoder: Path) -> None:
+def test_does_not_update_frozen_name_encoder(encoder: Path) -> None:
     free = module("none")
     model = CollectiveModule(free.body, free.names, free.heads, SETTINGS, CollectiveLossConfig(), freeze_names=True)
     model(**batch_of(encoder, DOCS, "none", [0, 1, 2])).backward()
@@ -90,20 +90,20 @@ def test_frozen_names_are_not_moved(encoder: Path) -> None:
     assert any(each.grad is not None and each.grad.abs().sum() > 0 for each in model.body.parameters())
 
 
-def test_names_that_are_known_are_not_read(encoder: Path) -> None:
+def test_stored_name_vectors_are_not_encoded_again(encoder: Path) -> None:
     model, batch = module("none"), batch_of(encoder, DOCS, "none", [0, 1, 2])
     known = vectors_of(model.names, batch["name_ids"], batch["name_mask"], SETTINGS).detach()
     inputs = {name: value for name, value in batch.items() if name not in ("name_ids", "name_mask")} | {"name_vectors": known}
     torch.testing.assert_close(model(**inputs), model(**batch), atol=1e-6, rtol=1e-6)
 
 
-def test_a_batch_without_mentions(encoder: Path) -> None:
+def test_loss_of_batch_without_mentions_is_zero(encoder: Path) -> None:
     bare = [Document("3", "Nothing here.")]
     batch = batch_of(encoder, bare, "none", [])
     assert module("none")(**batch).item() == 0.0
 
 
-def test_a_checkpoint_has_all_weights(tmp_path: Path) -> None:
+def test_checkpoint_has_all_weights(tmp_path: Path) -> None:
     model = module("tags")
     model.save_pretrained(tmp_path / "here")
     found = load_file(tmp_path / "here" / "model.safetensors")
@@ -122,14 +122,14 @@ def make_trainer(tmp_path: Path, encoder: Path, corpus: Path, kb: Path, name: st
 
 
 @pytest.mark.slow
-def test_accumulation_changes_nothing(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_gradient_accumulation_equals_one_batch(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     one = make_trainer(tmp_path, encoder, corpus, kb_folder, "one", batch_size=4, gradient_accumulation=1)
     other = make_trainer(tmp_path, encoder, corpus, kb_folder, "other", batch_size=2, gradient_accumulation=2)
     assert furthest(weights_of(one.model), weights_of(other.model)) < 1e-5
 
 
 @pytest.mark.slow
-def test_names_are_those_of_the_last_mining(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_uses_names_of_the_last_mining(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     config = collective_config(encoder, corpus, kb_folder, optim={"steps": 1, "eval_steps": 1})
     trainer = recipe.collective(CollectiveContext(config, tmp_path))
     assert trainer.negatives is not None
@@ -142,7 +142,7 @@ def test_names_are_those_of_the_last_mining(tmp_path: Path, encoder: Path, corpu
     assert trainer._names({"numbers": torch.tensor([], dtype=torch.long)}) == {}
 
 
-def test_without_names_nothing_is_selected(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_samples_no_names_without_negatives(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     trainer = make_trainer(tmp_path, encoder, corpus, kb_folder, "bare", batch_size=2)
     assert trainer.negatives is None
     assert trainer._names({"numbers": torch.tensor([0])}) == {}

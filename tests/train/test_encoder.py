@@ -49,7 +49,7 @@ FILES = {"README.md", "config.json", "encoder.json", "log.jsonl", "model.safeten
 LEARNING = {"steps": 60, "batch_size": 8, "eval_steps": 20, "learning_rate": 3e-3}
 
 
-def test_rows_are_read_as_the_encoder_reads(encoder: Path, kb_folder: Path) -> None:
+def test_tokenises_rows_as_the_encoder(encoder: Path, kb_folder: Path) -> None:
     kb = KnowledgeBase.open(kb_folder)
     model = Encoder.open(encoder, EncoderSettings(length=9), "fp32")
     pairs = PositivePairs(kb, count=9).__getitems__(range(9))
@@ -66,7 +66,7 @@ def test_rows_are_read_as_the_encoder_reads(encoder: Path, kb_folder: Path) -> N
     }  # fmt: skip
 
 
-def test_what_the_configuration_names(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_context_uses_the_configuration(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     config = encoder_config(
         "match", encoder, corpus, kb_folder,
         start={"dropout": 0.25, "length": 12}, dev={"mentions": 3}, optim={"steps": 7, "batch_size": 3},
@@ -84,7 +84,7 @@ def test_what_the_configuration_names(tmp_path: Path, encoder: Path, corpus: Pat
     assert context.files["tokenizer.json"] == (encoder / "tokenizer.json").read_bytes()
 
 
-def test_the_folders_own_settings_count_where_none_are_passed(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
+def test_settings_default_to_those_of_the_folder(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
     own = shutil.copytree(encoder, tmp_path / "own")
     kept = EncoderSettings(pooling="mean", similarity="cosine", length=500)
     (own / EncoderSettings.FILE).write_bytes(kept.to_bytes())
@@ -94,20 +94,20 @@ def test_the_folders_own_settings_count_where_none_are_passed(tmp_path: Path, en
     assert context.dev is None
 
 
-def test_embeddings_may_be_frozen(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
+def test_freezes_embeddings(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
     config = encoder_config("align", encoder, None, kb_folder, start={"freeze_embeddings": True})
     still = {name for name, each in EncoderContext(config, tmp_path).model.named_parameters() if not each.requires_grad}
     assert still == {"embeddings.word_embeddings.weight"}
 
 
-def test_what_is_no_encoder_is_refused(tmp_path: Path, kb_folder: Path) -> None:
+def test_rejects_model_that_is_not_an_encoder(tmp_path: Path, kb_folder: Path) -> None:
     bart = save_model(tmp_path / "bart")
     with pytest.raises(ConfigError, match="model-family"):
         _ = EncoderContext(encoder_config("align", bart, None, kb_folder), tmp_path).model
 
 
 def bare(dtype: torch.dtype = torch.float32, dropout: float = 0.0) -> Any:
-    """Return the tiny encoder without its pooler, to be trained."""
+    """Return the tiny encoder without its pooler, in training mode."""
     model = tiny_encoder().to(dtype)
     model.pooler = None
     for each in model.modules():
@@ -135,9 +135,9 @@ def trainer_of(
     return AlignTrainer(model, pairs, collate or own, folder, optim, settings=settings, loss=LOSS, **more)
 
 
-# One step, by hand.
+# Manual computation of a step.
 def loss_by_hand(model: Any, kb: KnowledgeBase, tokens: Tokenizer, pairs: Sequence[Positive], dtype: torch.dtype) -> Tensor:
-    """Return the loss with each string read alone, and every triplet looked at."""
+    """Return the loss with each string encoded separately, and all triplets enumerated."""
     rows = [(each.first, each.names[0], each.concept) for each in pairs]
     rows += [(each.second, each.names[1], each.concept) for each in pairs]
     vectors = [model(torch.tensor([[0, *tokens.ids(text)[:23], 2]])).last_hidden_state[0].mean(0) for text, _, _ in rows]
@@ -158,7 +158,7 @@ def loss_by_hand(model: Any, kb: KnowledgeBase, tokens: Tokenizer, pairs: Sequen
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "epsilon", "tolerance"), [(torch.float64, 1e-8, 1e-6), (torch.float32, 1e-3, 1e-4)])
-def test_steps_are_those_computed_by_hand(
+def test_steps_match_manual_computation(
     tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, dtype: torch.dtype, epsilon: float, tolerance: float
 ) -> None:
     settings = encoder_optim(
@@ -191,10 +191,10 @@ def test_steps_are_those_computed_by_hand(
     assert min(losses) > 0
 
 
-# The vectors that are learnt from.
+# Training vectors.
 @pytest.mark.parametrize("settings", POOLINGS)
 @pytest.mark.parametrize("budget", [1, 20, 100_000])
-def test_they_are_those_of_the_encoder(
+def test_training_vectors_match_the_encoder(
     tmp_path: Path,
     kb: KnowledgeBase,
     tokens: Tokenizer,
@@ -213,7 +213,7 @@ def test_they_are_those_of_the_encoder(
     assert found.requires_grad
 
 
-def test_the_loss_is_a_sum_over_rows(tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer) -> None:
+def test_loss_is_summed_over_rows(tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer) -> None:
     trainer = trainer_of(bare(), kb, tokens, tmp_path, encoder_optim())
     pairs = PositivePairs(kb, count=9).__getitems__(range(5))
     batch = PairCollate(TokenBatch(tokens, POOLINGS[1], pad=1), kb)(pairs)
@@ -222,9 +222,9 @@ def test_the_loss_is_a_sum_over_rows(tmp_path: Path, kb: KnowledgeBase, tokens: 
     assert trainer.batch_loss(trainer.model, batch).item() == pytest.approx(expected.item(), rel=1e-4)
 
 
-# Stopping and going on.
+# Resuming.
 class Counted:
-    """Makes batches; the training stops before the one that is given."""
+    """Collate function that raises at batch number `stop`."""
 
     def __init__(self, collate: Any, stop: int) -> None:
         self.collate, self.stop, self.made = collate, stop, 0
@@ -239,9 +239,7 @@ class Counted:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "bf16-weights"])
-def test_a_stopped_training_ends_as_one_that_was_not(
-    tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, precision: str
-) -> None:
+def test_resumed_training_equals_uninterrupted(tmp_path: Path, kb: KnowledgeBase, tokens: Tokenizer, precision: str) -> None:
     settings = encoder_optim(steps=6, eval_steps=2, batch_size=3, precision=precision, schedule="linear", warmup_steps=2)
     whole, parts = bare(dropout=0.3), bare(dropout=0.3)
     trainer_of(whole, kb, tokens, tmp_path / "whole", settings).resume()
@@ -261,10 +259,10 @@ def in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("in_fp32")
-def test_it_is_the_recall_of_the_linker(encoder: Path, kb_folder: Path, corpus: Path, tmp_path: Path) -> None:
+def test_dev_equals_linker_recall(encoder: Path, kb_folder: Path, corpus: Path, tmp_path: Path) -> None:
     dataset = PreparedDataset.open(corpus)
     own = shutil.copytree(kb_folder, tmp_path / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
-    kb = KnowledgeBase.open(own)  # beside the other there may be vectors that were made in another precision
+    kb = KnowledgeBase.open(own)  # a copy, because the original may have cached vectors in another precision
     dev = EncoderDev(dev_documents(dataset.documents("train"), 0), kb, Tokenizer.open(encoder), SETTINGS)
     linker = DenseLinker.from_pretrained(encoder, kb, encoder=SETTINGS, dtype="fp32")
     task = EvaluationTask(dataset, "train", kb)
@@ -276,14 +274,14 @@ def test_it_is_the_recall_of_the_linker(encoder: Path, kb_folder: Path, corpus: 
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_the_model_is_left_as_it_was(encoder: Path, kb: KnowledgeBase, corpus: Path) -> None:
+def test_dev_does_not_change_the_model(encoder: Path, kb: KnowledgeBase, corpus: Path) -> None:
     dev = EncoderDev(dev_documents(PreparedDataset.open(corpus).documents("dev"), 2), kb, Tokenizer.open(encoder), SETTINGS)
     require_left_alone(dev, tiny_encoder().train())
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_names_are_encoded_with_the_model_as_it_is(encoder: Path, kb: KnowledgeBase) -> None:
-    """With all weights zero, all vectors are the same: the first of all concepts is the nearest."""
+def test_dev_encodes_names_with_the_current_weights(encoder: Path, kb: KnowledgeBase) -> None:
+    """With all weights zero, all vectors are equal, so the first concept is the nearest."""
     doc = Document("1", "heart attack", (Mention(0, 12, "heart attack", ("mesh:D009203",)),))
     dev = EncoderDev([doc], kb, Tokenizer.open(encoder), SETTINGS)
     model = tiny_encoder()
@@ -309,13 +307,13 @@ def align_config(encoder: Path, corpus: Path | None, kb_folder: Path, **more: An
 
 @pytest.fixture(scope="module")
 def encoder_folder(tmp_path_factory: pytest.TempPathFactory, encoder: Path, corpus: Path, kb_folder: Path) -> Path:
-    """Return an encoder that learnt the names of three concepts, with a score on train for there are so few mentions."""
+    """Return an encoder trained on the names of three concepts, evaluated on train because dev has few mentions."""
     config = align_config(encoder, corpus, kb_folder, optim=LEARNING, dev={"mentions": 12, "split": "train"})
     return train(config, tmp_path_factory.mktemp("align") / "aligned")
 
 
 @pytest.mark.slow
-def test_it_learns(encoder_folder: Path) -> None:
+def test_align_learns(encoder_folder: Path) -> None:
     found, loss = scores(encoder_folder), losses(encoder_folder)
     assert len(found) == 4
     assert max(found) > found[0] + 10
@@ -323,7 +321,7 @@ def test_it_learns(encoder_folder: Path) -> None:
     assert record(encoder_folder)["metrics"]["dev_r1"] == max(found)
 
 
-def test_what_the_folder_holds_opens(encoder_folder: Path, encoder: Path, kb_folder: Path) -> None:
+def test_published_encoder_opens(encoder_folder: Path, encoder: Path, kb_folder: Path) -> None:
     assert {path.name for path in encoder_folder.iterdir()} == FILES
     kb, model = KnowledgeBase.open(kb_folder), Encoder.open(encoder_folder, precision="fp32")
     assert model.settings == EncoderSettings(pooling="mean", similarity="cosine")
@@ -341,8 +339,8 @@ def test_what_the_folder_holds_opens(encoder_folder: Path, encoder: Path, kb_fol
 
 
 @pytest.mark.slow
-def test_epochs_are_counted_in_steps(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
-    """The knowledge base has 12 pairs: three epochs are 36, nine batches of four."""
+def test_computes_steps_from_epochs(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
+    """The knowledge base has 12 pairs, so three epochs are 36 pairs or nine batches of four."""
     aligned = train(align_config(encoder, None, kb_folder, optim={"epochs": 3.0, "steps": 99}), tmp_path / "made")
     assert record(aligned)["steps"] == 9
     assert record(aligned)["metrics"] == {}
@@ -350,7 +348,7 @@ def test_epochs_are_counted_in_steps(tmp_path: Path, encoder: Path, kb_folder: P
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
-def test_stopped_and_going_on(
+def test_align_resumes_after_interruption(
     tmp_path: Path, encoder: Path, kb_folder: Path, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = align_config(encoder, None, kb_folder, optim={"eval_steps": 2, "precision": precision}, start={"dropout": 0.3})
@@ -372,7 +370,7 @@ def test_stopped_and_going_on(
     assert are_equal(load_file(whole / "model.safetensors"), load_file(parts / "model.safetensors"))
 
 
-def test_a_knowledge_base_without_synonyms(tmp_path: Path, encoder: Path) -> None:
+def test_rejects_kb_without_synonyms(tmp_path: Path, encoder: Path) -> None:
     kb = kb_of(tmp_path, words(5))
     with pytest.raises(InputError, match="training-empty"):
         train(align_config(encoder, None, kb.folder.parent), tmp_path / "made")
@@ -381,7 +379,7 @@ def test_a_knowledge_base_without_synonyms(tmp_path: Path, encoder: Path) -> Non
 def pairs_of(
     folder: Path, encoder: Path, corpus: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, **data: Any
 ) -> list[Positive]:
-    """Return the pairs of an epoch, as the recipe would train on them."""
+    """Return the training pairs of one epoch of the match stage."""
     found: list[Positive] = []
     monkeypatch.setattr(match_module, "train_pairs", lambda _, pairs: found.extend(pairs.__getitems__(range(pairs.epoch))))
     match_module.match(EncoderContext(encoder_config("match", encoder, corpus, kb, data=data), folder))
@@ -389,7 +387,7 @@ def pairs_of(
 
 
 @pytest.mark.slow
-def test_it_learns_and_remembers_the_stage_before(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_match_learns_and_records_the_previous_stage(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
     aligned = train(encoder_config("align", encoder, None, kb_folder), tmp_path / "aligned")
     learning = {"steps": 60, "batch_size": 8, "eval_steps": 20, "learning_rate": 3e-3}
     config = encoder_config(
@@ -408,13 +406,15 @@ def test_it_learns_and_remembers_the_stage_before(tmp_path: Path, encoder: Path,
     assert are_equal(load_file(made / "model.safetensors"), load_file(again / "model.safetensors"))
 
 
-def test_mentions_alone(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_match_on_mentions_only(
+    tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = pairs_of(tmp_path, encoder, corpus, kb_folder, monkeypatch)
     assert len(found) == 12
     assert {"heart attacks", "hypertensions", "infarct"} <= {pair.first for pair in found}
 
 
-def test_with_synonyms_and_with_hard_negatives(
+def test_match_with_synonyms_and_hard_negatives(
     tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = len(KnowledgeBase.open(kb_folder).names)
@@ -426,6 +426,6 @@ def test_with_synonyms_and_with_hard_negatives(
         assert wrong.concept not in (own.concept, *own.also)
 
 
-def test_a_dataset_is_needed(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
-    with pytest.raises(ConfigError, match="no dataset is named"):
+def test_match_requires_a_dataset(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
+    with pytest.raises(ConfigError, match="no dataset given"):
         train(encoder_config("match", encoder, None, kb_folder), tmp_path / "made")

@@ -63,7 +63,7 @@ ONE, TWO = Sample([0, 7, 2], [8], [9, 10]), Sample([0, 6, 6, 6, 2], [11, 12, 13]
 TOKENS = 40
 
 
-def test_a_batch() -> None:
+def test_collates_samples() -> None:
     batch = OWN_COLLATE([ONE, TWO])
     assert batch["input_ids"].tolist() == [[0, 7, 2, 1, 1], [0, 6, 6, 6, 2]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
@@ -72,8 +72,8 @@ def test_a_batch() -> None:
     assert {value.dtype for value in batch.values()} == {torch.int64}
 
 
-def test_a_label_is_the_token_after() -> None:
-    """At each labelled place the decoder has read all that comes before, and nothing of the target."""
+def test_label_is_the_next_token() -> None:
+    """At each labelled position, the decoder input has all previous tokens and none of the later ones."""
     batch = OWN_COLLATE([ONE, TWO])
     for sample, ids, labels in zip((ONE, TWO), batch["decoder_input_ids"].tolist(), batch["labels"].tolist(), strict=True):
         whole = [*sample.prompt, *sample.name, 2]
@@ -82,15 +82,15 @@ def test_a_label_is_the_token_after() -> None:
         assert all([*ids[1 : position + 1], labels[position]] == whole[: position + 1] for position in labelled)
 
 
-def test_without_a_prompt_the_first_token_is_learnt() -> None:
+def test_first_token_has_a_label_without_prompt() -> None:
     assert OWN_COLLATE([Sample([0, 2], [], [9])])["labels"].tolist() == [[9, 2]]
 
 
-def test_a_source_that_holds_the_token_for_filling_is_read() -> None:
+def test_does_not_mask_pad_token_inside_source() -> None:
     assert OWN_COLLATE([Sample([0, 1, 2], [], [9])])["attention_mask"].tolist() == [[1, 1, 1]]
 
 
-def test_pairs_are_two_rows_of_one_source() -> None:
+def test_pairs_have_two_rows_with_the_same_source() -> None:
     batch = OWN_COLLATE.pairs([Pair([0, 7, 2], [8], [9], [10, 11], (-1.5, -2.5)), Pair([0, 2], [], [12], [13])])
     assert batch["input_ids"].tolist() == [[0, 7, 2], [0, 7, 2], [0, 2, 1], [0, 2, 1]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 1, 1], [1, 1, 0], [1, 1, 0]]
@@ -98,13 +98,13 @@ def test_pairs_are_two_rows_of_one_source() -> None:
     assert batch["reference"].tolist() == [[-1.5, -2.5], [0.0, 0.0]]
 
 
-def test_a_name_longer_than_the_model_can_read_is_learnt_as_far_as_it_can() -> None:
+def test_truncates_names_longer_than_max_length() -> None:
     batch = NameCollate(5, 2, 1, max_length=4)([Sample([0, 2], [8], [9, 10, 11, 12])])
     assert batch["decoder_input_ids"].tolist() == [[5, 8, 9, 10]]
     assert batch["labels"].tolist() == [[-100, 9, 10, 11]]
 
 
-def test_what_the_configuration_names(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+def test_context_uses_the_configuration(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     training_config = config(
         "finetune", model, corpus, kb_folder,
         start={"window": 24, "template": "genre", "dropout": 0.25},
@@ -122,13 +122,13 @@ def test_what_the_configuration_names(tmp_path: Path, model: Path, corpus: Path,
     assert (context.samples_per_step, context.total_samples) == (6, 42)
 
 
-def test_embeddings_may_be_frozen(tmp_path: Path, model: Path, kb_folder: Path) -> None:
+def test_freezes_embeddings(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     frozen = GenerativeContext(config("pretrain", model, None, kb_folder, start={"freeze_embeddings": True}), tmp_path).model
     still = {name for name, parameter in frozen.named_parameters() if not parameter.requires_grad}
     assert still == {"model.shared.weight"}
 
 
-def test_a_tokenizer_of_another_folder(tmp_path: Path, kb_folder: Path) -> None:
+def test_uses_tokenizer_of_another_folder(tmp_path: Path, kb_folder: Path) -> None:
     bare = save_model(tmp_path / "bare", has_tokenizer=False)
     training_config = config("pretrain", bare, None, kb_folder)
     with pytest.raises(ConfigError, match="tokenizer-missing"):
@@ -137,7 +137,7 @@ def test_a_tokenizer_of_another_folder(tmp_path: Path, kb_folder: Path) -> None:
     assert GenerativeContext(config("pretrain", bare, None, kb_folder, start=start), tmp_path).layout.tokens.eos == 2
 
 
-def test_without_a_corpus_there_is_no_score(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+def test_no_dev_without_dataset_or_mentions(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     assert GenerativeContext(config("pretrain", model, None, kb_folder, dev={"mentions": 3}), tmp_path).dev is None
     assert GenerativeContext(config("finetune", model, corpus, kb_folder), tmp_path).dev is None
 
@@ -147,9 +147,9 @@ def still_bart(dtype: torch.dtype = torch.float32) -> Any:
     return tiny_bart(dropout=0.0).to(dtype)
 
 
-# One step, by hand.
+# Manual computation of a step.
 def loss_by_hand(model: Any, batch: Sequence[Sample], smoothing: float) -> Tensor:
-    """Return the mean over the tokens of all names: each sample alone, the whole vocabulary, token after token."""
+    """Return the mean loss over the tokens of all names, computed sample by sample and token by token."""
     total, tokens = torch.zeros((), dtype=model.dtype), 0
     for sample in batch:
         written = [*sample.name, EOS]
@@ -164,8 +164,8 @@ def loss_by_hand(model: Any, batch: Sequence[Sample], smoothing: float) -> Tenso
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "epsilon", "tolerance"), [(torch.float64, 1e-8, 1e-8), (torch.float32, 1e-4, 1e-5)])
-def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, epsilon: float, tolerance: float) -> None:
-    """With a large epsilon the rounding of gradients that should be zero does not show in fp32."""
+def test_steps_match_manual_computation(tmp_path: Path, dtype: torch.dtype, epsilon: float, tolerance: float) -> None:
+    """In fp32, a large epsilon hides the rounding errors of gradients that should be zero."""
     settings = optim(
         steps=3, eval_steps=3, batch_size=4, gradient_accumulation=2, label_smoothing=0.1, weight_decay=0.5,
         epsilon=epsilon, max_grad_norm=0.5, schedule="linear", warmup_steps=1,
@@ -175,7 +175,7 @@ def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, ep
 
     expected, by_hand, losses = still_bart(dtype), AdamWByHand(settings), []
     before = weights_of(expected)
-    for step, rate in enumerate((0.0, 1e-2, 1e-2 / 2)):  # one step of warming up, then down to nothing
+    for step, rate in enumerate((0.0, 1e-2, 1e-2 / 2)):  # one warm-up step, then linear decay to zero
         expected.zero_grad()
         loss = loss_by_hand(expected, dataset.samples[step * 8 : step * 8 + 8], 0.1)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -187,12 +187,12 @@ def test_steps_are_those_computed_by_hand(tmp_path: Path, dtype: torch.dtype, ep
     assert logged == pytest.approx(losses, abs=1e-4)
 
 
-# Where there is a loss.
+# Positions that contribute to the loss.
 def make_trainer(folder: Path, **more: Any) -> NameTrainer:
     return NameTrainer(still_bart(), samples(4), COLLATE, folder, optim(**more))
 
 
-def test_the_loss_is_the_sum_over_names_and_their_ends(tmp_path: Path) -> None:
+def test_loss_sums_over_name_and_end_tokens(tmp_path: Path) -> None:
     trainer, batch = make_trainer(tmp_path, label_smoothing=0.1), samples(6).samples
     model = trainer.accelerator.unwrap_model(trainer.model)
     tokens = sum(len(sample.name) + 1 for sample in batch)
@@ -200,7 +200,7 @@ def test_the_loss_is_the_sum_over_names_and_their_ends(tmp_path: Path) -> None:
     assert trainer.batch_loss(trainer.model, COLLATE(batch)).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_what_is_said_of_the_prompt_changes_nothing(tmp_path: Path) -> None:
+def test_prompt_positions_do_not_affect_the_loss(tmp_path: Path) -> None:
     trainer, batch = make_trainer(tmp_path), COLLATE(samples(6).samples)
     is_labelled, added = batch["labels"] != -100, torch.zeros(*batch["labels"].shape, 16, requires_grad=True)
     states = trainer.model.get_decoder().register_forward_hook(lambda _, __, output: _add(output, added))
@@ -227,12 +227,12 @@ SMALL = sorted(name for name in FAMILIES if name != "biobart")
 
 @pytest.fixture(params=SMALL)
 def small_model(request: pytest.FixtureRequest) -> Any:
-    """Return a model of a family; its random weights, biases and the head's own among them, all matter."""
+    """Return a model of each family with random weights, including biases and the head."""
     return family_model(request.param)
 
 
 def small(batch: Batch) -> Batch:
-    """Return a batch for models that know 40 tokens."""
+    """Return the batch with token ids mapped to a vocabulary of 40 tokens."""
     return {
         name: value if name in ("attention_mask", "reference") else torch.where(value == IGNORED, value, value % TOKENS)
         for name, value in batch.items()
@@ -249,7 +249,7 @@ def rows_of(part: Any, sizes: list[tuple[int, ...]]) -> Any:
     return part.register_forward_hook(lambda _, __, output: sizes.append(tuple(output.shape)))
 
 
-def test_the_head_is_computed_where_it_is_wanted_alone(small_model: Any) -> None:
+def test_computes_logits_only_at_wanted_positions(small_model: Any) -> None:
     batch = small(NameCollate(2, 2, 1)(samples(6).samples))
     is_labelled = batch["labels"] != IGNORED
     whole = forward(small_model, batch)
@@ -264,7 +264,7 @@ def test_the_head_is_computed_where_it_is_wanted_alone(small_model: Any) -> None
     torch.testing.assert_close(forward(small_model, batch), whole)
 
 
-def test_gradients_are_those_of_the_whole(small_model: Any) -> None:
+def test_gradients_match_full_logits(small_model: Any) -> None:
     batch = small(NameCollate(2, 2, 1)(samples(6).samples))
     is_labelled = batch["labels"] != IGNORED
     forward(small_model, batch)[is_labelled].square().sum().backward()  # type: ignore[no-untyped-call]
@@ -280,7 +280,7 @@ def test_gradients_are_those_of_the_whole(small_model: Any) -> None:
     small_model.zero_grad()
 
 
-def test_each_source_is_read_once(small_model: Any) -> None:
+def test_encodes_each_source_once(small_model: Any) -> None:
     batch = small(NameCollate(2, 2, 1).pairs(pairs(3).samples))
     whole = forward(small_model, batch)
     sizes: list[tuple[int, ...]] = []
@@ -299,7 +299,7 @@ def test_each_source_is_read_once(small_model: Any) -> None:
     torch.testing.assert_close(forward(small_model, batch), whole)
 
 
-def test_hooks_are_gone_even_after_an_error(small_model: Any) -> None:
+def test_removes_hooks_after_an_error(small_model: Any) -> None:
     batch = small(NameCollate(2, 2, 1)(samples(2).samples))
     whole = forward(small_model, batch)
     for saving in (head_where(small_model, torch.ones(1, 1, dtype=torch.bool)), sources_once(small_model, 2)):
@@ -327,7 +327,7 @@ def in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("in_fp32")
 @pytest.mark.parametrize("search", ["beam", "exact"])
 @pytest.mark.parametrize("ranking", ["mean", "sum"])
-def test_it_is_the_recall_of_the_linker(
+def test_dev_equals_linker_recall(
     model: Path, kb: KnowledgeBase, mentions: list[DocMention], search: str, ranking: str
 ) -> None:
     dev = GenerativeDev(mentions, kb, layout(model), GenerativeDevConfig.model_validate({"search": search, "ranking": ranking}))
@@ -347,12 +347,12 @@ def test_it_is_the_recall_of_the_linker(
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_the_model_is_left_as_it_was(model: Path, kb: KnowledgeBase, mentions: list[DocMention]) -> None:
+def test_dev_does_not_change_the_model(model: Path, kb: KnowledgeBase, mentions: list[DocMention]) -> None:
     require_left_alone(GenerativeDev(mentions[:4], kb, layout(model), GenerativeDevConfig()), tiny_bart(dropout=0.5).train())
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_a_mention_of_an_unknown_concept_is_never_right(model: Path, kb: KnowledgeBase) -> None:
+def test_mention_not_in_kb_counts_as_wrong(model: Path, kb: KnowledgeBase) -> None:
     doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D000000",)),))
     assert GenerativeDev([(doc, doc.mentions[0])], kb, layout(model), GenerativeDevConfig())(tiny_bart()) == {
         "dev_r1": 0.0,
@@ -362,7 +362,7 @@ def test_a_mention_of_an_unknown_concept_is_never_right(model: Path, kb: Knowled
 
 
 @pytest.mark.usefixtures("in_fp32")
-def test_the_linker_answers_as_the_model_is_at_this_moment(model: Path, kb: KnowledgeBase, mentions: list[DocMention]) -> None:
+def test_linker_uses_a_copy_of_the_current_weights(model: Path, kb: KnowledgeBase, mentions: list[DocMention]) -> None:
     trained = tiny_bart()
     linker = linker_of(trained, kb, layout(model), SearchConfig())
     before = linker.decode_mentions(mentions[:2])
@@ -374,7 +374,7 @@ def test_the_linker_answers_as_the_model_is_at_this_moment(model: Path, kb: Know
 
 
 @pytest.mark.slow
-def test_a_model_of_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) -> None:
+def test_pretrains_on_kb_without_dataset(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     made = train(config("pretrain", model, None, kb_folder), tmp_path / "made")
     open_linker(made, kb_folder)
     found = record(made)
@@ -385,7 +385,7 @@ def test_a_model_of_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folde
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mention", ["random", "similar"])
-def test_a_score_on_dev_where_a_corpus_is_named(
+def test_pretraining_with_dataset_evaluates_on_dev(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, mention: str
 ) -> None:
     training_config = config(
@@ -399,8 +399,8 @@ def run_finetuning(folder: Path, model: Path, corpus: Path, kb: Path, **more: di
 
 
 @pytest.mark.slow
-def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
-    """It ends with every mention of train right, from about one in three; a test that is slower than others."""
+def test_finetuning_fits_the_training_data(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+    """Recall on train rises from about one third to almost 100 %; this test is slow."""
     optim = {
         "steps": 200,
         "batch_size": 12,
@@ -424,7 +424,7 @@ def test_a_model_learns_its_corpus(tmp_path: Path, model: Path, corpus: Path, kb
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["similar", "short", "sampled"])
-def test_which_names_are_learnt_matters(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, target: str) -> None:
+def test_target_options_change_the_model(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, target: str) -> None:
     few = run_finetuning(tmp_path / "one", model, corpus, kb_folder, data={"target": target})
     more = run_finetuning(tmp_path / "three", model, corpus, kb_folder, data={"target": target, "names": 3})
     one, other = load_file(few / "model.safetensors"), load_file(more / "model.safetensors")
@@ -432,7 +432,7 @@ def test_which_names_are_learnt_matters(tmp_path: Path, model: Path, corpus: Pat
     assert are_equal == (target == "sampled")
 
 
-def test_a_corpus_of_which_nothing_is_known(tmp_path: Path, model: Path, corpus: Path) -> None:
+def test_rejects_dataset_without_linkable_mentions(tmp_path: Path, model: Path, corpus: Path) -> None:
     (tmp_path / "other.tsv").write_text("id\tname\nmesh:D000001\tother\n")
     build_kb(Recipe.of({"sources": [{"path": "other.tsv"}]}), tmp_path / "kb", root=tmp_path)
     with pytest.raises(InputError, match="training-empty") as caught:
@@ -441,7 +441,7 @@ def test_a_corpus_of_which_nothing_is_known(tmp_path: Path, model: Path, corpus:
 
 
 @pytest.mark.slow
-def test_the_settings_reach_the_trainer(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+def test_trainer_uses_settings_and_skips_finished_run(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     context = GenerativeContext(
         config("finetune", model, corpus, kb_folder, dev={"mentions": 2}, optim={"eval_steps": 2}), tmp_path / "work"
     )
@@ -449,6 +449,6 @@ def test_the_settings_reach_the_trainer(tmp_path: Path, model: Path, corpus: Pat
     trainer = train_names(context, samples)
     assert trainer.state.global_step == context.config.optim.steps
     assert trainer.metrics().keys() == {"dev_r1", "dev_r5"}
-    again = train_names(context, samples)  # all is done: the last checkpoint is taken
+    again = train_names(context, samples)  # already finished: only loads the last checkpoint
     assert again.state.global_step == trainer.state.global_step
     assert again.state.total_flos == trainer.state.total_flos

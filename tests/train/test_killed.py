@@ -1,4 +1,4 @@
-"""A training that is killed, at any moment, and begun again ends with the very weights of one that was left alone."""
+"""A training process that is killed and restarted ends with the same weights as an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def configs(model: Path, corpus: Path, kb_folder: Path) -> dict[str, GenerativeT
 
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory: pytest.TempPathFactory, configs: dict[str, GenerativeTrainingConfig]) -> Path:
-    """Begin both trainings as a person does, and kill each somewhere between two checkpoints."""
+    """Start both training runs with the command line, and kill each between two checkpoints."""
     folder, draw = tmp_path_factory.mktemp("killed"), random.Random()
     moments = {name: (draw.randint(1, 5) * 10, draw.random() * 0.2) for name in PRECISIONS}
     processes = {}
@@ -68,7 +68,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory, configs: dict[str, Gene
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_begun_again_it_ends_with_the_same_weights(
+def test_killed_training_resumes_to_the_same_weights(
     tmp_path: Path, run_folder: Path, configs: dict[str, GenerativeTrainingConfig], precision: str
 ) -> None:
     assert not (run_folder / precision).exists()

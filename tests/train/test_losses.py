@@ -53,7 +53,7 @@ smoothings = pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 
 
 def draw_labelled(seed: int, dtype: torch.dtype = torch.float64, scale: float = 5.0) -> tuple[Tensor, Tensor]:
-    """Draw logits (4, 6, 11) and labels (4, 6): a prompt without labels, a name, padding."""
+    """Draw logits (4, 6, 11) and labels (4, 6): an unlabelled prompt, a name, and padding."""
     generator = torch.Generator().manual_seed(seed)
     logits = scale * torch.randn(4, 6, 11, generator=generator, dtype=torch.float64)
     labels = torch.randint(0, 11, (4, 6), generator=generator)
@@ -75,9 +75,7 @@ def naive(logits: Tensor, labels: Tensor) -> list[list[float]]:
 @both
 @dtypes
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_sequence_is_the_sum_or_the_mean_of_its_labelled_tokens(
-    seed: int, dtype: torch.dtype, within: float, score: Score
-) -> None:
+def test_sequence_score_is_sum_or_mean_of_labelled_tokens(seed: int, dtype: torch.dtype, within: float, score: Score) -> None:
     logits, labels = draw_labelled(seed, dtype)
     expected = [sum(line) / (len(line) if score == "mean" else 1) for line in naive(logits, labels)]
     found = sequence_log_probs(logits, labels, score)
@@ -86,7 +84,7 @@ def test_a_sequence_is_the_sum_or_the_mean_of_its_labelled_tokens(
 
 
 @dtypes
-def test_tokens_have_their_positions_and_ignored_ones_are_zero(dtype: torch.dtype, within: float) -> None:
+def test_token_log_probs_keep_positions_and_are_zero_if_ignored(dtype: torch.dtype, within: float) -> None:
     logits, labels = draw_labelled(0, dtype)
     found = token_log_probs(logits, labels)
     assert bool((found[labels == IGNORED] == 0).all())
@@ -95,7 +93,7 @@ def test_tokens_have_their_positions_and_ignored_ones_are_zero(dtype: torch.dtyp
 
 @both
 @given(seed=st.integers(0, 10_000))
-def test_gathered_and_padded_agree(score: Score, seed: int) -> None:
+def test_gathered_and_padded_layouts_agree(score: Score, seed: int) -> None:
     logits, labels = draw_labelled(seed)
     is_labelled = labels != IGNORED
     rows = is_labelled.nonzero()[:, 0]
@@ -118,7 +116,7 @@ def test_both_layouts_have_the_same_gradient(score: Score) -> None:
 
 @both
 @pytest.mark.parametrize("there", [0.0, math.inf, math.nan])
-def test_ignored_tokens_carry_no_gradient_whatever_is_there(score: Score, there: float) -> None:
+def test_ignored_tokens_have_no_gradient(score: Score, there: float) -> None:
     logits, labels = draw_labelled(1)
     logits[labels == IGNORED] = there
     logits.requires_grad_()
@@ -128,7 +126,7 @@ def test_ignored_tokens_carry_no_gradient_whatever_is_there(score: Score, there:
     assert bool((logits.grad[labels != IGNORED] != 0).all())
 
 
-def test_low_precision_is_raised_before_softmax() -> None:
+def test_casts_to_fp32_before_softmax() -> None:
     logits, labels = draw_labelled(2, torch.bfloat16)
     found = sequence_log_probs(logits, labels, "sum")
     assert found.dtype == torch.float32
@@ -147,7 +145,7 @@ def test_gradients_of_log_probs_are_finite_at_extremes(dtype: torch.dtype) -> No
 
 
 @both
-def test_without_labels_the_score_is_zero(score: Score) -> None:
+def test_score_without_labels_is_zero(score: Score) -> None:
     logits = torch.randn(2, 3, 5, requires_grad=True)
     labels = torch.tensor([[IGNORED] * 3, [IGNORED, 1, 2]])
     found = sequence_log_probs(logits, labels, score)
@@ -159,7 +157,7 @@ def test_without_labels_the_score_is_zero(score: Score) -> None:
     assert score_sequences(torch.zeros(0), none, 2, score).tolist() == [0, 0]
 
 
-def test_an_ignored_label_is_no_target() -> None:
+def test_rejects_ignored_label_as_target() -> None:
     with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
         gather_log_probs(torch.zeros(1, 3), torch.tensor([IGNORED]))
 
@@ -179,7 +177,7 @@ def draw_targets(seed: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor,
 @smoothings
 @dtypes
 @pytest.mark.parametrize("seed", SEEDS)
-def test_it_is_the_sum_of_the_closed_form(seed: int, dtype: torch.dtype, within: float, smoothing: float) -> None:
+def test_cross_entropy_is_sum_of_closed_form(seed: int, dtype: torch.dtype, within: float, smoothing: float) -> None:
     logits, targets = draw_targets(seed, dtype)
     table = log_softmax(logits)
     expected = 0.0
@@ -192,7 +190,7 @@ def test_it_is_the_sum_of_the_closed_form(seed: int, dtype: torch.dtype, within:
 
 
 @smoothings
-def test_it_is_that_of_torch_and_transformers(smoothing: float) -> None:
+def test_cross_entropy_matches_torch_and_transformers(smoothing: float) -> None:
     logits, targets = draw_targets(0, torch.float32)
     targets[2:4] = IGNORED
     tokens = 6
@@ -202,7 +200,7 @@ def test_it_is_that_of_torch_and_transformers(smoothing: float) -> None:
     torch.testing.assert_close(found, smoother({"logits": logits[None].clone()}, targets[None]))
 
 
-def test_fairseq_smooths_over_the_others_alone() -> None:
+def test_fairseq_smoothing_excludes_the_target() -> None:
     logits, targets = draw_targets(1)
     table, size, smoothing = log_softmax(logits), logits.shape[1], 0.1
     expected = 0.0
@@ -212,7 +210,7 @@ def test_fairseq_smooths_over_the_others_alone() -> None:
     same(cross_entropy(logits, targets, smoothing * size / (size - 1)), expected, 1e-6)
 
 
-def test_ignored_targets_carry_no_gradient() -> None:
+def test_ignored_targets_have_no_gradient() -> None:
     logits, targets = draw_targets(2)
     targets[5] = IGNORED
     logits.requires_grad_()
@@ -221,7 +219,7 @@ def test_ignored_targets_carry_no_gradient() -> None:
     assert [bool((row != 0).any()) for row in logits.grad] == [token != 5 for token in range(8)]
 
 
-def test_the_parts_of_a_batch_add_up() -> None:
+def test_losses_of_batch_parts_add_up() -> None:
     logits, targets = draw_targets(3)
     parts = cross_entropy(logits[:3], targets[:3], 0.1) + cross_entropy(logits[3:], targets[3:], 0.1)
     torch.testing.assert_close(parts, cross_entropy(logits, targets, 0.1))
@@ -241,14 +239,14 @@ def test_gradients_of_cross_entropy_are_finite_at_extremes(dtype: torch.dtype, s
     assert float(logits.grad[0, 0]) > 0
 
 
-def test_margins_are_of_the_selected_over_the_rejected() -> None:
+def test_margin_is_preferred_minus_rejected() -> None:
     pairs = draw_pairs(0)
     scores = arrays(pairs)
     same(pairs.margin, scores["preferred"] - scores["rejected"], 1e-12)
     same(pairs.reference_margin, scores["reference_preferred"] - scores["reference_rejected"], 1e-12)
 
 
-def test_margins_are_taken_at_full_precision() -> None:
+def test_margins_are_computed_in_fp32() -> None:
     preferred, rejected = torch.tensor([-257.0]).bfloat16(), torch.tensor([-0.5]).bfloat16()
     pairs = Preference(preferred, rejected, preferred, rejected)
     assert pairs.margin.dtype == pairs.reference_margin.dtype == torch.float32
@@ -256,43 +254,43 @@ def test_margins_are_taken_at_full_precision() -> None:
     assert float(preferred - rejected) != float(preferred) - float(rejected)
 
 
-def test_a_reference_is_a_constant() -> None:
+def test_reference_margin_has_no_gradient() -> None:
     reference = torch.zeros(2, requires_grad=True)
     assert not Preference(reference, reference, reference, reference).reference_margin.requires_grad
     assert Preference(reference, reference).margin.requires_grad
 
 
-def test_shapes_that_would_be_broadcast_are_refused() -> None:
+def test_rejects_shapes_that_would_broadcast() -> None:
     two = torch.zeros(2)
     for wrong in (torch.zeros(2, 1), torch.zeros(3), torch.zeros(1), torch.zeros(())):
-        with pytest.raises(ValueError, match="one shape"):
+        with pytest.raises(ValueError, match="must all have the shape"):
             Preference(two, wrong)
-        with pytest.raises(ValueError, match="one shape"):
+        with pytest.raises(ValueError, match="must all have the shape"):
             Preference(two, two, two, wrong)
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="must all have the shape"):
         Preference(torch.zeros(2, 1), torch.zeros(2, 1))
 
 
-def test_a_reference_scores_both_names_or_none() -> None:
+def test_requires_reference_scores_of_both_names() -> None:
     two = torch.zeros(2)
     with pytest.raises(ValueError, match="both names"):
         Preference(two, two, two)
     with pytest.raises(ValueError, match="both names"):
         Preference(two, two, None, two)
-    with pytest.raises(ValueError, match="no scores of a reference"):
+    with pytest.raises(ValueError, match="no reference scores"):
         _ = Preference(two, two).reference_margin
 
 
 @dtypes
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_logistic_loss_is_its_closed_form(seed: int, dtype: torch.dtype, within: float, smoothing: float) -> None:
+def test_logistic_loss_matches_closed_form(seed: int, dtype: torch.dtype, within: float, smoothing: float) -> None:
     margin = 8 * torch.randn(16, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
     same(logistic(margin, smoothing), sigmoid_loss(margin.double().numpy(), smoothing), within)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_logistic_loss_is_finite_at_extremes(smoothing: float) -> None:
+def test_logistic_loss_is_finite_at_extremes(smoothing: float) -> None:
     margin = torch.tensor([-1e30, -1e4, 0.0, 1e4, 1e30], requires_grad=True)
     losses = logistic(margin, smoothing)
     backward(losses.sum())
@@ -304,18 +302,18 @@ def test_the_logistic_loss_is_finite_at_extremes(smoothing: float) -> None:
 @dtypes
 @pytest.mark.parametrize("beta", [0.1, 1.0])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_pairwise_is_its_closed_form(seed: int, beta: float, dtype: torch.dtype, within: float) -> None:
+def test_pairwise_matches_closed_form(seed: int, beta: float, dtype: torch.dtype, within: float) -> None:
     pairs = draw_pairs(seed, dtype)
     scores = arrays(pairs)
     same(pairwise(pairs, beta=beta), sigmoid_loss(beta * (scores["preferred"] - scores["rejected"])), within)
 
 
-def test_it_is_cpo_without_the_likelihood() -> None:
+def test_pairwise_is_cpo_without_cross_entropy() -> None:
     pairs = draw_pairs(0)
     torch.testing.assert_close(pairwise(pairs, beta=0.3), cpo(pairs, beta=0.3, alpha=0))
 
 
-def test_a_reference_is_passed_over() -> None:
+def test_pairwise_ignores_the_reference() -> None:
     pairs = draw_pairs(1)
     torch.testing.assert_close(pairwise(pairs), pairwise(Preference(pairs.preferred, pairs.rejected)))
 
@@ -328,7 +326,7 @@ def test_gradients_of_pairwise_are_finite_at_extremes() -> None:
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("beta", [0.1, 0.5])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_dpo_is_its_closed_form(seed: int, beta: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
+def test_dpo_matches_closed_form(seed: int, beta: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
     pairs = draw_pairs(seed, dtype)
     scores = arrays(pairs)
     preferred = beta * np.log(np.exp(scores["preferred"]) / np.exp(scores["reference_preferred"]))
@@ -336,7 +334,7 @@ def test_dpo_is_its_closed_form(seed: int, beta: float, smoothing: float, dtype:
     same(dpo(pairs, beta=beta, smoothing=smoothing), sigmoid_loss(preferred - rejected, smoothing), within)
 
 
-def test_its_gradient_is_that_of_the_paper() -> None:
+def test_dpo_gradient_matches_the_paper() -> None:
     """The gradient with respect to log p of the preferred is -beta sigmoid(-margin of rewards): section 4 of the paper."""
     pairs = draw_pairs(1)
     preferred, rejected = pairs.preferred.clone().requires_grad_(), pairs.rejected.clone().requires_grad_()
@@ -350,14 +348,14 @@ def test_its_gradient_is_that_of_the_paper() -> None:
     same(rejected.grad, weight, 1e-6)
 
 
-def test_a_reference_that_prefers_none_leaves_the_pairwise_loss() -> None:
+def test_dpo_with_zero_reference_margin_is_pairwise() -> None:
     pairs = draw_pairs(2)
     flat = torch.full_like(pairs.preferred, -3.0)
     found = dpo(Preference(pairs.preferred, pairs.rejected, flat, flat), beta=0.7)
     torch.testing.assert_close(found, pairwise(pairs, beta=0.7))
 
 
-def test_nothing_flows_into_the_reference() -> None:
+def test_dpo_has_no_gradient_for_the_reference() -> None:
     scores = torch.zeros(3, requires_grad=True)
     reference = torch.zeros(3, requires_grad=True)
     backward(dpo(Preference(scores, -scores, reference, -reference)).sum())
@@ -365,8 +363,8 @@ def test_nothing_flows_into_the_reference() -> None:
     assert reference.grad is None
 
 
-def test_a_reference_is_needed() -> None:
-    with pytest.raises(ValueError, match="no scores of a reference"):
+def test_dpo_requires_a_reference() -> None:
+    with pytest.raises(ValueError, match="no reference scores"):
         dpo(Preference(torch.zeros(1), torch.zeros(1)))
 
 
@@ -378,7 +376,7 @@ def test_gradients_of_dpo_are_finite_at_extremes(smoothing: float) -> None:
 @dtypes
 @pytest.mark.parametrize(("alpha", "smoothing"), [(0.0, 0.0), (1.0, 0.0), (0.3, 0.2)])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_cpo_is_its_closed_form(seed: int, alpha: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
+def test_cpo_matches_closed_form(seed: int, alpha: float, smoothing: float, dtype: torch.dtype, within: float) -> None:
     pairs = draw_pairs(seed, dtype)
     scores = arrays(pairs)
     expected = sigmoid_loss(0.1 * (scores["preferred"] - scores["rejected"]), smoothing) - alpha * scores["preferred"]
@@ -387,7 +385,7 @@ def test_cpo_is_its_closed_form(seed: int, alpha: float, smoothing: float, dtype
 
 @quietly
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_its_first_term_is_that_of_trl(smoothing: float) -> None:
+def test_first_term_of_cpo_matches_trl(smoothing: float) -> None:
     for seed in SEEDS:
         pairs = draw_pairs(seed)
         expected, _, _ = oracle("sigmoid", beta=0.4, smoothing=smoothing).cpo_loss(pairs.preferred, pairs.rejected)
@@ -396,8 +394,8 @@ def test_its_first_term_is_that_of_trl(smoothing: float) -> None:
 
 @quietly
 @pytest.mark.parametrize(("alpha", "smoothing"), [(0.0, 0.0), (1.0, 0.0), (0.5, 0.1)])
-def test_a_step_of_cpo_is_that_of_trl(alpha: float, smoothing: float) -> None:
-    """From the tokens of a batch to the gradients of a model; TRL averages the second term over all tokens together."""
+def test_cpo_gradients_match_trl(alpha: float, smoothing: float) -> None:
+    """Compares the gradients of a whole model; TRL averages the second term over all tokens of the batch."""
     model, inputs = tiny_bart(), batch()
     trainer = oracle("sigmoid", beta=0.1, alpha=alpha, smoothing=smoothing)
     expected, _ = trainer.get_batch_loss_metrics(model, {name: value.clone() for name, value in inputs.items()})
@@ -413,20 +411,20 @@ def test_a_step_of_cpo_is_that_of_trl(alpha: float, smoothing: float) -> None:
     torch.testing.assert_close(gradients(model, found), expected_gradients, rtol=1e-4, atol=1e-5)
 
 
-def test_the_cross_entropy_is_learned_from() -> None:
+def test_cpo_has_gradient_of_cross_entropy() -> None:
     likelihood = torch.tensor(2.0, requires_grad=True)
     backward(cpo(Preference(torch.zeros(4), torch.zeros(4)), likelihood, alpha=0.5).mean())
     assert likelihood.grad == 0.5
 
 
-def test_the_cross_entropy_is_needed_unless_alpha_is_zero() -> None:
+def test_cpo_requires_cross_entropy_unless_alpha_is_zero() -> None:
     pairs = draw_pairs(0)
     with pytest.raises(ValueError, match="cross-entropy of the preferred"):
         cpo(pairs)
     torch.testing.assert_close(cpo(pairs, alpha=0), cpo(pairs, torch.tensor(torch.inf), alpha=0))
 
 
-def test_a_cross_entropy_that_would_be_broadcast_is_refused() -> None:
+def test_rejects_cross_entropy_that_would_broadcast() -> None:
     for wrong in (torch.zeros(9, 1), torch.zeros(1), torch.zeros(8)):
         with pytest.raises(ValueError, match="shape"):
             cpo(draw_pairs(0), wrong)
@@ -440,7 +438,7 @@ def test_gradients_of_cpo_are_finite_at_extremes(smoothing: float) -> None:
 @dtypes
 @pytest.mark.parametrize(("beta", "gamma", "smoothing"), [(2.0, 1.0, 0.0), (2.5, 0.3, 0.1), (0.1, 0.0, 0.0)])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_simpo_is_its_closed_form(
+def test_simpo_matches_closed_form(
     seed: int, beta: float, gamma: float, smoothing: float, dtype: torch.dtype, within: float
 ) -> None:
     lengths = torch.arange(1, 10)
@@ -455,7 +453,7 @@ def test_simpo_is_its_closed_form(
 
 @quietly
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_it_is_that_of_trl(smoothing: float) -> None:
+def test_simpo_matches_trl(smoothing: float) -> None:
     for seed in SEEDS:
         pairs = draw_pairs(seed)
         trainer = oracle("simpo", beta=2.0, gamma=0.7, smoothing=smoothing)
@@ -464,8 +462,8 @@ def test_it_is_that_of_trl(smoothing: float) -> None:
 
 
 @quietly
-def test_a_step_of_simpo_is_that_of_trl() -> None:
-    """From the tokens of a batch to the gradients of a model: names of different lengths are scored by their means."""
+def test_simpo_gradients_match_trl() -> None:
+    """Compares the gradients of a whole model, with names of different lengths scored by their mean."""
     model, inputs = tiny_bart(), batch()
     trainer = oracle("simpo", beta=2.0, gamma=0.7)
     expected, _ = trainer.get_batch_loss_metrics(model, {name: value.clone() for name, value in inputs.items()})
@@ -476,7 +474,7 @@ def test_a_step_of_simpo_is_that_of_trl() -> None:
     torch.testing.assert_close(gradients(model, found), expected_gradients, rtol=1e-4, atol=1e-5)
 
 
-def test_a_margin_that_just_reaches_the_target_is_a_toss() -> None:
+def test_simpo_loss_is_log_2_at_target_margin() -> None:
     pairs = Preference(torch.tensor([-0.5]), torch.tensor([-1.0]))
     assert simpo(pairs, beta=2.0, gamma=1.0).item() == pytest.approx(0.6931472)
 
@@ -485,17 +483,17 @@ def test_gradients_of_simpo_are_finite_at_extremes() -> None:
     require_finite_gradients(simpo)
 
 
-def test_each_has_the_score_of_its_paper() -> None:
+def test_each_loss_has_the_score_of_its_paper() -> None:
     assert {name: find_loss(name).score for name in LOSSES} == {"dpo": "sum", "cpo": "sum", "simpo": "mean", "pairwise": "sum"}
 
 
-def test_each_says_what_it_needs() -> None:
+def test_each_loss_knows_what_it_needs() -> None:
     assert [name for name in LOSSES if find_loss(name).needs_reference] == ["dpo"]
     assert [name for name in LOSSES if find_loss(name).needs_cross_entropy] == ["cpo"]
     assert not find_loss("cpo", alpha=0).needs_cross_entropy
 
 
-def test_each_is_the_function_of_its_name_with_its_options() -> None:
+def test_named_loss_calls_its_function_with_options() -> None:
     pairs, likelihood = draw_pairs(0), torch.tensor(1.5)
     expected = {
         "dpo": dpo(pairs, beta=0.3, smoothing=0.1),
@@ -510,7 +508,7 @@ def test_each_is_the_function_of_its_name_with_its_options() -> None:
     torch.testing.assert_close(find_loss("cpo", alpha=0)(pairs), cpo(pairs, alpha=0))
 
 
-def test_options_are_all_reported_and_cannot_be_changed() -> None:
+def test_named_loss_has_all_options_read_only() -> None:
     loss = find_loss("cpo", beta=0.2)
     assert dict(loss.options) == {"beta": 0.2, "alpha": 1.0, "smoothing": 0.0}
     with pytest.raises(TypeError):
@@ -519,7 +517,7 @@ def test_options_are_all_reported_and_cannot_be_changed() -> None:
         loss.name = "dpo"  # type: ignore[misc]
 
 
-def test_what_is_needed_and_not_passed_is_an_error() -> None:
+def test_named_loss_rejects_missing_cross_entropy() -> None:
     with pytest.raises(ValueError, match="cross-entropy"):
         find_loss("cpo")(draw_pairs(0))
 
@@ -527,8 +525,8 @@ def test_what_is_needed_and_not_passed_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("kto", {}, "no loss is named 'kto'"),
-        ("", {}, "no loss is named ''"),
+        ("kto", {}, "unknown loss 'kto'"),
+        ("", {}, "unknown loss ''"),
         ("dpo", {"gamma": 0.5}, "no option 'gamma'"),
         ("pairwise", {"smoothing": 0.1}, "no option 'smoothing'"),
         ("cpo", {"cross_entropy": 1.0}, "no option 'cross_entropy'"),
@@ -541,7 +539,7 @@ def test_what_is_needed_and_not_passed_is_an_error() -> None:
         ("simpo", {"gamma": math.nan}, "gamma is nan"),
     ],
 )
-def test_what_cannot_be_is_refused(name: str, options: dict[str, float], says: str) -> None:
+def test_rejects_unknown_losses_and_invalid_options(name: str, options: dict[str, float], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         find_loss(name, **options)
     assert caught.value.code == "config-invalid"

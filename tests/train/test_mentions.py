@@ -1,4 +1,4 @@
-"""Training of classifiers of mentions."""
+"""Training of classifiers of dictionary matches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SPLITS: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {
 
 
 def config(corpus: Path, kb: Path, **more: dict[str, Any]) -> MentionsTrainingConfig:
-    """Return a configuration; `more` are its tables, whose keys win."""
+    """Return a configuration; `more` overrides keys by table."""
     tables: dict[str, dict[str, Any]] = {
         "data": {"datasets": [str(corpus)], "kb": str(kb), "types": dict.fromkeys(TYPES, "Disease")},
         "dictionary": {},
@@ -56,23 +56,23 @@ def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prepare("ncbi-disease", folder, folder / "prepared").folder
 
 
-def test_what_may_not_be_passed_on_is_refused(kb_folder: Path) -> None:
+def test_rejects_datasets_that_may_not_be_redistributed(kb_folder: Path) -> None:
     with pytest.raises(ConfigError, match="dataset-not-shippable"):
         _ = MentionsContext(config(Path("hpo-gsc"), kb_folder)).datasets
 
 
-def test_a_dictionary_that_has_a_classifier_is_refused(ambiguous: Path, kb_folder: Path) -> None:
+def test_rejects_dictionary_with_classifier(ambiguous: Path, kb_folder: Path) -> None:
     context = MentionsContext(config(ambiguous, kb_folder, dictionary={"classifier": "c"}))
-    with pytest.raises(ConfigError, match="has a classifier already"):
+    with pytest.raises(ConfigError, match="already has a classifier"):
         _ = context.dictionary
 
 
-def test_only_some_types_are_looked_for(ambiguous: Path, kb_folder: Path) -> None:
+def test_restricts_dictionary_to_given_types(ambiguous: Path, kb_folder: Path) -> None:
     context = MentionsContext(config(ambiguous, kb_folder, data={"only": ["C14"]}))
     assert context.types_by_corpus == {"ncbi-disease": frozenset()}
 
 
-def test_a_name_is_a_mention_where_the_corpus_has_one(ambiguous: Path, kb_folder: Path) -> None:
+def test_match_is_positive_if_annotated(ambiguous: Path, kb_folder: Path) -> None:
     context = MentionsContext(config(ambiguous, kb_folder))
     found = occurrences_of(context, "ncbi-disease", context.corpora[0].documents, "one")
     spans = [
@@ -85,7 +85,7 @@ def test_a_name_is_a_mention_where_the_corpus_has_one(ambiguous: Path, kb_folder
     assert found.gold == 3
 
 
-def test_types_that_a_corpus_does_not_annotate_are_left_out(ambiguous: Path, kb_folder: Path) -> None:
+def test_ignores_types_that_a_corpus_does_not_annotate(ambiguous: Path, kb_folder: Path) -> None:
     context = MentionsContext(config(ambiguous, kb_folder, data={"types": dict.fromkeys(TYPES, "Phenotype")}))
     assert not occurrences_of(context, "ncbi-disease", context.corpora[0].documents, "").documents
 
@@ -94,19 +94,19 @@ def _part(rows: list[list[int]], *marks: bool) -> Occurrences:
     return Occurrences([], rows, np.array(marks, dtype=bool), 1)
 
 
-def test_a_feature_of_mentions_has_a_weight_above_zero() -> None:
+def test_feature_of_mentions_has_positive_weight() -> None:
     weights = fit_weights([_part([[1, 2], [1, 3]], True, False), _part([[2], [3]], True, False)], RegressionConfig())
     assert weights[2] > 0 > weights[3]
     assert not weights[5]
 
 
 @pytest.mark.parametrize("marks", [(True, True), (False, False)])
-def test_there_must_be_both_kinds(marks: tuple[bool, bool]) -> None:
+def test_rejects_matches_that_are_all_or_no_mentions(marks: tuple[bool, bool]) -> None:
     with pytest.raises(InputError, match="training-empty"):
         fit_weights([_part([[1], [2]], *marks)], RegressionConfig())
 
 
-def test_thresholds_are_general_and_by_convention() -> None:
+def test_tunes_general_and_convention_thresholds() -> None:
     weights = np.zeros(SIZE, dtype=np.float32)
     weights[row_of("before=to")], weights[row_of("|one")] = -2.0, 1.5
     found = Occurrences([("to fever", Span(3, 8)), ("a fever", Span(2, 7))], [[], []], np.array([False, True]), 1)
@@ -116,13 +116,13 @@ def test_thresholds_are_general_and_by_convention() -> None:
     assert 0.35 < settings.conventions["one"] <= 0.85
 
 
-def test_it_is_trained_and_opens(tmp_path: Path, ambiguous: Path, kb_folder: Path) -> None:
+def test_trained_classifier_opens(tmp_path: Path, ambiguous: Path, kb_folder: Path) -> None:
     settings = config(ambiguous, kb_folder)
     made, again = (train(settings, tmp_path / name) for name in ("made", "again"))
     record = json.loads((made / "training.json").read_text())
     (figures,) = record["metrics"]["dev"].values()
     assert figures["f1"] == 100.0 > figures["f1_without"]
-    assert "tells mentions from words" in (made / "README.md").read_text()
+    assert "A classifier of dictionary matches" in (made / "README.md").read_text()
     one, other = open_classifier(made), open_classifier(again)
     assert one._weights == other._weights
     assert one.threshold("ncbi-disease") == record["thresholds"]["conventions"]["ncbi-disease"]
@@ -131,6 +131,6 @@ def test_it_is_trained_and_opens(tmp_path: Path, ambiguous: Path, kb_folder: Pat
     assert [mention.start for mention in found.document.mentions] == [26]
 
 
-def test_without_dev_the_threshold_is_even(tmp_path: Path, ambiguous: Path, kb_folder: Path) -> None:
+def test_threshold_is_one_half_without_dev(tmp_path: Path, ambiguous: Path, kb_folder: Path) -> None:
     made = train(config(ambiguous, kb_folder, dev={"split": "none"}), tmp_path / "made")
     assert open_classifier(made).settings.threshold == 0.5

@@ -1,4 +1,4 @@
-"""Losses of embeddings, against pytorch-metric-learning and by hand."""
+"""Losses of embeddings, compared with pytorch-metric-learning and closed forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOSS = MultiSimilarityLoss()
 
 
 def brute_force(embeddings: Tensor, labels: Tensor, margin: float, same: Tensor | None) -> RowPairs:
-    """Look at every triplet."""
+    """Find hard pairs by enumerating all triplets."""
     rows = len(labels)
     distances = torch.cdist(*2 * (torch.nn.functional.normalize(embeddings),)).tolist()
     pairs = RowPairs(torch.zeros(rows, rows, dtype=torch.bool), torch.zeros(rows, rows, dtype=torch.bool))
@@ -52,7 +52,7 @@ def require_equal(found: RowPairs, expected: RowPairs) -> None:
 
 
 @given(SEEDS, st.integers(1, 8), st.integers(1, 4), MARGINS, st.booleans(), st.booleans())
-def test_they_stand_in_hard_triplets(
+def test_hard_pairs_match_brute_force(
     seed: int, rows: int, concepts: int, margin: float, is_lattice: bool, has_same: bool
 ) -> None:
     embeddings, labels, drawn_same = draw_batch(seed, rows, concepts, is_lattice=is_lattice)
@@ -61,7 +61,7 @@ def test_they_stand_in_hard_triplets(
     require_equal(found, brute_force(embeddings, labels, margin, same))
 
 
-def test_they_are_those_of_the_reference() -> None:
+def test_hard_pairs_match_pytorch_metric_learning() -> None:
     batches = list(benchmark.iter_batches(70, seed=1))
     for batch in batches:
         found = hard_pairs(batch.embeddings, batch.labels, margin=batch.margin)
@@ -70,24 +70,24 @@ def test_they_are_those_of_the_reference() -> None:
     shares = [
         float(pairs.negative.sum() / all_pairs(batch.labels).negative.sum()) for pairs, batch in zip(kept, batches, strict=True)
     ]
-    assert any(0.1 < share < 0.9 for share in shares), "where all or nothing is hard, nothing is tested"
+    assert any(0.1 < share < 0.9 for share in shares), "the test needs batches in which some but not all pairs are hard"
 
 
-def test_a_margin_that_is_met_exactly_is_hard() -> None:
+def test_pair_exactly_at_the_margin_is_hard() -> None:
     embeddings, labels = torch.eye(3, dtype=torch.float64), torch.tensor([0, 0, 1])
     assert hard_pairs(embeddings, labels, margin=0.0).positive.sum() == 2
     assert hard_pairs(embeddings, labels, margin=-1e-12).positive.sum() == 0
 
 
 @pytest.mark.parametrize("labels", [[5, 5, 5], [1, 2, 3], [4]])
-def test_without_negatives_or_positives_nothing_is_hard(labels: list[int]) -> None:
+def test_no_hard_pairs_without_negatives_or_positives(labels: list[int]) -> None:
     pairs = hard_pairs(torch.ones(len(labels), 4), torch.tensor(labels))
     assert not pairs.positive.any()
     assert not pairs.negative.any()
 
 
-def test_pairs_that_may_be_the_same_neither_count_nor_make_others_hard() -> None:
-    # The second row is at the place of the first, under another label; the others are far off.
+def test_same_pairs_are_ignored_by_the_miner() -> None:
+    # The second row has the same vector as the first and another label; the other rows are far away.
     embeddings = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [-1.0, 0.0, 0.0]])
     labels = torch.tensor([0, 1, 0, 2])
     assert hard_pairs(embeddings, labels).positive[0, 2]
@@ -99,7 +99,7 @@ def test_pairs_that_may_be_the_same_neither_count_nor_make_others_hard() -> None
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_is_raised(dtype: torch.dtype) -> None:
+def test_miner_casts_to_fp32(dtype: torch.dtype) -> None:
     batch = next(benchmark.iter_batches(1))
     embeddings = batch.embeddings.to(dtype)
     expected = hard_pairs(embeddings.float(), batch.labels)
@@ -108,20 +108,20 @@ def test_half_precision_is_raised(dtype: torch.dtype) -> None:
         require_equal(hard_pairs(embeddings.float(), batch.labels), expected)
 
 
-def test_lengths_of_vectors_do_not_matter() -> None:
+def test_hard_pairs_do_not_depend_on_vector_norms() -> None:
     batch = next(benchmark.iter_batches(1))
     longer = replace(batch, embeddings=batch.embeddings * 2.0 ** torch.arange(len(batch.labels))[:, None].double().remainder(5))
     require_equal(hard_pairs(longer.embeddings, batch.labels), hard_pairs(batch.embeddings, batch.labels))
 
 
-def test_masks_that_would_be_broadcast_are_refused() -> None:
+def test_rejects_masks_that_would_broadcast() -> None:
     good, numbers = torch.zeros(3, 3, dtype=torch.bool), torch.zeros(3, 3)
     for wrong in (good[:1], good[0], good[:2, :2], torch.zeros(3, 1, dtype=torch.bool)):
-        with pytest.raises(ValueError, match="one shape"):
+        with pytest.raises(ValueError, match="must both have the shape"):
             RowPairs(good, wrong)
-        with pytest.raises(ValueError, match="mask of all pairs"):
+        with pytest.raises(ValueError, match="boolean mask"):
             all_pairs(torch.tensor([1, 2, 3]), same=wrong)
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="must both have the shape"):
         RowPairs(good[:1], good[:1])
     with pytest.raises(ValueError, match="boolean"):
         RowPairs(good, numbers)
@@ -130,7 +130,7 @@ def test_masks_that_would_be_broadcast_are_refused() -> None:
 
 
 def compute_closed_form(embeddings: Tensor, pairs: RowPairs, alpha: float, beta: float, base: float) -> float:
-    """Take the sums of SapBERT's equation 2, with alpha for positives as in its code."""
+    """Compute SapBERT's equation 2 with plain sums, with alpha for positives as in its code."""
     vectors = embeddings.double().numpy()
     vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     total = 0.0
@@ -155,18 +155,18 @@ def cosines(embeddings: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(("alpha", "beta", "base"), [(1.0, 60.0, 0.5), (2.0, 50.0, 0.5), (0.5, 3.0, -0.2)])
-def test_multi_similarity_is_its_closed_form(alpha: float, beta: float, base: float) -> None:
+def test_multi_similarity_matches_closed_form(alpha: float, beta: float, base: float) -> None:
     for batch in benchmark.iter_batches(2, seed=2):
         for pairs in (all_pairs(batch.labels), hard_pairs(batch.embeddings, batch.labels)):
             found = MultiSimilarityLoss(alpha, beta, base)(batch.embeddings, pairs)
             same(found, compute_closed_form(batch.embeddings, pairs, alpha, beta, base), 1e-9)
 
 
-def test_it_is_that_of_the_reference_with_its_gradient() -> None:
+def test_multi_similarity_and_gradient_match_reference() -> None:
     assert benchmark.worst_delta(benchmark.iter_batches(140, seed=2), benchmark.own, benchmark.reference) <= 1e-9
 
 
-def test_the_benchmark_finds_what_is_wrong() -> None:
+def test_benchmark_detects_wrong_implementations() -> None:
     def wrong_loss(batch: Batch) -> Found:
         return replace(benchmark.own(batch), loss=torch.tensor(0.3))
 
@@ -180,7 +180,7 @@ def test_the_benchmark_finds_what_is_wrong() -> None:
         assert benchmark.worst_delta(benchmark.iter_batches(7), wrong, benchmark.reference) >= least
 
 
-def test_a_pair_counts_once_in_however_many_triplets() -> None:
+def test_pair_in_several_triplets_counts_once() -> None:
     from pytorch_metric_learning.losses import MultiSimilarityLoss as Reference
 
     embeddings, labels = torch.randn(4, 3, generator=torch.Generator().manual_seed(1)), torch.tensor([0, 0, 1, 1])
@@ -191,8 +191,8 @@ def test_a_pair_counts_once_in_however_many_triplets() -> None:
     same(LOSS(embeddings, benchmark.pairs_of(triplets, 4)), reference(embeddings, labels, triplets), 1e-6)
 
 
-def test_a_single_triplet_is_not_learned_from() -> None:
-    # The reference takes no loss of one triplet; SapBERT was trained so.
+def test_loss_of_a_single_triplet_is_zero() -> None:
+    # The reference implementation, which SapBERT was trained with, returns 0 for a single triplet.
     batch = Batch(torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.5, 1.0]]).double(), torch.tensor([0, 0, 1]), margin=-0.6)
     expected = benchmark.reference(batch)
     assert (int(expected.pairs.positive.sum()), int(expected.pairs.negative.sum())) == (1, 1)
@@ -202,21 +202,21 @@ def test_a_single_triplet_is_not_learned_from() -> None:
     assert not gradient.any()
 
 
-def test_without_pairs_it_is_zero_and_has_a_gradient_of_zero() -> None:
+def test_loss_and_gradient_are_zero_without_pairs() -> None:
     nothing = torch.zeros(4, 4, dtype=torch.bool)
     loss, gradient = with_gradient(torch.randn(4, 3), RowPairs(nothing, nothing))
     assert loss == 0
     assert not gradient.any()
 
 
-def test_an_anchor_without_pairs_still_counts_in_the_mean() -> None:
+def test_mean_includes_anchors_without_pairs() -> None:
     embeddings, labels = torch.eye(3), torch.tensor([0, 0, 1])
     pairs = all_pairs(labels)
     pairs.negative.fill_(False)
     same(LOSS(embeddings, pairs), 2 / 3 * np.log(1 + np.exp(0.5)), 1e-6)
 
 
-def test_a_step_downhill_draws_positives_together_and_pushes_negatives_apart() -> None:
+def test_gradient_step_pulls_positives_and_pushes_negatives() -> None:
     embeddings = torch.randn(6, 4, generator=torch.Generator().manual_seed(3))
     pairs, nothing = all_pairs(torch.arange(3).repeat(2)), torch.zeros(6, 6, dtype=torch.bool)
     before = cosines(embeddings)
@@ -241,7 +241,7 @@ def test_gradients_are_finite_at_extremes() -> None:
     assert MultiSimilarityLoss(alpha=1e4, beta=1e4)(torch.ones(4, 2), all_pairs(torch.tensor([0, 0, 1, 1]))).isfinite()
 
 
-def test_it_is_taken_at_full_precision() -> None:
+def test_loss_is_computed_in_fp32() -> None:
     batch = next(benchmark.iter_batches(1))
     embeddings, pairs = batch.embeddings.float(), all_pairs(batch.labels)
     expected = LOSS(embeddings, pairs)
@@ -251,13 +251,13 @@ def test_it_is_taken_at_full_precision() -> None:
 
 
 @pytest.mark.parametrize("options", [{"alpha": 0.0}, {"beta": -1.0}, {"beta": float("inf")}, {"alpha": float("nan")}])
-def test_what_would_push_the_wrong_way_is_refused(options: dict[str, float]) -> None:
+def test_rejects_invalid_hyper_parameters(options: dict[str, float]) -> None:
     with pytest.raises(ConfigError) as refused:
         MultiSimilarityLoss(**options)
     assert refused.value.code == "config-invalid"
 
 
-def test_pairs_of_another_batch_are_refused() -> None:
+def test_rejects_pairs_of_another_batch() -> None:
     with pytest.raises(ValueError, match="rows"):
         LOSS(torch.eye(4), all_pairs(torch.tensor([0, 0, 1])))
 
@@ -269,7 +269,7 @@ def make_batch(rows: int = 12, concepts: int = 4, seed: int = 0) -> tuple[torch.
 
 @pytest.mark.parametrize("scale", [1.0, 20.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_contrastive_is_its_closed_form(scale: float, seed: int) -> None:
+def test_contrastive_matches_closed_form(scale: float, seed: int) -> None:
     embeddings, labels = make_batch(seed=seed)
     vectors = torch.nn.functional.normalize(embeddings).numpy()
     rows = []
@@ -287,7 +287,7 @@ def test_contrastive_is_its_closed_form(scale: float, seed: int) -> None:
     assert found.item() == pytest.approx(float(np.mean(rows)), abs=1e-9)
 
 
-def test_with_one_positive_it_is_cross_entropy() -> None:
+def test_contrastive_with_one_positive_is_cross_entropy() -> None:
     embeddings, _ = make_batch(rows=8)
     labels = torch.arange(4).repeat(2)
     unit = torch.nn.functional.normalize(embeddings)
@@ -296,7 +296,7 @@ def test_with_one_positive_it_is_cross_entropy() -> None:
     torch.testing.assert_close(ContrastiveLoss()(embeddings, all_pairs(labels)), wanted)
 
 
-def test_gradients_are_numbers_where_there_are_no_pairs() -> None:
+def test_contrastive_gradients_are_finite_without_pairs() -> None:
     for labels in (torch.arange(6), torch.zeros(6, dtype=torch.long)):
         embeddings = make_batch(rows=6)[0].requires_grad_()
         loss = ContrastiveLoss()(embeddings, all_pairs(labels))
@@ -306,12 +306,12 @@ def test_gradients_are_numbers_where_there_are_no_pairs() -> None:
         assert torch.isfinite(embeddings.grad).all()
 
 
-def test_bfloat16_is_raised() -> None:
+def test_contrastive_casts_bf16_to_fp32() -> None:
     embeddings, labels = make_batch()
     assert ContrastiveLoss()(embeddings.bfloat16(), all_pairs(labels)).dtype == torch.float32
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("inf"), float("nan")])
-def test_a_scale_that_makes_no_sense(scale: float) -> None:
+def test_rejects_invalid_scale(scale: float) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         ContrastiveLoss(scale)

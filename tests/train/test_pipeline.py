@@ -1,4 +1,4 @@
-"""A whole pipeline, trained on one's own corpus by one command."""
+"""`onym train pipeline` on a user's own corpus."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = (("fever", FEVER), ("heart attack", HEART), ("pyrexia", FEVER), ("myocar
 
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a corpus of one's own, in which a name is a word elsewhere."""
+    """Return a user's own corpus, in which a name is also used as an ordinary word."""
     folder = tmp_path_factory.mktemp("own")
     rows = []
     for n in range(150):
@@ -47,7 +47,7 @@ def training_folder(tmp_path_factory: pytest.TempPathFactory, mine: Path, kb_fol
 
 
 @pytest.mark.slow
-def test_it_finds_links_and_knows_how_likely_it_is_right(training_folder: Path) -> None:
+def test_links_text_with_calibrated_confidence(training_folder: Path) -> None:
     linked = load(training_folder).link("Case 1: a fever was seen. The crowd was at fever pitch.")
     assert [(link.mention.start, link.concept_id) for link in linked.links] == [(10, f"mesh:{FEVER}")]
     confidence = linked.links[0].confidence
@@ -56,7 +56,7 @@ def test_it_finds_links_and_knows_how_likely_it_is_right(training_folder: Path) 
 
 
 @pytest.mark.slow
-def test_a_run_that_was_interrupted_goes_on(
+def test_resumes_an_interrupted_run(
     training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -67,15 +67,15 @@ def test_a_run_that_was_interrupted_goes_on(
         with pytest.raises(KeyboardInterrupt):
             train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")
     assert (tmp_path / "pipeline" / "classifier").exists()
-    monkeypatch.setattr(module, "train_classifier", interrupt)  # it is there already
+    monkeypatch.setattr(module, "train_classifier", interrupt)  # must not be called again
     train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")
     one, other = read_pipeline(training_folder), read_pipeline(tmp_path / "pipeline")
     assert one.calibration == other.calibration
-    train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # nothing is left to do
+    train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # no steps left
 
 
 @pytest.mark.slow
-def test_a_threshold_counts_where_it_helps_unseen_texts_and_terms_have_none(training_folder: Path) -> None:
+def test_keeps_threshold_only_if_it_helps_and_not_for_terms(training_folder: Path) -> None:
     pipeline = load(training_folder)
     figures = json.loads((training_folder / "dev.json").read_bytes())
     assert (read_pipeline(training_folder).threshold is not None) == (figures["f1_held_out"] > figures["f1_without"])
@@ -89,7 +89,7 @@ def test_a_threshold_counts_where_it_helps_unseen_texts_and_terms_have_none(trai
 
 
 @pytest.mark.slow
-def test_a_neural_detector_is_trained_from_an_encoder(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_trains_neural_detector_from_encoder(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     encoder = save_encoder(tmp_path / "encoder", positions=256)
     pipeline = train_pipeline(config(mine, kb_folder, encoder=str(encoder), epochs=0.1), tmp_path / "pipeline")
     own = read_pipeline(tmp_path / "pipeline")
@@ -101,29 +101,29 @@ def test_a_neural_detector_is_trained_from_an_encoder(mine: Path, kb_folder: Pat
 
 
 @pytest.mark.slow
-def test_a_dense_stage(training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_trains_with_dense_candidates(training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     encoder = save_encoder(tmp_path / "tiny")
     train_pipeline(config(mine, kb_folder, dense_encoder=str(encoder)), tmp_path / "pipeline")
     linker = read_pipeline(tmp_path / "pipeline").linker.model_dump()
     assert linker["dense"]["model"]["path"].endswith("tiny")
     assert load(tmp_path / "pipeline").link("Case 1: a fever was seen.").links[0].concept_id == f"mesh:{FEVER}"
     assert "dense_encoder" in json.loads((tmp_path / "pipeline" / "request.json").read_bytes())
-    assert "dense_encoder" not in json.loads((training_folder / "request.json").read_bytes())  # a run of an older Onym goes on
+    assert "dense_encoder" not in json.loads((training_folder / "request.json").read_bytes())  # as in older versions
 
 
-def test_none_is_no_encoder() -> None:
+def test_none_means_no_encoder() -> None:
     own = PipelineTrainingConfig.of({"datasets": ["mine"], "kb": "kb", "encoder": "none", "dense_encoder": "none"})
     assert (own.encoder, own.dense_encoder) == ("", None)
 
 
-def test_an_encoder_that_is_not_there_is_refused_before_any_work(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_rejects_missing_encoder_before_training(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-missing"):
         train_pipeline(config(mine, kb_folder, dense_encoder=str(tmp_path / "nothing")), tmp_path / "pipeline")
     assert not (tmp_path / "pipeline").exists()
 
 
 @pytest.mark.slow
-def test_another_configuration_is_refused(training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_rejects_another_configuration(training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="training-other"):
         train_pipeline(config(mine, kb_folder, private=True), training_folder)
     (tmp_path / "note.txt").write_text("mine")
@@ -131,32 +131,32 @@ def test_another_configuration_is_refused(training_folder: Path, mine: Path, kb_
         train_pipeline(config(mine, kb_folder), tmp_path)
 
 
-def test_a_dataset_without_dev_is_refused_before_any_work(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_rejects_dataset_without_dev_before_training(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     prepare_own("mine", {"train": [mine.parent / "mine.pubtator"]}, tmp_path / "train-only")
     with pytest.raises(ConfigError, match="dataset-split"):
         train_pipeline(config(tmp_path / "train-only", kb_folder), tmp_path / "pipeline")
     assert not (tmp_path / "pipeline").exists()
 
 
-def test_a_group_that_the_knowledge_base_lacks_is_refused_before_any_work(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_rejects_unknown_semantic_group_before_training(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(OnymError, match="filter-unknown"):
         train_pipeline(config(mine, kb_folder, types={"Disease": "No such group"}), tmp_path / "pipeline")
     assert not (tmp_path / "pipeline").exists()
 
 
 @pytest.mark.slow
-def test_too_few_mentions_for_a_confidence(
+def test_warns_if_too_few_mentions_to_calibrate(
     corpus: Path, kb_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "onym.train"):
         pipeline = train_pipeline(config(corpus, kb_folder), tmp_path / "pipeline")
     assert pipeline.calibration is None
     assert "no confidence of links" in caplog.text
-    assert "no classifier" in caplog.text  # all names there are mentions
+    assert "no classifier" in caplog.text  # because all dictionary matches are mentions
 
 
 @pytest.mark.slow
-def test_the_command(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+def test_command_line(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     words = ("train", "pipeline", "--dataset", str(mine), "--kb", str(kb_folder), "-o", "pipeline")
     done = onym(*words, cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "pipeline\tpipeline"

@@ -1,4 +1,4 @@
-"""The device and the precision of a training run, sharding, and AdamW for weights in bf16."""
+"""Device, precision and sharding of a training run, and AdamW for bf16 weights."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ FSDP = {
 OPTIONS: dict[str, Any] = {"lr": 1e-4, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01}
 
 
-def test_each_value_arrives(tmp_path: Path) -> None:
+def test_passes_settings_to_training_arguments(tmp_path: Path) -> None:
     args = trainer_arguments(tmp_path, OPTIM, METRIC)
     assert (args.max_steps, args.per_device_train_batch_size, args.gradient_accumulation_steps) == (70, 3, 5)
     assert (args.learning_rate, args.warmup_steps, args.lr_scheduler_type, args.weight_decay) == (2e-4, 7, "cosine", 0.3)
@@ -71,12 +71,12 @@ def test_each_value_arrives(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("precision", "is_cast"), [("fp32", False), ("bf16", True), ("bf16-weights", False)])
-def test_the_precision(tmp_path: Path, precision: str, is_cast: bool) -> None:
+def test_autocasts_only_for_bf16(tmp_path: Path, precision: str, is_cast: bool) -> None:
     args = trainer_arguments(tmp_path, OPTIM.model_copy(update={"precision": precision}))
     assert (args.bf16, args.fp16) == (is_cast, False)
 
 
-def test_with_and_without_a_score_on_dev(tmp_path: Path) -> None:
+def test_evaluates_only_with_a_metric(tmp_path: Path) -> None:
     args, bare = (trainer_arguments(tmp_path, OPTIM, metric) for metric in (METRIC, ""))
     assert (args.load_best_model_at_end, args.metric_for_best_model, args.greater_is_better) == (True, METRIC, True)
     assert (bare.load_best_model_at_end, str(bare.eval_strategy.value)) == (False, "no")
@@ -85,7 +85,7 @@ def test_with_and_without_a_score_on_dev(tmp_path: Path) -> None:
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> list[torch.device]:
-    """Pretend that there are two GPUs; return those that were made the current one."""
+    """Simulate two GPUs; return the list of devices passed to `set_device`."""
     current: list[torch.device] = []
     monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -96,7 +96,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> list[torch.device]:
     return current
 
 
-def test_the_device(gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chooses_the_device(gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(gpus) == 0
     assert [str(training_device(OptimConfig(device=name))) for name in ("cpu", "auto", "cuda:1")] == ["cpu", "cuda:0", "cuda:1"]
     with pytest.raises(ConfigError, match="device-unavailable"):
@@ -109,15 +109,15 @@ def test_the_device(gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:1"])
-def test_trainer_uses_that_gpu_alone(tmp_path: Path, gpus: list[torch.device], name: str) -> None:
-    """By itself it would take the first, and copy the model to all others."""
+def test_trainer_uses_only_the_chosen_gpu(tmp_path: Path, gpus: list[torch.device], name: str) -> None:
+    """By default, Trainer would use the first GPU and replicate the model on all others."""
     args = trainer_arguments(tmp_path, OptimConfig(device=name, precision="fp32"))
     wanted = training_device(OptimConfig(device=name))
     assert (args.device, args.n_gpu, args.use_cpu) == (wanted, 1, False)
     assert gpus[-1] == wanted
 
 
-def test_trainer_uses_the_cpu_where_it_is_wanted(tmp_path: Path, gpus: list[torch.device]) -> None:
+def test_trainer_uses_the_cpu_if_set(tmp_path: Path, gpus: list[torch.device]) -> None:
     args = trainer_arguments(tmp_path, OptimConfig(device="cpu"))
     assert (str(args.device), args.n_gpu, args.use_cpu) == ("cpu", 0, True)
     assert len(gpus) == 0
@@ -133,7 +133,7 @@ def test_trainer_uses_the_cpu_where_it_is_wanted(tmp_path: Path, gpus: list[torc
         ("cuda", False, "", "fp32"),
     ],
 )
-def test_the_fastest_precision(
+def test_auto_chooses_fastest_precision(
     gpus: list[torch.device], monkeypatch: pytest.MonkeyPatch, name: str, has_bf16: bool, sharded: str, wanted: str
 ) -> None:
     assert len(gpus) == 0
@@ -144,7 +144,7 @@ def test_the_fastest_precision(
 
 
 @pytest.mark.slow
-def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+def test_fsdp_training_equals_unsharded_training(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     still = {"dropout": 0.0, "attention_dropout": 0.0}
     steps = {"steps": 3, "eval_steps": 1, "epsilon": 1e-4}
     whole, parts = (
@@ -154,7 +154,7 @@ def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Pat
     train(whole, tmp_path / "whole")
     train_with_accelerate(tmp_path, FSDP, {"parts": parts})
     made = tmp_path / "parts"
-    # Its checkpoints are FSDP's: had it not been sharded, the optimizer's would be `optimizer.pt`.
+    # FSDP checkpoints have `optimizer.bin`; without sharding, the file would be `optimizer.pt`.
     assert (tmp_path / "parts.work" / "checkpoints" / "checkpoint-3" / "optimizer.bin").is_file()
     assert furthest(load_file(made / "model.safetensors"), load_file(tmp_path / "whole" / "model.safetensors")) < 1e-4
     assert losses(made) == pytest.approx(losses(tmp_path / "whole"), abs=1e-4)
@@ -165,7 +165,7 @@ def test_a_sharded_model_learns_what_a_whole_one_does(tmp_path: Path, model: Pat
     assert linked.links[0].candidates
 
 
-def test_weights_that_are_kept_twice_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_bf16_weights_with_fsdp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_shardable("bf16-weights")
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     assert is_sharded()
@@ -175,7 +175,7 @@ def test_weights_that_are_kept_twice_are_refused(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"biobart"}))
-def test_one_module_says_what_three_said(family: str) -> None:
+def test_sharing_the_embedding_module_keeps_outputs(family: str) -> None:
     model = copy.deepcopy(family_model(family))
     ids = torch.tensor([[3, 5, 7]])
     before, names = model(input_ids=ids, decoder_input_ids=ids).logits, list(model.state_dict())
@@ -185,14 +185,14 @@ def test_one_module_says_what_three_said(family: str) -> None:
     assert model.get_encoder().embed_tokens is model.get_decoder().embed_tokens is model.get_input_embeddings()
 
 
-def test_an_encoder_has_one_embedding_already() -> None:
+def test_sharing_embeddings_does_not_change_an_encoder() -> None:
     model = tiny_encoder()
     names = list(model.state_dict())
     assert one_embedding(model) is model
     assert list(model.state_dict()) == names
 
 
-def test_each_weight_once() -> None:
+def test_drops_copies_of_tied_weights() -> None:
     model = tiny_bart()
     gathered = {name: value.clone() for name, value in weights_of(model).items()}
     assert gathered.keys() - drop_tied_copies(gathered, model).keys() == {
@@ -207,7 +207,7 @@ def weight(*values: float) -> nn.Parameter:
 
 
 def take_steps(optimizer: torch.optim.Optimizer, parameter: nn.Parameter, steps: int, seed: int = 0) -> Tensor:
-    """Take steps by random gradients that bf16 can say, and return what the weights are in the end."""
+    """Take steps with random gradients that are exact in bf16, and return the final weights."""
     draw = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         gradient = torch.randn(parameter.shape, generator=draw).bfloat16()
@@ -217,7 +217,7 @@ def take_steps(optimizer: torch.optim.Optimizer, parameter: nn.Parameter, steps:
     return parameter.detach()
 
 
-def test_steps_are_those_of_adamw_in_fp32() -> None:
+def test_master_copies_match_fp32_adamw() -> None:
     short, exact = weight(1.0, -2.0, 0.5), nn.Parameter(torch.tensor([1.0, -2.0, 0.5]))
     master = MasterAdamW([short], **OPTIONS)
     take_steps(master, short, 20)
@@ -226,8 +226,8 @@ def test_steps_are_those_of_adamw_in_fp32() -> None:
     assert torch.equal(short.detach(), exact.detach().bfloat16())
 
 
-def test_small_steps_are_not_lost() -> None:
-    """Each is a 10,000th of the weight, far below what bf16 can say; a hundred of them are not."""
+def test_keeps_updates_too_small_for_bf16() -> None:
+    """One update is 1/10,000 of the weight, which bf16 rounds away; a hundred updates must have an effect."""
     kept, lost = weight(1.0), weight(1.0)
     for parameter, optimizer in ((kept, MasterAdamW([kept], **OPTIONS)), (lost, torch.optim.AdamW([lost], **OPTIONS))):
         for _ in range(100):
@@ -237,7 +237,7 @@ def test_small_steps_are_not_lost() -> None:
     assert kept.item() == pytest.approx(0.99, abs=0.004)
 
 
-def test_frozen_weights_are_left_alone() -> None:
+def test_does_not_update_frozen_weights() -> None:
     one, other = weight(1.0), weight(2.0).requires_grad_(False)
     optimizer = MasterAdamW([one, other], **OPTIONS)
     assert [parameter is one for parameter in optimizer.moved] == [True]
@@ -245,7 +245,7 @@ def test_frozen_weights_are_left_alone() -> None:
     assert other.item() == 2.0
 
 
-def test_a_weight_without_a_gradient_stays() -> None:
+def test_does_not_update_weight_without_gradient() -> None:
     one, other = weight(1.0), weight(2.0)
     optimizer = MasterAdamW([one, other], **OPTIONS)
     one.grad = torch.ones_like(one)
@@ -255,7 +255,7 @@ def test_a_weight_without_a_gradient_stays() -> None:
     assert [parameter.grad for parameter in (one, other, *optimizer.masters)] == [None] * 4
 
 
-def test_a_state_goes_on_exactly_where_it_was() -> None:
+def test_optimizer_state_resumes_exactly() -> None:
     whole = weight(1.0, 3.0)
     expected = take_steps(MasterAdamW([whole], **OPTIONS), whole, 6)
 
@@ -284,7 +284,7 @@ def test_a_state_goes_on_exactly_where_it_was() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_frozen", [False, True])
-def test_the_trained_and_the_saved_weights_are_the_copies(tmp_path: Path, is_frozen: bool) -> None:
+def test_final_and_saved_weights_are_the_master_copies(tmp_path: Path, is_frozen: bool) -> None:
     model = tiny_bart()
     if is_frozen:
         model.get_input_embeddings().requires_grad_(False)

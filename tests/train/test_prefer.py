@@ -37,7 +37,7 @@ def still_bart(dtype: torch.dtype = torch.float32) -> Any:
 
 
 def log_probs_by_hand(model: Any, pair: Pair, name: Sequence[int]) -> list[Tensor]:
-    """Return the log-probability of each token of a name and of its end: alone, the whole vocabulary."""
+    """Return the log-probability of each token of a name and of its end token, computed for one pair at a time."""
     ids = torch.tensor([[START, *pair.prompt, *name]])
     logits = model(input_ids=torch.tensor([pair.source]), decoder_input_ids=ids, use_cache=False).logits[0]
     written = enumerate([*name, EOS])
@@ -45,7 +45,7 @@ def log_probs_by_hand(model: Any, pair: Pair, name: Sequence[int]) -> list[Tenso
 
 
 def loss_by_hand(model: Any, batch: Sequence[Pair], prefer: PreferConfig) -> Tensor:
-    """Return the mean over pairs, as the papers write it."""
+    """Return the mean loss over pairs, written as in the papers."""
     total = torch.zeros((), dtype=model.dtype)
     for pair in batch:
         preferred, rejected = (log_probs_by_hand(model, pair, name) for name in (pair.preferred, pair.rejected))
@@ -74,7 +74,7 @@ def name_objective(prefer: PreferConfig) -> str:
 
 
 @pytest.mark.parametrize("prefer", PREFERRED, ids=name_objective)
-def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
+def test_loss_matches_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
     trainer, batch = PreferenceTrainer(still_bart(), pairs(5), COLLATE, tmp_path, optim(), prefer=prefer), pairs(5).samples
     found = trainer.batch_loss(trainer.model, COLLATE.pairs(batch)) / 5
     assert found.item() == pytest.approx(loss_by_hand(trainer.model, batch, prefer).item(), rel=1e-4)
@@ -82,8 +82,8 @@ def test_the_loss_is_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prefer", PREFERRED, ids=name_objective)
-def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig) -> None:
-    """The first step of AdamW: every weight moves against its gradient, by its share of the rate."""
+def test_step_matches_manual_computation(tmp_path: Path, prefer: PreferConfig) -> None:
+    """In its first step, AdamW moves every weight against its gradient, by at most the learning rate."""
     model, expected = still_bart(torch.float64), still_bart(torch.float64)
     settings = optim(steps=1, eval_steps=1, batch_size=6, weight_decay=0.0, max_grad_norm=1e9, epsilon=1e-6)
     dataset = pairs(6)
@@ -99,7 +99,7 @@ def test_a_step_is_the_one_computed_by_hand(tmp_path: Path, prefer: PreferConfig
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prefer", PREFERRED, ids=name_objective)
-def test_accumulated_batches_are_one_batch(tmp_path: Path, prefer: PreferConfig) -> None:
+def test_gradient_accumulation_equals_one_batch(tmp_path: Path, prefer: PreferConfig) -> None:
     found = []
     for name, batch, times in (("whole", 8, 1), ("parts", 1, 8)):
         model = still_bart()
@@ -110,7 +110,7 @@ def test_accumulated_batches_are_one_batch(tmp_path: Path, prefer: PreferConfig)
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
 
 
-def test_a_model_that_is_its_own_reference_begins_at_log_2(tmp_path: Path) -> None:
+def test_initial_dpo_loss_is_log_2(tmp_path: Path) -> None:
     batch = pairs(7).samples
     model = still_bart()
     references = reference_scores(model, batch, COLLATE, "sum")
@@ -120,7 +120,7 @@ def test_a_model_that_is_its_own_reference_begins_at_log_2(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("score", ["sum", "mean"])
-def test_references_are_what_the_model_says_in_the_order_of_the_pairs(score: Any) -> None:
+def test_reference_scores_are_in_order_of_pairs(score: Any) -> None:
     model, batch = tiny_bart(dropout=0.5).train(), pairs(70).samples
     found = reference_scores(model, batch, COLLATE, score)
     assert model.training
@@ -131,7 +131,7 @@ def test_references_are_what_the_model_says_in_the_order_of_the_pairs(score: Any
             assert value == pytest.approx(sum(by_hand) / (len(by_hand) if score == "mean" else 1), abs=1e-4)
 
 
-def test_scores_of_a_batch_are_in_pairs() -> None:
+def test_scores_have_one_row_per_pair() -> None:
     model, examples = still_bart(), pairs(3).samples
     batch = COLLATE.pairs(examples)
     batch.pop("reference")
@@ -143,7 +143,7 @@ def test_scores_of_a_batch_are_in_pairs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
-def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: str) -> None:
+def test_resumed_training_equals_uninterrupted(tmp_path: Path, precision: str) -> None:
     settings = optim(steps=6, eval_steps=2, batch_size=2, precision=precision)
     model = tiny_bart(dropout=0.3)
     train_model(model, pairs(12), tmp_path / "whole", settings, PREFERRED[0])
@@ -158,11 +158,11 @@ def test_a_stopped_training_ends_as_one_that_was_not(tmp_path: Path, precision: 
         train_model(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
     again, dataset = tiny_bart(dropout=0.3), pairs(12)
     train_model(again, dataset, tmp_path / "parts", settings, PREFERRED[0])
-    assert dataset.indices == list(range(4, 12))  # a batch is made ready while the step before is taken
+    assert dataset.indices == list(range(4, 12))  # batches are prefetched one step ahead
     assert are_equal(weights_of(model), weights_of(again))
 
 
-def test_options_reach_the_losses_that_have_them() -> None:
+def test_passes_options_to_losses_that_have_them() -> None:
     prefer = PreferConfig(loss="simpo", beta=3.0, gamma=0.7, alpha=9.0)
     assert dict(loss_of(prefer).options) | {"beta": 3.0, "gamma": 0.7} == dict(loss_of(prefer).options)
     assert "alpha" not in loss_of(prefer).options
@@ -178,7 +178,7 @@ def training_config(request: pytest.FixtureRequest, model: Path, corpus: Path, k
 
 
 @pytest.mark.slow
-def test_two_rounds_stopped_after_the_first_and_going_on(
+def test_resumes_after_first_round(
     tmp_path: Path, kb_folder: Path, training_config: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train(training_config, tmp_path / "whole")
@@ -206,7 +206,7 @@ def test_two_rounds_stopped_after_the_first_and_going_on(
 
 
 @pytest.mark.slow
-def test_all_rounds_done_and_only_publishing_is_left(
+def test_resumes_after_all_rounds(
     tmp_path: Path, training_config: GenerativeTrainingConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train(training_config, tmp_path / "whole")
@@ -221,20 +221,20 @@ def test_all_rounds_done_and_only_publishing_is_left(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["dpo", "cpo", "simpo", "pairwise"])
-def test_each_loss(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, loss: str) -> None:
+def test_trains_with_each_loss(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, loss: str) -> None:
     made = train(config("prefer", model, corpus, kb_folder, prefer={"loss": loss, "rule": "all"}), tmp_path / "made")
     open_linker(made, kb_folder)
     assert record(made)["config"]["prefer"]["loss"] == loss
 
 
 @pytest.mark.slow
-def test_wrong_names_that_look_like_the_mention(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
+def test_trains_on_similar_wrong_names(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     made = train(config("prefer", model, corpus, kb_folder, prefer={"negatives": "similar"}), tmp_path / "made")
     open_linker(made, kb_folder)
 
 
 @pytest.mark.slow
-def test_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) -> None:
+def test_trains_on_kb_without_dataset(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     made = train(config("prefer", model, None, kb_folder, prefer={"negatives": "similar", "epochs": 2.0}), tmp_path / "made")
     open_linker(made, kb_folder)
     preferred, _ = read_pairs(tmp_path / "made.work" / "round-0" / "pairs.jsonl")
@@ -244,7 +244,7 @@ def test_a_knowledge_base_alone(tmp_path: Path, model: Path, kb_folder: Path) ->
         train(config("prefer", model, None, kb_folder), tmp_path / "other")
 
 
-def test_where_there_is_nothing_to_prefer(
+def test_rejects_data_without_pairs(
     tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefer_module, "predict_preferences", lambda *_, **__: [])

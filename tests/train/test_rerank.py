@@ -54,32 +54,32 @@ def config(corpus: Path, kb: Path, **tables: Any) -> RerankTrainingConfig:
     return RerankTrainingConfig.of({"stage": "rerank", "data": data, "trees": trees, **tables})
 
 
-def test_mentions_of_other_types_are_left_out(corpus: Path, kb_folder: Path) -> None:
+def test_leaves_out_mentions_of_other_types(corpus: Path, kb_folder: Path) -> None:
     context = RerankContext(config(corpus, kb_folder, data={"types": ["Chemical"]}))
     assert [len(doc.mentions) for doc in context.corpora[0].documents] == [0] * 6
     assert not context.counts
 
 
-def test_without_an_encoder_no_feature_of_it_is_learnt(corpus: Path, kb_folder: Path) -> None:
+def test_no_dense_features_without_encoder(corpus: Path, kb_folder: Path) -> None:
     context = RerankContext(config(corpus, kb_folder))
     assert list(context.parts.linkers) == ["tfidf"]
     assert not any(name.startswith("dense") for name in context.columns)
 
 
-def test_with_an_encoder(corpus: Path, kb_folder: Path, encoder: Path) -> None:
+def test_dense_features_with_encoder(corpus: Path, kb_folder: Path, encoder: Path) -> None:
     context = RerankContext(config(corpus, kb_folder, pool={"encoder": str(encoder), "index": "flat"}))
     assert list(context.parts.linkers) == ["tfidf", "dense"]
     assert "dense_margin" in context.columns
     assert len(context.parts.encoder) == 16
 
 
-def test_a_training_document_does_not_remember_itself(corpus: Path, kb_folder: Path) -> None:
+def test_training_document_does_not_see_its_own_memory(corpus: Path, kb_folder: Path) -> None:
     context = RerankContext(config(corpus, kb_folder))
     (found,) = context.corpora
     trained = pairs_of(context, found.documents, is_training=True)
     plain = pairs_of(context, found.documents, is_training=False)
     column = NAMES.index("recalled")
-    assert trained.matrix[:, column].max() == 0  # each surface stands in one document alone
+    assert trained.matrix[:, column].max() == 0  # each surface is in one document only
     assert plain.matrix[:, column].max() == 1
     assert (
         trained.matrix[trained.is_right, NAMES.index("concept_count")].max()
@@ -87,7 +87,7 @@ def test_a_training_document_does_not_remember_itself(corpus: Path, kb_folder: P
     )
 
 
-def test_each_mention_has_a_row_and_no_two_right_candidates(corpus: Path, kb_folder: Path) -> None:
+def test_each_mention_has_at_most_one_right_candidate(corpus: Path, kb_folder: Path) -> None:
     context = RerankContext(config(corpus, kb_folder))
     (found,) = context.corpora
     pairs = pairs_of(context, found.documents, is_training=True)
@@ -96,7 +96,7 @@ def test_each_mention_has_a_row_and_no_two_right_candidates(corpus: Path, kb_fol
     assert set(pairs.types.tolist()) == {"Disease"}
 
 
-def test_a_composite_has_no_one_right_concept(tiny_kb: Path) -> None:
+def test_composite_has_no_right_concept(tiny_kb: Path) -> None:
     resolver = ConceptResolver(KnowledgeBase.open(tiny_kb))
     assert right_concepts(Mention(0, 2, "MI", (HEART,)), resolver) == {HEART}
     assert right_concepts(Mention(0, 2, "MI", (HEART, "omim:608446")), resolver) == {HEART}
@@ -112,7 +112,7 @@ def pairs_with(right: list[bool]) -> Pairs:
     return Pairs(matrix, np.array(right), rows, rows, np.ones(size, bool), np.ones(size, bool), np.array([""] * size, object))
 
 
-def test_columns_without_a_number_teach_nothing() -> None:
+def test_ignores_all_nan_columns() -> None:
     trees = fit_trees(pairs_with([False] * 30 + [True] * 30), ("tfidf", "dense"), TreesConfig(iterations=3, min_samples=5))
     trees.require_sound(features=2)
     low, high = trees.probabilities(np.array([[0.1, np.nan], [0.9, np.nan]]))
@@ -121,7 +121,7 @@ def test_columns_without_a_number_teach_nothing() -> None:
 
 
 @pytest.mark.parametrize("right", [[True] * 5, [False] * 5])
-def test_there_have_to_be_right_and_wrong_pairs(right: list[bool]) -> None:
+def test_rejects_pairs_that_are_all_right_or_all_wrong(right: list[bool]) -> None:
     with pytest.raises(InputError) as error:
         fit_trees(pairs_with(right), ("tfidf",), TreesConfig())
     assert error.value.code == "training-empty"
@@ -142,7 +142,7 @@ def three_mentions() -> Pairs:
     )
 
 
-def test_the_best_candidate_is_the_answer() -> None:
+def test_answer_is_the_best_candidate() -> None:
     found = outcomes_of(STUMP, COLUMN, three_mentions())
     assert found.is_right.tolist() == [True, False, False]
     assert found.probabilities.round(3).tolist() == [0.731, 0.269, 0.0]
@@ -152,12 +152,12 @@ def test_the_best_candidate_is_the_answer() -> None:
     assert (figures["mentions"], figures["in_kb"]) == (3, 3)
 
 
-def test_what_is_not_in_the_knowledge_base_is_counted_apart() -> None:
+def test_recall_excludes_mentions_not_in_kb() -> None:
     some = three_mentions()._replace(is_in_kb=np.array([True, False, False]))
     assert figures_of(some, outcomes_of(STUMP, COLUMN, some))["strict_r1"] == 100.0
 
 
-def test_confidences_are_fitted_to_all_corpora() -> None:
+def test_calibrates_on_all_corpora() -> None:
     one = Outcomes(np.array([0.9, 0.8]), np.array([True, False]))
     other = Outcomes(np.array([0.1]), np.array([False]))
     fitted, quality = fit_calibration({"one": one, "other": other})
@@ -165,7 +165,7 @@ def test_confidences_are_fitted_to_all_corpora() -> None:
     assert quality == {"ece_on_dev": 0.0, "auroc_on_dev": 1.0}
 
 
-def test_the_card_names_corpora_licences_and_figures() -> None:
+def test_card_has_corpora_licences_and_scores() -> None:
     text = card(RECORD)
     assert "| mine | 6 | 3 | CC0 |" in text
     assert "| mine | 81.2 | - | 50.0 | 16 |" in text
@@ -177,7 +177,7 @@ def reranker(tmp_path_factory: pytest.TempPathFactory, corpus: Path, kb_folder: 
     return train(config(corpus, kb_folder), tmp_path_factory.mktemp("rerank") / "reranker")
 
 
-def test_it_links_with_probabilities(reranker: Path, corpus: Path, kb_folder: Path) -> None:
+def test_trained_reranker_links_with_probabilities(reranker: Path, corpus: Path, kb_folder: Path) -> None:
     linker = open_linker(linker_config("rerank", model=str(reranker)), KnowledgeBase.open(kb_folder))
     (doc,) = PreparedDataset.open(corpus).documents("test")
     ((link,),) = [linked.links for linked in linker.link([doc])]
@@ -187,14 +187,14 @@ def test_it_links_with_probabilities(reranker: Path, corpus: Path, kb_folder: Pa
     assert linker.config["linker"] == "rerank"
 
 
-def test_the_memory_answers_what_no_name_does(reranker: Path, kb_folder: Path) -> None:
+def test_memory_links_surfaces_that_are_not_names(reranker: Path, kb_folder: Path) -> None:
     linker = open_linker(linker_config("rerank", model=str(reranker)), KnowledgeBase.open(kb_folder))
     doc = Document("1", "a cardiac attack", (Mention(2, 16, "cardiac attack", type="Disease"),))
     ((link,),) = [linked.links for linked in linker.link([doc])]
     assert link.concept_id == "mesh:D009203"
 
 
-def test_the_folder_says_what_it_was_made_of(reranker: Path, corpus: Path, kb_folder: Path) -> None:
+def test_record_has_training_inputs(reranker: Path, corpus: Path, kb_folder: Path) -> None:
     record = json.loads((reranker / "training.json").read_text())
     (of_corpus,) = record["corpora"]
     assert (of_corpus["name"], of_corpus["documents"]) == ("ncbi-disease", 6)
@@ -206,22 +206,22 @@ def test_the_folder_says_what_it_was_made_of(reranker: Path, corpus: Path, kb_fo
     assert open_reranker(reranker).calibration is not None
 
 
-def test_the_same_data_give_the_same_trees(tmp_path: Path, reranker: Path, corpus: Path, kb_folder: Path) -> None:
+def test_training_is_reproducible(tmp_path: Path, reranker: Path, corpus: Path, kb_folder: Path) -> None:
     again = train(config(corpus, kb_folder), tmp_path / "again")
     assert open_reranker(again).trees.columns["value"].tolist() == open_reranker(reranker).trees.columns["value"].tolist()
 
 
-def test_without_a_group_of_features_and_without_calibration(tmp_path: Path, corpus: Path, kb_folder: Path) -> None:
+def test_trains_without_feature_group_and_calibration(tmp_path: Path, corpus: Path, kb_folder: Path) -> None:
     made = train(config(corpus, kb_folder, trees={"without": ["memory"]}, dev={"calibrate": False}), tmp_path / "made")
     found = open_reranker(made)
     assert not any("recalled" in name for name in found.origin.features if "elsewhere" not in name)
     assert found.calibration is None
     assert found.confidence(0.25) == 0.25
-    with pytest.raises(ConfigError, match="no group of features named 'colour'"):
+    with pytest.raises(ConfigError, match="unknown feature group 'colour'"):
         train(config(corpus, kb_folder, trees={"without": ["colour"]}), tmp_path / "other")
 
 
-def test_what_may_not_be_passed_on_is_refused(tmp_path: Path, corpus: Path, kb_folder: Path) -> None:
+def test_rejects_datasets_that_may_not_be_redistributed(tmp_path: Path, corpus: Path, kb_folder: Path) -> None:
     with pytest.raises(ConfigError, match="dataset-not-shippable"):
         train(config(corpus, kb_folder, data={"datasets": ["hpo-gsc"]}), tmp_path / "made")
     assert not (tmp_path / "made").exists()

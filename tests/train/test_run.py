@@ -1,4 +1,4 @@
-"""Running a stage, and what is published."""
+"""Running a stage, and the published model folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_each_stage_has_a_recipe() -> None:
     assert RECIPES.keys() == MODEL_CONFIGS.keys()
 
 
-def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: Path) -> None:
+def test_rejects_existing_output(tmp_path: Path, model: Path, kb_folder: Path) -> None:
     (tmp_path / "made").mkdir()
     with pytest.raises(ConfigError, match="output-exists"):
         train(config("pretrain", model, None, kb_folder), tmp_path / "made")
@@ -44,7 +44,7 @@ def test_an_existing_output_is_refused(tmp_path: Path, model: Path, kb_folder: P
 
 
 @pytest.mark.slow
-def test_another_configuration_in_the_same_folder_is_refused(
+def test_rejects_another_configuration_in_same_folder(
     tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*_: object) -> None:
@@ -61,10 +61,10 @@ def test_another_configuration_in_the_same_folder_is_refused(
 
 
 @pytest.mark.parametrize(("has_bf16", "precision"), [(False, "fp32"), (True, "bf16-weights")])
-def test_the_precision_of_this_machine_is_recorded(
+def test_records_resolved_precision(
     tmp_path: Path, model: Path, kb_folder: Path, monkeypatch: pytest.MonkeyPatch, has_bf16: bool, precision: str
 ) -> None:
-    """A run that is resumed on another machine must not change its precision without being told to."""
+    """A run that is resumed on another machine must not silently change its precision."""
 
     def stop(context: Any) -> NoReturn:
         raise RuntimeError(context.config.optim.precision)
@@ -92,13 +92,13 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Pa
 
 
 @pytest.mark.slow
-def test_it_opens_with_its_own_template_window_search_and_ranking(run_folder: Path, kb_folder: Path) -> None:
+def test_model_folder_stores_template_window_search_and_ranking(run_folder: Path, kb_folder: Path) -> None:
     found = open_linker(run_folder, kb_folder).config
     assert (found["template"], found["window"]) == ("genre", 24)
     assert (found["search"]["search"], found["search"]["ranking"]) == ("exact", "sum")
 
 
-def test_what_the_folder_holds(run_folder: Path, model: Path) -> None:
+def test_model_folder_has_all_files(run_folder: Path, model: Path) -> None:
     assert {path.name for path in run_folder.iterdir()} == FILES
     assert (run_folder / "tokenizer.json").read_bytes() == (model / "tokenizer.json").read_bytes()
     assert (run_folder / "log.jsonl").read_text() == (run_folder.with_name("linker.work") / "log.jsonl").read_text()
@@ -106,9 +106,7 @@ def test_what_the_folder_holds(run_folder: Path, model: Path) -> None:
     assert (run_folder / "README.md").read_text().startswith("---\nlibrary_name: onym\n")
 
 
-def test_the_record_has_the_digests_and_the_whole_configuration(
-    run_folder: Path, model: Path, corpus: Path, kb_folder: Path
-) -> None:
+def test_record_has_digests_and_configuration(run_folder: Path, model: Path, corpus: Path, kb_folder: Path) -> None:
     found = record(run_folder)
     assert found["kb"] == {"digest": KnowledgeBase.open(kb_folder).digest, "concepts": 3, "names": 9}
     dataset = PreparedDataset.open(corpus)
@@ -122,7 +120,7 @@ def test_the_record_has_the_digests_and_the_whole_configuration(
     assert (found["steps"], found["stages"], found["start"]) == (4, ["finetune"], "tiny-bart")
 
 
-def test_no_path_of_this_machine_is_reported_but_in_the_configuration(
+def test_record_has_no_local_paths_outside_the_configuration(
     run_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     base = str(tmp_path_factory.getbasetemp())
@@ -134,7 +132,7 @@ def test_no_path_of_this_machine_is_reported_but_in_the_configuration(
 
 
 @pytest.mark.slow
-def test_a_second_stage_remembers_the_first(tmp_path: Path, run_folder: Path, corpus: Path, kb_folder: Path) -> None:
+def test_second_stage_records_the_first(tmp_path: Path, run_folder: Path, corpus: Path, kb_folder: Path) -> None:
     again = train(config("prefer", run_folder, corpus, kb_folder), tmp_path / "better")
     found = record(again)
     assert (found["first_start"], found["start"], found["stages"]) == ("tiny-bart", "linker", ["finetune", "prefer"])
@@ -144,9 +142,7 @@ def test_a_second_stage_remembers_the_first(tmp_path: Path, run_folder: Path, co
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "bf16-weights"])
-def test_weights_are_fp32_and_the_same_command_gives_the_same_ones(
-    tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, precision: str
-) -> None:
+def test_weights_are_fp32_and_reproducible(tmp_path: Path, model: Path, corpus: Path, kb_folder: Path, precision: str) -> None:
     optim = {"eval_steps": 2, "precision": precision}
     one, two = (train(training_config(model, corpus, kb_folder, optim=optim), tmp_path / name) for name in ("one", "two"))
     assert weights_digest(one) == weights_digest(two)
@@ -155,7 +151,7 @@ def test_weights_are_fp32_and_the_same_command_gives_the_same_ones(
 
 
 @pytest.mark.slow
-def test_a_bart_made_of_an_encoder_is_published_whole(tmp_path: Path, kb_folder: Path) -> None:
+def test_publishes_bart_warm_started_from_encoder(tmp_path: Path, kb_folder: Path) -> None:
     from transformers import RobertaConfig, RobertaModel
 
     sizes: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
@@ -168,7 +164,7 @@ def test_a_bart_made_of_an_encoder_is_published_whole(tmp_path: Path, kb_folder:
     assert record(made)["first_start"] == "encoder"
 
 
-def test_weights_that_cannot_be_written_are_an_error_with_a_code(tmp_path: Path) -> None:
+def test_write_failure_of_weights_raises_coded_error(tmp_path: Path) -> None:
     class Full:
         def write(self, _folder: Path) -> None:
             raise SafetensorError("I/O error: No space left on device")

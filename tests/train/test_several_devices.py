@@ -1,4 +1,4 @@
-"""Two devices that share each step learn what one device learns from the same samples."""
+"""Training on two devices gives the same model as training on one device with the same samples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, kb_folder: Path) -> Path:
-    """Train both ways: eight samples a step on one device, and four on each of two."""
+    """Train with eight samples per step on one device, and with four on each of two devices."""
     folder = tmp_path_factory.mktemp("devices")
     sizes = {
         (stage, name): config(
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, model: Path, corpus: Path, 
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_losses_and_the_weights_are_those_of_one_device(folder: Path, stage: str) -> None:
+def test_two_devices_give_losses_and_weights_of_one(folder: Path, stage: str) -> None:
     one, two = folder / f"{stage}-one", folder / f"{stage}-two"
     assert len(losses(one)) >= 4
     assert losses(two) == pytest.approx(losses(one), abs=1e-4)
@@ -50,12 +50,12 @@ def test_the_losses_and_the_weights_are_those_of_one_device(folder: Path, stage:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_as_many_steps_and_as_much_of_the_data_are_seen(folder: Path, stage: str) -> None:
+def test_two_devices_take_same_steps_and_reach_same_metrics(folder: Path, stage: str) -> None:
     records = [json.loads((folder / f"{stage}-{name}" / "training.json").read_text()) for name in ("one", "two")]
     assert records[0]["steps"] == records[1]["steps"]
     assert records[0]["metrics"] == pytest.approx(records[1]["metrics"])
 
 
-def test_each_step_sees_other_samples(folder: Path) -> None:
-    """Were the samples counted for one device alone, two would see the first half of them twice."""
+def test_each_step_sees_new_samples(folder: Path) -> None:
+    """If samples were counted for one device only, two devices would see the first half of them twice."""
     assert len({round(loss, 6) for loss in losses(folder / "finetune-two")}) == 4

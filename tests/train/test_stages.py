@@ -1,4 +1,4 @@
-"""The configuration: strict, layered, and its presets are the rows of the papers' tables."""
+"""Reading configurations: validation, presets and overrides; presets match the papers' tables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ TABLE_B_NEGATIVE: dict[str, tuple[Any, ...]] = {
 
 
 # SapBERT, appendix A.3, and the command that its authors released: epochs, batch, learning rate, weight decay, length, pooling,
-# the miner's margin, alpha, beta and base of the loss, and how many pairs of a concept there are at most.
+# the miner's margin, alpha, beta and base of the loss, and the maximum number of pairs per concept.
 SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25, "cls", 0.2, 1.0, 60.0, 0.5, 50)}
 
 
@@ -79,7 +79,7 @@ def test_each_preset_is_valid(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "row"), [*TABLE_11.items(), *TABLE_B_POSITIVE.items()])
-def test_positive_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> None:
+def test_positive_presets_match_the_papers(name: str, row: tuple[Any, ...]) -> None:
     config = generative_config(name)
     optim = config.optim
     assert row == (
@@ -90,14 +90,14 @@ def test_positive_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> Non
     is_angel, is_pretrained = name.startswith("angel"), "pretrain" in name
     assert config.stage == ("pretrain" if is_pretrained else "finetune")
     assert optim.gradient_accumulation == (24 if is_pretrained else 1)
-    if is_pretrained:  # ANGEL pairs a name with the one most like it
+    if is_pretrained:  # ANGEL pairs a name with the most similar one
         assert config.data.mention == ("similar" if is_angel else "random")
     else:  # GenBioEL takes the most similar name, ANGEL the top 3
         assert (config.data.target, config.data.names) == ("similar", 3 if is_angel else 1)
 
 
 @pytest.mark.parametrize(("name", "row"), TABLE_B_NEGATIVE.items())
-def test_negative_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> None:
+def test_negative_presets_match_the_papers(name: str, row: tuple[Any, ...]) -> None:
     config = generative_config(name)
     optim, prefer = config.optim, config.prefer
     found = (
@@ -113,13 +113,13 @@ def test_negative_presets_are_the_papers(name: str, row: tuple[Any, ...]) -> Non
     assert prefer.negatives == ("similar" if "pretrain" in name else "predictions")
 
 
-def test_no_preset_is_without_a_table() -> None:
+def test_every_preset_is_checked_against_a_paper() -> None:
     published = {name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-"))}
     assert published == {*TABLE_11, *TABLE_B_POSITIVE, *TABLE_B_NEGATIVE, *SAPBERT}
 
 
 @pytest.mark.parametrize(("name", "row"), SAPBERT.items())
-def test_the_preset_of_sapbert_is_the_papers(name: str, row: tuple[Any, ...]) -> None:
+def test_sapbert_preset_matches_the_paper(name: str, row: tuple[Any, ...]) -> None:
     config = preset_config(name)
     assert isinstance(config, EncoderTrainingConfig)
     optim, start, loss = config.optim, config.start, config.loss
@@ -137,7 +137,7 @@ def test_the_preset_of_sapbert_is_the_papers(name: str, row: tuple[Any, ...]) ->
      "loss.beta=0"],
 )  # fmt: skip
 @pytest.mark.parametrize("preset", ["cpu-small-align", "cpu-small-match"])
-def test_keys_that_an_encoder_does_not_have_are_refused(preset: str, override: str) -> None:
+def test_rejects_keys_of_other_stages_and_invalid_values(preset: str, override: str) -> None:
     stage: EncoderStage = "align" if preset.endswith("align") else "match"
     read_config(stage, None, preset, ["start.model=here"])
     with pytest.raises(ConfigError, match="config-invalid") as caught:
@@ -145,7 +145,7 @@ def test_keys_that_an_encoder_does_not_have_are_refused(preset: str, override: s
     assert caught.value.what.startswith(override.split("=", maxsplit=1)[0].removesuffix(".top_k"))
 
 
-def test_settings_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path) -> None:
+def test_overrides_win_over_file_over_preset(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text('preset = "genbioel-bc5cdr"\n[start]\nmodel = "m"\n[optim]\nsteps = 7\nbatch_size = 3\n')
     config = read_config(
@@ -179,24 +179,24 @@ def test_settings_win_over_the_file_and_the_file_over_the_preset(tmp_path: Path)
         ("prefer.top_k=1", "prefer.top_k"),
     ],
 )
-def test_unknown_keys_and_impossible_values_are_refused(override: str, key: str) -> None:
+def test_rejects_unknown_keys_and_invalid_values(override: str, key: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid") as caught:
         read_config("finetune", None, "cpu-small", ["start.model=here", override])
     assert caught.value.what.startswith(f"{key}: ")
 
 
 @pytest.mark.parametrize("override", ["optim.steps", "=3", "optim.=3", ".steps=3"])
-def test_what_is_no_override(override: str) -> None:
+def test_rejects_invalid_overrides(override: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         read_config("finetune", None, "cpu-small", ["start.model=here", override])
 
 
-def test_a_configuration_for_another_stage_is_refused() -> None:
+def test_rejects_configuration_of_another_stage() -> None:
     with pytest.raises(ConfigError, match="onym train prefer"):
         read_config("finetune", None, "angel-ncbi-negative", ["start.model=here"])
 
 
-def test_unknown_presets_and_missing_or_broken_files(tmp_path: Path) -> None:
+def test_rejects_unknown_presets_and_missing_or_invalid_files(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         find_preset("../cpu-small")
     with pytest.raises(InputError, match="input-missing"):
@@ -207,21 +207,21 @@ def test_unknown_presets_and_missing_or_broken_files(tmp_path: Path) -> None:
             read_config("finetune", tmp_path / "bad.toml")
 
 
-def test_a_configuration_does_not_change_and_says_itself_again() -> None:
+def test_configuration_is_frozen_and_survives_a_round_trip() -> None:
     config = generative_config("cpu-small")
     with pytest.raises(ValueError, match="frozen"):
         config.optim.steps = 3
     assert GenerativeTrainingConfig.of(config.model_dump(mode="json")) == config
 
 
-def test_where_models_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_folder_is_set_by_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_RUNS", str(tmp_path))
     assert runs_folder() == tmp_path
     monkeypatch.delenv("ONYM_RUNS")
     assert runs_folder().parts[-2:] == ("onym", "runs")
 
 
-def test_a_model_replaces_nothing(tmp_path: Path) -> None:
+def test_does_not_overwrite_existing_folder(tmp_path: Path) -> None:
     require_new(tmp_path / "new")
     (tmp_path / "link").symlink_to(tmp_path / "new")
     for path, code in ((tmp_path, "output-exists"), (tmp_path / "link", "output-kind"), (Path("/dev/null/x"), "output-failed")):

@@ -1,4 +1,4 @@
-"""What a training starts from: the weights as they were published, with the dropout that is wished for."""
+"""Opening the pretrained model: its weights are unchanged, and its dropout is as configured."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def roberta(folder: Path, **more: Any) -> Any:
 
 
 def t5(folder: Path) -> Any:
-    """Save a T5 whose head is its own, as Flan's is."""
+    """Save a T5 with an untied head, as in Flan-T5."""
     from transformers import T5Config, T5ForConditionalGeneration
 
     sizes = {"vocab_size": 60, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
@@ -58,8 +58,8 @@ def encode(model: Any, ids: Tensor = IDS, mask: Tensor = MASK) -> Tensor:
 
 
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
-def test_a_bart_made_of_a_roberta_reads_as_it_does(tmp_path: Path, activation: str) -> None:
-    """The default eps of RoBERTa's norms is 1e-12, BART's is 1e-5: with the same one they are the same."""
+def test_bart_from_roberta_encodes_like_roberta(tmp_path: Path, activation: str) -> None:
+    """Uses BART's layer norm epsilon of 1e-5, because the outputs differ with RoBERTa's default of 1e-12."""
     other = roberta(tmp_path, hidden_act=activation, layer_norm_eps=1e-5)
     with torch.no_grad():
         expected = other(input_ids=IDS, attention_mask=MASK).last_hidden_state
@@ -69,7 +69,7 @@ def test_a_bart_made_of_a_roberta_reads_as_it_does(tmp_path: Path, activation: s
     torch.testing.assert_close(found[MASK.bool()], expected[MASK.bool()], rtol=0, atol=1e-5)
 
 
-def test_its_decoder_is_warm_too_and_its_head_is_tied(tmp_path: Path) -> None:
+def test_bart_decoder_is_warm_started_and_head_is_tied(tmp_path: Path) -> None:
     roberta(tmp_path)
     model = open_model(tmp_path)
     encoder, decoder = model.model.encoder, model.model.decoder
@@ -84,8 +84,8 @@ def test_its_decoder_is_warm_too_and_its_head_is_tied(tmp_path: Path) -> None:
     encode(model, torch.full((1, 32), 5), torch.ones(1, 32, dtype=torch.long))
 
 
-def test_its_first_scores_are_calm(tmp_path: Path) -> None:
-    """An encoder's words were never multiplied with its states: their products would be far too confident."""
+def test_initial_logits_of_bart_have_unit_scale(tmp_path: Path) -> None:
+    """The embeddings of an encoder were not trained as an output head, so unscaled logits would be far too confident."""
     other = roberta(tmp_path)
     model = open_model(tmp_path).eval()
     with torch.no_grad():
@@ -95,8 +95,8 @@ def test_its_first_scores_are_calm(tmp_path: Path) -> None:
     assert not 0.9 < float(wild.std(dim=-1).mean() / logits.std(dim=-1).mean()) < 1.1
 
 
-def test_it_is_made_the_same_each_time(tmp_path: Path) -> None:
-    """A training that goes on makes its model anew before it reads a checkpoint."""
+def test_bart_from_roberta_is_reproducible(tmp_path: Path) -> None:
+    """A resumed run creates the model again before it loads a checkpoint."""
     roberta(tmp_path)
     torch.manual_seed(1)
     one = weights_of(open_model(tmp_path))
@@ -104,7 +104,7 @@ def test_it_is_made_the_same_each_time(tmp_path: Path) -> None:
     assert are_equal(one, weights_of(open_model(tmp_path)))
 
 
-def test_a_t5_keeps_its_own_head(tmp_path: Path) -> None:
+def test_t5_keeps_untied_head(tmp_path: Path) -> None:
     other = t5(tmp_path)
     model = open_model(tmp_path)
     assert model.lm_head.weight is not model.shared.weight
@@ -117,7 +117,7 @@ def test_a_t5_keeps_its_own_head(tmp_path: Path) -> None:
         torch.testing.assert_close(each.eval()(**ids).logits, other(**ids).logits)
 
 
-def test_a_seq2seq_model_is_loaded_as_it_is_to_be_trained(tmp_path: Path) -> None:
+def test_opens_seq2seq_model_for_training(tmp_path: Path) -> None:
     model = open_model(save_model(tmp_path))
     assert are_equal(weights_of(model), weights_of(tiny_bart()))
     assert model.training
@@ -125,8 +125,8 @@ def test_a_seq2seq_model_is_loaded_as_it_is_to_be_trained(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("make", [save_model, roberta, t5], ids=["bart", "roberta", "t5"])
-def test_dropout_reaches_the_modules(tmp_path: Path, make: Any) -> None:
-    """With none of it two passes are the same; with each of both alone they differ, but not in evaluation."""
+def test_sets_dropout_of_modules(tmp_path: Path, make: Any) -> None:
+    """Two passes are equal without dropout, and differ with either kind of dropout, except in evaluation mode."""
     make(tmp_path)
     ids = {"input_ids": IDS, "attention_mask": MASK, "decoder_input_ids": IDS}
     none = open_model(tmp_path)
@@ -138,7 +138,7 @@ def test_dropout_reaches_the_modules(tmp_path: Path, make: Any) -> None:
         assert torch.equal(still(**ids).logits, still(**ids).logits)
 
 
-def test_the_values_are_those_that_were_passed(tmp_path: Path) -> None:
+def test_sets_given_dropout_values(tmp_path: Path) -> None:
     model = open_model(save_model(tmp_path), 0.25, 0.4)
     layer = model.model.decoder.layers[0]
     assert (layer.dropout, layer.self_attn.dropout, layer.encoder_attn.dropout) == (0.25, 0.4, 0.4)
@@ -146,7 +146,7 @@ def test_the_values_are_those_that_were_passed(tmp_path: Path) -> None:
     assert (model.config.dropout, model.config.attention_dropout) == (0.25, 0.4)
 
 
-def test_what_is_no_model(tmp_path: Path) -> None:
+def test_rejects_missing_or_pickled_model(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="model-missing"):
         open_model(tmp_path)
     roberta(tmp_path / "old")
@@ -156,8 +156,8 @@ def test_what_is_no_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_dropout_of_an_encoder(family: str) -> None:
-    """With none, a model that is trained says the same each time; with some, it does not."""
+def test_sets_dropout_of_an_encoder(family: str) -> None:
+    """In training mode, outputs are equal without dropout and differ with dropout."""
     model, ids = tiny_encoder(family).train(), torch.tensor([[0, 17, 5, 9, 2]])
     set_dropout(model, 0.0, 0.0)
     assert torch.equal(model(ids).last_hidden_state, model(ids).last_hidden_state)
@@ -165,7 +165,7 @@ def test_the_dropout_of_an_encoder(family: str) -> None:
     assert not torch.equal(model(ids).last_hidden_state, model(ids).last_hidden_state)
 
 
-def test_windows_that_an_encoder_cannot_read_are_refused(encoder: Path) -> None:
+def test_rejects_windows_longer_than_the_encoder(encoder: Path) -> None:
     start = StartConfig(model=str(encoder))
     assert open_document_encoder(encoder, start, 64).training
     with pytest.raises(ConfigError, match="at most 64"):

@@ -35,7 +35,7 @@ def still_bart() -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
 def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str) -> None:
-    """The decay is so strong that nothing else matters: neither biases nor norms have any."""
+    """The weight decay is so strong that it dominates all updates; biases and norms have none."""
     model = still_bart()
     before = weights_of(model)
     train_model(model, samples(4), tmp_path, optim(steps=1, learning_rate=1e-3, weight_decay=500.0, precision=precision))
@@ -47,13 +47,13 @@ def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str
 # Batches.
 @pytest.mark.slow
 @pytest.mark.parametrize(("batch", "accumulation"), [(1, 8), (4, 2), (2, 4)])
-def test_accumulated_batches_are_one_batch(tmp_path: Path, batch: int, accumulation: int) -> None:
-    """Names differ in length: a mean of means would be another loss."""
+def test_gradient_accumulation_equals_one_batch(tmp_path: Path, batch: int, accumulation: int) -> None:
+    """Names differ in length, so a mean of batch means would be a different loss."""
     found = []
     for name, size, times in (("whole", 8, 1), ("parts", batch, accumulation)):
         model = still_bart()
         settings = optim(steps=1, eval_steps=1, batch_size=size, gradient_accumulation=times, epsilon=1e-3, label_smoothing=0.1)
-        trainer = train_model(model, samples(8), tmp_path / name, settings)  # too few to be put into other batches by length
+        trainer = train_model(model, samples(8), tmp_path / name, settings)  # too few to be bucketed by length
         found.append((weights_of(model), [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]))
     assert furthest(found[0][0], found[1][0]) < 1e-6
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
@@ -66,9 +66,9 @@ def test_each_sample_is_seen_once(tmp_path: Path) -> None:
     assert sorted(dataset.indices) == list(range(192))
 
 
-# Stopping and going on.
+# Resuming.
 class Counted:
-    """Makes batches and counts them; the training stops before the one that is given."""
+    """Collate function that counts batches and raises at batch number `stop`."""
 
     def __init__(self, stop: int | None = None) -> None:
         self.stop, self.made = stop, 0
@@ -84,7 +84,7 @@ class Counted:
 def reference_run(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[GenerativeOptimConfig, dict[str, Tensor]]:
-    """Return the weights after ten steps with dropout, and how they were reached."""
+    """Return settings with dropout, and the weights after ten steps with them."""
     settings, model = optim(precision=request.param, **TEN), tiny_bart(dropout=0.3)
     train_model(model, samples(40), tmp_path_factory.mktemp("whole"), settings)
     return settings, weights_of(model)
@@ -96,7 +96,7 @@ def stop_training(folder: Path, settings: GenerativeOptimConfig, batch: int, **m
 
 
 @pytest.mark.slow
-def test_dropout_is_on(tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]]) -> None:
+def test_trains_with_dropout(tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]]) -> None:
     settings, weights = reference_run
     model = tiny_bart(dropout=0.0)
     train_model(model, samples(40), tmp_path, settings)
@@ -105,7 +105,7 @@ def test_dropout_is_on(tmp_path: Path, reference_run: tuple[GenerativeOptimConfi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [0, 3, 5, 9, 19])
-def test_a_stopped_training_ends_as_one_that_was_not(
+def test_resumed_training_equals_uninterrupted(
     tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]], batch: int
 ) -> None:
     settings, weights = reference_run
@@ -114,16 +114,16 @@ def test_a_stopped_training_ends_as_one_that_was_not(
     torch.manual_seed(99)
     train_model(model, samples(40), tmp_path, settings, counted)
     assert are_equal(weights_of(model), weights)
-    assert counted.made == 20 - max(0, batch - 1) // 4 * 4, "the last checkpoint before should be gone on from"
+    assert counted.made == 20 - max(0, batch - 1) // 4 * 4, "should resume from the last checkpoint"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["unsealed", "cut", "gone"])
-def test_a_torn_checkpoint_is_not_gone_back_to(
+def test_does_not_resume_from_incomplete_checkpoint(
     tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, weights = reference_run
-    monkeypatch.setattr(trainer_module, "prune", lambda *_, **__: None)  # as when the machine stops before it
+    monkeypatch.setattr(trainer_module, "prune", lambda *_, **__: None)  # as if the machine stopped before pruning
     stop_training(tmp_path, settings, 15)
     checkpoints = tmp_path / "checkpoints"
     assert {path.name for path in checkpoints.iterdir()} == {"checkpoint-2", "checkpoint-4", "checkpoint-6"}
@@ -139,7 +139,7 @@ def test_a_torn_checkpoint_is_not_gone_back_to(
 
 
 @pytest.mark.slow
-def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
+def test_does_not_repeat_finished_training(tmp_path: Path) -> None:
     one, other, counted = tiny_bart(), tiny_bart(), Counted()
     train_model(one, samples(40), tmp_path, optim(**TEN))
     train_model(other, samples(40), tmp_path, optim(**TEN), counted)
@@ -148,7 +148,7 @@ def test_a_finished_training_is_not_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_only_the_last_checkpoint_is_kept_and_it_has_no_pickle_of_arguments(tmp_path: Path) -> None:
+def test_keeps_only_last_checkpoint_without_pickled_arguments(tmp_path: Path) -> None:
     model = tiny_bart()
     train_model(model, samples(40), tmp_path, optim(**TEN))
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["checkpoint-10"]
@@ -159,9 +159,9 @@ def test_only_the_last_checkpoint_is_kept_and_it_has_no_pickle_of_arguments(tmp_
     assert all(torch.equal(value, model.state_dict()[name]) for name, value in kept.items())
 
 
-# The score on dev.
+# Evaluation on dev.
 class Scripted:
-    """A score that goes as it is written, and remembers what it was asked of."""
+    """An evaluation that returns given scores, and records the weights of the models."""
 
     def __init__(self, *scores: float) -> None:
         self.scores, self.indices = list(scores), list[dict[str, Tensor]]()
@@ -174,7 +174,7 @@ class Scripted:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_the_best_model_by_dev_is_kept(tmp_path: Path, precision: str) -> None:
+def test_keeps_best_model_on_dev(tmp_path: Path, precision: str) -> None:
     model, dev = tiny_bart(), Scripted(5.0, 10.0, 30.0, 20.0, 25.0, 15.0)
     trainer = train_model(model, samples(40), tmp_path, optim(precision=precision, **TEN), dev=dev)
     assert len(dev.indices) == 6
@@ -188,8 +188,8 @@ def test_the_best_model_by_dev_is_kept(tmp_path: Path, precision: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 2, 7, 11, 15, 19, 23])
-def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_path: Path, batch: int | None) -> None:
-    """By two scores that are no better. Going on is no score of its own: it would use up the patience."""
+def test_early_stopping_survives_resume(tmp_path: Path, batch: int | None) -> None:
+    """Stops after two scores without improvement. Resuming must not evaluate again, which would use up the patience."""
     settings, scores = optim(**(TEN | {"steps": 20})), (5.0, 10.0, 30.0, 20.0, 40.0, 35.0, 30.0, 99.0)
     seen = 0
     if batch is not None:
@@ -203,9 +203,9 @@ def test_it_stops_where_it_gets_no_better_and_so_does_one_that_was_stopped(tmp_p
     assert trainer.state.best_global_step == 8
 
 
-# What is told.
+# Logs.
 @pytest.mark.slow
-def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> None:
+def test_log_has_each_step_once_after_resume(tmp_path: Path) -> None:
     stop_training(tmp_path, optim(**TEN), 13)
     train_model(tiny_bart(dropout=0.3), samples(40), tmp_path, optim(**TEN))
     entries = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
@@ -213,13 +213,13 @@ def test_the_log_has_each_step_once_though_it_was_stopped(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_two_trainings_of_one_process_log_apart(tmp_path: Path) -> None:
+def test_two_runs_in_one_process_have_separate_logs(tmp_path: Path) -> None:
     for name in ("one", "two"):
         train_model(still_bart(), samples(8), tmp_path / name, optim(steps=2))
         assert len(list((tmp_path / name / "tensorboard").rglob("events*"))) == 1
 
 
-def test_nothing_is_written_to_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_prints_nothing_to_stdout(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     train_model(still_bart(), samples(8), tmp_path, optim(steps=2))
     output = capfd.readouterr()
     assert output.out == ""
@@ -227,7 +227,7 @@ def test_nothing_is_written_to_stdout(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 
 class Time:
-    """A clock that is set by hand."""
+    """A fake clock."""
 
     now = 100.0
 
@@ -242,7 +242,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     return made
 
 
-def test_the_clock_counts_from_step_to_step(time: Time) -> None:
+def test_clock_adds_time_between_steps(time: Time) -> None:
     clock = Clock()
     for now in (103.0, 110.0):
         time.now = now
@@ -250,7 +250,7 @@ def test_the_clock_counts_from_step_to_step(time: Time) -> None:
     assert clock.seconds == 10.0
 
 
-def test_the_clock_goes_on_where_it_was_and_the_time_between_is_not_counted(time: Time) -> None:
+def test_clock_resumes_without_the_time_between_runs(time: Time) -> None:
     first = Clock()
     time.now = 107.0
     first.on_step_end(None, None, None)
@@ -262,7 +262,7 @@ def test_the_clock_goes_on_where_it_was_and_the_time_between_is_not_counted(time
     assert second.seconds == 9.0
 
 
-def test_the_log_is_the_history_as_it_is(tmp_path: Path) -> None:
+def test_log_file_equals_the_history(tmp_path: Path) -> None:
     log, state = LogFile(tmp_path), SimpleNamespace(is_world_process_zero=True, log_history=[{"step": 1}, {"step": 2}])
     log.on_log(None, state, None)
     state.log_history = [{"step": 1}]
@@ -282,7 +282,7 @@ def checkpoint(folder: Path, number: int) -> Path:
     return path
 
 
-def test_the_latest_is_the_last_by_number(tmp_path: Path) -> None:
+def test_sorts_checkpoints_by_step(tmp_path: Path) -> None:
     for number in (100, 20, 3):
         checkpoint(tmp_path, number)
     (tmp_path / "checkpoint-last").mkdir()
@@ -292,7 +292,7 @@ def test_the_latest_is_the_last_by_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer_0/__0_0.distcp"])
 @pytest.mark.parametrize("how", ["gone", "short", "long"])
-def test_a_torn_one_does_not_count(tmp_path: Path, name: str, how: str) -> None:
+def test_ignores_checkpoint_with_missing_or_changed_file(tmp_path: Path, name: str, how: str) -> None:
     good, torn = checkpoint(tmp_path, 1), checkpoint(tmp_path, 2)
     assert find_complete_checkpoints(tmp_path) == [good, torn]
     file = torn / name
@@ -304,7 +304,7 @@ def test_a_torn_one_does_not_count(tmp_path: Path, name: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"none": 1}'])
-def test_a_broken_seal_does_not_count(tmp_path: Path, text: str) -> None:
+def test_ignores_checkpoint_with_invalid_seal(tmp_path: Path, text: str) -> None:
     path = checkpoint(tmp_path, 1)
     (path / SEAL).write_text(text)
     assert not is_sealed(path)
@@ -312,7 +312,7 @@ def test_a_broken_seal_does_not_count(tmp_path: Path, text: str) -> None:
     assert not is_sealed(path)
 
 
-def test_one_that_is_sealed_again(tmp_path: Path) -> None:
+def test_checkpoint_can_be_sealed_again(tmp_path: Path) -> None:
     path = checkpoint(tmp_path, 1)
     (path / "model.safetensors").write_bytes(b"other weights")
     assert not is_sealed(path)
@@ -320,7 +320,7 @@ def test_one_that_is_sealed_again(tmp_path: Path) -> None:
     assert is_sealed(path)
 
 
-def test_all_but_those_that_are_kept_are_removed(tmp_path: Path) -> None:
+def test_prune_removes_other_checkpoints(tmp_path: Path) -> None:
     for number in (1, 2, 3):
         checkpoint(tmp_path, number)
     (tmp_path / "checkpoint-2" / SEAL).unlink()

@@ -1,4 +1,4 @@
-"""Tiny things to train on: samples of random tokens, a corpus of three concepts, and the smallest of configurations."""
+"""Tiny training data and configurations: samples of random tokens, and a corpus with three concepts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CORPUS: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {
 
 
 def pubtator(split: str, titles: Sequence[tuple[str, list[tuple[str, str]]]]) -> str:
-    """Return titles as a PubTator file; the ids of documents differ from split to split."""
+    """Return titles as a PubTator file; each split has its own document ids."""
     blocks = []
     for number, (title, mentions) in enumerate(titles):
         doc_id = f"{['train', 'dev', 'test'].index(split) + 1}{number:02}"
@@ -59,7 +59,7 @@ def pubtator(split: str, titles: Sequence[tuple[str, list[tuple[str, str]]]]) ->
 
 
 class RecordingSamples(Generic[T]):
-    """Samples in memory; each index that is requested is recorded."""
+    """Samples in memory that record every requested index."""
 
     def __init__(self, samples: Sequence[T]) -> None:
         self.samples = list(samples)
@@ -74,13 +74,13 @@ class RecordingSamples(Generic[T]):
 
 
 def samples(count: int, seed: int = 0) -> RecordingSamples[Sample]:
-    """Return samples of random tokens, no two of the same length on purpose."""
+    """Return samples of random tokens and random lengths."""
     draw = random.Random(seed)
     return RecordingSamples([Sample(_tokens(draw, 3, 9), _tokens(draw, 1, 4), _tokens(draw, 1, 5)) for _ in range(count)])
 
 
 def pairs(count: int, seed: int = 0) -> RecordingSamples[Pair]:
-    """Return pairs of random tokens, with references."""
+    """Return preference pairs of random tokens, with random reference scores."""
     draw = random.Random(seed)
     made = []
     for _ in range(count):
@@ -99,7 +99,7 @@ FEW_STEPS: dict[str, Any] = {
 
 
 def optim(**more: Any) -> GenerativeOptimConfig:
-    """Return settings for a few steps that move something."""
+    """Return optimiser settings for a few steps with a visible effect."""
     return GenerativeOptimConfig(**(FEW_STEPS | {"schedule": "constant"} | more))
 
 
@@ -123,42 +123,42 @@ def weights_of(model: Any) -> dict[str, Tensor]:
 
 
 def are_equal(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
-    """Tell whether two models are the same, bit for bit."""
+    """Return whether the weights of two models are identical."""
     return one.keys() == other.keys() and all(torch.equal(value, other[name]) for name, value in one.items())
 
 
 def require_left_alone(dev: Callable[[Any], object], model: Any) -> None:
-    """Check that a score on dev leaves a model that is being trained, and chance, as they were."""
+    """Assert that an evaluation changes neither the model nor the random state."""
     before = weights_of(model)
     torch.manual_seed(0)
     drawn = torch.rand(3)
     torch.manual_seed(0)
     assert dev(model) == dev(model)
-    assert torch.equal(torch.rand(3), drawn), "a score should not draw random numbers"
+    assert torch.equal(torch.rand(3), drawn), "an evaluation must not draw random numbers"
     assert model.training
     assert all(parameter.requires_grad for parameter in model.parameters())
     assert are_equal(weights_of(model), before)
 
 
 def furthest(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
-    """Return the greatest difference between the weights of two models."""
+    """Return the maximum absolute difference between the weights of two models."""
     assert one.keys() == other.keys()
     return max(float((value.double() - other[name].double()).abs().max()) for name, value in one.items())
 
 
 def losses(folder: Path) -> list[float]:
-    """Return the losses that a training logged."""
+    """Return the losses in the log of a training run."""
     entries = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     return [entry["loss"] for entry in entries if "loss" in entry]
 
 
 def layout(model: Path, window: int = 32) -> InputLayout:
-    """Return how the tiny model reads and writes."""
+    """Return the input layout of the tiny model."""
     return InputLayout(GENBIOEL, Tokenizer.open(model), window, 158)
 
 
 def config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> GenerativeTrainingConfig:
-    """Return a small configuration; `more` are its tables, whose keys win."""
+    """Return a small configuration; `more` overrides keys by table."""
     tables: dict[str, dict[str, Any]] = {
         "start": {"model": str(model), "window": 32},
         "data": {"dataset": str(corpus or ""), "kb": str(kb)},
@@ -171,12 +171,12 @@ def config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[
 
 
 def encoder_optim(**more: Any) -> EncoderOptimConfig:
-    """Return settings for a few steps of an encoder that move something."""
+    """Return optimiser settings for a few steps of an encoder with a visible effect."""
     return EncoderOptimConfig(**(FEW_STEPS | more))
 
 
 def encoder_config(stage: str, model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> EncoderTrainingConfig:
-    """Return a small configuration for an encoder; `more` are its tables, whose keys win."""
+    """Return a small configuration of an encoder; `more` overrides keys by table."""
     tables: dict[str, dict[str, Any]] = {
         "start": {"model": str(model), "pooling": "mean", "similarity": "cosine", "dropout": 0.0},
         "data": {"dataset": str(corpus or ""), "kb": str(kb)},
@@ -188,7 +188,7 @@ def encoder_config(stage: str, model: Path, corpus: Path | None, kb: Path, **mor
 
 
 def collective_config(model: Path, corpus: Path | None, kb: Path, **more: dict[str, Any]) -> CollectiveTrainingConfig:
-    """Return a small configuration for a model that reads documents; `more` are its tables, whose keys win."""
+    """Return a small configuration of a collective model; `more` overrides keys by table."""
     tables: dict[str, dict[str, Any]] = {
         "start": {"model": str(model), "detect": "spans", "represent": "mean", "window": 24, "overlap": 8, "dropout": 0.0},
         "data": {"dataset": str(corpus or ""), "kb": str(kb), "hard_negatives": 2, "random_negatives": 1, "pool": 8},
@@ -200,6 +200,6 @@ def collective_config(model: Path, corpus: Path | None, kb: Path, **more: dict[s
 
 
 def settings_of(training_config: AnyConfig) -> list[str]:
-    """Return a configuration as a person would write it after `--set`."""
+    """Return a configuration as `key=value` arguments of `--set`."""
     tables = training_config.model_dump(mode="json", exclude={"stage"}).items()
     return [f"{name}.{key}={json.dumps(value)}" for name, table in tables for key, value in table.items()]

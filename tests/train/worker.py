@@ -1,4 +1,4 @@
-"""Trains in a process of its own: `python -m tests.train.worker CONFIG.json DEST ...`, one training after the other."""
+"""Worker process for training tests: `python -m tests.train.worker CONFIG.json DEST ...` runs each configuration in turn."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def let_cpus_shard() -> None:
-    """Have accelerate take CPUs for devices among which a model can be sharded.
+    """Patch accelerate to use FSDP on CPUs.
 
-    It knows FSDP on graphics cards alone, though torch's own FSDP 2 works on CPUs over gloo as well: its kind of process group
-    is given another name, and nothing else.
+    accelerate supports FSDP only on GPUs, although torch's FSDP 2 also works on CPUs with gloo. So report the distributed type
+    MULTI_CPU as MULTI_GPU.
     """
     from accelerate.state import AcceleratorState, DistributedType, PartialState
 
@@ -28,7 +28,7 @@ def let_cpus_shard() -> None:
 
 
 def main(*words: str) -> None:
-    """Train as each configuration says."""
+    """Train each configuration into its output folder."""
     import torch
 
     from onym.train.configs import GenerativeTrainingConfig

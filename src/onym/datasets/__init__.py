@@ -1,7 +1,7 @@
-"""Datasets: published corpora prepared for linking, with splits, counts of what was dropped, and train/test overlap.
+"""Datasets: published corpora prepared for entity linking, with splits, counts of dropped mentions, and train/test overlap.
 
-Always true here: no text of a corpus is shipped with Onym, every mention that is left out is counted by its reason, and the
-same files give the same prepared dataset, byte for byte.
+Invariants: Onym ships no corpus text, every dropped mention is counted by reason, and the same input files give the same
+prepared dataset, byte for byte.
 """
 
 from onym.datasets.base import Dataset

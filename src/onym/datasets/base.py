@@ -1,6 +1,6 @@
-"""What a dataset is made of: the files it needs, how they are read, and counts of what the preparation drops.
+"""Base types of datasets: required files, readers, and counts of dropped mentions.
 
-Files are looked up in a data folder by their usual path or the end of it.
+A file is looked up in the data folder by its usual path or by a suffix of that path.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _PACKED = ("", ".gz", ".zst")
 _ARCHIVES = ("", ".tar.gz", ".tgz", ".zip", ".tar")
 NO_ID = "no id"
 SPLITS = ("train", "dev", "test")
-"""The splits in reading order: train comes first, so that the others can be compared with it."""
+"""The splits in reading order: train comes first, so that overlap with it can be counted in one pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredFile:
-    """A file by its usual path in a data folder, or an archive or folder by its name without `.zip` or `.tar.gz`.
+    """A required file, given by its usual path in the data folder; for an archive, the path without `.zip` or `.tar.gz`.
 
-    Leading folders of the path may be missing, down to its last `min_parts` parts.
+    Leading folders of the path are optional, but the last `min_parts` parts must be present.
 
     >>> RequiredFile("bc5cdr/CDR_TestSet.PubTator.txt").paths
     ('bc5cdr/CDR_TestSet.PubTator.txt', 'CDR_TestSet.PubTator.txt')
@@ -41,12 +41,12 @@ class RequiredFile:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths to try, the longest first."""
+        """The paths to try, longest first."""
         parts = PurePosixPath(self.path).parts
         return tuple("/".join(parts[start:]) for start in range(len(parts) - self.min_parts + 1))
 
     def find(self, folder: Path) -> Path | None:
-        """Return the first of the paths that exists in a folder, whatever way it is packed."""
+        """Return the first path that exists in the folder, compressed or not, or None."""
         for path in self.paths:
             for suffix in _ARCHIVES if self.is_archive else _PACKED:
                 packed = folder / f"{path}{suffix}"
@@ -56,7 +56,7 @@ class RequiredFile:
 
 
 class DatasetFiles:
-    """Files of a dataset that are there, by the names that its reader has for them."""
+    """The input files of a dataset, keyed by `RequiredFile.path`."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self._paths = dict(paths)
@@ -64,23 +64,23 @@ class DatasetFiles:
 
     @classmethod
     def find(cls, folder: Path, files: tuple[RequiredFile, ...]) -> Self:
-        """Look required files up in a data folder."""
+        """Find the required files in a data folder; raise InputError if any is missing."""
         found = {file: file.find(folder) for file in files}
         missing = [file.path for file, path in found.items() if path is None]
         if missing:
             what = f"the data folder lacks {', '.join(missing[:6])}"
-            fix = "download them into it, or name another folder with --data"
+            fix = "download them into this folder, or pass another folder with --data"
             raise InputError("dataset-files", what, where=str(folder), fix=fix)
         return cls({file.path: path for file, path in found.items() if path is not None})
 
     def source(self, path: str) -> Source:
-        """Return a required file, opened: one file, or all files of an archive or a folder."""
+        """Open a required file, or all files of a required archive or folder."""
         if path not in self._sources:
             self._sources[path] = Source.open(self._paths[path]).require_whole()
         return self._sources[path]
 
     def entries(self) -> list[InputEntry]:
-        """Return size and digest of each file that was read, by its name alone: independent of where the data folder is."""
+        """Return the name, size and digest of each file read. The data folder's own path is left out."""
         entries: list[InputEntry] = []
         for required, path in self._paths.items():
             if path.is_dir():
@@ -92,7 +92,7 @@ class DatasetFiles:
 
 
 def members(source: Source, part: str, pattern: str) -> Source:
-    """Return the files of a source that are below a folder named `part` and match a pattern; none is an error.
+    """Return the files of a source that match a pattern below a folder named `part`; raise InputError if there are none.
 
     >>> files = [InputFile.from_bytes(f"a/{part}/1.txt", b"") for part in ("dev", "test")]
     >>> [file.name for file in members(Source.of_files("a", files), "test", "*.txt").files]
@@ -100,8 +100,8 @@ def members(source: Source, part: str, pattern: str) -> Source:
     """
     found = tuple(file for file in source.matching(pattern) if not part or f"/{part}/" in f"/{file.name}")
     if not found:
-        what = f"there is no {part}/{pattern}" if part else f"there is no {pattern}"
-        raise InputError("dataset-files", what, where=source.name, fix="download it again")
+        what = f"the archive has no {part}/{pattern}" if part else f"the archive has no {pattern}"
+        raise InputError("dataset-files", what, where=source.name, fix="download the archive again")
     return Source(source.name, found)
 
 
@@ -111,18 +111,18 @@ def _entry(name: str, file: InputFile) -> InputEntry:
 
 @dataclass
 class DropCounts:
-    """Counts of dropped mentions by reason, and of the problems that reading found by their codes."""
+    """Counts by split: dropped mentions by reason, and problems found while reading, by problem code."""
 
     dropped: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     problems: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def drop(self, split: str, reason: str, count: int = 1) -> None:
-        """Count mentions that were dropped."""
+        """Add `count` dropped mentions."""
         if count:
             self.dropped[split][reason] += count
 
     def iter_documents(self, split: str, items: Iterable[Item]) -> Iterator[Document]:
-        """Yield the documents; count the problems between them.
+        """Yield the documents among the items, and count the problems.
 
         >>> drops = DropCounts()
         >>> [doc.id for doc in drops.iter_documents("dev", [Problem("1", "corpus-offsets", "what"), Document("1", "fever")])]
@@ -137,21 +137,21 @@ class DropCounts:
                 yield item
 
     def with_ids(self, split: str, document: Document) -> Document:
-        """Return a document without the mentions that have no id."""
+        """Return the document without mentions that have no id; count those as dropped."""
         mentions = tuple(mention for mention in document.mentions if mention.concept_ids)
         self.drop(split, NO_ID, len(document.mentions) - len(mentions))
         return replace(document, mentions=mentions)
 
 
 Reader = Callable[[DatasetFiles, DropCounts], Iterator[tuple[str, Document]]]
-"""Yields each document with its split, one split after the other, and counts what it leaves out."""
+"""Yields (split, document), one split after the other, and counts dropped mentions."""
 Dictionary = Callable[[DatasetFiles], tuple[Recipe, dict[str, Source]]]
-"""Returns how a dataset's own dictionary becomes a knowledge base: a recipe, and the sources that it names."""
+"""Returns the recipe that builds a knowledge base from the dataset's own dictionary, and the sources the recipe names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One preparation of one corpus. `kb`, `protocol`, `dropped` and `licence` are descriptions for readers."""
+    """One way to prepare a corpus. `kb`, `protocol`, `dropped` and `licence` are free text for users."""
 
     name: str
     title: str

@@ -1,10 +1,10 @@
-"""BioSyn's queries, alone or put back into the abstracts as GenBioEL and ANGEL do.
+"""BioSyn's queries: without context, or inserted into the abstracts as GenBioEL and ANGEL do.
 
-BioSyn: a document for each `.concept` file, its text the mentions, one per line, composites cut into parts.
+BioSyn: one document per `.concept` file. Its text is the mentions, one per line, with composites split into parts.
 
-GenBioEL: a document for each mention of NCBI's disease corpus. It is the abstract in lower case, with BioSyn's form of the
-mention instead of the original words; of a composite only the first part is a mention. Train holds the mentions of train **and
-of dev** that have one id.
+GenBioEL: one document per mention of the NCBI disease corpus. Its text is the lower-cased abstract, in which BioSyn's form of
+the mention (only the first part of a composite) replaces the original words. Train contains the mentions of train **and of
+dev** that have one id.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DICTIONARY = "test_dictionary.txt"
 _MARKS = re.compile(r"[|+]")
 COMPOSITE_IN_TRAIN = "a composite, left out of train"
 DOCUMENT = "document"
-"""The note of a document: the abstract that it was made of."""
+"""Document note with the id of the abstract that the document was made from."""
 _FOLDERS = {"train": ("train", "dev"), "dev": ("dev",), "test": ("test",)}
 
 
@@ -42,7 +42,7 @@ def biosyn_reader(archive: str) -> Reader:
 
 
 def biosyn_dictionary(archive: str) -> Dictionary:
-    """Return how the archive's dictionary for testing becomes a knowledge base: a row is one concept, whatever ids it has."""
+    """Return a builder of a KB from the archive's test dictionary; each row is one concept, even if it has several ids."""
 
     def build(inputs: DatasetFiles) -> tuple[Recipe, dict[str, Source]]:
         source = SourceConfig(path=DICTIONARY, format="biosyn", name="biosyn")
@@ -52,18 +52,18 @@ def biosyn_dictionary(archive: str) -> Dictionary:
 
 
 def queries(inputs: DatasetFiles, archive: str, folder: str, split: str, drops: DropCounts) -> list[Document]:
-    """Return the documents of a folder of queries in the order of their ids, however they were packed."""
+    """Return the documents of a folder of queries, sorted by id so that the order in the archive does not matter."""
     found = members(inputs.source(archive), f"processed_{folder}", "*.concept")
     return sorted(drops.iter_documents(split, biosyn.read(found)), key=attrgetter("id"))
 
 
 def select_notes(mention: Mention) -> Notes:
-    """Return the notes that a prepared mention keeps: its offsets in the abstract, and its ids as the source wrote them."""
+    """Return the notes to keep in a prepared mention: its offsets in the abstract, and its ids as spelled in the source."""
     return tuple(note for note in mention.notes if note[0] in (OFFSETS, KEY))
 
 
 def parts_of(surface: str) -> list[str]:
-    """Return the parts of a mention as BioSyn marks them.
+    """Split a mention into the parts that BioSyn separates with `|` or `+`.
 
     >>> parts_of("breast cancer|ovarian cancer")
     ['breast cancer', 'ovarian cancer']
@@ -90,7 +90,7 @@ def _cut_composites(doc: Document, split: str, drops: DropCounts) -> Document:
 
 
 def genbioel_reader(archive: str, raw: Mapping[str, str]) -> Reader:
-    """Return a reader of BioSyn's archive and of the corpus itself, by split."""
+    """Return a reader of BioSyn's archive; `raw` has the path of the original corpus file of each split."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         abstracts = {folder: _abstracts(inputs, path) for folder, path in raw.items()}
@@ -135,7 +135,7 @@ def _mention_in_context(document_id: str, abstract_id: str, mention: Mention, co
 
 
 def _context(abstract: Document | None, offsets: str) -> tuple[str, str, bool]:
-    """Return the text before and after a mention, empty without valid offsets, and whether the corpus annotates that span."""
+    """Return the text before and after a mention, and whether the corpus annotates that span; empty if offsets are invalid."""
     start, _, end = offsets.partition("|")
     if abstract is None or not (start.isdecimal() and end.isdecimal()):
         return "", "", False

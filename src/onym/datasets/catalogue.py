@@ -1,20 +1,19 @@
-"""Every dataset that can be prepared: its files and how they are read, the knowledge base it is meant for, what is left out.
+"""The catalogue of datasets that Onym can prepare: their files, readers, intended knowledge bases and dropped mentions.
 
-There is a reader for each way of keeping splits and composites. BC5CDR is read as by GenBioEL: composites with a column of
-fragments are cut where that is easy, and dropped where it is not. A composite is cut if its fragments, joined by spaces, are
-the mention, or if there are two of them around " and " or " or "; each piece has the id at its position. A mention with several
-ids but no fragments keeps them all.
+BC5CDR is read as in GenBioEL: a composite mention with a column of fragments is split if the fragments, joined by spaces, equal
+the mention, or if there are two fragments and the mention contains " and " or " or "; each piece gets the id at its position.
+Other composites with fragments are dropped. A mention with several ids but no fragments keeps all ids.
 
-Every phrase of AskAPatient is a document; its dictionary has the labels of the concepts and the fold's training phrases.
+Every phrase of AskAPatient is one document; its dictionary has the concept labels and the fold's training phrases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from onym.corpora.base import documents_of
+from onym.corpora.base import Item, documents_of
 from onym.corpora.formats import askapatient, cometa, hpo_gsc, pubtator
 from onym.corpora.ids import format_ids, parse_ids
 from onym.datasets.base import NO_ID, SPLITS, Dataset, DatasetFiles, Dictionary, DropCounts, Reader, RequiredFile, members
@@ -28,8 +27,8 @@ from onym.types import Document, Mention, NameKind, Problem
 DUPLICATE = "duplicate document"
 COMPOSITE = "a composite that cannot be cut"
 WHOLE = "composite"
-"""The note of a piece: the offsets of its composite."""
-_FRAGMENTS = "parts"  # the note that PubTator's reader makes of the seventh column
+"""Note of a piece of a composite: the offsets of the whole composite."""
+_FRAGMENTS = "parts"  # note in which the PubTator reader stores the seventh column
 _JOINTS = (" and ", " or ")
 NO_SPLIT = "the document is in no list"
 _ASKAPATIENT_WORDS = {"train": "train", "dev": "validation", "test": "test"}
@@ -37,7 +36,7 @@ _ASKAPATIENT_TABLE = "names.tsv"
 
 
 def pubtator_reader(files: Mapping[str, str], *, dev: int = 0) -> Reader:
-    """Return a reader of files by split; the last `dev` documents of train are dev where it has no file of its own."""
+    """Return a reader of one PubTator file per split; if `dev` > 0, the last `dev` documents of train become dev."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
@@ -51,7 +50,7 @@ def pubtator_reader(files: Mapping[str, str], *, dev: int = 0) -> Reader:
 
 
 def unique_pubtator_reader(files: Mapping[str, str]) -> Reader:
-    """Return a reader that drops duplicate documents of a file: NCBI's training set has PMID 8528200 twice."""
+    """Return a reader that drops repeated documents within a file: NCBI's training set has PMID 8528200 twice."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         seen: set[tuple[str, str]] = set()
@@ -66,7 +65,7 @@ def unique_pubtator_reader(files: Mapping[str, str]) -> Reader:
 
 
 def bc5cdr_reader(files: Mapping[str, str]) -> Reader:
-    """Return a reader of files by split."""
+    """Return a reader of one BC5CDR file per split."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
@@ -89,7 +88,7 @@ def _select_mentions(doc: Document, split: str, drops: DropCounts) -> Iterator[M
 
 
 def cut(mention: Mention) -> list[Mention]:
-    """Return the pieces of a composite, each with its own id; none if it cannot be cut, and other mentions as they are.
+    """Split a composite into pieces with one id each; return [] if it cannot be split, and [mention] if it is not a composite.
 
     >>> notes = (("parts", "renal failure|liver failure"),)
     >>> whole = Mention(4, 27, "renal and liver failure", ("mesh:D051437", "mesh:D017093"), "Disease", notes=notes)
@@ -104,7 +103,7 @@ def cut(mention: Mention) -> list[Mention]:
     if not all(texts):
         return []
     pieces, start = [], mention.start
-    for text, concept_id in zip(texts, ids, strict=False):  # as published: what has no partner is lost
+    for text, concept_id in zip(texts, ids, strict=False):  # as in GenBioEL, surplus texts or ids are dropped
         end = start + len(text)
         notes = ((WHOLE, f"{mention.start}|{mention.end}"),)
         pieces.append(Mention(start, end, text, parse_ids(concept_id, mention.type), mention.type, notes=notes))
@@ -119,7 +118,7 @@ def _joint(surface: str, fragments: list[str]) -> str:
 
 
 def medmentions_reader(corpus: str, lists: Mapping[str, str]) -> Reader:
-    """Return a reader of the corpus; `lists` names the file of PMIDs of each split."""
+    """Return a reader of MedMentions; `lists` has the path of the PMID list of each split."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         split_of = {pmid: split for split, path in lists.items() for pmid in _pmids(inputs, path)}
@@ -142,7 +141,7 @@ def _pmids(inputs: DatasetFiles, path: str) -> list[str]:
 
 
 def hpo_gsc_reader(archive: str, files: Mapping[str, str]) -> Reader:
-    """Return a reader of an archive's files by split."""
+    """Return a reader of one file of the archive per split."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, name in files.items():
@@ -152,12 +151,12 @@ def hpo_gsc_reader(archive: str, files: Mapping[str, str]) -> Reader:
     return read
 
 
-def cometa_reader(files: Mapping[str, str]) -> Reader:
-    """Return a reader of tables by split."""
+def phrase_reader(parse: Callable[[Source], Iterator[Item]], files: Mapping[str, str]) -> Reader:
+    """Return a reader of one file per split in which each phrase is a document; phrases without an id are dropped."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
-            for doc in drops.iter_documents(split, cometa.read(inputs.source(path))):
+            for doc in drops.iter_documents(split, parse(inputs.source(path))):
                 if (kept := drops.with_ids(split, doc)).mentions:
                     yield split, kept
 
@@ -169,20 +168,8 @@ def askapatient_files(fold: int) -> dict[str, str]:
     return {split: f"askapatient/AskAPatient.fold-{fold}.{word}.txt" for split, word in _ASKAPATIENT_WORDS.items()}
 
 
-def askapatient_reader(fold: int) -> Reader:
-    """Return a reader of a fold."""
-
-    def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
-        for split, path in askapatient_files(fold).items():
-            for doc in drops.iter_documents(split, askapatient.read(inputs.source(path))):
-                if (kept := drops.with_ids(split, doc)).mentions:
-                    yield split, kept
-
-    return read
-
-
 def askapatient_dictionary(fold: int) -> Dictionary:
-    """Return how the labels and phrases of a fold's training file become a knowledge base."""
+    """Return a builder of a knowledge base from the labels and phrases of a fold's training file."""
 
     def build(inputs: DatasetFiles) -> tuple[Recipe, dict[str, Source]]:
         rows = [
@@ -199,7 +186,7 @@ def askapatient_dictionary(fold: int) -> Dictionary:
 
 
 def dictionary_rows(doc: Document) -> Iterator[tuple[str, str, str]]:
-    """Yield the ids, names and kinds of names that a phrase gives: the labels of its concepts, and itself."""
+    """Yield (concept id, name, name kind) rows for a phrase: the labels of its concepts, and the phrase itself."""
     for mention in doc.mentions:
         label = dict(mention.notes).get(askapatient.NAME, mention.surface)
         for concept_id in mention.concept_ids:
@@ -230,7 +217,7 @@ _NEEDS_UMLS = "UMLS (2017AA for comparable figures); under a licence of your own
 
 
 def catalogue() -> tuple[Dataset, ...]:
-    """Return all datasets, in order.
+    """Return all datasets in display order.
 
     >>> [dataset.name for dataset in catalogue()][:4]
     ['ncbi-disease', 'ncbi-disease-genbioel', 'ncbi-disease-biosyn', 'bc5cdr']
@@ -239,9 +226,9 @@ def catalogue() -> tuple[Dataset, ...]:
 
 
 def get(name: str) -> Dataset:
-    """Return the dataset of that name."""
+    """Return the dataset with this name."""
     if name not in _by_name():
-        fix = f"known are {', '.join(_by_name())}"
+        fix = f"use one of {', '.join(_by_name())}"
         raise ConfigError("dataset-unknown", f"no dataset is named {name!r}", fix=fix)
     return _by_name()[name]
 
@@ -319,7 +306,7 @@ def _folds() -> tuple[Dataset, ...]:
             name=f"askapatient-fold{fold}",
             title=f"AskAPatient, fold {fold} of 10: phrases of patients",
             files=_list_required(askapatient_files(fold)),
-            read=askapatient_reader(fold),
+            read=phrase_reader(askapatient.read, askapatient_files(fold)),
             dictionary=askapatient_dictionary(fold),
             kb="the labels of its SNOMED CT and AMT concepts and the fold's training phrases, built into kb",
             protocol="any-id; the mean of ten folds",
@@ -402,7 +389,7 @@ def _cometa() -> Dataset:
         name="cometa",
         title="COMETA, stratified, general: posts of lay people",
         files=_list_required(_COMETA),
-        read=cometa_reader(_COMETA),
+        read=phrase_reader(cometa.read, _COMETA),
         kb="SNOMED CT; under a licence of your own",
         protocol="any-id",
         dropped=_NO_ID,

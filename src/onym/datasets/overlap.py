@@ -1,4 +1,4 @@
-"""Train/test overlap: dev and test mentions that train has too, at the same offsets or with the same surface and gold ids."""
+"""Train/test overlap: dev and test mentions also found in train, at the same offsets or with the same surface and gold ids."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from onym.text.normal import normal_name
 from onym.types import Document, Mention
 
 CorpusSpan = tuple[str, str]
-"""A document of the published corpus and the offsets in it, as `start|end`."""
+"""A document id of the published corpus, and offsets in that document as `start|end`."""
 SurfaceAndIds = tuple[str, frozenset[str]]
 
 
 @dataclass
 class Overlap:
-    """How many mentions of a split are in train too: at the same span, or with the same normalised surface and gold ids."""
+    """Number of mentions of a split that are also in train: same span, or same normalised surface and gold ids."""
 
     mentions: int = 0
     same_span: int = 0
@@ -25,7 +25,7 @@ class Overlap:
 
 @dataclass
 class TrainOverlap:
-    """Counts the overlap with train. Add the documents of train first, then those of the other splits.
+    """Counter of the overlap with train. Add all train documents before those of other splits.
 
     >>> doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))
     >>> overlap = TrainOverlap()
@@ -40,7 +40,7 @@ class TrainOverlap:
     _train_pairs: set[SurfaceAndIds] = field(default_factory=set)
 
     def add(self, split: str, document: Document) -> None:
-        """Store the mentions of train; compare those of another split with them."""
+        """Remember the mentions if the split is train; otherwise count those that are also in train."""
         for mention in document.mentions:
             span, pair = corpus_span(document, mention), surface_and_ids(mention)
             if split == "train":
@@ -65,7 +65,7 @@ def corpus_span(document: Document, mention: Mention) -> CorpusSpan:
 
 
 def corpus_document(document: Document) -> str:
-    """Return the id of the document in the published corpus: a preparation may make several documents of one.
+    """Return the document id in the published corpus; a preparation may split one published document into several.
 
     >>> corpus_document(Document("7.1", "fever", notes=(("document", "7"),))), corpus_document(Document("8", "fever"))
     ('7', '8')
@@ -74,5 +74,5 @@ def corpus_document(document: Document) -> str:
 
 
 def surface_and_ids(mention: Mention) -> SurfaceAndIds:
-    """Return what a system can memorise of a mention: its normalised surface and its gold ids."""
+    """Return the normalised surface and the gold ids of a mention: what a system could memorise from train."""
     return normal_name(mention.surface), frozenset(mention.concept_ids)

@@ -1,7 +1,7 @@
-"""One's own corpus as a dataset: files of any format, with splits by file, by shares of the documents, or in folds.
+"""Prepare your own corpus as a dataset: files of any format, split by file, by shares of the documents, or into folds.
 
-Documents are divided by the digests of their texts: the same documents are divided alike whatever their order, and two with
-the same text never stand in two splits.
+Documents are assigned to splits by the hash of their text. So the assignment does not depend on their order, and documents with
+the same text are always in the same split.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onym.kb import KnowledgeBase
 from onym.types import Document
 
 SHARES = (0.7, 0.15, 0.15)
-"""Of train, dev and test, where nothing else is said."""
+"""Default shares of train, dev and test."""
 MIN_FOLDS = 3
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 Division = Mapping[str, str]
@@ -37,11 +37,11 @@ def prepare_own(
     dest: Path,
     *,
     shares: Sequence[float] = SHARES,
-    format: str = "",  # noqa: A002 - what it is
+    format: str = "",  # noqa: A002 - the name that callers expect
     kb: KnowledgeBase | None = None,
     force: bool = False,
 ) -> PreparedDataset:
-    """Prepare one's own corpus: files by split, or files whose documents are divided by shares of train, dev and test.
+    """Prepare your own corpus from files by split, or from files to be split by shares of train, dev and test.
 
     >>> folder = getfixture("tmp_path")
     >>> rows = [f"{n}|t|Fever {n}\\n{n}|a|\\n{n}\\t0\\t5\\tFever\\tDisease\\tD005334\\n" for n in range(20)]
@@ -63,13 +63,13 @@ def prepare_folds(
     dest: Path,
     folds: int,
     *,
-    format: str = "",  # noqa: A002 - what it is
+    format: str = "",  # noqa: A002 - the name that callers expect
     kb: KnowledgeBase | None = None,
     force: bool = False,
 ) -> list[PreparedDataset]:
-    """Prepare one's own corpus once for each fold, in the folders 1, 2, ...: it is test, the next one dev, the others train."""
+    """Prepare your own corpus for cross-validation, in folders 1, 2, ...: fold N is test, the next one dev, the rest train."""
     if folds < MIN_FOLDS:
-        raise ConfigError("config-invalid", f"there are at least {MIN_FOLDS} folds: test, dev and train", fix="raise --folds")
+        raise ConfigError("config-invalid", f"need at least {MIN_FOLDS} folds: test, dev and train", fix="raise --folds")
     for fold in range(folds):
         require_free(dest / str(fold + 1), force=force)
 
@@ -81,7 +81,7 @@ def prepare_folds(
 
 
 def by_shares(texts: Sequence[str], shares: Sequence[float]) -> Division:
-    """Divide texts by shares of train, dev and test.
+    """Assign each text to a split by shares of train, dev and test.
 
     >>> sorted(by_shares(["a", "b", "c", "d", "d"], (0.5, 0.25, 0.25)).values())
     ['dev', 'test', 'train', 'train']
@@ -93,7 +93,7 @@ def by_shares(texts: Sequence[str], shares: Sequence[float]) -> Division:
 
 
 def by_fold(texts: Sequence[str], fold: int, folds: int) -> Division:
-    """Divide texts so that one fold is test, the next one dev, and the others train.
+    """Assign each text to a split: one fold is test, the next one dev, and the others train.
 
     >>> sorted(by_fold(["a", "b", "c", "d"], 0, 4).values())
     ['dev', 'test', 'train', 'train']
@@ -103,7 +103,7 @@ def by_fold(texts: Sequence[str], fold: int, folds: int) -> Division:
 
 
 def _in_drawn_order(texts: Sequence[str]) -> list[str]:
-    """Return distinct texts in an order that depends on nothing but them, and has nothing to do with what they say."""
+    """Return the distinct texts in pseudo-random order: sorted by hash, so the input order does not matter."""
     return sorted(set(texts), key=lambda text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
 
 
@@ -135,7 +135,7 @@ def _documents(
     split: str,
     drops: DropCounts,
 ) -> Iterator[Document]:
-    """Yield the documents of files; a file that cannot be read is an error."""
+    """Yield the documents of the files; raise InputError if a file cannot be read."""
     if files:
         reading = read_sources([inputs.source(str(path)) for path in files], format)
         yield from drops.iter_documents(split, reading)
@@ -144,14 +144,14 @@ def _documents(
 
 def _prepare(name: str, files: Files, dest: Path, kb: KnowledgeBase | None, read: Reader) -> PreparedDataset:
     if not _NAME.fullmatch(name):
-        fix = "use letters, digits, points, hyphens and underscores"
-        raise ConfigError("config-invalid", "this cannot name a dataset", fix=fix)
+        fix = "use up to 64 letters, digits, points, hyphens and underscores, starting with a letter or digit"
+        raise ConfigError("config-invalid", f"invalid dataset name {name!r}", fix=fix)
     by_split = files if isinstance(files, Mapping) else dict.fromkeys(SPLITS, files)
     paths = [path for split in by_split.values() for path in split]
     missing = [path for path in paths if not path.exists()]
     if not paths or missing:
-        what = f"there is no {missing[0].name}" if missing else "no file is named"
-        raise InputError("dataset-files", what, where=str(missing[0]) if missing else name, fix="name files that exist")
+        what = f"file not found: {missing[0].name}" if missing else "no files given"
+        raise InputError("dataset-files", what, where=str(missing[0]) if missing else name, fix="pass files that exist")
     dataset = Dataset(
         name=name,
         title="one's own corpus",
@@ -168,5 +168,5 @@ def _prepare(name: str, files: Files, dest: Path, kb: KnowledgeBase | None, read
 
 def _require_shares(shares: Sequence[float]) -> None:
     if len(shares) != len(SPLITS) or min(shares) <= 0 or not math.isclose(sum(shares), 1.0):
-        what = "shares are those of train, dev and test, and make up one"
-        raise ConfigError("config-invalid", what, fix="give --shares 0.7,0.15,0.15")
+        what = "shares must be three positive numbers (train, dev, test) that add up to 1"
+        raise ConfigError("config-invalid", what, fix="for example --shares 0.7,0.15,0.15")

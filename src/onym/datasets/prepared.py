@@ -1,6 +1,6 @@
-"""A prepared dataset: an artefact with a JSONL file for each split and a report; its own dictionary becomes a KB in `kb`.
+"""Prepared datasets: an artefact with one JSONL file per split, a report, and (if the dataset has a dictionary) a KB in `kb`.
 
-A dataset is opened by its folder or by its name; by name, it is prepared once and kept in the cache.
+A dataset is opened by folder or by name. A dataset opened by name is prepared once and then read from the cache.
 """
 
 from __future__ import annotations
@@ -57,10 +57,7 @@ class PreparedDataset:
 
     @classmethod
     def open(cls, folder: Path | str, *, verify: Verify = "once") -> Self:
-        """Open a prepared dataset; the first time on a machine, every byte of it is verified.
-
-        With `verify="full"` that is done each time.
-        """
+        """Open a prepared dataset. Its files are hashed on first use on this machine; with `verify="full"`, every time."""
         artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
         dataset = cls(Path(folder), artefact)
         if artefact.is_new_here:
@@ -72,32 +69,32 @@ class PreparedDataset:
 
     @property
     def kb_folder(self) -> Path | None:
-        """The knowledge base of the dataset's own dictionary, where it has one."""
+        """Folder of the knowledge base built from the dataset's own dictionary, or None."""
         return self.folder / KB if self.manifest.config.get("options", {}).get("kb") == "own" else None
 
     def documents(self, split: str) -> Iterator[Document]:
         """Yield the documents of a split."""
         if split not in self.splits:
             what = f"{self.name} has no split named {split!r}"
-            raise ConfigError("dataset-split", what, where=str(self.folder), fix=f"it has {', '.join(self.splits)}")
+            raise ConfigError("dataset-split", what, where=str(self.folder), fix=f"use one of {', '.join(self.splits)}")
         file = self._artefact.file(_file_of(split))
         for item in number_items(jsonl.read(Source.of_files(file.name, [file])), file.name):
             if isinstance(item, Problem):
                 raise IntegrityError(
-                    "artefact-corrupt", item.what, where=f"{self.folder}: {item.where}", fix="prepare it again"
+                    "artefact-corrupt", item.what, where=f"{self.folder}: {item.where}", fix="prepare the dataset again"
                 )
             yield item
 
 
 def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = None, force: bool = False) -> PreparedDataset:
-    """Prepare a dataset from the files in the folder `source`; `kb` replaces its own dictionary, if it has one."""
+    """Prepare a dataset of the catalogue from the files in the folder `source`; `kb` replaces its own dictionary, if any."""
     dataset = get(name)
     require_free(dest, force=force)
     return prepare_dataset(dataset, DatasetFiles.find(source, dataset.files), dest, kb)
 
 
 def prepare_dataset(dataset: Dataset, inputs: DatasetFiles, dest: Path, kb: KnowledgeBase | None) -> PreparedDataset:
-    """Prepare a dataset from its files, whether the catalogue has it or not."""
+    """Prepare a dataset, which need not be in the catalogue, from its input files."""
     drops = DropCounts()
     with staging(dest) as stage:
         is_own = kb is None and dataset.dictionary is not None
@@ -114,19 +111,19 @@ def prepare_dataset(dataset: Dataset, inputs: DatasetFiles, dest: Path, kb: Know
 
 
 def require_free(dest: Path, *, force: bool) -> None:
-    """Refuse to replace another dataset without `force`, and to replace anything else at all."""
+    """Raise ConfigError if `dest` holds a prepared dataset and `force` is False, or if it holds anything else."""
     require_artefact(dest)
     if not (dest / "CURRENT").exists():
         return
     if not force:
-        fix = "name another folder, or add --force"
-        raise ConfigError("output-exists", "the folder holds a prepared dataset", where=str(dest), fix=fix)
+        fix = "choose another folder, or add --force"
+        raise ConfigError("output-exists", "the folder already contains a prepared dataset", where=str(dest), fix=fix)
     try:
         Artefact.open(dest, KIND, FORMAT)
-    except IntegrityError as e:  # a damaged one may be replaced
+    except IntegrityError as e:  # a damaged dataset may be replaced
         if e.code == "artefact-kind":
-            what = "the folder holds another kind of artefact"
-            raise ConfigError("output-exists", what, where=str(dest), fix="name another folder") from e
+            what = "the folder contains an artefact that is not a dataset"
+            raise ConfigError("output-exists", what, where=str(dest), fix="choose another folder") from e
 
 
 def _own_kb(dataset: Dataset, inputs: DatasetFiles, dest: Path) -> KnowledgeBase | None:
@@ -144,8 +141,8 @@ def _write(stage: Stage, dataset: Dataset, inputs: DatasetFiles, drops: DropCoun
                 file.write(line)
     empty = [split for split in dataset.splits if not counts.splits.get(split, SplitCounts()).mentions]
     if empty:
-        what = f"no mention with an id was found for {' and '.join(empty)}"
-        fix = "check that the files are those of the corpus"
+        what = f"no mention with an id in {' and '.join(empty)}"
+        fix = "check that these are the files of the corpus"
         raise InputError("dataset-empty", what, where=dataset.name, fix=fix)
 
 
@@ -169,9 +166,9 @@ def _file_of(split: str) -> str:
 
 
 def open_dataset(name_or_folder: str, data: Path | None = None, *, verify: Verify = "once") -> PreparedDataset:
-    """Open a prepared dataset. A name is looked up in the cache, and prepared there from the files in `data` the first time.
+    """Open a prepared dataset by folder or name. A name not yet in the cache is first prepared from the files in `data`.
 
-    `verify` says when its bytes are hashed.
+    `verify` says when the files are hashed: on first use on this machine, or every time.
 
     >>> open_dataset("no-such-dataset")
     Traceback (most recent call last):
@@ -184,6 +181,6 @@ def open_dataset(name_or_folder: str, data: Path | None = None, *, verify: Verif
     if (cached / "CURRENT").is_file():
         return PreparedDataset.open(cached, verify=verify)
     if data is None:
-        fix = "give it with --data, or set ONYM_DATA"
-        raise ConfigError("config-invalid", "the folder with the files of the corpus is not given", fix=fix)
+        fix = "pass the folder with the corpus files as --data, or set ONYM_DATA"
+        raise ConfigError("config-invalid", f"{dataset.name} is not prepared yet, and no data folder is given", fix=fix)
     return prepare(dataset.name, data, cached)

@@ -1,4 +1,4 @@
-"""The report of a preparation: counts, what a knowledge base covers, plain values for `report.json`, rows for the terminal."""
+"""The report of a preparation: counts, KB coverage and overlap, as a dict for `report.json` and as rows for the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OVERLAP_LABELS = {
 
 
 class KbCoverage:
-    """Gold mentions against a knowledge base. Ids and surfaces repeat, so look-ups are cached.
+    """Coverage of gold mentions by a knowledge base. Lookups are cached, because ids and surfaces repeat.
 
     >>> coverage = KbCoverage(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> mention = Mention(0, 8, "pyrexias", ("mesh:D005334",))
@@ -55,7 +55,7 @@ class KbCoverage:
 
 @dataclass
 class SplitCounts:
-    """What a split holds. The parts of one composite are several mentions but one query."""
+    """Counts of one split. The parts of one composite are several mentions but one query."""
 
     documents: int = 0
     mentions: int = 0
@@ -66,7 +66,7 @@ class SplitCounts:
 
 @dataclass
 class Counts:
-    """Counts documents one by one, and compares them with train and with a knowledge base."""
+    """Counts by split, with the overlap with train and the coverage by a knowledge base."""
 
     coverage: KbCoverage | None = None
     overlap: TrainOverlap = field(default_factory=TrainOverlap)
@@ -86,7 +86,7 @@ class Counts:
 
 
 def report_of(dataset: Dataset, counts: Counts, drops: DropCounts, *, is_own: bool) -> Report:
-    """Return the report of a preparation; figures that need a knowledge base are left out where there is none."""
+    """Return the report of a preparation; without a knowledge base, the figures that need one are left out."""
     report: Report = {
         "name": dataset.name,
         "title": dataset.title,
@@ -101,7 +101,7 @@ def report_of(dataset: Dataset, counts: Counts, drops: DropCounts, *, is_own: bo
 
 
 def warnings_of(report: Report) -> list[str]:
-    """Return a sentence for each split that has annotations of train.
+    """Return a warning for each of dev and test that contains mentions of train.
 
     >>> overlap = {"dev in train": {"mentions": 4, "same_span": 3, "same_surface_and_ids": 3}}
     >>> warnings_of({"overlap": overlap})[0][:37]
@@ -118,7 +118,7 @@ def warnings_of(report: Report) -> list[str]:
 
 
 def rows_of(report: Report) -> list[tuple[str, ...]]:
-    """Return the report as rows for the terminal, each with its key first."""
+    """Return the report as rows for the terminal; the first cell of a row is its label."""
     splits = {split: report["splits"][split] for split in SPLITS if split in report["splits"]}
     rows = [("split", *_split_cells(split, values)) for split, values in splits.items()]
     for key in ("dropped", "problems"):
@@ -140,7 +140,7 @@ def _kb(dataset: Dataset, coverage: KbCoverage | None, *, is_own: bool) -> Repor
 
 def _kb_cells(kb: Report) -> tuple[str, ...]:
     if not kb["digest"]:
-        return ("none: no figures that need one",)
+        return ("none given: coverage not computed",)
     origin = "the dataset's own dictionary" if kb["is_own"] else "--kb"
     return origin, f"digest {kb['digest']}", f"{kb['concepts']:,} concepts", f"{kb['names']:,} names"
 

@@ -1,7 +1,7 @@
-"""Documents to learn from or fit to: the splits of datasets, without documents that others of them are tested on.
+"""Select training and calibration documents from several datasets, without documents held out by any of them.
 
-Corpora share documents: a text that one has in train, another may have in test. A document is left out if a held-out document
-has its id, its text, or one of its longer passages, whatever the letters' case, the spaces and the punctuation.
+Corpora share documents: the same abstract may be in train of one corpus and in test of another. A document is left out if a
+held-out document has the same id, the same text, or a long passage in common (ignoring case, spaces and punctuation).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ NOT_SHIPPED = (
     "ncbi-disease-biosyn",
     "ncbi-disease-genbioel",
 )
-"""How the names of datasets begin whose annotations may not be passed on, or whose train split holds its dev split."""
-_MIN_PASSAGE = 200  # letters and digits: shorter passages may be headings that many documents have
+"""Name prefixes of datasets whose annotations may not be redistributed, or whose train split contains the dev split."""
+_MIN_PASSAGE = 200  # letters and digits; shorter passages may be headings that many documents share
 _TEST = "test"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingCorpus:
-    """The documents of one dataset that may be learnt from, and how many were left out, by reason.
+    """The training documents of one dataset, and how many were left out, by reason.
 
-    `overlap` says what its dev and test splits have of its train split.
+    `overlap` is the dataset's own overlap report: dev and test mentions that are also in train.
     """
 
     name: str
@@ -45,7 +45,7 @@ class TrainingCorpus:
     overlap: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what an artefact that was made of it says about it."""
+        """Return the entry for this corpus in the training record of a model."""
         return {
             "name": self.name,
             "digest": self.digest,
@@ -57,7 +57,7 @@ class TrainingCorpus:
 
 
 def training_corpora(datasets: Sequence[PreparedDataset], exclude: Iterable[PreparedDataset] = ()) -> list[TrainingCorpus]:
-    """Return the train split of each dataset without the documents of any dev or test split, also those of `exclude`.
+    """Return the train split of each dataset, without documents in any dev or test split of `datasets` or `exclude`.
 
     >>> def dataset(name, **splits):
     ...     folder = getfixture("tmp_path") / name
@@ -74,14 +74,14 @@ def training_corpora(datasets: Sequence[PreparedDataset], exclude: Iterable[Prep
 
 @dataclass(frozen=True, slots=True)
 class EvaluationDocuments:
-    """The documents of dev and test splits, by id and by text."""
+    """Ids and normalised texts of the documents in evaluation splits."""
 
     ids: frozenset[str]
     texts: frozenset[str]
 
     @classmethod
     def of(cls, datasets: Iterable[PreparedDataset], splits: Sequence[str] = EVALUATION_SPLITS) -> EvaluationDocuments:
-        """Read the dev and test splits of datasets, or other ones."""
+        """Read these splits of the datasets."""
         documents = [
             doc for dataset in datasets for split in splits if split in dataset.splits for doc in dataset.documents(split)
         ]
@@ -89,22 +89,22 @@ class EvaluationDocuments:
         return cls(frozenset(map(corpus_document, documents)), frozenset(texts))
 
     def reason(self, doc: Document) -> str:
-        """Return why a document may not be learnt from; nothing if it may."""
+        """Return why a document must be left out of training, or "" if it may be used."""
         if corpus_document(doc) in self.ids:
             return "same id"
         return "same text" if not self.texts.isdisjoint(_texts(doc)) else ""
 
 
 def require_shippable(names: Collection[str]) -> None:
-    """Refuse datasets whose annotations may not be part of an artefact that is passed on.
+    """Raise ConfigError if a model trained on one of these datasets may not be redistributed.
 
     >>> require_shippable(["bc5cdr", "hpo-gsc"])
     Traceback (most recent call last):
-    onym.errors.ConfigError: [dataset-not-shippable] what is learnt from hpo-gsc may not be passed on...
+    onym.errors.ConfigError: [dataset-not-shippable] a model trained on hpo-gsc may not be redistributed...
     """
     if refused := sorted(name for name in names if name.startswith(NOT_SHIPPED)):
-        what = f"what is learnt from {refused[0]} may not be passed on, or its dev split is part of its train split"
-        fix = "leave it out, or add data.private = true and keep the result to yourself"
+        what = f"a model trained on {refused[0]} may not be redistributed, or its train split contains its dev split"
+        fix = "drop this dataset, or set data.private = true and do not share the result"
         raise ConfigError("dataset-not-shippable", what, fix=fix)
 
 
@@ -120,7 +120,7 @@ def _corpus(dataset: PreparedDataset, known: EvaluationDocuments) -> TrainingCor
 
 
 def _texts(doc: Document) -> Iterator[str]:
-    """Yield the letters and digits of a document, and those of each longer passage of it."""
+    """Yield the text of a document and of each long passage, reduced to letters and digits."""
     yield _letters(doc.text)
     for passage in doc.passages:
         letters = _letters(doc.text[passage.start : passage.end])
@@ -133,7 +133,7 @@ def _letters(text: str) -> str:
 
 
 def pool_documents(datasets: Sequence[PreparedDataset], split: str) -> list[list[Document]]:
-    """Return the documents of a split of each dataset that no earlier one has, and no other one has in its test split.
+    """Return one split of each dataset, without documents in that split of an earlier dataset or in test of another one.
 
     >>> def dataset(**splits):
     ...     return type("Of", (), {"splits": tuple(splits), "documents": lambda self, split: iter(splits[split])})()

@@ -1,8 +1,8 @@
 """Training: samples from knowledge bases and datasets, losses, and the stages of each family of models.
 
-`run` trains a stage and publishes the model, `pipeline` trains several stages in turn. `configs` and `stages` read
-configurations without torch. Families: `generative` and `prefer`, `encoder`, `collective` and `detector` over
-`document_model`, and without torch `mentions` and `rerank`. They share `context`, `start`, `precision`, `trainer` and `card`.
+`run` trains one stage and writes the model, `pipeline` trains all stages of a pipeline. `configs` and `stages` read
+configurations. Neural models: `generative`, `prefer`, `encoder`, `collective` and `detector`; the last two share
+`document_model`, and all of them `context`, `start`, `precision` and `trainer`. `mentions` and `rerank` do not need torch.
 
-Always true here: only tokens with a label contribute to a loss, and every model is stored with a record of its training.
+Invariants: only labelled tokens contribute to a loss, and every model is stored with a record of its training.
 """

@@ -1,6 +1,6 @@
-"""Cards and records of what was trained: Markdown for people, `training.json` for programs.
+"""Model cards (Markdown) and training records (`training.json`).
 
-`format_card` makes any card, of the parts of `store.markdown`; `card` is that of a model, `pipeline_card` that of a pipeline.
+`card` writes the card of a model, `pipeline_card` that of a pipeline; both use `format_card`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from onym.store.markdown import code, page, table
 from onym.store.output import Folder
 
 RECORD, CARD = "training.json", "README.md"
-ORIGIN_NOTE = "The configuration, and the digests of everything it was made of, are in training.json."
+ORIGIN_NOTE = "The configuration, and the digests of all training inputs, are in training.json."
 _FRONT_MATTER = ("---", "library_name: onym", "tags: [entity-linking, biomedical]", "---")
 
 
 def format_card(title: str, *blocks: Sequence[str]) -> str:
-    r"""Return a card as Markdown with the front matter of a model card; an empty line separates the blocks of lines.
+    r"""Return a Markdown card with the front matter of a model card, and an empty line between blocks of lines.
 
     >>> format_card("A model", ["It links."]).splitlines()[3:]
     ['---', '# A model', '', 'It links.']
@@ -33,24 +33,24 @@ def format_card(title: str, *blocks: Sequence[str]) -> str:
 
 
 def write_record(folder: Folder, record: Mapping[str, Any], text: str) -> None:
-    """Write the record of a training and its card into the folder of what was trained."""
+    """Write the training record and the card (`text`) into the folder of the trained model."""
     folder.write(RECORD, json.dumps(record, indent=1, ensure_ascii=False).encode() + b"\n")
     folder.write(CARD, text.encode())
 
 
 def describe_kb(kb: KnowledgeBase) -> dict[str, Any]:
-    """Return what a record says about a knowledge base."""
+    """Return the entry for a knowledge base in a training record."""
     return {"digest": kb.digest, "concepts": len(kb), "names": len(kb.names)}
 
 
 def describe_machine(*packages: str) -> dict[str, Any]:
-    """Return what a record says about the machine, and the versions of Onym and of these packages."""
+    """Return the machine, and the versions of Onym and of these packages, for a training record."""
     machine = f"{cpu_count()} cores, {platform.processor() or platform.machine()}"
     return {"machine": machine, "versions": {name: version(name) for name in ("onym", *packages)}}
 
 
 class _ModelKind(NamedTuple):
-    """A kind of model, and the linker that opens it."""
+    """A kind of model, and the module and class of the linker that opens it."""
 
     title: str
     does: str
@@ -84,7 +84,7 @@ _COLLECTIVE = _ModelKind(
 
 _DETECTOR = _ModelKind(
     "A detector of mentions",
-    "It encodes a document once, and tells where its mentions are and of which type.",
+    "It encodes a document once, to detect its mentions and their types.",
     "",
     "",
 )
@@ -94,9 +94,7 @@ _KINDS = {"align": _ENCODER, "match": _ENCODER, "collective": _COLLECTIVE, "dete
 
 
 def card(record: dict[str, Any]) -> str:
-    """Return the card of a model by the record of its training, as Markdown.
-
-    Its kind follows from its last stage.
+    """Return the Markdown card of a model from its training record. The kind of model follows from the last stage.
 
     >>> record = {"first_start": "bart", "stages": ["finetune"], "parameters": 1000, "hours_in_all": 0.5, "machine": "2 cores",
     ...           "kb": {"digest": "ab", "concepts": 1, "names": 2}, "corpus": {}, "metrics": {"dev_r1": 50.0}, "steps": 3}
@@ -117,7 +115,7 @@ def card(record: dict[str, Any]) -> str:
 
 
 def _of_mentions(record: dict[str, Any]) -> str:
-    """Return how many mentions the figures rest on; records of older versions do not say it."""
+    """Return the number of dev mentions, for the table header; empty for older records, which do not have it."""
     return f", {record['dev_mentions']:,} mentions" if record.get("dev_mentions") else ""
 
 
@@ -134,24 +132,24 @@ def _origin(record: dict[str, Any]) -> list[str]:
 
 
 def kb_line(kb: Mapping[str, Any]) -> str:
-    """Return the line about a knowledge base, by `describe_kb`."""
+    """Return the card line for a knowledge base described by `describe_kb`."""
     return f"- Knowledge base: {kb['digest']} ({kb['concepts']:,} concepts, {kb['names']:,} names)"
 
 
 def _corpus(each: dict[str, Any]) -> str:
     left_out = sum(each["left_out"].values()) if "left_out" in each else 0
-    note = f"; {left_out:,} left out, since a dev or test split has them" if left_out else ""
+    note = f"; {left_out:,} left out, because they are in a dev or test split" if left_out else ""
     return f"- Corpus: {each['name']}, {each['documents']:,} documents ({each['licence']}){note}"
 
 
 def overlap_lines(overlap: dict[str, Any]) -> list[str]:
-    """Return what dev and test share with train, as lines of a card.
+    """Return card lines about the overlap of dev and test with train.
 
     >>> overlap_lines({"dev in train": {"mentions": 8, "same_span": 0, "same_surface_and_ids": 4}})
-    ['- dev in train: 4 of 8 mentions have a surface and ids that train has; 0 are the same mention']
+    ['- dev in train: 4 of 8 mentions have a surface and ids seen in train; 0 are the same mention']
     """
     return [
-        f"- {splits}: {each['same_surface_and_ids']:,} of {each['mentions']:,} mentions have a surface and ids that train has; "
+        f"- {splits}: {each['same_surface_and_ids']:,} of {each['mentions']:,} mentions have a surface and ids seen in train; "
         f"{each['same_span']:,} are the same mention"
         for splits, each in overlap.items()
         if "same_span" in each
@@ -171,7 +169,7 @@ def _usage(kind: _ModelKind) -> list[str]:
 
 
 def pipeline_usage(options: str) -> list[str]:
-    """Return the commands that build a pipeline with these options of a detector, and link with it."""
+    """Return the commands that build a pipeline with these detector options, and link with it."""
     build = f"$ onym pipeline build --kb KB_FOLDER {options} -o my-pipeline"
     return code("console", build, "$ onym link notes/ --pipeline my-pipeline -o links.jsonl")
 
@@ -179,7 +177,7 @@ def pipeline_usage(options: str) -> list[str]:
 def pipeline_card(
     config: PipelineConfig, kb: KnowledgeBase, datasets: Sequence[PreparedDataset], encoder: str, dev: Mapping[str, Any]
 ) -> str:
-    """Return the card as Markdown; `dev` has the strict F1 with and without a threshold, and the gold mentions behind it."""
+    """Return the Markdown card of a pipeline; `dev` has strict F1 with and without a threshold, and the gold counts."""
     detector = f"a model trained from {encoder}" if encoder else "the dictionary with a trained classifier"
     facts = [
         kb_line(describe_kb(kb)),
@@ -189,8 +187,8 @@ def pipeline_card(
     header = {f"on dev, {dev['mentions']:,} mentions in {dev['documents']:,} documents": "---", "": "---"}
     rows = (
         ("strict F1, from raw text, without a threshold", f"{100 * dev['f1_without']:.1f}"),
-        ("with a threshold that the other documents of dev had tuned", f"{100 * dev['f1_held_out']:.1f}"),
-        ("threshold", "none: it brings nothing" if config.threshold is None else str(config.threshold)),
+        ("with a threshold tuned on the other dev documents (cross-validation)", f"{100 * dev['f1_held_out']:.1f}"),
+        ("threshold", "none: it does not improve F1" if config.threshold is None else str(config.threshold)),
         _confidence("links", config.calibration),
         _confidence("terms", config.term_calibration),
     )

@@ -1,4 +1,4 @@
-"""The collective stage (Bhowmik et al.): mentions are detected and pulled to names of their concepts, a document at a time."""
+"""The collective stage (Bhowmik et al.): encode a document once, detect its mentions, and link them to the nearest names."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ from onym.types import Document, DocumentKey, Mention
 _log = logging.getLogger("onym.train")
 _POOLS = "pools.npy"
 NOT_LINKED = -1
-"""The number of a mention that is only to be detected."""
+"""Index of a mention that is detected but not linked: its concept is not in the knowledge base."""
 _TOP = 5
 Offsets = tuple[int, int]
 
@@ -111,7 +111,7 @@ def _negatives(context: CollectiveContext) -> Negatives:
 
 
 def _pools(context: CollectiveContext) -> Ints:
-    """Return the names nearest to each mention among all, by the model before the training; they are kept."""
+    """Return the ids of the names nearest to each mention by the model before training; cached in the work folder."""
     path = context.work / _POOLS
     if path.is_file():
         found: Ints = np.load(path, allow_pickle=False)
@@ -135,7 +135,7 @@ def _miner(context: CollectiveContext, negatives: Negatives) -> Callable[[Any], 
 
 
 def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats:
-    """Return the embeddings of names: the stored ones of a frozen encoder, else by the current model. *Shape:* (names, dim)."""
+    """Return the embeddings (names, dim) of names: the stored ones if the encoder is frozen, else from the current model."""
     if context.name_vectors is not None:
         return context.name_vectors.rows(names)
     encoder = Encoder(in_precision(module.names, "auto"), context.reading.tokenizer, module.settings)
@@ -143,7 +143,7 @@ def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats
 
 
 def mention_vectors(context: CollectiveContext, module: Any) -> Floats:
-    """Return the embeddings of all mentions to link, by the current model. *Shape:* (mentions, dim)."""
+    """Return the embeddings of all linkable mentions from the current model. *Shape:* (mentions, dim)."""
     found = np.zeros((len(context.linkable), module.heads.dim), dtype=np.float32)
     numbers = {(doc.key, mention.start, mention.end): number for number, (doc, mention) in enumerate(context.linkable)}
     vectors, rows = context.inference_model(module).mention_vectors(context.documents)
@@ -157,13 +157,13 @@ def mention_vectors(context: CollectiveContext, module: Any) -> Floats:
 
 @dataclass(frozen=True)
 class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
-    """What the training of a collective model works with. `tuned` has the settings that are known only after it."""
+    """Inputs of a collective training run. `tuned` has settings that are known only after training, such as the threshold."""
 
     tuned: dict[str, float] = field(default_factory=dict)
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files besides the weights: tokenizers, settings, and the heads."""
+        """All files except the weights: tokenizers, settings and heads."""
         own = {
             FILE: self.tokenizer.data,
             CollectiveSettings.FILE: self.settings.to_bytes(),
@@ -172,17 +172,18 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
         if self.model.names is None:
             return own
         names = {FILE: self.reading.tokenizer.data, EncoderSettings.FILE: self.reading.settings.to_bytes()}
-        if self.config.start.freeze_names:  # byte for byte, so that an index made with them is one of this model too
+        if self.config.start.freeze_names:  # copied unchanged, so that an index built with the original encoder stays valid
             folder = Path(self.names_folder)
             names |= {path.name: path.read_bytes() for path in (folder / "config.json", *weight_files(folder))}
         return own | {f"{NAMES}/{name}": data for name, data in names.items()}
 
     @property
     def settings(self) -> CollectiveSettings:
-        """The settings of the model; the threshold is added once it is tuned."""
+        """The settings of the model; the threshold is 0.5 until it is tuned."""
         start = self.config.start
         if start.detect == "none" and not self.config.loss.link:
-            raise ConfigError("config-invalid", "the model would learn nothing", fix="set start.detect or loss.link")
+            what = "the model would neither detect nor link"
+            raise ConfigError("config-invalid", what, fix='set start.detect to "spans" or "tags", or loss.link above 0')
         return CollectiveSettings(
             window=start.window,
             overlap=start.overlap,
@@ -210,7 +211,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
 
     @property
     def names_folder(self) -> str:
-        """The encoder of names to start from."""
+        """Folder of the pretrained encoder of names."""
         return self.config.start.names or self.config.start.model
 
     @cached_property
@@ -219,19 +220,19 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
 
     @cached_property
     def reading(self) -> TokenBatch:
-        """How names are tokenised."""
+        """The tokenisation of names."""
         return Encoder(self.model.names, Tokenizer.open(self.names_folder), self._names_settings).reading
 
     @cached_property
     def name_vectors(self) -> NameVectors | None:
-        """The embeddings of all names, if the encoder of names is frozen."""
+        """The embeddings of all names if the encoder of names is frozen, else None."""
         if not self.config.start.freeze_names:
             return None
         return open_derived_vectors(self.kb, Encoder.open(Path(self.names_folder), device=str(self.device)))
 
     @cached_property
     def _linkable(self) -> dict[tuple[DocumentKey, int, int], tuple[DocMention, DocMention]]:
-        """The mentions to link, each also with its abbreviation expanded, by document and offsets."""
+        """Linkable mentions by document and offsets, each as annotated and with abbreviations expanded."""
         return {
             (doc.key, mention.start, mention.end): ((doc, mention), expanded)
             for doc in self.documents
@@ -241,23 +242,23 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
 
     @property
     def linkable(self) -> list[DocMention]:
-        """The mentions to link: those whose concepts are in the knowledge base."""
+        """Mentions whose concepts are in the knowledge base."""
         return [mention for mention, _ in self._linkable.values()]
 
     @cached_property
     def queries(self) -> list[Query]:
-        """The same mentions as queries, with abbreviations expanded."""
+        """The linkable mentions as queries, with abbreviations expanded."""
         expanded = [mention for _, mention in self._linkable.values()]
         return MentionPairs(expanded, self.kb, count=0, similar=self.config.data.similar).queries
 
     def inference_model(self, module: Any) -> Collective:
-        """Return a copy of a module in training, for inference."""
+        """Return an inference copy of a module that is being trained."""
         names = self.reading.tokenizer if module.names is not None else self.tokenizer
         return inference_model(module, self.tokenizer, names, self.settings)
 
     @cached_property
     def dev(self) -> CollectiveDev | None:
-        """The evaluation on dev, if it is not disabled: on whole documents that have about so many mentions."""
+        """The evaluation on whole dev documents with about `dev.mentions` mentions in total; None if disabled."""
         config = self.config.dev
         if self.dataset is None or not config.mentions:
             return None
@@ -268,7 +269,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
 
 
 def _with_mentions(documents: list[Document], count: int) -> list[Document]:
-    """Return documents, evenly spaced, that have about so many mentions together."""
+    """Return evenly spaced documents that have about `count` mentions in total."""
     total = sum(len(doc.mentions) for doc in documents)
     step = max(1.0, total / count)
     return [documents[int(number * step)] for number in range(int(len(documents) / step))]
@@ -276,19 +277,19 @@ def _with_mentions(documents: list[Document], count: int) -> list[Document]:
 
 @dataclass(frozen=True, slots=True)
 class TrainingWindow(DocumentWindow):
-    """A window of a document. `spans` are the mentions wholly inside it: first token, last token + 1, number.
+    """A window of a document. `spans` are the mentions that lie entirely inside it: (first token, last token + 1, number).
 
-    Tokens count from the start of the document. A mention's number is its index among those to link, or NOT_LINKED.
+    Tokens are counted from the start of the document. The number is the index of a linkable mention, or NOT_LINKED.
     """
 
     spans: tuple[tuple[int, int, int], ...]
 
 
 class TrainingWindows(OrderedList[TrainingWindow]):
-    """`count` windows of documents, each seen once in an epoch, in an order by `seed`.
+    """`count` training windows of `room` tokens, shuffled by `seed`; an epoch has every window once.
 
-    They are the windows of inference, `room` tokens long: they do not depend on mentions. `linkable` are the mentions to link;
-    the others of the documents are only to be detected.
+    The windows are the same as at inference, so they do not depend on where mentions are. Mentions not in `linkable` are only
+    detected.
     """
 
     def __init__(
@@ -324,11 +325,11 @@ def _windows(
 
 @dataclass(frozen=True, slots=True)
 class WindowCollate:
-    """Makes a batch of windows.
+    """Collate function for windows.
 
-    *Shape:* `input_ids` and `attention_mask` (windows, tokens). All offsets count through the batch, row after row: of mentions
-    to link `firsts` and `lasts` (mentions,), with their `numbers`; of all spans of whole words `span_firsts`, `span_lasts` and
-    `is_mention` (spans,); or the first tokens of all `words`, with their `tags`.
+    *Shape:* `input_ids` and `attention_mask` (windows, tokens). Other keys index into the flattened batch (windows * tokens):
+    linkable mentions have `firsts`, `lasts` and `numbers` (mentions,); spans of whole words have `span_firsts`, `span_lasts`
+    and `is_mention` (spans,); with BIO tags instead of spans, the first tokens of words are `words`, with `tags` (words,).
     """
 
     tokenizer: Tokenizer
@@ -337,7 +338,7 @@ class WindowCollate:
     max_span_tokens: int
 
     def __call__(self, windows: Sequence[TrainingWindow]) -> Batch:
-        """Return the batch of windows, in their order."""
+        """Return the windows as one batch, in the given order."""
         batch, shifts = window_batch(self.tokenizer, windows, self.pad)
         mentions = [
             (first + shift, last + shift, number)
@@ -375,7 +376,7 @@ class WindowCollate:
 
 
 def _bio_tags(window: TrainingWindow) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return the tag of each token of the document; of nested mentions the outermost counts."""
+    """Return the BIO tag of each token of the document; only the outermost of nested mentions is tagged."""
     tags = np.full(len(window.tokens), OUTSIDE, dtype=np.int64)
     for first, last, _ in sorted(window.spans, key=lambda span: span[0] - span[1]):
         if (tags[first:last] == OUTSIDE).all():
@@ -386,10 +387,10 @@ def _bio_tags(window: TrainingWindow) -> np.ndarray[tuple[int], np.dtype[np.int6
 
 @dataclass(frozen=True)
 class CollectiveDev:
-    """Evaluates on the same documents each time. `dev_f1` is that of mentions detected and linked, or of the one task trained.
+    """Evaluation on a fixed set of documents. `dev_f1` is end-to-end F1, or the score of the only task trained.
 
-    A detected mention is right if its span is in the gold and, if the model links, its concept too. `dev_threshold` is the best
-    threshold. `names` are those to search among: fewer names are easier than all, so the scores only compare models.
+    A detected mention is correct if its span is gold and, if the model links, its concept too. `dev_threshold` is the best
+    threshold. `names` are the candidate names; fewer names make the task easier, so use the scores only to compare models.
     """
 
     documents: Sequence[Document]
@@ -401,11 +402,11 @@ class CollectiveDev:
         return sum(len(doc.mentions) for doc in self.documents)
 
     def __call__(self, module: Any) -> dict[str, float]:
-        """Return the scores of a model, which is left unchanged. A document is read once for all of them."""
+        """Return the scores of a model without changing it. Each document is analysed once for all scores."""
         return replace(self, documents=[analyse(doc) for doc in self.documents]).scores(self.open(module))
 
     def scores(self, model: Collective) -> dict[str, float]:
-        """Return the scores of a model that is open."""
+        """Return the scores of an inference model."""
         linker = None
         if model.names is not None:
             linker = CollectiveLinker(self.kb, model, index_in_memory(self.kb, model.names, self.names))
@@ -421,11 +422,11 @@ class CollectiveDev:
         } | recall
 
     def _recall(self, linker: CollectiveLinker) -> dict[str, float]:
-        """Return recall, any-id, on the gold mentions."""
+        """Return any-id recall on the gold mentions."""
         return dev_recall(linker, self.documents, ConceptResolver(self.kb), top_k=_TOP)
 
     def _detect(self, model: Collective) -> tuple[float, list[list[Offsets]]]:
-        """Return the best threshold, and the spans that it detects in each document."""
+        """Return the threshold with the best F1, and the spans detected with it in each document."""
         spans = spans_by_threshold(model, self.documents)
         gold = self._gold_spans()
         best = max(THRESHOLDS, key=lambda threshold: f1(gold, spans[threshold]))
@@ -435,7 +436,7 @@ class CollectiveDev:
         return [[(mention.start, mention.end) for mention in doc.mentions if mention.concept_ids] for doc in self.documents]
 
     def _f1_of_links(self, linker: CollectiveLinker, found: list[list[Offsets]]) -> float:
-        """Return F1 of spans with their concepts."""
+        """Return F1 of (span, concept) pairs."""
         detected = [_with(doc, spans) for doc, spans in zip(self.documents, found, strict=True)]
         linked = [
             [
@@ -453,7 +454,7 @@ class CollectiveDev:
 
 
 def spans_by_threshold(model: Collective, documents: Sequence[Document]) -> dict[float, list[list[Offsets]]]:
-    """Return the spans that each threshold detects in each document."""
+    """Return the spans detected in each document, for each threshold."""
     found: dict[float, list[list[Offsets]]] = {threshold: [] for threshold in THRESHOLDS}
     for doc, read in zip(documents, model.reader.read(documents), strict=True):
         for threshold, spans in _spans_at_thresholds(model, doc.text, read):

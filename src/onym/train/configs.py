@@ -1,7 +1,4 @@
-"""The configurations of all training stages: frozen, strict tables, first the shared ones, then those of each family.
-
-No torch is needed to read them.
-"""
+"""Configurations of all training stages, as frozen pydantic models that reject unknown keys. Does not import torch."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from onym.detect.dictionary import DictionaryDetectorConfig as DictionaryConfig
 from onym.models.device import Device
 
 TrainingPrecision = Literal["auto", "fp32", "bf16", "bf16-weights"]
-"""`bf16` casts at every operation; `bf16-weights` stores the weights so and updates a copy in fp32. `auto` is the fastest."""
+"""`bf16`: autocast. `bf16-weights`: bf16 weights with an fp32 master copy. `auto`: the fastest on the device."""
 Schedule = Literal["linear", "polynomial", "cosine", "constant", "constant_with_warmup"]
 GenerativeStage = Literal["pretrain", "finetune", "prefer"]
 EncoderStage = Literal["align", "match"]
@@ -26,7 +23,7 @@ RerankStage = Literal["rerank"]
 
 
 def read_encoder_name(name: str) -> str:
-    """Return the name of an encoder; empty if it is `none`, which means no encoder.
+    """Return the encoder name, or "" for `none` (no encoder).
 
     >>> read_encoder_name("none"), read_encoder_name("granite")
     ('', 'granite')
@@ -37,8 +34,8 @@ def read_encoder_name(name: str) -> str:
 class StartConfig(Strict):
     """The model to start from.
 
-    `attention_dropout` is that of attention's weights, by default as `dropout`; without it an encoder trains in 0.6 of the
-    time on a CPU.
+    `attention_dropout` applies to attention weights and defaults to `dropout`; set to 0, an encoder trains in 0.6 of the time
+    on a CPU.
     """
 
     model: str = Field(min_length=1)
@@ -49,9 +46,9 @@ class StartConfig(Strict):
 
 
 class DataConfig(Strict):
-    """The training data. A dataset is a name or a folder; a knowledge base a folder, by default the dataset's own.
+    """The training data: a dataset (name or folder) and a knowledge base (folder; defaults to the dataset's own).
 
-    The mentions of `exclude_splits` are left out, where a preparation has them in a training split too.
+    Mentions in `exclude_splits` are left out of training: in some preparations, train contains dev.
     """
 
     dataset: str = ""
@@ -61,9 +58,9 @@ class DataConfig(Strict):
 
 
 class DevConfig(Strict):
-    """The evaluation during training: recall@1, any-id, of the real linker on a sample of the mentions of a split.
+    """The evaluation during training: any-id recall@1 of the linker on a sample of the mentions of a split.
 
-    The best model by it is kept. Training stops after `patience` evaluations without improvement; 0 disables that.
+    The best checkpoint is kept. Training stops after `patience` evaluations without improvement; 0 disables early stopping.
     """
 
     split: str = "dev"
@@ -73,9 +70,9 @@ class DevConfig(Strict):
 
 
 class OptimConfig(Strict):
-    """The optimisation. `steps` counts updates of the weights; `batch_size` is that of one device.
+    """Optimiser settings. `steps` counts weight updates; `batch_size` is per device.
 
-    After every `eval_steps` steps the model is evaluated on dev and a checkpoint is written.
+    Every `eval_steps` steps, the model is evaluated on dev and a checkpoint is written.
     """
 
     steps: int = Field(default=1000, ge=1)
@@ -95,13 +92,13 @@ class OptimConfig(Strict):
 
 
 class NearestDevConfig(DevConfig):
-    """The evaluation of embeddings: the right names are searched among `names` others, or among all with 0."""
+    """The evaluation of embeddings: the gold names are searched among `names` random others; 0 means all names."""
 
     names: int = Field(default=20_000, ge=0)
 
 
 class EpochOptimConfig(OptimConfig):
-    """The optimisation of encoders. With `epochs`, the steps follow from the number of samples."""
+    """Optimiser settings of encoders. If `epochs` is set, `steps` is computed from the number of samples."""
 
     epochs: float = Field(default=0.0, ge=0)
     learning_rate: float = Field(default=2e-5, gt=0)
@@ -109,14 +106,14 @@ class EpochOptimConfig(OptimConfig):
     max_grad_norm: float = Field(default=0.0, ge=0)
 
     def with_steps_of(self, samples: int, per_step: int, rounding: Callable[[float], int] = int) -> Self:
-        """Return the same with the steps of its epochs, if they are set; an epoch has so many `samples`."""
+        """Return a copy with `steps` computed from `epochs`, if set; `samples` is the number of samples in an epoch."""
         if not self.epochs:
             return self
         return self.model_copy(update={"steps": max(1, rounding(self.epochs * samples / per_step))})
 
 
 class RunConfig(Strict):
-    """One training run of a model: a stage, and the tables that all of them have."""
+    """One training run: the settings that all stages share."""
 
     stage: str
     start: StartConfig
@@ -131,22 +128,22 @@ class TrainingConfig(RunConfig):
 
 
 class CorporaConfig(Strict):
-    """What is learnt from: the train splits of `datasets`, without documents of a dev or test split of these or of `exclude`.
+    """The training data: train splits of `datasets`, without documents in dev or test of `datasets` or `exclude`.
 
-    With `private`, datasets may be named whose annotations may not be passed on: what is trained then is for your own use.
+    `private` allows datasets whose annotations may not be redistributed; do not share a model trained on them.
     """
 
     datasets: tuple[str, ...] = Field(min_length=1)
     exclude: tuple[str, ...] = Field(
-        default=(), description="A dataset whose dev and test documents are not learnt from either."
+        default=(), description="A dataset whose dev and test documents are also left out of training."
     )
     private: bool = Field(
-        default=False, description="Learn from annotations that may not be passed on; keep the result to yourself."
+        default=False, description="Allow datasets that may not be redistributed; do not share the trained model."
     )
 
 
 class GenerativeStartConfig(StartConfig):
-    """The seq2seq model to start from, and its input: a template, and a window of tokens around the mention."""
+    """The seq2seq model to start from, its input template, and the number of context tokens around the mention."""
 
     template: str = "genbioel"
     window: int = Field(default=128, ge=8)
@@ -154,7 +151,7 @@ class GenerativeStartConfig(StartConfig):
 
 
 class GenerativeDataConfig(DataConfig):
-    """The training data, and which names are targets."""
+    """The training data, and how target names are chosen."""
 
     target: Literal["similar", "short", "sampled"] = "similar"
     names: int = Field(default=1, ge=1, le=50)
@@ -162,22 +159,23 @@ class GenerativeDataConfig(DataConfig):
 
 
 class GenerativeDevConfig(DevConfig):
-    """The evaluation, and how names are searched."""
+    """The evaluation during training, and its decoding settings."""
 
     search: Literal["beam", "exact"] = "beam"
     ranking: Literal["mean", "sum"] = "mean"
 
 
 class GenerativeOptimConfig(OptimConfig):
-    """The optimisation, with label smoothing."""
+    """Optimiser settings, with label smoothing."""
 
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
 
 
 class PreferConfig(Strict):
-    """Preference optimisation on hard negatives: where wrong names come from, which pairs are kept, and the loss.
+    """Preference optimisation on hard negatives: the source of wrong names, the pairs to keep, and the loss.
 
-    In each of `rounds` one part of the mentions is decoded with the current model, which is also the reference of that round.
+    The mentions are divided over `rounds`. In each round, the current model predicts names for its share of the mentions, and
+    is also the reference model.
     """
 
     loss: Literal["dpo", "cpo", "simpo", "pairwise"] = "dpo"
@@ -194,7 +192,7 @@ class PreferConfig(Strict):
 
 
 class GenerativeTrainingConfig(TrainingConfig):
-    """One training run of a model that generates names.
+    """One training run of a generative model.
 
     >>> GenerativeTrainingConfig.of({"stage": "finetune", "start": {"model": "m"}}).optim.batch_size
     8
@@ -209,7 +207,7 @@ class GenerativeTrainingConfig(TrainingConfig):
 
 
 class EncoderStartConfig(StartConfig):
-    """The encoder to start from. Pooling, similarity and length are the folder's own unless they are set."""
+    """The encoder to start from. Pooling, similarity and length default to the settings in its folder."""
 
     pooling: Literal["cls", "mean", "mean-all"] | None = None
     similarity: Literal["dot", "cosine"] | None = None
@@ -220,8 +218,8 @@ class EncoderDataConfig(DataConfig):
     """The training data, and which strings make a positive pair.
 
     A concept contributes at most `max_pairs` pairs of names. A mention is paired with its most similar name with probability
-    `similar`, else with any of its names. In `match`, `mix` is the share of pairs of names, and `hard_negatives` the number of
-    wrong concepts added for each mention.
+    `similar`, else with a random name of its concept. In `match`, `mix` is the share of name-name pairs, and `hard_negatives`
+    the number of wrong concepts added per mention.
     """
 
     max_pairs: int = Field(default=50, ge=1)
@@ -237,9 +235,9 @@ class EncoderOptimConfig(EpochOptimConfig):
 
 
 class EncoderLossConfig(Strict):
-    """The miner's margin, and alpha, beta and base of the multi-similarity loss, as in SapBERT's code.
+    """The loss. `margin` (of the triplet miner), `alpha`, `beta` and `base` belong to the multi-similarity loss of SapBERT.
 
-    The contrastive loss is over all pairs of a batch; `scale` multiplies its similarities.
+    `scale` belongs to the contrastive loss over all pairs of a batch: it multiplies the similarities.
     """
 
     kind: Literal["multi-similarity", "contrastive"] = "multi-similarity"
@@ -266,10 +264,11 @@ class EncoderTrainingConfig(TrainingConfig):
 
 
 class CollectiveStartConfig(StartConfig):
-    """The encoder of documents to start from, and `names`, that of names, by default the same one.
+    """The document encoder to start from, and the name encoder `names`, which defaults to the same model.
 
-    `represent` is the embedding of a mention: of its two ends, or the mean of its tokens. `detect` is how mentions are found,
-    of at most `max_span_tokens` tokens. `freeze_names` leaves the encoder of names, and an index made with it, unchanged.
+    `represent` sets how a mention is embedded: from its first and last token, or as the mean of its tokens. `detect` sets how
+    mentions of up to `max_span_tokens` tokens are detected. `freeze_names` keeps the name encoder fixed, so that an existing
+    index of names stays valid.
     """
 
     names: str = ""
@@ -282,13 +281,13 @@ class CollectiveStartConfig(StartConfig):
 
 
 class CollectiveDataConfig(DataConfig):
-    """The training data, and the negatives of each mention: `hard_negatives`, mined, and `random_negatives`.
+    """The training data, and the number of mined `hard_negatives` and of `random_negatives` per mention.
 
-    The positive is the most similar name with probability `similar`. Hard negatives are mined among all names at the start, and
-    after each epoch among the `pool` names that were nearest to the mention then.
+    The positive is the most similar name with probability `similar`, else a random name of the concept. At the start, the
+    `pool` nearest of all names are found for each mention; after each epoch, hard negatives are chosen from that pool again.
     """
 
-    exclude_splits: tuple[()] = ()  # documents are used whole: a mention that is left out would count as no mention
+    exclude_splits: tuple[()] = ()  # whole documents are used: leaving out a mention would label its span as no mention
     similar: float = Field(default=0.5, ge=0, le=1)
     hard_negatives: int = Field(default=4, ge=0, le=100)
     random_negatives: int = Field(default=2, ge=0, le=100)
@@ -302,7 +301,7 @@ class CollectiveOptimConfig(EpochOptimConfig):
 
 
 class CollectiveLossConfig(Strict):
-    """The weights of detection and of linking, where 0 disables a task, and the scale of similarities."""
+    """Loss weights of detection and of linking (0 disables the task), and the scale of similarities."""
 
     detect: float = Field(default=1.0, ge=0)
     link: float = Field(default=1.0, ge=0)
@@ -310,7 +309,7 @@ class CollectiveLossConfig(Strict):
 
 
 class CollectiveTrainingConfig(TrainingConfig):
-    """One training run of a model that encodes whole documents.
+    """One training run of a collective linker, which encodes whole documents.
 
     >>> CollectiveTrainingConfig.of({"stage": "collective", "start": {"model": "m"}}).data.pool
     256
@@ -325,9 +324,9 @@ class CollectiveTrainingConfig(TrainingConfig):
 
 
 class DetectorStartConfig(StartConfig):
-    """The encoder of documents to start from, how it reads them, and the layer over it.
+    """The document encoder to start from, its windows, and the classification head.
 
-    A mention has at most `max_span_tokens` tokens. `hidden` is the width of the layer before the labels; 0 is none.
+    Mentions have at most `max_span_tokens` tokens. `hidden` is the size of the head's hidden layer; 0 means no hidden layer.
     """
 
     window: int = Field(default=256, ge=16)
@@ -337,11 +336,11 @@ class DetectorStartConfig(StartConfig):
 
 
 class DetectorDataConfig(CorporaConfig):
-    """The corpora, and what their annotations are called.
+    """The corpora, and how annotated types become labels.
 
-    `types` names types of annotations anew, such as `SpecificDisease` as `Disease`; an empty name leaves a type out. With
-    `conventions`, each corpus has labels of its own: what counts as a disease differs from one to another. Else a type has one
-    label, and a corpus says nothing about types that it does not annotate.
+    `types` renames annotated types, for example `SpecificDisease` to `Disease`; an empty name drops the type. With
+    `conventions`, each corpus has its own labels, because annotation guidelines differ. Otherwise corpora share one label per
+    type, and types that a corpus does not annotate are masked in the loss.
     """
 
     types: dict[str, str] = Field(default_factory=dict)
@@ -349,7 +348,7 @@ class DetectorDataConfig(CorporaConfig):
 
 
 class DetectorDevConfig(Strict):
-    """The evaluation: F1 of spans with their types, as each corpus annotates them, on so many documents of each; 0 is none."""
+    """The evaluation: F1 of typed spans on up to `documents` documents of each corpus; 0 disables it."""
 
     split: str = "dev"
     documents: int = Field(default=100, ge=0)
@@ -377,11 +376,11 @@ class DetectorTrainingConfig(RunConfig):
 
 
 class MentionsDataConfig(CorporaConfig):
-    """The corpora, and the knowledge base whose names are looked for.
+    """The corpora, and the knowledge base whose names the dictionary looks up.
 
-    `types` names types of annotations as the groups of the knowledge base, such as `SpecificDisease` as `Disease`; an empty
-    name leaves a type out. What the dictionary finds of a type that a corpus does not annotate is left out. `only` are the
-    groups or types of concepts that are looked for; empty means all.
+    `types` maps annotated types to semantic groups of the knowledge base, for example `SpecificDisease` to `Disease`; an empty
+    name drops the type. Dictionary matches of a type that a corpus does not annotate are ignored. `only` restricts the
+    dictionary to these semantic groups or types; empty means all.
     """
 
     types: dict[str, str] = Field(default_factory=dict)
@@ -390,20 +389,20 @@ class MentionsDataConfig(CorporaConfig):
 
 
 class RegressionConfig(Strict):
-    """The regression: with more `strength` its weights are larger."""
+    """Logistic regression: `strength` is the inverse regularisation strength (scikit-learn's `C`)."""
 
     strength: float = Field(default=1.0, gt=0)
     iterations: int = Field(default=300, ge=1)
 
 
 class MentionsDevConfig(Strict):
-    """The evaluation: F1 of the spans that are found on `split` of each dataset. The thresholds are tuned on it."""
+    """The evaluation: F1 of spans on `split` of each dataset. The thresholds are tuned on it too."""
 
     split: str = "dev"
 
 
 class MentionsTrainingConfig(Strict):
-    """One training run of a classifier of what the dictionary finds.
+    """One training run of a classifier that filters dictionary matches.
 
     >>> MentionsTrainingConfig.of({"data": {"datasets": ["bc5cdr"], "kb": "kb"}}).regression.strength
     1.0
@@ -417,21 +416,21 @@ class MentionsTrainingConfig(Strict):
 
 
 class RerankDataConfig(CorporaConfig):
-    """The corpora, and the knowledge base that they are linked to. Mentions of other `types` are dropped; empty means all."""
+    """The corpora, and the knowledge base to link to. Only mentions of these `types` are used; empty means all."""
 
     types: tuple[str, ...] = ()
     kb: str = Field(min_length=1)
 
 
 class PoolConfig(Strict):
-    """The linkers whose candidates are pooled: TF-IDF, and dense with an `encoder`; `none` means no encoder."""
+    """The linkers whose candidates are pooled: TF-IDF, and a dense linker if `encoder` is set (`none` means no encoder)."""
 
     encoder: Annotated[str, AfterValidator(read_encoder_name)] = ""
     index: str = "auto"
 
 
 class TreesConfig(Strict):
-    """Gradient boosting, with scikit-learn's meaning of each number."""
+    """Hyper-parameters of scikit-learn's HistGradientBoostingClassifier; `without` names feature groups to leave out."""
 
     iterations: int = Field(default=250, ge=1, le=5_000)
     learning_rate: float = Field(default=0.05, gt=0, le=1)
@@ -445,14 +444,14 @@ class TreesConfig(Strict):
 
 
 class RerankDevConfig(Strict):
-    """The evaluation: strict recall@1 on `split` of each dataset. With `calibrate`, confidences are fitted to its outcomes."""
+    """The evaluation: strict recall@1 on `split` of each dataset. With `calibrate`, confidences are fitted on it too."""
 
     split: str = "dev"
     calibrate: bool = True
 
 
 class RerankTrainingConfig(Strict):
-    """One training run of a reranker. `trees.without` names groups of features that are left out, for ablations.
+    """One training run of a reranker.
 
     >>> RerankTrainingConfig.of({"stage": "rerank", "data": {"datasets": ["bc5cdr"], "kb": "kb"}}).trees.max_leaves
     31

@@ -1,4 +1,4 @@
-"""What every stage opens before it trains: the model, the dataset, the knowledge base, mentions, and the sample of dev."""
+"""Inputs of a training run: the model, the dataset, the knowledge base, the mentions, and the dev sample."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from onym.types import Document
 R = TypeVar("R", bound=RunConfig)
 C = TypeVar("C", bound=TrainingConfig)
 T = TypeVar("T")
-_SEED = 0  # of the names that are drawn: the same ones in every training
+_SEED = 0  # fixed, so that every run evaluates on the same random names
 
 
 @dataclass(frozen=True)
 class RunContext(Generic[R]):
-    """What a training run works with. Checkpoints and logs go to `work`; `data` has the files of datasets not yet prepared."""
+    """Inputs of a training run. Checkpoints and logs go to `work`; `data` has the raw files of datasets not yet prepared."""
 
     config: R
     work: Path
     data: Path | None = None
 
     def require_same_config(self) -> None:
-        """Refuse to resume a run that was started with another configuration."""
+        """Raise ConfigError if the run to resume was started with another configuration."""
         require_same(self.work / "config.json", self.config.model_dump(mode="json"))
 
     @cached_property
@@ -57,16 +57,16 @@ class RunContext(Generic[R]):
 
     @property
     def device(self) -> torch.device:
-        """Where the model is trained."""
+        """The device to train on."""
         return training_device(self.config.optim)
 
     def on_device(self, model: Any) -> Any:
-        """Move a model to the device; one that FSDP will shard stays on the CPU."""
+        """Move a model to the device, unless FSDP will shard it: then it stays on the CPU."""
         return model if is_sharded() else model.to(self.device)
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files that a trained model needs besides its weights, by name."""
+        """All files of the trained model except the weights, by name."""
         raise NotImplementedError
 
     @cached_property
@@ -76,19 +76,19 @@ class RunContext(Generic[R]):
 
     @property
     def origin(self) -> dict[str, Any]:
-        """What the model is made of: the parts `kb` and `corpus` of its record."""
+        """The training inputs: the entries `kb` and `corpus` of the training record."""
         raise NotImplementedError
 
     @property
     def samples_per_step(self) -> int:
-        """The samples of one step, on all devices together; torchrun and accelerate both say how many there are."""
+        """The number of samples per step over all devices; torchrun and accelerate set WORLD_SIZE."""
         optim = self.config.optim
         return optim.batch_size * optim.gradient_accumulation * int(os.environ.get("WORLD_SIZE") or 1)
 
 
 @dataclass(frozen=True)
 class TrainingContext(RunContext[C]):
-    """A training run on a dataset, or on a knowledge base alone."""
+    """Inputs of a training run on a dataset, or on a knowledge base alone."""
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -100,17 +100,17 @@ class TrainingContext(RunContext[C]):
 
     @cached_property
     def dataset(self) -> PreparedDataset | None:
-        """The dataset, if one is named."""
+        """The dataset, or None if the configuration has none."""
         name = self.config.data.dataset
         return open_dataset(name, self.data) if name else None
 
     @cached_property
     def kb(self) -> KnowledgeBase:
-        """The knowledge base whose names are learnt."""
+        """The knowledge base to train on."""
         own = self.dataset.kb_folder if self.dataset else None
         if not (self.config.data.kb or own):
-            raise ConfigError("config-invalid", "no knowledge base is named", fix="name its folder as data.kb")
-        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # samples are drawn from all of it
+            raise ConfigError("config-invalid", "no knowledge base given", fix="set data.kb to its folder")
+        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # training reads all of it
 
     @property
     def dev_kb(self) -> KnowledgeBase:
@@ -129,12 +129,12 @@ class TrainingContext(RunContext[C]):
 
     @property
     def total_samples(self) -> int:
-        """The samples of the whole run, on all devices together."""
+        """The number of samples of the whole run over all devices."""
         return self.config.optim.steps * self.samples_per_step
 
     def _documents(self, splits: tuple[str, ...]) -> list[Document]:
         if self.dataset is None:
-            raise ConfigError("config-invalid", "no dataset is named", fix="name one as data.dataset")
+            raise ConfigError("config-invalid", "no dataset given", fix="set data.dataset to a name or folder")
         return [doc for split in splits for doc in self.dataset.documents(split)]
 
 
@@ -143,7 +143,7 @@ def _describe(dataset: PreparedDataset) -> dict[str, Any]:
 
 
 def space_evenly(items: Sequence[T], count: int) -> list[T]:
-    """Return `count` of the items, evenly spaced; 0 is all.
+    """Return `count` evenly spaced items; 0 means all.
 
     >>> space_evenly([1, 2, 3, 4, 5, 6], 3)
     [1, 3, 5]
@@ -154,7 +154,7 @@ def space_evenly(items: Sequence[T], count: int) -> list[T]:
 
 
 def dev_documents(documents: Iterable[Document], count: int) -> list[Document]:
-    """Return documents with `count` of their mentions that have an id, evenly spaced; 0 is all.
+    """Return documents reduced to `count` evenly spaced mentions with an id; 0 means all mentions.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "fever, cough", (Mention(0, 5, "fever", ("a:1",)), Mention(7, 12, "cough", ("a:2",))))
@@ -167,14 +167,14 @@ def dev_documents(documents: Iterable[Document], count: int) -> list[Document]:
 
 
 def dev_recall(linker: Linker, documents: Sequence[Document], resolver: ConceptResolver, *, top_k: int) -> dict[str, float]:
-    """Return recall@1 and recall@5, any-id, in percent, as in `onym evaluate`, of the answers to the gold mentions."""
+    """Return any-id recall@1 and recall@5 on the gold mentions in percent, computed as in `onym evaluate`."""
     answers = Predictions.of(predictions_of(linker.link(documents, top_k=top_k)), {}).answers
     found = score(gold_cases(documents, lambda key: answers[key], resolver), "any-id")
     return {f"dev_r{k}": 100 * found.recall[k] for k in (1, 5)}
 
 
 def dev_names(documents: Sequence[Document], kb: KnowledgeBase, others: int) -> npt.NDArray[np.int64] | None:
-    """Return the ids of all names of the gold concepts, and of `others` drawn at random; None is all names.
+    """Return the ids of all names of the gold concepts and of `others` random names; None means all names.
 
     >>> from onym.types import Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))

@@ -1,6 +1,6 @@
-"""Several corpora to learn from together: how they are named, and their documents, without any that is held out.
+"""Training on several corpora: open the datasets and leave out held-out documents.
 
-No model runs here: rerankers and classifiers are trained without torch.
+Does not import torch, which rerankers and classifiers do not need.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ C = TypeVar("C", bound=MentionsTrainingConfig | RerankTrainingConfig)
 
 
 class OfCorpora:
-    """A part of a training context whose `config.data` names corpora; `data` has the files of datasets not yet prepared."""
+    """Mixin for contexts whose `config.data` lists datasets; `data` has the raw files of datasets not yet prepared."""
 
     config: Any
     data: Path | None
 
     @cached_property
     def datasets(self) -> list[PreparedDataset]:
-        """The datasets that are learnt from."""
+        """The datasets to train on."""
         if not self.config.data.private:
             require_shippable(self.config.data.datasets)
         return [open_dataset(name, self.data) for name in self.config.data.datasets]
 
     @cached_property
     def training(self) -> list[TrainingCorpus]:
-        """Their training documents, without any that is held out."""
+        """The training documents of each dataset, without held-out documents."""
         return training_corpora(self.datasets, [open_dataset(name, self.data) for name in self.config.data.exclude])
 
 
 @dataclass(frozen=True)
 class CorporaContext(OfCorpora, Generic[C]):
-    """What a training without a neural model works with: corpora, and a knowledge base."""
+    """Inputs of a training run without a neural model: corpora and a knowledge base."""
 
     config: C
     data: Path | None = None
 
     @cached_property
     def kb(self) -> KnowledgeBase:
-        """The knowledge base that the corpora are annotated with."""
+        """The knowledge base that has the gold ids of the corpora."""
         return KnowledgeBase.open(self.config.data.kb, verify="full")
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The first part of the record of the training."""
+        """The first entries of the training record: configuration and training inputs."""
         return {
             "stage": self.config.stage,
             "config": self.config.model_dump(mode="json"),
@@ -65,7 +65,7 @@ class CorporaContext(OfCorpora, Generic[C]):
 
 
 def rename_types(documents: Iterable[Document], types: Mapping[str, str]) -> tuple[Document, ...]:
-    """Return documents with types of mentions named anew; mentions of a type whose name is empty are left out.
+    """Return documents with renamed mention types; mentions whose type is renamed to "" are dropped.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "flu", (Mention(0, 3, "flu", ("a:1",), "SpecificDisease"), Mention(0, 3, "flu", (), "Other")))

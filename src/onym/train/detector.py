@@ -1,4 +1,4 @@
-"""The detect stage: spans of several corpora, with a probability for each type that a corpus annotates."""
+"""The detect stage: train a span detector on several corpora, with a probability for each annotated type."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def detect(context: DetectorContext) -> CollectiveTrainer:
 
 @dataclass(frozen=True)
 class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
-    """What the training of a detector works with. `tuned` has the threshold of each label, known only after it."""
+    """Inputs of a detector training run. `tuned` has the threshold of each label, known only after training."""
 
     tuned: dict[int, float] = field(default_factory=dict)
 
@@ -77,7 +77,7 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """What spans are found to be, with the thresholds that are known."""
+        """The labels, with tuned thresholds if known."""
         return tuple(
             label.model_copy(update={"threshold": self.tuned.get(at, label.threshold)})
             for at, label in enumerate(self._labels_and_corpora[0])
@@ -90,7 +90,7 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
 
     @property
     def origin(self) -> dict[str, Any]:
-        """What the model was made of."""
+        """The training inputs, for the training record."""
         return {"kb": {}, "corpus": {}, "corpora": [corpus.as_dict() for corpus in self.training]}
 
     @property
@@ -110,7 +110,7 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files besides the weights: tokenizer, settings, and the heads."""
+        """All files except the weights: tokenizer, settings and heads."""
         return {
             FILE: self.tokenizer.data,
             CollectiveSettings.FILE: self.settings.to_bytes(),
@@ -129,12 +129,12 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
         return module
 
     def inference_model(self, module: Any) -> Collective:
-        """Return a copy of a module in training, for inference."""
+        """Return an inference copy of a module that is being trained."""
         return inference_model(module, self.tokenizer, self.tokenizer, self.settings)
 
     @cached_property
     def dev(self) -> DetectorDev | None:
-        """The evaluation on dev, if it is not disabled and a corpus has such a split."""
+        """The evaluation on dev; None if it is disabled or no corpus has the split."""
         config, columns = self.config.dev, {corpus.name: corpus.columns for corpus in self.corpora}
         if not config.documents:
             return None
@@ -152,7 +152,7 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
 
 @dataclass(frozen=True)
 class LabelledCorpus:
-    """Documents whose mentions have the types of labels, and the column of each type that the corpus annotates."""
+    """Documents with renamed mention types, and the label column of each type that the corpus annotates."""
 
     name: str
     documents: tuple[Document, ...]
@@ -162,7 +162,7 @@ class LabelledCorpus:
 def label_corpora(
     corpora: Sequence[TrainingCorpus], config: DetectorDataConfig
 ) -> tuple[tuple[Label, ...], list[LabelledCorpus]]:
-    """Return the labels, one for each corpus and type or for each type alone, and the corpora with their columns.
+    """Return the labels and the labelled corpora. With `conventions`, there is a label per corpus and type, else per type.
 
     >>> from onym.types import Mention
     >>> def corpus(name, *types):
@@ -188,14 +188,14 @@ def label_corpora(
 
 @dataclass(frozen=True, slots=True)
 class LabelledWindow(DocumentWindow):
-    """A window of a document: by span of tokens the columns that it is a mention of, and all that its corpus speaks about."""
+    """A window of a document, with the label columns of each mention span, and all columns that its corpus annotates."""
 
     mentions: dict[tuple[int, int], list[int]]
     columns: tuple[int, ...]
 
 
 class LabelledWindows(OrderedList[LabelledWindow]):
-    """`count` windows of the documents of corpora, each seen once in an epoch, in an order by `seed`."""
+    """`count` windows of the corpora's documents, shuffled by `seed`; an epoch has every window once."""
 
     def __init__(
         self,
@@ -229,10 +229,10 @@ def _windows(doc: Document, columns: Mapping[str, int], tokenizer: Tokenizer, ro
 
 @dataclass(frozen=True, slots=True)
 class LabelledCollate:
-    """Makes a batch of windows.
+    """Collate function for windows.
 
-    *Shape:* `input_ids` and `attention_mask` (windows, tokens); of all spans of whole words `span_firsts` and `span_lasts`
-    (spans,), counted through the batch, row after row; `is_mention` and `is_known` (spans, labels).
+    *Shape:* `input_ids` and `attention_mask` (windows, tokens). Spans of whole words have `span_firsts` and `span_lasts`
+    (spans,), which index into the flattened batch (windows * tokens), and `is_mention` and `is_known` (spans, labels).
     """
 
     tokenizer: Tokenizer
@@ -241,7 +241,7 @@ class LabelledCollate:
     max_span_tokens: int
 
     def __call__(self, batch: Sequence[LabelledWindow]) -> Batch:
-        """Return the batch of windows, in their order."""
+        """Return the windows as one batch, in the given order."""
         rows, shifts = window_batch(self.tokenizer, batch, self.pad)
         spans, is_mention, is_known = zip(*map(self._spans, batch), strict=True)
         firsts, lasts = torch.from_numpy(
@@ -255,7 +255,7 @@ class LabelledCollate:
         }
 
     def _spans(self, window: LabelledWindow) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Return the spans of a window, which labels each is a mention of, and which its corpus speaks about."""
+        """Return the spans of a window, with two masks (spans, labels): gold labels, and labels that its corpus annotates."""
         found = window.word_spans(self.max_span_tokens)
         is_mention, is_known = np.zeros((2, len(found), self.labels), dtype=np.bool_)
         is_known[:, window.columns] = True
@@ -267,10 +267,10 @@ class LabelledCollate:
 
 @dataclass(frozen=True)
 class DetectorDev:
-    """Evaluates on the same documents each time. `dev_f1` is the mean over corpora, each with its best thresholds.
+    """Evaluation on a fixed set of documents. `dev_f1` is the mean F1 over corpora, each with its best thresholds.
 
-    `dev_threshold_N` is the best threshold of column N. Thresholds are set one type after the other; mentions of different
-    types that overlap compete, as in a detector.
+    `dev_threshold_N` is the best threshold of label column N. Each type's threshold is tuned separately; for the final F1,
+    overlaps between mentions of different types are resolved as at inference.
     """
 
     corpora: Sequence[LabelledCorpus]
@@ -280,7 +280,7 @@ class DetectorDev:
         return sum(len(doc.mentions) for corpus in self.corpora for doc in corpus.documents)
 
     def __call__(self, module: Any) -> dict[str, float]:
-        """Return the scores of a model, which is left unchanged."""
+        """Return the scores of a model without changing it."""
         model = self.open(module)
         figures: dict[str, float] = {}
         thresholds_by_column: dict[int, list[float]] = {}
@@ -313,7 +313,7 @@ def _above(spans: Sequence[Span], thresholds: Mapping[str, float]) -> list[Span]
 
 
 def _f1(corpus: LabelledCorpus, found: Found, name: str = "") -> float:
-    """Return F1 in percent of all types, or of one."""
+    """Return F1 in percent over all types, or of the type `name`."""
     gold = [[each for each in doc.mentions if not name or each.type == name] for doc in corpus.documents]
     items = ([[(each.start, each.end, each.type) for each in of_doc] for of_doc in side] for side in (gold, found))
     return f1(*items)

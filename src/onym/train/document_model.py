@@ -1,6 +1,6 @@
-"""Models that encode whole documents, in training: the module with its loss, its trainer, windows as batches, and F1 on dev.
+"""Training of models that encode whole documents, shared by the collective and the detect stage.
 
-The collective stage and the detect stage share them.
+Has the module with its loss, its trainer, batches of windows, and F1.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from onym.types import Document
 
 THRESHOLDS = tuple(step / 20 for step in range(2, 19))
 Miner = Callable[[Any], None]
-"""Ranks the hard negatives again, by the current model."""
+"""Ranks the hard negatives again with the current model."""
 FrozenNames = Callable[[Ints], Floats]
 """Returns the stored embeddings of names by their ids."""
 Item = tuple[int | str, ...]
-"""What is right or wrong: a span, perhaps with a concept or a type."""
+"""A predicted or gold item: a span, optionally with a concept or a type."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentWindow:
-    """A window of a document, as tokens that count from the start of the document."""
+    """A window of a document; token offsets count from the start of the document."""
 
     doc: Document
     tokens: Placed
@@ -58,19 +58,19 @@ class DocumentWindow:
 
 
 def window_room(tokenizer: Tokenizer, length: int) -> int:
-    """Return how many tokens of a document a window of `length` tokens has room for."""
+    """Return how many document tokens fit in a window of `length` tokens, next to the special tokens."""
     return length - len(tokenizer.before) - len(tokenizer.after)
 
 
 def window_batch(tokenizer: Tokenizer, windows: Sequence[DocumentWindow], pad: int) -> tuple[Batch, list[int]]:
-    """Return the tokens of windows as tensors, and what to add to a token of each document to count through the batch."""
+    """Return windows as tensors, and for each the shift from document token offsets to offsets in the flattened batch."""
     ids, mask = window_rows(tokenizer, [(each.tokens, each.window) for each in windows], pad)
     shifts = [row * ids.shape[1] + len(tokenizer.before) - each.window.start for row, each in enumerate(windows)]
     return {"input_ids": ids, "attention_mask": mask}, shifts
 
 
 class CollectiveModule(nn.Module):
-    """`body` encodes documents and `names` encodes names; a detector alone has no `names`."""
+    """A document encoder `body`, a name encoder `names` (None for a pure detector), and the heads, with their joint loss."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class CollectiveModule(nn.Module):
             names.requires_grad_(False)
 
     def forward(self, **batch: Tensor) -> Tensor:
-        """Return the sum of the losses of a batch, over its mentions and over its spans or words."""
+        """Return the summed loss of a batch: linking loss over mentions plus detection loss over spans or words."""
         states = token_vectors(self.body, batch["input_ids"], batch["attention_mask"]).flatten(0, 1)  # (rows * tokens, width)
         total = states.sum() * 0
         if self.heads.detect != "none":
@@ -100,16 +100,16 @@ class CollectiveModule(nn.Module):
         return total
 
     def _detection_loss(self, states: Tensor, batch: Batch) -> Tensor:
-        """Return the loss of detection: over all spans, or over all words."""
+        """Return the detection loss, summed over all spans or all words."""
         if self.heads.detect == "tags":
             return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
         scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
         is_mention = batch["is_mention"].reshape(scores.shape).to(scores.dtype)
-        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # the labels that a corpus speaks about
+        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # labels that the corpus annotates
         return binary_cross_entropy_with_logits(scores, is_mention, weight=known, reduction="sum")
 
     def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:
-        """Return the loss of linking: all positive names of a mention together against all names of the batch."""
+        """Return the linking loss: -log of the summed softmax of a mention's positive names over all names of the batch."""
         mentions = comparable(self.heads.vectors(states, batch["firsts"], batch["lasts"]), self.settings)
         names = batch.get("name_vectors")
         if names is None:
@@ -119,16 +119,16 @@ class CollectiveModule(nn.Module):
         return (scores.logsumexp(1) - positive.logsumexp(1)).sum()
 
     def save_pretrained(self, folder: Path | str, state_dict: dict[str, Tensor] | None = None) -> None:
-        """Write all weights as one file, for a checkpoint."""
+        """Write all weights to one file, for a checkpoint."""
         state = self.state_dict() if state_dict is None else state_dict
         with whole_file(Path(folder) / "model.safetensors", force=True) as file:
             file.write(save({name: value.contiguous() for name, value in state.items()}))
 
 
 class CollectiveTrainer(ModelTrainer):
-    """Trains on windows of documents. `negatives` are the names that mentions are compared with, and `mine` ranks them again.
+    """Trainer on windows of documents. `negatives` samples the names to compare mentions with; `mine` ranks them again.
 
-    Names are tokenised by `reading`, or have stored embeddings, `frozen_names`, if their encoder is not trained.
+    Names are tokenised by `reading`, or their stored embeddings are returned by `frozen_names` if their encoder is frozen.
     """
 
     metric = "eval_dev_f1"
@@ -155,16 +155,16 @@ class CollectiveTrainer(ModelTrainer):
             self.add_callback(_Mining(lambda: mine(self.accelerator.unwrap_model(self.model)), each))
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
-        """Return the sum of the losses of a batch."""
+        """Return the summed loss of a batch."""
         loss: Tensor = model(**inputs, **self._names(inputs))
         return loss
 
     def items(self, inputs: Batch) -> int:
-        """Count windows: some have no mention."""
+        """Return the number of windows. Mentions are not counted, because some batches have none."""
         return len(inputs["input_ids"])
 
     def _names(self, inputs: Batch) -> Batch:
-        """Return the names that a batch's mentions are compared with, sampled when they are needed: after the last mining."""
+        """Sample the names for a batch's mentions. Done here, not in the data loader, to use the latest mined negatives."""
         if self.negatives is None or self.reading is None or not len(numbers := inputs["numbers"]):
             return {}
         names = self.negatives.sample(numbers.tolist(), self.state.global_step)
@@ -179,7 +179,7 @@ class CollectiveTrainer(ModelTrainer):
         return {name: torch.from_numpy(value).to(numbers.device) for name, value in found.items()}
 
     def write(self, folder: Path) -> None:
-        """Write the trained encoders in Hugging Face's layout; the context has all other files."""
+        """Write the trained encoders in Hugging Face layout; all other files come from the context."""
         bare = self.accelerator.unwrap_model(self.model)
         with quiet():
             bare.body.save_pretrained(folder)
@@ -188,7 +188,7 @@ class CollectiveTrainer(ModelTrainer):
 
 
 class _Mining(TrainerCallback):  # type: ignore[misc]
-    """Mines before the first step of every epoch after the first."""
+    """Callback that mines hard negatives at the start of every epoch except the first."""
 
     def __init__(self, mine: Callable[[], None], each: int) -> None:
         self._mine, self._each = mine, each
@@ -201,7 +201,7 @@ class _Mining(TrainerCallback):  # type: ignore[misc]
 def inference_model(
     module: CollectiveModule, tokenizer: Tokenizer, names: Tokenizer, settings: CollectiveSettings
 ) -> Collective:
-    """Return a copy of a module in training, for inference; `names` is the tokenizer of names."""
+    """Return an inference copy of a module that is being trained; `names` is the tokenizer of names."""
     reader = DocumentReader(in_precision(module.body, "auto"), tokenizer, length=settings.window, overlap=settings.overlap)
     heads = copy.deepcopy(module.heads).cpu().float().eval().requires_grad_(False)
     encoder = None if module.names is None else Encoder(in_precision(module.names, "auto"), names, module.settings)
@@ -209,7 +209,7 @@ def inference_model(
 
 
 def f1(gold: Sequence[Sequence[Item]], found: Sequence[Sequence[Item]]) -> float:
-    """Return F1 in percent, over all documents together.
+    """Return micro F1 over all documents, in percent.
 
     >>> f1([[(0, 5), (7, 9)]], [[(0, 5)]])
     66.66666666666667

@@ -1,8 +1,8 @@
-"""Training of encoders (SapBERT): names of one concept are pulled together, those of different concepts apart.
+"""Training of encoders (SapBERT): pull names of one concept together, and push names of different concepts apart.
 
-`align` trains on pairs of names of a knowledge base (section 2), `match` on the mentions of a dataset (appendix A.3). The
-losses are of the hard pairs of a batch: the multi-similarity and the contrastive loss. Distances and cosines are float32 at
-least.
+`align` trains on pairs of names of a knowledge base (section 2), `match` on the mentions of a dataset (appendix A.3). The loss
+is the multi-similarity loss on hard pairs, or the contrastive loss on all pairs of a batch. Distances and cosines are at least
+float32.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ from onym.types import Document
 
 @dataclass(frozen=True, slots=True)
 class RowPairs:
-    """Pairs of the rows of a batch as two masks (rows, rows): the first row of a pair is the anchor, no row is its own pair."""
+    """Positive and negative pairs of a batch, as boolean masks (anchor rows, other rows) with a False diagonal."""
 
     positive: Tensor
     negative: Tensor
 
     def __post_init__(self) -> None:
-        """Refuse masks that torch would broadcast, or take for numbers."""
+        """Raise ValueError unless both masks are boolean, square and of the same shape."""
         shapes = {tuple(self.positive.shape), tuple(self.negative.shape)}
         if len(shapes) > 1 or self.positive.dim() != 2 or self.positive.shape[0] != self.positive.shape[1]:
-            raise ValueError(f"masks of pairs have one shape (rows, rows), not {sorted(shapes)}")
+            raise ValueError(f"pair masks must both have the shape (rows, rows), not {sorted(shapes)}")
         if self.positive.dtype != torch.bool or self.negative.dtype != torch.bool:
-            raise ValueError("masks of pairs are boolean")
+            raise ValueError("pair masks must be boolean")
 
 
 def all_pairs(labels: Tensor, *, same: Tensor | None = None) -> RowPairs:
-    """Return every pair of rows: positive where the labels (rows,) are equal, else negative.
+    """Return all pairs of rows: positive if the labels (rows,) are equal, else negative.
 
-    The pairs in `same`, a mask (rows, rows), are neither: rows that may mean the same although their labels differ.
+    Pairs in the mask `same` (rows, rows) are neither: they may mean the same although their labels differ.
 
     >>> pairs = all_pairs(torch.tensor([7, 7, 8]))
     >>> pairs.positive.nonzero().tolist(), pairs.negative.nonzero().tolist()
@@ -74,21 +74,21 @@ def all_pairs(labels: Tensor, *, same: Tensor | None = None) -> RowPairs:
         return RowPairs(positive, negative)
     if same.shape != positive.shape or same.dtype != torch.bool:
         raise ValueError(
-            f"`same` of {len(labels)} rows is a boolean mask of all pairs, not {tuple(same.shape)} of {same.dtype}"
+            f"`same` must be a boolean mask ({len(labels)}, {len(labels)}), not {tuple(same.shape)} of {same.dtype}"
         )
     return RowPairs(positive & ~same, negative & ~same)
 
 
 def hard_pairs(embeddings: Tensor, labels: Tensor, *, margin: float = 0.2, same: Tensor | None = None) -> RowPairs:
-    """Return the pairs that stand in a hard triplet: whose negative is not farther from the anchor than the positive + margin.
+    """Return the pairs in hard triplets: d(anchor, negative) <= d(anchor, positive) + margin.
 
-    Needs        embeddings (rows, width), of any length; labels (rows,); perhaps `same` as in `all_pairs`
+    Needs        embeddings (rows, dim), not necessarily normalised; labels (rows,); optionally `same` as in `all_pairs`
     When to use  before `MultiSimilarityLoss`, with several names of every concept in a batch
-    Related      SapBERT's equation 1 as its code has it: `TripletMarginMiner(margin=0.2, type_of_triplets="all")` of
-                 pytorch-metric-learning, on Euclidean distances of embeddings of length 1
+    Related      SapBERT's equation 1 as in its code: `TripletMarginMiner(margin=0.2, type_of_triplets="all")` of
+                 pytorch-metric-learning, on Euclidean distances of unit vectors
 
-    A positive is in a hard triplet if it is in one with the nearest negative of its anchor, and a negative if it is in one with
-    the farthest positive. So no triplet is made: time and memory are (rows, rows), not (rows, rows, rows).
+    It is enough to compare each positive with the nearest negative of its anchor, and each negative with the farthest positive.
+    So no triplets are built, and time and memory are O(rows^2) instead of O(rows^3).
 
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [-1.0, 0.0]])
     >>> pairs = hard_pairs(embeddings, torch.tensor([7, 7, 8, 9]))
@@ -101,8 +101,8 @@ def hard_pairs(embeddings: Tensor, labels: Tensor, *, margin: float = 0.2, same:
         distances = torch.cdist(unit, unit)  # (rows, rows)
         nearest = distances.masked_fill(~pairs.negative, inf).amin(1, keepdim=True)
         farthest = distances.masked_fill(~pairs.positive, -inf).amax(1, keepdim=True)
-        # As a difference, not `distance + margin`: rounding keeps the order of differences, so that ties fall as they do for
-        # triplets one by one. Without a negative or a positive it is infinite, and nothing is hard.
+        # Compare differences with the margin, as the reference does for each triplet, so that rounding gives the same ties.
+        # Anchors without a negative or without a positive have infinite differences, so none of their pairs is hard.
         return RowPairs(
             pairs.positive & (nearest - distances <= margin),
             pairs.negative & (distances - farthest <= margin),
@@ -111,16 +111,15 @@ def hard_pairs(embeddings: Tensor, labels: Tensor, *, margin: float = 0.2, same:
 
 @dataclass(frozen=True, slots=True)
 class MultiSimilarityLoss:
-    """Draws the rows of positive pairs together and pushes those of negative ones apart, by their cosine.
+    """Multi-similarity loss: pulls positive pairs together and pushes negative pairs apart, by cosine S.
 
     Optimises    log(1 + sum over positives of e^(-alpha (S - base))) / alpha
                  + log(1 + sum over negatives of e^(beta (S - base))) / beta, averaged over all rows as anchors
-    Needs        embeddings (rows, width), of any length, and pairs of the rows
-    When to use  for encoders, over `hard_pairs`; the defaults are those of SapBERT's code
-    Related      SapBERT's equation 2, in which alpha and beta have changed places; `MultiSimilarityLoss` of
-                 pytorch-metric-learning: a pair counts once, in however many hard triplets it stands
+    Needs        embeddings (rows, dim), not necessarily normalised, and pairs of the rows
+    When to use  for encoders, on `hard_pairs`; the defaults are those of SapBERT's code
+    Related      SapBERT's equation 2, where alpha and beta are swapped; `MultiSimilarityLoss` of pytorch-metric-learning.
+                 A pair counts once, even if it is in several hard triplets
 
-    >>>
     >>> pairs = all_pairs(torch.tensor([7, 7, 8]))
     >>> loss = MultiSimilarityLoss()
     >>> far, near = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
@@ -133,44 +132,43 @@ class MultiSimilarityLoss:
     base: float = 0.5
 
     def __post_init__(self) -> None:
-        """Reject values that would push the wrong way, or not at all."""
+        """Raise ConfigError unless alpha and beta are positive and finite; other values would invert or cancel the loss."""
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < inf:
-                raise ConfigError("config-invalid", f"{name} is {value}", fix="give a number that is more than 0")
+                raise ConfigError("config-invalid", f"{name} is {value}", fix="set a finite number above 0")
 
     def __call__(self, embeddings: Tensor, pairs: RowPairs) -> Tensor:
-        """Return the loss () of a batch, float32 at least; 0 where there are no pairs."""
+        """Return the scalar loss of a batch, at least float32; 0 if there are no pairs."""
         if pairs.positive.shape[0] != len(embeddings):
-            raise ValueError(f"the pairs are of {pairs.positive.shape[0]} rows, and there are {len(embeddings)} embeddings")
-        # In bfloat16 a cosine is wrong by up to 0.002, which beta makes 0.1 in the exponent.
+            raise ValueError(f"pairs of {pairs.positive.shape[0]} rows do not fit {len(embeddings)} embeddings")
+        # No autocast: the rounding error of a bfloat16 cosine, up to 0.002, times beta would be 0.1 in the exponent.
         with torch.autocast(embeddings.device.type, enabled=False):
             unit = functional.normalize(at_least_fp32(embeddings))
             over = unit @ unit.T - self.base  # (rows, rows)
             together = _log_one_more(-self.alpha * over, pairs.positive) / self.alpha
             apart = _log_one_more(self.beta * over, pairs.negative) / self.beta
-            # A single triplet is not learned from: so it is in the loss with which SapBERT was trained.
+            # The loss of a single triplet is 0, as in the implementation that SapBERT was trained with.
             is_single = (pairs.positive.sum() <= 1) & (pairs.negative.sum() <= 1)
             return (together + apart).mean().masked_fill(is_single, 0.0)
 
 
 def _log_one_more(exponents: Tensor, mask: Tensor) -> Tensor:
-    """Return log(1 + sum of e^exponents) (rows,) over the pairs of the mask."""
-    # The one more is e^0 on the diagonal, where there is no pair: no column has to be joined to the matrix.
+    """Return log(1 + sum of e^exponents) over the pairs in the mask, as (rows,)."""
+    # The 1 is e^0 on the diagonal, where the mask is False; this avoids appending a column to the matrix.
     return exponents.masked_fill(~mask, -inf).fill_diagonal_(0.0).logsumexp(1)
 
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveLoss:
-    """Makes a positive pair likelier than the negatives of its anchor, by their cosine.
+    """Contrastive (softmax) loss of each positive pair against the negatives of its anchor, by cosine S.
 
     Optimises    log(1 + sum over negatives of e^(scale (S - S of the positive))), averaged over the positives of a row, and
-                 over all rows that have one
-    Needs        embeddings (rows, width), of any length, and pairs of the rows
-    When to use  for encoders that were made by such a loss, as those of sentence-transformers: what is near but different is
-                 pushed away only as far as it is nearer than what is the same
+                 over all rows that have a positive
+    Needs        embeddings (rows, dim), not necessarily normalised, and pairs of the rows
+    When to use  for encoders pretrained with such a loss, as in sentence-transformers: a negative is pushed away only relative
+                 to the positives, not below an absolute threshold
     Related      `MultiSimilarityLoss`, which pushes all negatives below one threshold; InfoNCE, NT-Xent, SupCon
 
-    >>>
     >>> pairs = all_pairs(torch.tensor([7, 7, 8]))
     >>> far, near = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]]), torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
     >>> bool(ContrastiveLoss()(far, pairs) > ContrastiveLoss()(near, pairs))
@@ -180,12 +178,12 @@ class ContrastiveLoss:
     scale: float = 20.0
 
     def __post_init__(self) -> None:
-        """Reject values that would push the wrong way, or not at all."""
+        """Raise ConfigError unless scale is positive and finite; other values would invert or cancel the loss."""
         if not 0 < self.scale < inf:
-            raise ConfigError("config-invalid", f"scale is {self.scale}", fix="give a number that is more than 0")
+            raise ConfigError("config-invalid", f"scale is {self.scale}", fix="set a finite number above 0")
 
     def __call__(self, embeddings: Tensor, pairs: RowPairs) -> Tensor:
-        """Return the loss () of a batch, float32 at least; 0 where there are no positive pairs."""
+        """Return the scalar loss of a batch, at least float32; 0 if there are no positive pairs."""
         with torch.autocast(embeddings.device.type, enabled=False):
             unit = functional.normalize(at_least_fp32(embeddings))
             scores = self.scale * unit @ unit.T  # (rows, rows)
@@ -197,7 +195,7 @@ class ContrastiveLoss:
 
 
 _log = logging.getLogger("onym.train")
-_BUDGET = 2_048  # tokens read at once on a CPU, padding included
+_BUDGET = 2_048  # tokens per forward pass on a CPU, including padding
 _TOP = 10
 
 
@@ -212,7 +210,7 @@ def name_pairs(context: EncoderContext) -> PositivePairs:
 
 
 def train_pairs(context: EncoderContext, pairs: RepeatedSamples[Positive]) -> AlignTrainer:
-    """Train on positive pairs: what both stages share."""
+    """Train on positive pairs; shared by `align` and `match`."""
     optim = context.config.optim.with_steps_of(pairs.epoch, context.samples_per_step, ceil)
     _log.info("%d pairs in an epoch; %d steps", pairs.epoch, optim.steps)
     trainer = AlignTrainer(
@@ -240,7 +238,7 @@ def match(context: EncoderContext) -> AlignTrainer:
 
 
 def _with_hard_negatives(context: EncoderContext, mentions: MentionPairs) -> HardPairs:
-    """Add to each mention the concepts that the model confuses it with before the training."""
+    """Add to each mention the wrong concepts that the model ranks highest before training."""
     hard = context.config.data.hard_negatives
     _log.info("embedding the knowledge base and linking the dataset, to mine hard negatives")
     encoder = Encoder.open(Path(context.config.start.model), context.settings, device=str(context.device))
@@ -250,11 +248,11 @@ def _with_hard_negatives(context: EncoderContext, mentions: MentionPairs) -> Har
 
 @dataclass(frozen=True)
 class EncoderContext(TrainingContext[EncoderTrainingConfig]):
-    """What the training of an encoder works with."""
+    """Inputs of an encoder training run."""
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files besides the weights: the tokenizer, and how embeddings are made and compared."""
+        """All files except the weights: the tokenizer and the encoder settings."""
         return {FILE: self.reading.tokenizer.data, EncoderSettings.FILE: self.settings.to_bytes()}
 
     @cached_property
@@ -266,7 +264,7 @@ class EncoderContext(TrainingContext[EncoderTrainingConfig]):
 
     @cached_property
     def reading(self) -> TokenBatch:
-        """How it tokenises: as the encoder that it will be."""
+        """The tokenisation, the same as at inference."""
         start = self.config.start
         own = read_settings(Path(start.model))
         settings = own.update(pooling=start.pooling, similarity=start.similarity, length=start.length)
@@ -274,12 +272,12 @@ class EncoderContext(TrainingContext[EncoderTrainingConfig]):
 
     @property
     def settings(self) -> EncoderSettings:
-        """How its embeddings are made and compared."""
+        """Pooling, similarity and length of the encoder."""
         return self.reading.settings
 
     @cached_property
     def dev(self) -> EncoderDev | None:
-        """The evaluation on dev, if there is a dataset and it is not disabled."""
+        """The evaluation on dev; None if it is disabled or there is no dataset."""
         config = self.config.dev
         if self.dataset is None or not config.mentions:
             return None
@@ -290,17 +288,17 @@ class EncoderContext(TrainingContext[EncoderTrainingConfig]):
 
 @dataclass(frozen=True, slots=True)
 class PairCollate:
-    """Makes a batch of pairs.
+    """Collate function for positive pairs.
 
-    *Shape:* of `n` pairs, `input_ids` and `attention_mask` (2n, tokens), `labels` (2n,), and `same` (2n, 2n): rows of different
-    concepts that are no negatives.
+    *Shape:* for `n` pairs, `input_ids` and `attention_mask` (2n, tokens), `labels` (2n,), and the mask `same` (2n, 2n) of rows
+    that must not be negatives of each other although their concepts differ.
     """
 
     reading: TokenBatch
     kb: KnowledgeBase
 
     def __call__(self, positives: Sequence[Positive]) -> Batch:
-        """Return the batch of pairs, in their order."""
+        """Return the pairs as one batch: all first strings, then all second strings."""
         texts = [each.first for each in positives] + [each.second for each in positives]
         ids, mask = self.reading.rows(self.reading.tokenizer.ids_of(texts), np.arange(len(texts)))
         meant = {"labels": labels_of(positives), "same": same_of(positives, self.kb)}
@@ -309,7 +307,7 @@ class PairCollate:
 
 
 class AlignTrainer(ModelTrainer):
-    """Trains an encoder on pairs. Negatives are the other rows of a batch on one device: accumulation adds none."""
+    """Trainer of an encoder on pairs, with in-batch negatives per device; gradient accumulation does not add negatives."""
 
     def __init__(
         self,
@@ -329,7 +327,7 @@ class AlignTrainer(ModelTrainer):
         self.loss = _loss(loss)
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
-        """Return the loss of a batch, as a sum over its rows as anchors."""
+        """Return the loss of a batch, summed over its rows as anchors."""
         labels = inputs["labels"]
         vectors = self.vectors(model, inputs["input_ids"], inputs["attention_mask"])
         return self.loss(vectors, labels, inputs["same"]) * len(labels)
@@ -339,12 +337,12 @@ class AlignTrainer(ModelTrainer):
         return len(inputs["labels"])
 
     def vectors(self, model: Any, ids: Tensor, mask: Tensor) -> Tensor:
-        """Return the vectors of rows, as the encoder makes them; on a CPU rows of similar length are encoded together.
+        """Return the embeddings of rows. On a CPU, rows of similar length are encoded together, which is faster.
 
-        *Shape:* ids and mask (rows, tokens) -> (rows, width). Rows do not depend on each other, so only the time changes.
+        *Shape:* ids and mask (rows, tokens) -> (rows, dim).
         """
         if ids.device.type != "cpu" or self.accelerator.num_processes > 1 or self.settings.pooling == "mean-all":
-            return vectors_of(model, ids, mask, self.settings)  # a model wrapped for several devices needs one pass
+            return vectors_of(model, ids, mask, self.settings)  # DDP and FSDP need a single forward pass
         lengths = mask.sum(1)
         order = [torch.from_numpy(rows) for rows in batches(lengths.numpy(), _BUDGET)]
         found = [self._part(model, ids[rows], mask[rows], int(lengths[rows[0]])) for rows in order]
@@ -355,7 +353,7 @@ class AlignTrainer(ModelTrainer):
 
 
 def _loss(config: EncoderLossConfig) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """Return the loss of vectors by their labels, and by the mask of pairs that are no negatives."""
+    """Return the loss as a function of the vectors, their labels, and the mask `same` of pairs that are not negatives."""
     if config.kind == "contrastive":
         contrastive = ContrastiveLoss(config.scale)
         return lambda vectors, labels, same: contrastive(vectors, all_pairs(labels, same=same))
@@ -364,10 +362,10 @@ def _loss(config: EncoderLossConfig) -> Callable[[Tensor, Tensor, Tensor], Tenso
 
 
 class EncoderDev:
-    """Links the same mentions each time: `dev_r1` and `dev_r5` are recall, any-id, in percent, as in `onym evaluate`.
+    """Evaluation on a fixed set of mentions: `dev_r1` and `dev_r5` are any-id recall in percent.
 
-    `names` are the ids of the names to search among; None is all. Among fewer names the right one is easier to find: such a
-    score compares models, and is higher than that of `onym evaluate`.
+    `names` are the ids of the candidate names; None means all. Fewer names make the task easier, so such scores are higher than
+    those of `onym evaluate`; use them only to compare models.
     """
 
     def __init__(
@@ -385,7 +383,7 @@ class EncoderDev:
         return sum(len(doc.mentions) for doc in self._documents)
 
     def __call__(self, model: Any) -> dict[str, float]:
-        """Return the scores of a model, which is left unchanged."""
+        """Return the scores of a model without changing it."""
         encoder = Encoder(in_precision(model, "auto"), self._tokenizer, self._settings)
         linker = DenseLinker(self._kb, encoder, index_in_memory(self._kb, encoder, self._names))
         return dev_recall(linker, self._documents, self._known, top_k=_TOP)

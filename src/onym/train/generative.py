@@ -1,6 +1,6 @@
-"""Training of generative models (GenBioEL, ANGEL) on right names: KB-guided pre-training and fine-tuning on mentions.
+"""Training of generative models on gold names (GenBioEL, ANGEL): KB-guided pre-training and fine-tuning on mentions.
 
-The loss is on the name only, batches have samples of similar length, and dev is linked by the real decoder over all names.
+The loss covers only the name, batches have samples of similar length, and dev is decoded over all names of the KB.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def finetune(context: GenerativeContext) -> NameTrainer:
 
 
 def train_names(context: GenerativeContext, samples: Samples[Sample]) -> NameTrainer:
-    """Train on names as targets: what fine-tuning and pre-training share."""
+    """Train on names as targets; shared by fine-tuning and pre-training."""
     trainer = NameTrainer(
         context.model,
         samples,
@@ -80,11 +80,11 @@ def pretrain(context: GenerativeContext) -> NameTrainer:
 
 @dataclass(frozen=True)
 class GenerativeContext(TrainingContext[GenerativeTrainingConfig]):
-    """What the training of a generative model works with."""
+    """Inputs of a generative training run."""
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The files besides the weights: the tokenizer, and the settings of the linker."""
+        """All files except the weights: the tokenizer and the linker settings."""
         start, dev = self.config.start, self.config.dev
         settings = ModelSettings(template=start.template, window=start.window, search=dev.search, ranking=dev.ranking)
         return {FILE: self.layout.tokens.data, ModelSettings.FILE: settings.to_bytes()}
@@ -102,19 +102,19 @@ class GenerativeContext(TrainingContext[GenerativeTrainingConfig]):
 
     @cached_property
     def layout(self) -> InputLayout:
-        """How its input and output are laid out."""
+        """The layout of the model's input and output."""
         start = self.config.start
         return InputLayout(template_named(start.template), self.tokenizer, start.window, adapter_of(self.model).max_positions)
 
     @cached_property
     def collate(self) -> NameCollate:
-        """How its samples become tensors."""
+        """The collate function."""
         config = self.model.config
         return NameCollate(config.decoder_start_token_id, config.eos_token_id, config.pad_token_id, self.layout.max_tokens)
 
     @cached_property
     def dev(self) -> GenerativeDev | None:
-        """The evaluation on dev, if there is a dataset and it is not disabled."""
+        """The evaluation on dev; None if it is disabled or there is no dataset."""
         config = self.config.dev
         if self.dataset is None or not config.mentions:
             return None
@@ -126,9 +126,9 @@ class GenerativeContext(TrainingContext[GenerativeTrainingConfig]):
 
 @dataclass(frozen=True, slots=True)
 class NameCollate:
-    """Makes a batch for a model that starts with `start`, ends with `eos` and fills with `pad`.
+    """Collate function for seq2seq samples, with the model's decoder start, end and padding token ids.
 
-    `max_length` is how many tokens its decoder can read; a longer name is cut.
+    `max_length` is the maximum number of decoder tokens; longer names are truncated.
 
     >>> batch = NameCollate(start=2, eos=2, pad=1)([Sample([0, 7, 2], [8], [9, 9])])
     >>> batch["decoder_input_ids"].tolist(), batch["labels"].tolist()
@@ -141,12 +141,12 @@ class NameCollate:
     max_length: int = _UNBOUNDED
 
     def __call__(self, samples: Sequence[Sample]) -> Batch:
-        """Return the batch of samples, in their order."""
+        """Return the samples as one batch, in the given order."""
         sources = [sample.source for sample in samples]
         return self._sources(sources) | self._targets([(sample.prompt, sample.name) for sample in samples])
 
     def pairs(self, pairs: Sequence[Pair]) -> Batch:
-        """Return the batch of pairs: the right name of each, then its wrong one, in two rows one after the other."""
+        """Return preference pairs as one batch; each pair has two consecutive rows, the preferred and the rejected name."""
         sources = [pair.source for pair in pairs for _ in range(2)]
         targets = [(pair.prompt, name) for pair in pairs for name in (pair.preferred, pair.rejected)]
         reference = torch.tensor([pair.reference for pair in pairs])
@@ -169,7 +169,7 @@ def _pad(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
 
 
 class NameTrainer(ModelTrainer):
-    """Trains a model to generate names."""
+    """Trainer of a model that generates names."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class NameTrainer(ModelTrainer):
         self.smoothing = optim.label_smoothing
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
-        """Return the sum of the losses of all labelled tokens."""
+        """Return the loss summed over all labelled tokens."""
         labels = inputs.pop("labels")
         is_labelled = labels != IGNORED
         with head_where(self.accelerator.unwrap_model(model), is_labelled):
@@ -195,17 +195,16 @@ class NameTrainer(ModelTrainer):
         return cross_entropy(logits, labels[is_labelled], self.smoothing)
 
     def items(self, inputs: Batch) -> int:
-        """Count labelled tokens."""
+        """Return the number of labelled tokens."""
         return int((inputs["labels"] != IGNORED).sum())
 
 
 @contextmanager
 def head_where(model: Any, is_wanted: Tensor) -> Iterator[None]:
-    """Compute the scores of the vocabulary only where they are wanted, as (wanted tokens, vocabulary).
+    """Compute logits only at the positions in the mask `is_wanted`, as (wanted tokens, vocabulary).
 
-    A hook on the model's own head, so that any wrapper of the model (DDP, FSDP) still works.
-
-    A name has about seven tokens and its prompt as many more; the head is a third of a small model's work.
+    This saves time: about half of the decoder tokens are an unlabelled prompt, and the output head is a third of the compute of
+    a small model. It is a hook on the head itself, so that it also works if the model is wrapped (DDP, FSDP).
     """
 
     def select_wanted(_: nn.Module, arguments: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -220,7 +219,7 @@ def head_where(model: Any, is_wanted: Tensor) -> Iterator[None]:
 
 @contextmanager
 def sources_once(model: Any, copies: int) -> Iterator[None]:
-    """Have the encoder read each source once, though it stands in the batch `copies` times in a row."""
+    """Make the encoder process each source once, although the batch repeats it in `copies` consecutive rows."""
 
     def first_of_each(_: nn.Module, arguments: Any, keywords: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         def cut(value: Any) -> Any:
@@ -242,7 +241,7 @@ def sources_once(model: Any, copies: int) -> Iterator[None]:
 
 
 class GenerativeDev:
-    """Links the same mentions each time: `dev_r1` and `dev_r5` are recall by any concept of the name, in percent."""
+    """Evaluation on a fixed set of mentions: `dev_r1` and `dev_r5` are recall in percent; any concept of a name counts."""
 
     def __init__(
         self, mentions: Sequence[DocMention], kb: KnowledgeBase, layout: InputLayout, config: GenerativeDevConfig
@@ -256,7 +255,7 @@ class GenerativeDev:
         return len(self._mentions)
 
     def __call__(self, model: Any) -> dict[str, float]:
-        """Return the scores of a model, which is left unchanged."""
+        """Return the scores of a model without changing it."""
         linker = linker_of(model, self._kb, self._layout, self._search, self._trie)
         ranks = [
             self._rank_of_gold(each, gold)
@@ -272,7 +271,7 @@ class GenerativeDev:
 
 
 def linker_of(model: Any, kb: KnowledgeBase, layout: InputLayout, search: SearchConfig, trie: Any = None) -> GenerativeLinker:
-    """Return a linker with a copy of a model in training."""
+    """Return a linker with a copy of a model that is being trained."""
     adapter = adapter_of(in_precision(model, "auto"))
     config = GenerativeLinkerConfig(template=layout.template.name, window=layout.window)
     return GenerativeLinker(kb, adapter, layout.tokens, config, search=search, trie=trie)

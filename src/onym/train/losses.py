@@ -1,11 +1,11 @@
-"""Losses of generated names, as functions of tensors: cross-entropy with label smoothing, and losses over preference pairs.
+"""Losses for generative models: cross-entropy with label smoothing, and preference losses (DPO, CPO, SimPO, pairwise).
 
-Log-probabilities are float32 at least, a token without a label has no gradient, and the losses of preferences are returned pair
-by pair, for the caller to average.
+Log-probabilities are at least float32, tokens without a label get no gradient, and preference losses are returned per pair, for
+the caller to average.
 
-Two layouts: padded, logits (batch, length, vocabulary) with labels (batch, length) where `IGNORED` marks prompt and padding;
-and gathered, logits (tokens, vocabulary) of the labelled positions alone, with `rows` (tokens,), the sequence of each token.
-The second is for training: the vocabulary is scored only where there is a label.
+There are two layouts. Padded: logits (batch, length, vocabulary) with labels (batch, length), where `IGNORED` marks prompt and
+padding. Gathered: logits (tokens, vocabulary) of the labelled positions only, with `rows` (tokens,), the index of each token's
+sequence. Training uses the gathered layout, which computes logits only where there is a label.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Score = Literal["sum", "mean"]
 
 
 def at_least_fp32(values: Tensor) -> Tensor:
-    """Return values as float32 if they are of less precision; float64 stays.
+    """Return values as float32 if their precision is lower; float64 stays float64.
 
     >>> at_least_fp32(torch.zeros(2, dtype=torch.bfloat16)).dtype, at_least_fp32(torch.zeros(2, dtype=torch.float64)).dtype
     (torch.float32, torch.float64)
@@ -44,7 +44,7 @@ def gather_log_probs(logits: Tensor, targets: Tensor) -> Tensor:
     >>> gather_log_probs(torch.zeros(2, 4), torch.tensor([3, 0])).exp()
     tensor([0.2500, 0.2500])
     """
-    # An ignored label is no index of the vocabulary: gather refuses it, where a loss of torch would count it as certain.
+    # gather raises for IGNORED, which is not a vocabulary index; torch's loss would silently return 0 for it.
     return at_least_fp32(logits).log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
 
 
@@ -55,13 +55,13 @@ def token_log_probs(logits: Tensor, labels: Tensor) -> Tensor:
     tensor([[1.0000, 0.2500, 0.2500]])
     """
     labelled = labels != IGNORED
-    # Taken out before softmax, not multiplied by 0 after it: 0 times the gradient of an infinite logit is not a number.
+    # Drop ignored positions before the softmax; multiplying by 0 afterwards gives NaN gradients for infinite logits.
     log_probs = gather_log_probs(logits[labelled], labels[labelled])
     return log_probs.new_zeros(labels.shape).masked_scatter(labelled, log_probs)
 
 
 def sequence_log_probs(logits: Tensor, labels: Tensor, score: Score) -> Tensor:
-    """Return the scores (batch,) of the labelled tokens by logits (batch, length, vocabulary); without any, the score is 0.
+    """Return the score (batch,) of each sequence's labelled tokens by logits (batch, length, vocabulary); 0 without labels.
 
     >>> logits, labels = torch.zeros(1, 3, 4), torch.tensor([[IGNORED, 3, 0]])
     >>> sequence_log_probs(logits, labels, "sum").exp(), sequence_log_probs(logits, labels, "mean").exp()
@@ -72,7 +72,7 @@ def sequence_log_probs(logits: Tensor, labels: Tensor, score: Score) -> Tensor:
 
 
 def sum_tokens(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
-    """Return the sums (sequences,) of the log-probabilities (tokens,) of each sequence; `rows` (tokens,) says whose each is.
+    """Return the summed log-probability (sequences,) of each sequence; `rows` (tokens,) is the sequence of each token.
 
     >>> sum_tokens(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 2, 0]), 3)
     tensor([-5.,  0., -2.])
@@ -81,7 +81,7 @@ def sum_tokens(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
 
 
 def average_tokens(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
-    """Return the means (sequences,) of the log-probabilities (tokens,) of each sequence; without tokens, the mean is 0.
+    """Return the mean log-probability (sequences,) of each sequence; 0 for a sequence without tokens.
 
     >>> average_tokens(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 2, 0]), 3)
     tensor([-2.5000,  0.0000, -2.0000])
@@ -91,7 +91,7 @@ def average_tokens(log_probs: Tensor, rows: Tensor, sequences: int) -> Tensor:
 
 
 def score_sequences(log_probs: Tensor, rows: Tensor, sequences: int, score: Score) -> Tensor:
-    """Return the scores (sequences,) of the log-probabilities (tokens,) of each sequence.
+    """Return the score (sequences,) of each sequence: the sum or the mean of its log-probabilities (tokens,).
 
     >>> score_sequences(torch.tensor([-1.0, -2.0, -4.0]), torch.tensor([0, 1, 0]), 2, "sum")
     tensor([-5., -2.])
@@ -100,16 +100,16 @@ def score_sequences(log_probs: Tensor, rows: Tensor, sequences: int, score: Scor
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Return the cross-entropy of targets (tokens,) by logits (tokens, vocabulary), summed over the tokens: ().
+    """Return the scalar cross-entropy of targets (tokens,) by logits (tokens, vocabulary), summed over the tokens.
 
-    Optimises    (1 - e) * -log p(target) + e * the mean of -log p over the whole vocabulary, e being the smoothing
-    Needs        logits of the labelled positions; an ignored target counts nothing
+    Optimises    (1 - e) * -log p(target) + e * the mean of -log p over the whole vocabulary, where e is the smoothing
+    Needs        logits of the labelled positions; ignored targets add 0
     When to use  positive-only training: GenBioEL section 3.2 and ANGEL equation 2, both with e = 0.1
 
-    The sum, not the mean, so that a caller who splits a batch can divide by the tokens of the whole of it. Smoothing is that of
-    Szegedy et al. (2016), section 7, of `torch.nn.functional.cross_entropy` and of transformers' `LabelSmoother`. fairseq
-    spreads e over the vocabulary without the target: its e is e * V / (V - 1) here, where V is the size of the vocabulary,
-    1.00002 e for BART.
+    It returns the sum, not the mean, so that a caller who splits a batch can divide by the tokens of the whole batch. Smoothing
+    is as in Szegedy et al. (2016), section 7, `torch.nn.functional.cross_entropy` and transformers' `LabelSmoother`. fairseq
+    spreads e over the vocabulary without the target: its e corresponds to e * V / (V - 1) here, where V is the vocabulary size
+    (1.00002 e for BART).
 
     >>> import torch
     >>> cross_entropy(torch.zeros(3, 8), torch.tensor([1, 5, IGNORED]), 0.1) / 2 - torch.tensor(8.0).log()
@@ -122,7 +122,7 @@ def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Te
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """The scores (pairs,) of the preferred and of the rejected name of each pair, by the model and perhaps by a reference.
+    """Scores (pairs,) of the preferred and the rejected name of each pair, by the model and optionally by a reference model.
 
     >>> import torch
     >>> Preference(torch.tensor([-1.0]), torch.tensor([-3.0])).margin
@@ -135,32 +135,32 @@ class Preference:
     reference_rejected: Tensor | None = None
 
     def __post_init__(self) -> None:
-        """Refuse shapes that torch would broadcast into pairs that nobody made."""
+        """Raise ValueError unless all scores have the same shape (pairs,); torch would broadcast other shapes silently."""
         if (self.reference_preferred is None) != (self.reference_rejected is None):
-            raise ValueError("a reference scores both names of a pair or none")
+            raise ValueError("give reference scores for both names of a pair, or for neither")
         scores = (self.preferred, self.rejected, self.reference_preferred, self.reference_rejected)
         shapes = {tuple(each.shape) for each in scores if each is not None}
         if len(shapes) > 1 or self.preferred.dim() != 1:
-            raise ValueError(f"scores of pairs have one shape (pairs,), not {sorted(shapes)}")
+            raise ValueError(f"scores of pairs must all have the shape (pairs,), not {sorted(shapes)}")
 
     @property
     def margin(self) -> Tensor:
-        """By how much (pairs,) the model prefers the right name, float32 at least."""
+        """Model score of the preferred minus the rejected name (pairs,), at least float32."""
         return at_least_fp32(self.preferred) - at_least_fp32(self.rejected)
 
     @property
     def reference_margin(self) -> Tensor:
-        """By how much (pairs,) the reference prefers the right name: a constant, with no gradient."""
+        """Reference score of the preferred minus the rejected name (pairs,), detached from the graph."""
         if self.reference_preferred is None or self.reference_rejected is None:
-            raise ValueError("these pairs have no scores of a reference")
+            raise ValueError("these pairs have no reference scores")
         return at_least_fp32(self.reference_preferred.detach()) - at_least_fp32(self.reference_rejected.detach())
 
 
 def logistic(margin: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Return -log sigmoid of margins (pairs,), or where a share of the pairs may be the wrong way round, what is then expected.
+    """Return -log sigmoid of margins (pairs,); `smoothing` is the expected share of pairs with swapped labels.
 
-    Optimises  -(1 - e) log sigmoid(margin) - e log sigmoid(-margin), e being the smoothing
-    Related    Bradley and Terry (1952); with e, "conservative": Mitchell (2023), A note on DPO with noisy preferences
+    Optimises  -(1 - e) log sigmoid(margin) - e log sigmoid(-margin), where e is the smoothing
+    Related    Bradley and Terry (1952); with e > 0, conservative: Mitchell (2023), A note on DPO with noisy preferences
 
     >>> import torch
     >>> logistic(torch.tensor([0.0, 40.0])), logistic(torch.tensor([40.0]), 0.1)
@@ -174,9 +174,9 @@ def pairwise(preference: Preference, *, beta: float = 0.1) -> Tensor:
     """Return the losses (pairs,) of ANGEL's equation 4 with r = log p, the first alternative of its appendix C.
 
     Optimises    -log sigmoid(beta * margin)
-    Needs        scores published as sums
-    When to use  as the baseline that the other losses must beat; 85.9 against 86.2 of `dpo` in ANGEL's table D
-    Related      `dpo` subtracts the margin of a reference, `cpo` adds the cross-entropy of the right name, `simpo` a target
+    Needs        scores; sums of log-probabilities in the paper
+    When to use  as a baseline for the other losses; 85.9 against 86.2 of `dpo` in ANGEL's table D
+    Related      `dpo` subtracts the reference margin, `cpo` adds the cross-entropy of the right name, `simpo` a target margin
 
     >>> import torch
     >>> pairwise(Preference(torch.tensor([-1.0]), torch.tensor([-21.0])), beta=1.0) < 1e-8
@@ -188,10 +188,10 @@ def pairwise(preference: Preference, *, beta: float = 0.1) -> Tensor:
 def dpo(preference: Preference, *, beta: float = 0.1, smoothing: float = 0.0) -> Tensor:
     """Return the losses (pairs,) of Rafailov et al. (2023), equation 7, which are ANGEL's equations 4 and 5.
 
-    Optimises    -log sigmoid(beta * (margin - margin of the reference)); `smoothing` makes it conservative (cDPO)
-    Needs        the scores of a reference, published as sums; they are constants
-    When to use  negative-aware training; ANGEL's best (its table D), with beta 0.1 and the model at the start as reference
-    Related      `cpo` and `simpo` do without a reference, `pairwise` is this with one that prefers no name
+    Optimises    -log sigmoid(beta * (margin - reference margin)); `smoothing` makes it conservative (cDPO)
+    Needs        scores of the model and of a reference model (no gradient); sums of log-probabilities in the paper
+    When to use  negative-aware training; best in ANGEL's table D, with beta 0.1 and the initial model as reference
+    Related      `cpo` and `simpo` need no reference; `pairwise` is this with a reference margin of 0
 
     >>> import torch
     >>> scores = torch.tensor([-1.0, -2.0]), torch.tensor([-3.0, -1.0])
@@ -209,16 +209,17 @@ def cpo(
     alpha: float = 1.0,
     smoothing: float = 0.0,
 ) -> Tensor:
-    """Return the losses (pairs,) of Xu et al. (2024), section 3: equation 3 and the likelihood of what is preferred.
+    """Return the losses (pairs,) of Xu et al. (2024), section 3: equation 3 plus the cross-entropy of the preferred names.
 
     Optimises    -log sigmoid(beta * margin) + alpha * cross-entropy of the right name
-    Needs        scores published as sums; unless alpha is 0, the cross-entropy of the right names, () or (pairs,)
-    When to use  instead of `dpo`, where a reference costs too much; the second term keeps the right name likely
+    Needs        scores (sums of log-probabilities in the paper); unless alpha is 0, the cross-entropy of the right names,
+                 as a scalar or (pairs,)
+    When to use  instead of `dpo`, if a reference model is too expensive; the second term keeps the right name likely
     Related      `pairwise` is this without the second term
 
-    One cross-entropy () for all pairs is added to each: the mean of the losses is that of the first terms plus alpha times it.
-    TRL takes the mean over all tokens of right names of the batch, in which a long name weighs more than a short one, and
-    smooths only the first term; `cross_entropy(...) / tokens` is that. The paper's own, -log p of each name, is `-preferred`.
+    A scalar cross-entropy is added to the loss of every pair. TRL averages over all tokens of right names in the batch, so long
+    names weigh more, and smooths only the first term; pass `cross_entropy(...) / tokens` for that. For the paper's definition,
+    -log p of each name, pass `-preferred`.
 
     >>> import torch
     >>> pairs = Preference(torch.tensor([-1.0, -2.0]), torch.tensor([-1.0, -2.0]))
@@ -229,10 +230,10 @@ def cpo(
     if alpha == 0:
         return losses
     if cross_entropy is None:
-        raise ValueError("CPO needs the cross-entropy of the preferred names, or alpha 0")
+        raise ValueError("CPO needs the cross-entropy of the preferred names unless alpha is 0")
     if cross_entropy.shape not in ((), losses.shape):
         raise ValueError(
-            f"a cross-entropy of {tuple(losses.shape)} pairs has that shape or (), not {tuple(cross_entropy.shape)}"
+            f"cross_entropy must be a scalar or have the shape {tuple(losses.shape)}, not {tuple(cross_entropy.shape)}"
         )
     return losses + alpha * at_least_fp32(cross_entropy)
 
@@ -241,11 +242,12 @@ def simpo(preference: Preference, *, beta: float = 2.0, gamma: float = 1.0, smoo
     """Return the losses (pairs,) of Meng et al. (2024), equation 6.
 
     Optimises    -log sigmoid(beta * margin - gamma)
-    Needs        scores published as means over the tokens of a name
-    When to use  names of different lengths, no reference, and a linker that ranks names by their mean
-    Related      `cpo`; TRL writes gamma as `simpo_gamma`, the authors' code as gamma / beta
+    Needs        scores; means over the tokens of a name in the paper
+    When to use  without a reference model, for names of different lengths and a linker that ranks names by their mean score
+    Related      `cpo`; gamma is `simpo_gamma` in TRL, and the authors' code sets gamma / beta
 
-    The defaults are what the authors advise to begin with: beta 2 to 2.5, far more than for `dpo`, and gamma half of beta.
+    The defaults are the starting values that the authors recommend: beta 2 to 2.5, much larger than for `dpo`, and gamma half
+    of beta.
 
     >>> import torch
     >>> simpo(Preference(torch.tensor([-0.5]), torch.tensor([-1.0])))
@@ -274,9 +276,9 @@ LOSSES = tuple(_LOSSES)
 
 @dataclass(frozen=True, slots=True)
 class NamedLoss:
-    """A loss over pairs with all of its options settled; calling it gives the losses (pairs,).
+    """A preference loss with its options; calling it returns the losses (pairs,).
 
-    `score` is what the paper scores a name with; `options` are all its options, defaults included.
+    `score` is how the paper scores a name; `options` has all options, including defaults.
     """
 
     name: str
@@ -285,22 +287,22 @@ class NamedLoss:
 
     @property
     def needs_reference(self) -> bool:
-        """Whether the pairs must have the scores of a reference."""
+        """Whether the loss needs scores of a reference model."""
         return self.name == "dpo"
 
     @property
     def needs_cross_entropy(self) -> bool:
-        """Whether the cross-entropy of the preferred names is needed."""
+        """Whether the loss needs the cross-entropy of the preferred names."""
         return self.options.get("alpha", 0.0) != 0
 
     def __call__(self, preference: Preference, cross_entropy: Tensor | None = None) -> Tensor:
-        """Return the losses (pairs,); a cross-entropy that the loss does not need is passed over."""
+        """Return the losses (pairs,); the cross-entropy is ignored if the loss does not need it."""
         extra = (cross_entropy,) if self.needs_cross_entropy else ()
         return _LOSSES[self.name].function(preference, *extra, **self.options)
 
 
 def find_loss(name: str, **options: float) -> NamedLoss:
-    """Return the loss of that name: `dpo`, `cpo`, `simpo` or `pairwise`.
+    """Return the loss with this name: `dpo`, `cpo`, `simpo` or `pairwise`.
 
     >>> loss = find_loss("simpo", gamma=0.5)
     >>> loss.score, dict(loss.options), loss.needs_reference
@@ -308,18 +310,18 @@ def find_loss(name: str, **options: float) -> NamedLoss:
     """
     published = _LOSSES.get(name)
     if published is None:
-        raise ConfigError("config-invalid", f"no loss is named {name!r}", fix=f"the names are {', '.join(LOSSES)}")
+        raise ConfigError("config-invalid", f"unknown loss {name!r}", fix=f"use one of {', '.join(LOSSES)}")
     defaults = _defaults(published.function)
     for option, value in options.items():
         if option not in defaults:
-            fix = f"its options are {', '.join(defaults)}"
+            fix = f"use only {', '.join(defaults)}"
             raise ConfigError("config-invalid", f"the loss {name} has no option {option!r}", fix=fix)
         _require_allowed(option, value)
     return NamedLoss(name, published.score, MappingProxyType(defaults | options))
 
 
 def _defaults(function: Callable[..., Tensor]) -> dict[str, float]:
-    """Return the options of a loss, its keyword-only parameters, so that each default is written once."""
+    """Return the options of a loss with their defaults: its keyword-only parameters."""
     parameters = inspect.signature(function).parameters.values()
     return {each.name: each.default for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
 
@@ -327,10 +329,10 @@ def _defaults(function: Callable[..., Tensor]) -> dict[str, float]:
 def _require_allowed(option: str, value: float) -> None:
     """Reject hyper-parameters (such as beta <= 0) that invert or cancel the preference loss."""
     if option == "smoothing":
-        is_allowed, allowed = 0 <= value < 0.5, "at least 0 and less than 0.5"
+        is_allowed, allowed = 0 <= value < 0.5, "from 0 to less than 0.5"
     elif option == "beta":
-        is_allowed, allowed = 0 < value < math.inf, "more than 0"
+        is_allowed, allowed = 0 < value < math.inf, "above 0"
     else:
-        is_allowed, allowed = 0 <= value < math.inf, "at least 0"
+        is_allowed, allowed = 0 <= value < math.inf, "of at least 0"
     if not is_allowed:
-        raise ConfigError("config-invalid", f"{option} is {value}", fix=f"give a number that is {allowed}")
+        raise ConfigError("config-invalid", f"{option} is {value}", fix=f"set a number {allowed}")

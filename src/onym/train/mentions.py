@@ -1,6 +1,6 @@
-"""`onym train mentions`: a classifier that tells mentions from words among the names that the dictionary finds.
+"""`onym train mentions`: train a classifier that decides which dictionary matches are mentions.
 
-In this order: what the dictionary finds in annotated documents, a logistic regression, thresholds on dev. It needs no torch.
+Finds dictionary matches in annotated documents, fits a logistic regression, and tunes thresholds on dev. Does not need torch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Probabilities = Sequence[float]
 
 
 def train_classifier(config: MentionsTrainingConfig, dest: Path, data: Path | None = None) -> Path:
-    """Train a classifier and publish it at `dest`. The same configuration and data give the same weights."""
+    """Train a classifier and write it to `dest`. The same configuration and data give the same weights."""
     context = MentionsContext(config, data)
     parts = []
     for corpus in context.corpora:
@@ -72,7 +72,7 @@ def _record(context: MentionsContext, weights: int, settings: ClassifierSettings
 
 def card(record: dict[str, Any]) -> str:
     """Return the card of a classifier, as Markdown."""
-    does = "For names that a dictionary finds in a text: a logistic regression over the name and the words around it."
+    does = "A logistic regression over a dictionary match and the words around it decides whether the match is a mention."
     facts = [
         *(f"- Corpus: {each['name']}, {each['documents']:,} documents ({each['licence']})" for each in record["corpora"]),
         f"- Knowledge base: {record['kb']['digest']} ({record['kb']['concepts']:,} concepts)",
@@ -84,42 +84,40 @@ def card(record: dict[str, Any]) -> str:
     ]
     header = {"dev, F1 of spans": "---", "dictionary": "--:", "with the classifier": "--:", "as the corpus annotates": "--:"}
     usage = pipeline_usage("--detector-classifier THIS_FOLDER")
-    return format_card(
-        "A classifier that tells mentions from words", [does], facts, table(header, figures), usage, [ORIGIN_NOTE]
-    )
+    return format_card("A classifier of dictionary matches", [does], facts, table(header, figures), usage, [ORIGIN_NOTE])
 
 
 @dataclass(frozen=True)
 class MentionsContext(CorporaContext[MentionsTrainingConfig]):
-    """What a training run works with; `data` has the files of datasets not yet prepared."""
+    """Inputs of a classifier training run; `data` has the raw files of datasets not yet prepared."""
 
     @cached_property
     def corpora(self) -> list[TrainingCorpus]:
-        """The training documents with the types of the knowledge base."""
+        """The training corpora, with mention types renamed to semantic groups of the knowledge base."""
         return [replace(corpus, documents=self.rename(corpus.documents)) for corpus in self.training]
 
     def rename(self, documents: Iterable[Document]) -> tuple[Document, ...]:
-        """Return documents with the types of the knowledge base."""
+        """Return documents with mention types renamed to semantic groups of the knowledge base."""
         return rename_types(documents, self.config.data.types)
 
     @cached_property
     def types_by_corpus(self) -> dict[str, frozenset[str]]:
-        """The types that each corpus annotates, of those that are looked for."""
+        """The types that each corpus annotates, restricted to `data.only`."""
         only = self.config.data.only
         found = {corpus.name: {each.type for doc in corpus.documents for each in doc.mentions} for corpus in self.corpora}
         return {name: frozenset(kind for kind in types if not only or kind in only) for name, types in found.items()}
 
     @cached_property
     def dictionary(self) -> DictionaryDetector:
-        """The detector whose spans are classified; it has no classifier yet."""
+        """The dictionary detector whose matches are classified."""
         if self.config.dictionary.classifier is not None:
-            what = "the dictionary has a classifier already"
-            raise ConfigError("config-invalid", what, where="dictionary.classifier", fix="leave it out")
+            what = "the dictionary already has a classifier"
+            raise ConfigError("config-invalid", what, where="dictionary.classifier", fix="remove dictionary.classifier")
         return DictionaryDetector(self.kb, self.config.dictionary, only=select_concepts(self.kb, self.config.data.only, ()))
 
 
 class Occurrences(NamedTuple):
-    """Names in the texts of a corpus: the rows of their features, and whether each is a mention. `gold` counts all mentions."""
+    """Dictionary matches in a corpus, their feature indices, and whether each is a gold mention; `gold` is the gold count."""
 
     documents: list[tuple[str, Span]]
     rows: list[list[int]]
@@ -128,7 +126,7 @@ class Occurrences(NamedTuple):
 
 
 def occurrences_of(context: MentionsContext, corpus: str, documents: Sequence[Document], convention: str) -> Occurrences:
-    """Return what the dictionary finds of the types that a corpus annotates. A mention has the span of a gold one."""
+    """Return the dictionary matches of types that a corpus annotates. A match with the span of a gold mention is positive."""
     types, found, rows, marks, gold = context.types_by_corpus[corpus], [], [], [], 0
     read = [analyse(doc) for doc in documents]
     for doc, detected in zip(read, context.dictionary.detect(read), strict=True):
@@ -145,7 +143,7 @@ def occurrences_of(context: MentionsContext, corpus: str, documents: Sequence[Do
 
 
 def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Floats:
-    """Learn the weight of each feature."""
+    """Fit a logistic regression and return the weight of each feature."""
     try:
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression
@@ -154,8 +152,8 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
     rows = [row for part in parts for row in part.rows]
     is_mention = np.concatenate([part.is_mention for part in parts])
     if not is_mention.any() or is_mention.all():
-        fix = "name the knowledge base that the datasets are annotated with"
-        raise InputError("training-empty", "no name in the documents is a mention, or all are", fix=fix)
+        fix = "set data.kb to the knowledge base that has the gold ids of the datasets"
+        raise InputError("training-empty", "none or all of the dictionary matches are gold mentions", fix=fix)
     columns = np.array([column for row in rows for column in row], dtype=np.int32)
     starts = np.cumsum([0, *map(len, rows)])
     matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(rows), SIZE))
@@ -166,10 +164,10 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
 def tune_thresholds(
     classifier: MentionClassifier, found: Mapping[str, Occurrences]
 ) -> tuple[ClassifierSettings, dict[str, dict[str, float]]]:
-    """Return the settings with the best thresholds, and the figures of each dataset: without a classifier, and with it.
+    """Return settings with the best thresholds, and the F1 of each dataset without and with the classifier.
 
-    The general threshold is the one with the best mean over the datasets, where nothing is said about conventions.
-    Without datasets, the defaults are kept.
+    The general threshold, used without a convention, has the best mean F1 over the datasets. There is one more threshold for
+    the convention of each dataset. If `found` is empty, the defaults are returned.
     """
     if not found:
         return ClassifierSettings(), {}
@@ -192,7 +190,7 @@ def tune_thresholds(
 
 
 def f1(found: Occurrences, probabilities: Probabilities, least: float) -> float:
-    """Return F1 in percent of the spans that are likely enough.
+    """Return F1 in percent of the spans with a probability of at least `least`.
 
     >>> from onym.detect.base import Span
     >>> both = Occurrences([("", Span(0, 1)), ("", Span(2, 3))], [[], []], np.array([True, False]), 2)

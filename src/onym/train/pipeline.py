@@ -1,8 +1,8 @@
-"""`onym train pipeline`: from annotated documents to a pipeline with a probability, by one command.
+"""`onym train pipeline`: train and calibrate a whole pipeline on annotated documents.
 
-The detector, the reranker with its memory, the pipeline's folder, its threshold, the confidence of links in text, and that of
-terms, in this order. Each is published before the next is begun: an interrupted run goes on with what is missing. The detector
-is the dictionary with a classifier, for which no torch is needed; with an encoder, a model that is trained from it.
+The steps are: detector, reranker with its memory, pipeline folder, threshold, confidence of links in text, confidence of terms,
+card. Each step writes its output before the next starts, so an interrupted run resumes at the first missing output. The
+detector is a dictionary with a classifier, which does not need torch, or a neural model if an encoder is given.
 """
 
 from __future__ import annotations
@@ -57,25 +57,25 @@ _log = logging.getLogger("onym.train")
 
 
 class PipelineTrainingConfig(CorporaConfig):
-    """What a pipeline is trained on and for.
+    """Configuration of `onym train pipeline`.
 
-    `types` are the annotated types that count, each with the semantic group of the knowledge base that it is; none are all, by
-    their own names. With `encoder`, the folder or hub name of a pretrained model, a detector is trained from it for so many
-    `epochs`. With `dense_encoder`, the reranker has the candidates of that encoder as well.
+    `types` maps each annotated type to use to its semantic group in the knowledge base; empty means all types, not renamed.
+    With `encoder`, the folder or hub name of a pretrained model, a neural detector is trained for `epochs` epochs. With
+    `dense_encoder`, the reranker also gets the candidates of a dense linker.
     """
 
     kb: str = Field(min_length=1)
     types: dict[str, str] = Field(default_factory=dict)
     encoder: Annotated[str, AfterValidator(read_encoder_name)] = Field(
         default="",
-        description="Train a neural detector from this pretrained encoder, a folder or hub name. By default none: the "
-        "dictionary detects.",
+        description="Train a neural detector from this pretrained encoder (folder or hub name). By default, the dictionary "
+        "detects mentions.",
     )
-    epochs: float = Field(default=8.0, gt=0, description="How often the neural detector reads the training documents.")
+    epochs: float = Field(default=8.0, gt=0, description="Number of training epochs of the neural detector.")
     dense_encoder: Annotated[str | None, BeforeValidator(lambda name: None if name == "none" else name)] = Field(
         default=None,
         min_length=1,
-        description="Give the reranker the candidates of this encoder, a folder, as well: a dense stage. By default none.",
+        description="Also give the reranker candidates of a dense linker with this encoder (folder). By default, none.",
     )
 
     @property
@@ -85,7 +85,7 @@ class PipelineTrainingConfig(CorporaConfig):
 
 
 def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None = None) -> Pipeline:
-    """Train a pipeline into a folder, or go on with one that was begun with the same configuration."""
+    """Train a pipeline in the folder `dest`, or resume an interrupted run with the same configuration."""
     if not (dest / TRAINING_REQUEST).is_file():
         require_folder(dest)
     if config.encoder and find_spec("accelerate") is None:
@@ -94,7 +94,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
     if config.dense_encoder is not None:
         _require_encoder(config.dense_encoder)
     kb = KnowledgeBase.open(config.kb)
-    select_concepts(kb, config.groups, ())  # refuses a group that no concept has
+    select_concepts(kb, config.groups, ())  # raises if no concept has one of the groups
     require_same(dest / TRAINING_REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
@@ -103,7 +103,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
 
 
 def _require_encoder(encoder: str) -> None:
-    """Refuse, before any work, an encoder for the dense stage that cannot be opened."""
+    """Raise, before training starts, if the encoder of the dense linker cannot be opened or faiss is missing."""
     from onym.index.kinds import faiss
     from onym.models.opening import open_encoder
 
@@ -117,7 +117,7 @@ def _detector(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> 
 
 def _model(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     if not (dest / _MODEL).exists():
-        from onym.train.run import train  # takes seconds, and needs torch
+        from onym.train.run import train  # a slow import that needs torch
 
         own = {"types": _group_types(config, data), "conventions": False, **_corpora(config)}
         values = find_preset(_PRESET) | {"data": own}
@@ -180,7 +180,7 @@ def _calibrate_terms(config: PipelineTrainingConfig, dest: Path, data: Path | No
 def _write_card(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     datasets = [open_dataset(name, data) for name in config.datasets]
     figures = json.loads((dest / _DEV_FIGURES).read_bytes())
-    kb = KnowledgeBase.open(config.kb)  # of a pipeline that is open, all models would be opened for it
+    kb = KnowledgeBase.open(config.kb)  # opening the whole pipeline would load all its models
     card = pipeline_card(read_pipeline(dest), kb, datasets, Path(config.encoder).name, figures)
     with whole_file(dest / _CARD, force=True) as file:
         file.write(card.encode())
@@ -211,7 +211,7 @@ def _dev_tasks(config: PipelineTrainingConfig, pipeline: Pipeline, data: Path | 
 
 @contextmanager
 def _skip_if_too_little(what: str, code: str) -> Iterator[None]:
-    """Go on without a part for which there is too little to learn from, and say so."""
+    """Log a warning and continue if a component has too little data to train on."""
     try:
         yield
     except InputError as e:
@@ -221,7 +221,7 @@ def _skip_if_too_little(what: str, code: str) -> Iterator[None]:
 
 
 def _group_types(config: PipelineTrainingConfig, data: Path | None) -> dict[str, str]:
-    """Return the group of each annotated type; those that do not count have none."""
+    """Return the semantic group of each annotated type; "" for types that are not used."""
     if not config.types:
         return {}
     documents = (doc for name in config.datasets for doc in open_dataset(name, data).documents("train"))
@@ -234,9 +234,9 @@ def _corpora(config: PipelineTrainingConfig) -> dict[str, object]:
 
 
 def _require_dev(config: PipelineTrainingConfig, data: Path | None) -> None:
-    """Refuse, before any work, a dataset that nothing can be learnt from or calibrated on."""
+    """Raise ConfigError, before training starts, if a dataset has no train or no dev split."""
     for name in config.datasets:
         splits = open_dataset(name, data).splits
         if missing := [split for split in ("train", DEV) if split not in splits]:
-            what = f"a pipeline is trained on train and calibrated on dev, and there is no {missing[0]}"
-            raise ConfigError("dataset-split", what, where=name, fix="prepare it with onym dataset prepare --shares")
+            what = f"a pipeline is trained on train and calibrated on dev, but this dataset has no {missing[0]} split"
+            raise ConfigError("dataset-split", what, where=name, fix="split it with onym dataset prepare --shares")

@@ -1,4 +1,4 @@
-"""The device and the precision of a training run, sharding by FSDP, and AdamW for weights in bf16."""
+"""Device, precision and FSDP sharding of a training run, and AdamW for bf16 weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MASTERS = "masters"
 
 
 def training_device(optim: OptimConfig) -> torch.device:
-    """Return the device to train on; of several processes each has a GPU of its own.
+    """Return the device to train on; each of several processes gets its own GPU.
 
     >>> training_device(OptimConfig(device="cpu"))
     device(type='cpu')
@@ -28,9 +28,9 @@ def training_device(optim: OptimConfig) -> torch.device:
 
 
 def training_precision(optim: OptimConfig) -> Literal["fp32", "bf16", "bf16-weights"]:
-    """Return the precision to train in; `auto` is the fastest of the device.
+    """Return the precision to train in; `auto` is the fastest that the device supports.
 
-    On a CPU with bf16 that is `bf16-weights`, unless FSDP shards the weights; on a GPU with bf16 it is `bf16`.
+    On a CPU with bf16, that is `bf16-weights`, unless FSDP shards the weights; on a GPU with bf16, it is `bf16`.
 
     >>> training_precision(OptimConfig(precision="bf16-weights"))
     'bf16-weights'
@@ -43,24 +43,24 @@ def training_precision(optim: OptimConfig) -> Literal["fp32", "bf16", "bf16-weig
 
 
 def is_sharded() -> bool:
-    """Return whether this process holds a shard of a model: accelerate was configured to use FSDP."""
+    """Return whether accelerate is configured to use FSDP, so that this process holds only a shard of the model."""
     return os.environ.get("ACCELERATE_USE_FSDP", "").lower() == "true"
 
 
 def require_shardable(precision: str) -> None:
-    """Refuse weights in bf16 with a copy in fp32: the copy would be of a shard that is elsewhere.
+    """Raise ConfigError for `bf16-weights` with FSDP: the fp32 master copy would be made before the weights are sharded.
 
     >>> require_shardable("bf16-weights")
     """
     if is_sharded() and precision == "bf16-weights":
-        what = "optim.precision: weights in bf16 cannot be sharded by FSDP"
+        what = 'optim.precision: "bf16-weights" does not work with FSDP'
         raise ConfigError("config-invalid", what, fix='set optim.precision to "bf16"')
 
 
 def one_embedding(model: Any) -> Any:
-    """Make the embeddings of encoder and decoder the very module that they share their weights with.
+    """Make the encoder and decoder of a seq2seq model use the same embedding module, if they share its weights.
 
-    Each module is in one group of FSDP 2, and a weight may be in one group alone. Numbers and names stay as they are.
+    FSDP 2 assigns modules to groups, and a weight must be in only one group. Parameter names and values do not change.
     """
     if not model.config.is_encoder_decoder:
         return model
@@ -73,16 +73,16 @@ def one_embedding(model: Any) -> Any:
 
 
 def drop_tied_copies(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
-    """Return a state with every weight once: gathered from all devices, tied ones have become copies."""
+    """Return a state dict without duplicates of tied weights, which gathering from all devices turns into copies."""
     again = dict(model.named_parameters(remove_duplicate=False)).keys() - dict(model.named_parameters()).keys()
     return {name: value for name, value in state.items() if name not in again}
 
 
 class MasterAdamW(torch.optim.AdamW):
-    """AdamW on fp32 copies of bf16 weights: it updates the copies, and rounds their values to the weights.
+    """AdamW with fp32 master copies of bf16 weights: it updates the copies, then rounds them to the bf16 weights.
 
-    A model with weights in bf16 trains faster on a CPU than one that is cast at every operation. Updates smaller than a 256th
-    of a weight would be lost in bf16; in the copy they are kept.
+    On a CPU, bf16 weights train faster than autocast. Updates smaller than 1/256 of a weight would be lost in bf16; the master
+    copy keeps them.
 
     >>> weight = torch.nn.Parameter(torch.ones(2, dtype=torch.bfloat16))
     >>> optimizer = MasterAdamW([weight], lr=1e-4)
@@ -93,7 +93,7 @@ class MasterAdamW(torch.optim.AdamW):
     """
 
     def __init__(self, parameters: Iterable[Tensor], *, undecayed: Iterable[Tensor] = (), **options: Any) -> None:
-        """Take over parameters; those that are `undecayed` too are not pulled towards zero."""
+        """Make master copies of the parameters; there is no weight decay for those in `undecayed`."""
         self.moved = [parameter for parameter in parameters if parameter.requires_grad]
         self.masters = [parameter.detach().float().clone().requires_grad_() for parameter in self.moved]
         still = {id(parameter) for parameter in undecayed}
@@ -104,7 +104,7 @@ class MasterAdamW(torch.optim.AdamW):
         super().__init__([decayed, {"params": groups[False], "weight_decay": 0.0}], fused=True, **options)
 
     def step(self, closure: Any = None) -> Any:
-        """Move the copies by the gradients of the weights, and the weights after them."""
+        """Update the master copies with the gradients of the weights, then copy them to the weights."""
         for master, parameter in zip(self.masters, self.moved, strict=True):
             master.grad = None if parameter.grad is None else parameter.grad.float()
         loss = super().step(closure)
@@ -113,21 +113,21 @@ class MasterAdamW(torch.optim.AdamW):
 
     @torch.no_grad()
     def publish(self) -> None:
-        """Give the weights the values of their copies."""
+        """Copy the master copies, rounded, to the weights."""
         for master, parameter in zip(self.masters, self.moved, strict=True):
             parameter.copy_(master)
 
-    def zero_grad(self, set_to_none: bool = True) -> None:  # noqa: ARG002 - they are always set to none
-        """Forget the gradients of the weights and of their copies."""
+    def zero_grad(self, set_to_none: bool = True) -> None:  # noqa: ARG002 - gradients are always set to None
+        """Set the gradients of the weights and of their master copies to None."""
         for parameter in (*self.moved, *self.masters):
             parameter.grad = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state with the copies: rounded weights alone would not go on in the same way."""
+        """Return the optimizer state including the master copies, which an exact resume needs."""
         return super().state_dict() | {_MASTERS: self.masters}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state, the copies included."""
+        """Load an optimizer state including the master copies."""
         rest = dict(state_dict)
         with torch.no_grad():
             for master, kept in zip(self.masters, rest.pop(_MASTERS), strict=True):
@@ -136,8 +136,8 @@ class MasterAdamW(torch.optim.AdamW):
         self.publish()
 
     def full(self, state: dict[str, Tensor], names: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return a model's state in fp32, its moved weights as the copies have them; `names` are all parameters by name."""
+        """Return a state dict in fp32, with trained weights taken from the master copies; `names` has all parameters."""
         exact = {id(parameter): master.detach() for parameter, master in zip(self.moved, self.masters, strict=True)}
-        for parameter in names.values():  # tied ones remain one tensor, and are saved once
+        for parameter in names.values():  # tied weights stay one tensor, so they are saved once
             exact.setdefault(id(parameter), parameter.detach().float())
         return {name: exact[id(names[name])] if name in names else value.float() for name, value in state.items()}

@@ -1,8 +1,8 @@
-"""Preference optimisation on hard negatives (ANGEL section 3.2): right names are preferred to those wrongly predicted.
+"""Preference optimisation on hard negatives (ANGEL section 3.2): train the model to prefer right names to wrong ones.
 
-A pair is a right name of a mention, and a wrong one that a model predicts or that looks like the mention. In each round the
-current model predicts the names and is the reference. A file keeps the pairs during a run: an interrupted round resumes with
-its own, and a finished one is not repeated. The source of a pair is encoded once for both of its names.
+A pair is a right name of a mention, and a wrong name that the model predicts or that is similar to the mention. In each round,
+the current model predicts the names and is the reference model. The pairs of a round are stored in a file, so an interrupted
+round resumes with the same pairs; finished rounds are not repeated. The source of a pair is encoded once for both names.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from onym.train.samples.statements import Statements
 from onym.train.trainer import Dev
 
 Rule = Literal["violating", "all"]
-"""Pairs that the model ranks in the wrong order, or every pair: ANGEL's Table 2."""
-_STATEMENTS = 1024  # statements, of which the similar names are looked up together
+"""Only pairs that the model ranks in the wrong order, or all pairs: ANGEL's Table 2."""
+_STATEMENTS = 1024  # statements per batch of similarity look-ups
 NONE = -1
-"""Where no name of another concept shares a 3-gram with the mention."""
+"""Returned instead of a name id if no name of another concept shares a 3-gram with the mention."""
 _STREAM = 3
-_MORE = 4  # times as many names are searched as are needed; and again, where too many are right
+_MORE = 4  # search 4 times as many names as needed, and 4 times more again if too few of them are wrong
 TextOf = Callable[[int], tuple[str, int, int]]
 """Returns the text of a mention by its index, and the offsets of the mention in it."""
 Reference = tuple[float, float]
@@ -61,7 +61,7 @@ Reference = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class PreferencePair:
-    """A mention by its index, and the ids of two names: one of its concept, and one that is not."""
+    """The index of a mention, and the ids of a right name (of its concept) and a wrong one."""
 
     mention: int
     right: int
@@ -71,7 +71,7 @@ class PreferencePair:
 def predict_preferences(
     linker: GenerativeLinker, mentions: Sequence[DocMention], *, top_k: int = 5, rule: Rule = "violating"
 ) -> list[PreferencePair]:
-    """Return pairs of the `top_k` names that the linker predicts for each mention."""
+    """Return pairs of right and wrong names among the `top_k` names that the linker predicts for each mention."""
     found = []
     for number, ((_, mention), answer) in enumerate(zip(mentions, linker.decode_mentions(mentions), strict=True)):
         gold = gold_concepts(mention, linker.kb)
@@ -84,7 +84,7 @@ def predict_preferences(
 def lookalike_preferences(
     mentions: Sequence[DocMention], kb: KnowledgeBase, *, top_k: int = 5, seed: int = 0
 ) -> list[PreferencePair]:
-    """Return for each mention its most similar right name with a wrong one that looks like the mention."""
+    """Pair the most similar right name of each mention with a wrong name that is similar to the mention."""
     right = targets_of(mentions, kb)
     wrong = Lookalikes(kb, count=top_k, seed=seed).names_for(
         [mention.surface for _, mention in mentions],
@@ -96,7 +96,7 @@ def lookalike_preferences(
 
 
 def iter_kb_preferences(statements: Statements, kb: KnowledgeBase, count: int, *, seed: int = 0) -> Iterator[PreferencePair]:
-    """Yield for `count` statements of a knowledge base the target name with one that looks like its mention (ANGEL 3.2)."""
+    """Pair the target name of `count` KB statements with a wrong name that is similar to the mention (ANGEL 3.2)."""
     lookalikes = Lookalikes(kb, seed=seed)
     for first in range(0, count, _STATEMENTS):
         numbers = range(first, min(first + _STATEMENTS, count))
@@ -109,10 +109,10 @@ def iter_kb_preferences(statements: Statements, kb: KnowledgeBase, count: int, *
 
 
 def rank_preferences(is_right: Sequence[bool], *, rule: Rule = "violating") -> list[tuple[int, int]]:
-    """Return the pairs (right, wrong) of ranks to learn from.
+    """Return the (right, wrong) pairs of ranks to train on.
 
-    ANGEL's rule (section 3.2): every right name is paired with each wrong one above it; a right name at rank 0 is paired with
-    the first wrong one, to keep it there. Without a right name there is no pair.
+    ANGEL's rule (section 3.2): each right name is paired with every wrong name ranked above it; a right name at rank 0 is
+    paired with the first wrong name, so that it stays first. Without a right name there are no pairs.
 
     >>> rank_preferences([False, True, False])
     [(1, 0)]
@@ -130,9 +130,9 @@ def rank_preferences(is_right: Sequence[bool], *, rule: Rule = "violating") -> l
 
 
 class Lookalikes:
-    """For a mention a random one of the `count` most similar names that belong to none of its concepts.
+    """Samples, for a mention, one of the `count` most similar names of other concepts.
 
-    Make it once: it weighs the 3-grams of all names, and keeps them.
+    Create it once and reuse it: it opens the 3-gram TF-IDF matrix of all names.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> heart = kb.resolve("mesh:D009203")
@@ -146,7 +146,7 @@ class Lookalikes:
         self._similarity = open_similarity(kb)
 
     def names_for(self, surfaces: Sequence[str], gold: Sequence[Collection[int]], indices: Sequence[int]) -> list[int]:
-        """Return the id of a wrong name for each mention, or NONE; the same index gives the same name."""
+        """Return the id of a wrong name for each mention, or NONE. The choice is determined by seed and index."""
         found = self._wrong([normal_name(surface) for surface in surfaces], [frozenset(each) for each in gold])
         return [
             names[draw(self._seed, index, len(names), stream=_STREAM)] if names else NONE
@@ -154,7 +154,7 @@ class Lookalikes:
         ]
 
     def _wrong(self, surfaces: Sequence[str], gold: Sequence[frozenset[int]]) -> list[list[int]]:
-        """Return for each mention its `count` most similar wrong names, or as many as there are."""
+        """Return up to `count` most similar wrong names for each mention."""
         found: list[list[int]] = [[] for _ in surfaces]
         left, depth = list(range(len(surfaces))), self._count * _MORE
         while left:
@@ -173,7 +173,7 @@ class Lookalikes:
 
 @dataclass(frozen=True)
 class PairSamples:
-    """`count` pairs, in an order by `seed`, each seen once in an epoch."""
+    """`count` preference pairs as training samples, shuffled by `seed`; an epoch has every pair once."""
 
     pairs: Sequence[PreferencePair]
     text_of: TextOf
@@ -191,7 +191,7 @@ class PairSamples:
         return [self.at(row) for row in order.at(np.asarray(indices, dtype=np.int64)).tolist()]
 
     def at(self, row: int) -> Pair:
-        """Return a pair by its row, in the order in which they were found."""
+        """Return the tokenised pair at a row of `pairs` (before shuffling)."""
         each, layout = self.pairs[row], self.layout
         text, start, end = self.text_of(each.mention)
         return Pair(
@@ -204,14 +204,14 @@ class PairSamples:
 
 
 def write_pairs(pairs: Sequence[PreferencePair], references: Sequence[Reference], path: Path) -> None:
-    """Keep pairs as JSON lines: numbers alone."""
+    """Write pairs and their reference scores as JSON lines [mention, right, wrong, score, score]."""
     with whole_file(path, force=True) as file:
         for each, reference in zip(pairs, references, strict=True):
             file.write(json.dumps([each.mention, each.right, each.wrong, *reference]).encode() + b"\n")
 
 
 def read_pairs(path: Path) -> tuple[list[PreferencePair], list[Reference]]:
-    """Read what `write_pairs` wrote.
+    """Read a file written by `write_pairs`.
 
     >>> path = getfixture("tmp_path") / "pairs.jsonl"
     >>> write_pairs([PreferencePair(0, 3, 4)], [(-1.5, -2.0)], path)
@@ -225,7 +225,8 @@ def read_pairs(path: Path) -> tuple[list[PreferencePair], list[Reference]]:
             for mention, right, wrong, one, two in rows
         ]
     except (OSError, ValueError, TypeError, IndexError) as e:
-        raise IntegrityError("artefact-corrupt", "the pairs cannot be read", where=str(path), fix="remove the file") from e
+        what, fix = "invalid file of preference pairs", "delete the file and run again"
+        raise IntegrityError("artefact-corrupt", what, where=str(path), fix=fix) from e
     return [each for each, _ in pairs], [reference for _, reference in pairs]
 
 
@@ -252,7 +253,7 @@ def prefer(context: GenerativeContext) -> PreferenceTrainer:
 
 @dataclass(frozen=True)
 class _Mentions:
-    """The mentions of a round: a part of the dataset's, or, without a dataset, the statements of the knowledge base."""
+    """The mentions of a round: a part of the dataset's mentions or, without a dataset, KB statements."""
 
     part: list[DocMention]
     statements: Statements | None = None
@@ -306,13 +307,13 @@ def _mentions(context: GenerativeContext, number: int) -> _Mentions:
 
 
 def _pairs(context: GenerativeContext, mentions: _Mentions, path: Path) -> tuple[list[PreferencePair], list[Reference]]:
-    """Return the pairs of a round with their reference scores; they are made once and kept."""
+    """Return the pairs of a round with their reference scores; computed once, then read from the file `path`."""
     if path.is_file():
         return read_pairs(path)
     pairs = _preferences(context, mentions)
     if not pairs:
-        fix = "train the model on right names first, so that some of its predictions are right"
-        raise InputError("training-empty", "no mention has a right and a wrong name", fix=fix)
+        fix = "fine-tune the model first (onym train finetune), so that some of its predictions are right"
+        raise InputError("training-empty", "no mention has both a right and a wrong name", fix=fix)
     samples = PairSamples(pairs, mentions.text_of, context.kb.names, context.layout, len(pairs))
     _log.info("scoring %d preference pairs with the reference model", len(pairs))
     references = reference_scores(
@@ -330,8 +331,9 @@ def _preferences(context: GenerativeContext, mentions: _Mentions) -> list[Prefer
     config, seed = context.config.prefer, context.config.optim.seed
     if mentions.statements is not None:
         if config.negatives != "similar":
-            fix = 'set prefer.negatives to "similar", or name a dataset'
-            raise ConfigError("config-invalid", "a knowledge base alone is too large to be decoded", fix=fix)
+            fix = 'set prefer.negatives to "similar", or set data.dataset'
+            what = f'prefer.negatives = "{config.negatives}" needs a dataset: decoding a whole knowledge base takes too long'
+            raise ConfigError("config-invalid", what, fix=fix)
         return list(iter_kb_preferences(mentions.statements, context.kb, context.total_samples, seed=seed))
     if config.negatives == "similar":
         return lookalike_preferences(mentions.part, context.kb, top_k=config.top_k, seed=seed)
@@ -342,7 +344,7 @@ def _preferences(context: GenerativeContext, mentions: _Mentions) -> list[Prefer
 
 
 class PreferenceTrainer(NameTrainer):
-    """Trains a model to prefer the right name of each pair."""
+    """Trainer of a model that prefers the right name of each pair."""
 
     def __init__(
         self,
@@ -360,19 +362,19 @@ class PreferenceTrainer(NameTrainer):
         self.loss, self.score = loss_of(prefer), score_of(prefer)
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
-        """Return the sum of the losses of all pairs."""
+        """Return the loss summed over all pairs."""
         reference = inputs.pop("reference")
         scores, means = name_scores(model, self.accelerator.unwrap_model(model), inputs, self.score)
         preference = Preference(scores[:, 0], scores[:, 1], reference[:, 0], reference[:, 1])
         return self.loss(preference, -means[:, 0]).sum()
 
     def items(self, inputs: Batch) -> int:
-        """Count pairs."""
+        """Return the number of pairs."""
         return len(inputs["reference"])
 
 
 def loss_of(prefer: PreferConfig) -> NamedLoss:
-    """Return the loss of a configuration, with those of its options that the loss has.
+    """Return the configured loss, with those of beta, gamma and alpha that it uses.
 
     >>> dict(loss_of(PreferConfig(loss="pairwise", beta=0.2)).options)["beta"]
     0.2
@@ -382,7 +384,7 @@ def loss_of(prefer: PreferConfig) -> NamedLoss:
 
 
 def score_of(prefer: PreferConfig) -> Score:
-    """Return how a name is scored: as the loss was published, unless it is set.
+    """Return how a name is scored: as configured, or as in the paper of the loss.
 
     >>> score_of(PreferConfig(loss="simpo")), score_of(PreferConfig(loss="simpo", score="sum"))
     ('mean', 'sum')
@@ -393,7 +395,7 @@ def score_of(prefer: PreferConfig) -> Score:
 def name_scores(model: Any, bare: Any, inputs: Batch, score: Score) -> tuple[Tensor, Tensor]:
     """Return the scores of the names of all pairs, and their mean log-probabilities, both (pairs, 2).
 
-    `model` is called; `bare` is the same without what it is wrapped in.
+    `bare` is the model without its DDP or FSDP wrapper.
     """
     labels = inputs.pop("labels")
     is_labelled = labels != IGNORED
@@ -407,7 +409,7 @@ def name_scores(model: Any, bare: Any, inputs: Batch, score: Score) -> tuple[Ten
 def reference_scores(
     model: Any, pairs: Sequence[Pair], collate: NameCollate, score: Score, *, is_bf16: bool = False
 ) -> list[tuple[float, float]]:
-    """Return the scores of both names of each pair by a model, without dropout; the model is left unchanged."""
+    """Return the scores of both names of each pair, computed without dropout; the model is not changed."""
     was_training = model.training
     found: list[tuple[int, list[float]]] = []
     model.eval()

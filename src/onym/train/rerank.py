@@ -1,6 +1,6 @@
-"""`onym train rerank`: gradient-boosted trees over the features of pooled candidates of annotated mentions.
+"""`onym train rerank`: train gradient-boosted trees on features of pooled candidates of annotated mentions.
 
-Memory, candidates, features, trees, figures on dev, calibration, in this order. No torch is needed.
+The steps are: memory, candidates, features, trees, evaluation on dev, calibration. Does not need torch.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from onym.train.corpora import CorporaContext
 from onym.types import Document, Mention
 
 _log = logging.getLogger("onym.train")
-_BATCH = 64  # documents
+_BATCH = 64  # documents per batch
 
 
 def train_reranker(config: RerankTrainingConfig, dest: Path, data: Path | None = None) -> Path:
-    """Train a reranker and publish it at `dest`. The same configuration and data give the same trees."""
+    """Train a reranker and write it to `dest`. The same configuration and data give the same trees."""
     context = RerankContext(config, data)
     columns = context.columns
     trees = fit_trees(training_pairs(context), columns, config.trees)
@@ -62,7 +62,7 @@ def train_reranker(config: RerankTrainingConfig, dest: Path, data: Path | None =
 
 
 def training_pairs(context: RerankContext) -> Pairs:
-    """Return the pairs of all training documents, each document's own mentions left out of the memory."""
+    """Return the pairs of all training documents; the memory features of a document ignore its own mentions."""
     found, before = [], 0
     for corpus in context.corpora:
         _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
@@ -74,15 +74,15 @@ def training_pairs(context: RerankContext) -> Pairs:
 
 @dataclass(frozen=True)
 class RerankContext(CorporaContext[RerankTrainingConfig]):
-    """What a training run works with; `data` has the files of datasets not yet prepared."""
+    """Inputs of a reranker training run; `data` has the raw files of datasets not yet prepared."""
 
     @cached_property
     def corpora(self) -> list[TrainingCorpus]:
-        """The training documents with the mentions of the wanted types."""
+        """The training corpora, with only mentions of the configured types."""
         return [replace(corpus, documents=tuple(self.of_types(corpus.documents))) for corpus in self.training]
 
     def of_types(self, documents: Iterable[Document]) -> list[Document]:
-        """Return documents with the mentions of the wanted types."""
+        """Return documents with only mentions of the configured types."""
         types = self.config.data.types
         return [
             replace(doc, mentions=tuple(each for each in doc.mentions if not types or each.type in types)) for doc in documents
@@ -97,7 +97,7 @@ class RerankContext(CorporaContext[RerankTrainingConfig]):
 
     @cached_property
     def counts(self) -> Counts:
-        """What the surfaces of all training documents meant."""
+        """How often each surface means each concept in the training documents."""
         return count_mentions(doc for corpus in self.corpora for doc in corpus.documents)
 
     @cached_property
@@ -107,7 +107,7 @@ class RerankContext(CorporaContext[RerankTrainingConfig]):
 
     @cached_property
     def _copies(self) -> dict[str, list[Document]]:
-        """The training documents by id: several corpora may annotate one document."""
+        """The training documents by id; several corpora may contain the same document."""
         found = defaultdict(list)
         for corpus in self.corpora:
             for doc in corpus.documents:
@@ -115,25 +115,25 @@ class RerankContext(CorporaContext[RerankTrainingConfig]):
         return found
 
     def own(self, doc: Document) -> Own:
-        """Return what the memory has of a training document itself."""
+        """Return the memory counts that come from this training document, to be subtracted."""
         return self.memory.own(count_mentions(self._copies[doc.id]))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The features that are learnt with."""
+        """The names of the features to train on."""
         without = set(self.config.trees.without)
         if unknown := sorted(without - {feature.group for feature in FEATURES}):
             known = ", ".join(dict.fromkeys(feature.group for feature in FEATURES))
-            what = f"there is no group of features named {unknown[0]!r}"
-            raise ConfigError("config-invalid", what, where="trees.without", fix=f"the groups are {known}")
+            what = f"unknown feature group {unknown[0]!r}"
+            raise ConfigError("config-invalid", what, where="trees.without", fix=f"use groups of {known}")
         left = [feature.name for feature in FEATURES if feature.group not in without]
         return tuple(name for name in left if self.config.pool.encoder or not name.startswith("dense"))
 
 
 class Pairs(NamedTuple):
-    """Pairs of mentions and candidates: features, whether the candidate is right, and the row of its mention.
+    """Mention-candidate pairs: features, whether the candidate is right, and the index of the mention (`owners`).
 
-    Of each mention: whether all its gold ids are in the knowledge base, and whether the memory knows its surface.
+    Per mention: whether all its gold ids are in the KB, whether its surface is in the memory, and its type.
     """
 
     matrix: Floats
@@ -146,7 +146,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(context: RerankContext, documents: Sequence[Document], *, is_training: bool) -> Pairs:
-    """Return the pairs of all mentions with a gold id. Of training documents the memory's own counts are taken away."""
+    """Return the pairs of all mentions; for training documents, their own counts are subtracted from the memory."""
     pooling = Pooling(context.kb, context.memory)
     maker = FeatureMaker(context.kb, context.memory, context.parts.similarity)
     resolver = ConceptResolver(context.kb)
@@ -172,12 +172,12 @@ def pairs_of(context: RerankContext, documents: Sequence[Document], *, is_traini
 
 
 def join_pairs(parts: Sequence[Pairs]) -> Pairs:
-    """Return pairs one after the other; their owners are already numbered through."""
+    """Concatenate pairs whose `owners` are already numbered consecutively."""
     return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def right_concepts(mention: Mention, resolver: ConceptResolver) -> frozenset[str]:
-    """Return the concepts that are the one right answer; none for a composite, which no single concept is."""
+    """Return the concepts that are a right answer; empty for a composite, for which no single concept is right."""
     groups: list[frozenset[str]] = []
     for concept_id in dict.fromkeys(mention.concept_ids):
         group = resolver.concepts_with_id(concept_id)
@@ -192,19 +192,19 @@ def _batches(documents: Sequence[Document]) -> Iterator[list[Document]]:
 
 
 def fit_trees(pairs: Pairs, columns: tuple[str, ...], config: TreesConfig) -> Trees:
-    """Learn the probability that a pair is right from the named features."""
+    """Fit trees that predict from these feature columns whether a pair is right."""
     return fit_matrix(pairs.matrix[:, [NAMES.index(name) for name in columns]], pairs.is_right, config)
 
 
 def fit_matrix(matrix: Floats, is_right: npt.NDArray[np.bool_], config: TreesConfig) -> Trees:
-    """Learn the probability that a row of features is right."""
+    """Fit trees that predict whether a row of features is right."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError as e:
         raise missing_extra("training a reranker", "lexical") from e
     if not is_right.any() or is_right.all():
-        fix = "name the knowledge base that the datasets are annotated with"
-        raise InputError("training-empty", "no candidate is right, or none is wrong", fix=fix)
+        fix = "set data.kb to the knowledge base that has the gold ids of the datasets"
+        raise InputError("training-empty", "all candidates are right, or all are wrong", fix=fix)
     model = HistGradientBoostingClassifier(
         max_iter=config.iterations,
         learning_rate=config.learning_rate,
@@ -220,8 +220,8 @@ def fit_matrix(matrix: Floats, is_right: npt.NDArray[np.bool_], config: TreesCon
 
 
 def trees_of(model: Any) -> Trees:
-    """Return the trees of a fitted classifier of two classes."""
-    tables = [predictor.nodes for iteration in model._predictors for predictor in iteration]  # noqa: SLF001 - there is no other way
+    """Convert a fitted binary HistGradientBoostingClassifier to `Trees`."""
+    tables = [predictor.nodes for iteration in model._predictors for predictor in iteration]  # noqa: SLF001 - no public API
     starts = np.cumsum([0, *(len(nodes) for nodes in tables)])[:-1]
     nodes = np.concatenate(tables)
     start = np.repeat(starts, [len(table) for table in tables])
@@ -239,19 +239,19 @@ def trees_of(model: Any) -> Trees:
 
 
 def _is_empty(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return the columns without any number: scikit-learn cannot bin them, and nothing is learnt from them."""
+    """Return a mask of the columns that are all NaN, which scikit-learn cannot bin."""
     return np.broadcast_to(np.isnan(matrix).all(axis=0), matrix.shape)
 
 
 class Outcomes(NamedTuple):
-    """The best candidate of each mention: its probability, 0 without candidates, and whether it is right."""
+    """The best candidate of each mention: its probability (0 without candidates), and whether it is right."""
 
     probabilities: Floats
     is_right: npt.NDArray[np.bool_]
 
 
 def outcomes_of(trees: Trees, columns: tuple[str, ...], pairs: Pairs) -> Outcomes:
-    """Return the answer to each mention."""
+    """Return the outcome of the best candidate of each mention."""
     scores = trees.probabilities(pairs.matrix[:, [NAMES.index(name) for name in columns]])
     order = np.lexsort((pairs.concepts, -scores, pairs.owners))
     owners, first = np.unique(pairs.owners[order], return_index=True)
@@ -262,7 +262,7 @@ def outcomes_of(trees: Trees, columns: tuple[str, ...], pairs: Pairs) -> Outcome
 
 
 def figures_of(pairs: Pairs, found: Outcomes) -> dict[str, float]:
-    """Return recall@1 in percent: of all mentions in the knowledge base, of those seen and unseen in training, by type."""
+    """Return recall@1 in percent on mentions in the KB: overall, for surfaces seen and unseen in training, and by type."""
     parts = {"strict_r1": pairs.is_in_kb, "seen": pairs.is_in_kb & pairs.is_seen, "unseen": pairs.is_in_kb & ~pairs.is_seen}
     types = sorted(set(pairs.types.tolist()))
     parts |= {f"type {name}": pairs.is_in_kb & (pairs.types == name) for name in types if name and len(types) > 1}
@@ -271,7 +271,7 @@ def figures_of(pairs: Pairs, found: Outcomes) -> dict[str, float]:
 
 
 def fit_calibration(found: Mapping[str, Outcomes]) -> tuple[Isotonic, dict[str, float]]:
-    """Fit confidences to the outcomes on all dev splits together; also return how good they are on what they were fitted to."""
+    """Fit a calibration on the outcomes of all dev splits, and return it with its ECE and AUROC on the same data."""
     scores = np.concatenate([each.probabilities for each in found.values()])
     right = np.concatenate([each.is_right for each in found.values()])
     fitted = Isotonic.fit(scores, right)
@@ -291,7 +291,7 @@ def publish(context: RerankContext, trees: Trees, calibration: Isotonic | None, 
 
 
 def record_of(context: RerankContext, trees: Trees, metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a reranker was made of, and its figures."""
+    """Return the training record of a reranker: its inputs and metrics."""
     own = {
         "parts": list(context.parts.linkers),
         "features": list(context.columns),

@@ -1,6 +1,6 @@
-"""Running a stage of training: from a configuration to a folder that appears only when complete.
+"""Run a training stage and write the model folder, which appears only when complete.
 
-The folder has weights, configuration and tokenizer in Hugging Face's layout, a record of the training and a card.
+The folder has weights, configuration and tokenizer in Hugging Face layout, a training record and a card.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from onym.train.trainer import ModelTrainer
 
 
 class StageRecipe(NamedTuple):
-    """What a stage opens, and how it trains."""
+    """The context class and the training function of a stage."""
 
     context: Callable[..., RunContext[Any]]
     train: Callable[[Any], ModelTrainer]
@@ -48,9 +48,9 @@ RECIPES = {
 
 
 def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
-    """Train a model and publish it at `dest`; checkpoints and logs go to `dest`.work. `data` has the files of datasets.
+    """Train a model and write it to `dest`; checkpoints and logs go to `dest`.work. An interrupted run resumes.
 
-    An interrupted run with the same configuration resumes.
+    `data` has the raw files of datasets not yet prepared.
     """
     require_new(dest)
     if isinstance(config, RerankTrainingConfig):
@@ -68,7 +68,7 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
 
 
 def _resolve_precision(config: ModelConfig) -> ModelConfig:
-    """Write down what `auto` is on this machine: a run must resume in the precision that it began in."""
+    """Replace the precision `auto` by its value on this machine, because a run must resume with the same precision."""
     optim = config.optim.model_copy(update={"precision": training_precision(config.optim)})
     return config.model_copy(update={"optim": optim})
 
@@ -85,7 +85,7 @@ def publish(context: RunContext[Any], trainer: ModelTrainer, dest: Path) -> None
 
 
 def _write_weights(trainer: ModelTrainer, folder: Path) -> None:
-    """Let the model write itself; a full disk is what it is for every other file."""
+    """Write the weights; raise OSError, as for all other files, if safetensors cannot write (for example, disk full)."""
     try:
         trainer.write(folder)
     except SafetensorError as e:
@@ -93,7 +93,7 @@ def _write_weights(trainer: ModelTrainer, folder: Path) -> None:
 
 
 def record_of(context: RunContext[Any], trainer: ModelTrainer) -> dict[str, Any]:
-    """Return what a model was made of, and its scores."""
+    """Return the training record of a model: its inputs, configuration and scores."""
     before = _record(Path(context.config.start.model))
     hours = round(trainer.seconds / 3600, 3)
     return {

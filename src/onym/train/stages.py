@@ -1,6 +1,6 @@
-"""The stages of training and their configurations: a preset, over it a TOML file, over both `key=value` overrides.
+"""Read the configuration of a training stage: a preset, overridden by a TOML file, overridden by `key=value` options.
 
-Presets reproduce the rows of the papers' tables, or suit a few CPU cores.
+Presets have the hyper-parameters of the papers' tables, or are meant for a few CPU cores.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ _PRESETS = files("onym.train") / "presets"
 
 
 def runs_folder() -> Path:
-    """Return where trained models are kept: the folder named by ONYM_RUNS, or one in the user's cache."""
+    """Return the folder of trained models: ONYM_RUNS, or `runs` in the user's cache."""
     return Path(os.environ.get("ONYM_RUNS") or default_folder() / "runs")
 
 
 def require_new(dest: Path) -> None:
-    """Refuse, before any work, a folder that exists or that a trained model could not be published at."""
+    """Raise ConfigError, before training starts, if the folder exists or cannot be written."""
     require_folder(dest, force=True)
     if dest.exists():
-        raise ConfigError("output-exists", "the folder exists", where=str(dest), fix="name another folder")
+        raise ConfigError("output-exists", "the folder already exists", where=str(dest), fix="choose another folder")
 
 
 def require_same(path: Path, own: Mapping[str, Any]) -> None:
-    """Refuse to resume a run that was started with another configuration; the first run writes down its own at `path`."""
+    """Raise ConfigError if the run was started with another configuration; on the first run, write the configuration."""
     if path.is_file():
         if json.loads(path.read_bytes()) != own:
-            fix = "name another folder, or remove this one"
-            what = "a run with another configuration was started there"
+            fix = "choose another folder, or delete this one"
+            what = "a run with another configuration was started in this folder"
             raise ConfigError("training-other", what, where=str(path.parent), fix=fix)
         return
-    with whole_file(path, force=True) as file:  # of several processes each may be the first
+    with whole_file(path, force=True) as file:  # force: several processes may write it at the same time
         file.write(json.dumps(own, indent=1).encode() + b"\n")
 
 
 def read_config(stage: TrainingStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> AnyConfig:
-    """Return the configuration of a stage: a preset, over it a file, over both overrides such as `optim.steps=100`.
+    """Return the configuration of a stage: a preset, overridden by a file, overridden by options like `optim.steps=100`.
 
     >>> read_config("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"]).stage
     'finetune'
     """
     values = read_values(stage, path, preset, overrides)
-    return CONFIGS[stage].of(values, str(path or preset), fix="docs/reference/training.md lists every key")
+    return CONFIGS[stage].of(values, str(path or preset), fix="see docs/reference/training.md for all keys")
 
 
 def read_values(stage: TrainingStage, path: Path | None, preset: str = "", overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the values of a configuration before they are checked.
+    """Return the merged values of a configuration, without validation.
 
     >>> read_values("finetune", None, "genbioel-ncbi", ["start.model=here", "optim.steps=5"])["optim"]["learning_rate"]
     3e-07
@@ -69,7 +69,7 @@ def read_values(stage: TrainingStage, path: Path | None, preset: str = "", overr
         values = merge(values, _parse_override(override))
     if values.setdefault("stage", stage) != stage:
         what = f"the configuration is for `onym train {values['stage']}`, not for {stage}"
-        raise ConfigError("config-invalid", what, where=str(path or named), fix=f"onym train {values['stage']}")
+        raise ConfigError("config-invalid", what, where=str(path or named), fix=f"run onym train {values['stage']}")
     return values
 
 
@@ -90,12 +90,12 @@ def find_preset(name: str) -> dict[str, Any]:
 def preset_text(name: str) -> str:
     """Return the text of a preset."""
     if name not in presets():
-        raise ConfigError("config-invalid", f"no preset is named {name!r}", fix=f"use one of {', '.join(presets())}")
+        raise ConfigError("config-invalid", f"unknown preset {name!r}", fix=f"use one of {', '.join(presets())}")
     return (_PRESETS / f"{name}.toml").read_text("utf-8")
 
 
 def merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return values with others put over them, table by table.
+    """Return `below` updated with `above`, recursively.
 
     >>> merge({"optim": {"steps": 5, "seed": 2}}, {"optim": {"steps": 9}})
     {'optim': {'steps': 9, 'seed': 2}}
@@ -111,11 +111,11 @@ def _parse_override(override: str) -> dict[str, Any]:
     key, equals, value = override.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
-        raise ConfigError("config-invalid", f"{override!r} is not key=value", fix="write it as in optim.steps=100")
+        raise ConfigError("config-invalid", f"{override!r} is not key=value", fix="write it like optim.steps=100")
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        parsed = value  # a word needs no quotes
+        parsed = value  # a string without quotes
     for part in reversed(parts):
         parsed = {part: parsed}
     return dict(parsed)

@@ -1,4 +1,4 @@
-"""The model that a training starts from: a seq2seq model, an encoder, or a BART made of an encoder."""
+"""Open the pretrained model to start from: a seq2seq model, an encoder, or a BART warm-started from an encoder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUERIES = ("q_proj", "q", "query")
 def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:
     """Return a seq2seq model to train, in fp32, on the CPU.
 
-    The folder of an encoder of RoBERTa's family gives a BART whose encoder and decoder are warm-started from it.
+    From a RoBERTa encoder, it makes a BART whose encoder and decoder are warm-started from it.
     """
     require_safe(folder)
     family, _ = read_shape(folder, {**FAMILIES, "roberta": ""}, "a seq2seq model")
@@ -40,16 +40,16 @@ def open_encoder(folder: Path, start: StartConfig) -> Any:
 
 
 def open_document_encoder(folder: Path, start: StartConfig, window: int) -> Any:
-    """Return an encoder of documents to train; windows that are longer than it can read are refused before any work."""
+    """Return a document encoder to train; raise ConfigError if `window` is longer than its maximum length."""
     model = open_encoder(folder, start)
     if window > max_length(model):
-        what = f"windows of {window} tokens, while the encoder reads at most {max_length(model)}"
+        what = f"start.window is {window} tokens, but the encoder reads at most {max_length(model)}"
         raise ConfigError("config-invalid", what, where=str(folder), fix="lower start.window and start.overlap")
     return model
 
 
 def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:
-    """Set the dropout of a model and of its configuration."""
+    """Set the dropout of a model's modules and configuration."""
     whole = ("dropout", "dropout_rate", "hidden_dropout_prob")
     attention = ("attention_dropout", "attention_probs_dropout_prob")
     for name, value in (*((each, dropout) for each in whole), *((each, attention_dropout) for each in attention)):
@@ -63,7 +63,7 @@ def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:
 
 
 def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
-    """Set it in a module that is built: transformers reads its configuration only before."""
+    """Set the dropout of one module, because transformers reads the configuration only when it builds the model."""
     value = attention_dropout if any(hasattr(module, name) for name in _QUERIES) else dropout
     own = getattr(module, "dropout", None)
     if isinstance(own, torch.nn.Dropout):
@@ -73,7 +73,7 @@ def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
 
 
 def _bart_of(folder: Path) -> Any:
-    """Return a BART of an encoder's shape: layers copied one to one into both stacks, cross-attention from self-attention."""
+    """Return a BART with each layer copied from the encoder to both stacks, and cross-attention from self-attention."""
     from transformers import BartConfig, BartForConditionalGeneration
 
     encoder = open_body(folder, "fp32", device="cpu")
@@ -107,7 +107,7 @@ def _bart_of(folder: Path) -> Any:
 
 
 def _calm(norm: Any, head: torch.Tensor) -> None:
-    """Scale the first logits to a spread of one: the embeddings of an encoder were not trained against its states."""
+    """Scale the final norm so that the initial logits have unit variance; the embeddings were not trained as an output head."""
     spread = (norm.weight.square() + norm.bias.square()).sum().sqrt() * head.square().mean().sqrt()
     norm.weight.div_(spread)
     norm.bias.div_(spread)

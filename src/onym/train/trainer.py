@@ -1,4 +1,4 @@
-"""The trainer of all models: transformers' Trainer with its configuration, log, clock and complete checkpoints."""
+"""The trainer of all neural models: transformers' Trainer with a log file, a clock, and checks for complete checkpoints."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from onym.train.samples.base import Batch, Samples
 
 _WEIGHTS = "model.safetensors"
 METRIC = "eval_dev_r1"
-"""The metric by which the best model is kept, unless a trainer has its own."""
+"""Default metric for choosing the best model."""
 SEAL = "sealed.json"
 _CHECKPOINT = re.compile(r"^checkpoint-(\d+)$")
 
 
 class Dev(Protocol):
-    """Scores a model on the same mentions each time; its length is their number."""
+    """An evaluation on a fixed set of mentions; `len` is the number of mentions."""
 
     def __call__(self, model: Any, /) -> dict[str, float]:
-        """Return the scores of a model, which is left unchanged."""
+        """Return the scores of a model without changing it."""
         ...  # pragma: no cover
 
     def __len__(self) -> int: ...  # pragma: no cover
 
 
 class ModelTrainer(Trainer):  # type: ignore[misc]
-    """Trains a model on samples in their order. `dev` evaluates it at every checkpoint; without it, the last model is kept.
+    """Trainer on samples in their given order. `dev` evaluates every checkpoint; without it, the last model is kept.
 
-    A subclass defines the loss of a batch, and the number of items that it sums over. The best model is kept by `metric`.
+    A subclass defines the summed loss of a batch and the number of items in the sum. `metric` chooses the best model.
     """
 
     metric = METRIC
@@ -72,9 +72,9 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         require_shardable(precision)
         self.dev = dev
         self._kept: dict[str, Tensor] | None = None
-        self.spare = copy.deepcopy(model).cpu() if dev else None  # made before it is wrapped or sharded, to be evaluated
+        self.spare = copy.deepcopy(model).cpu() if dev else None  # to evaluate; copied before wrapping or sharding
         if not is_sharded():
-            model.to(training_device(optim))  # before the optimizer copies its weights
+            model.to(training_device(optim))  # must precede the optimizer's master copies
         self.master = self._master(model.to(torch.bfloat16), optim) if precision == "bf16-weights" else None
         super().__init__(
             model=one_embedding(model) if is_sharded() else model,
@@ -82,16 +82,16 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
             data_collator=collate,
             train_dataset=samples,
             optimizers=(self.master, None),
-            eval_dataset=[0] if dev else None,  # dev has its own data; Trainer only wants to see something
+            eval_dataset=[0] if dev else None,  # placeholder that Trainer requires; `dev` has its own data
             callbacks=[LogFile(folder), Clock()] + ([EarlyStoppingCallback(patience)] if patience else []),
         )
-        self.remove_callback(PrinterCallback)  # it writes to stdout; there is a file for that
-        self.model_accepts_loss_kwargs = True  # count the items of all accumulated batches
+        self.remove_callback(PrinterCallback)  # it prints to stdout; LogFile replaces it
+        self.model_accepts_loss_kwargs = True  # makes Trainer pass num_items_in_batch to compute_loss
         self.loss_is_scaled_for_ga = True
         self.can_return_loss = True
 
     def _master(self, model: Any, optim: OptimConfig) -> MasterAdamW:
-        """Return the optimizer of weights in bf16, with the same weight decay as Trainer's own."""
+        """Return the optimizer for bf16 weights; it decays the same parameters as Trainer's default optimizer."""
         decayed = set(self.get_decay_parameter_names(model))
         still = [parameter for name, parameter in model.named_parameters() if name not in decayed]
         options = {"lr": optim.learning_rate, "betas": optim.betas, "eps": optim.epsilon, "weight_decay": optim.weight_decay}
@@ -100,12 +100,12 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
     def resume(self) -> None:
         """Train from the last complete checkpoint, or from the start."""
         found = find_complete_checkpoints(Path(self.args.output_dir))
-        self.args.eval_on_start &= not found  # the same score again would count as one without improvement
+        self.args.eval_on_start &= not found  # repeating the score would count as an evaluation without improvement
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
 
     def _keep_best(self) -> None:
-        """Leave the best model by dev in `model`, or the last one, in fp32; of a sharded one the weights are in `_kept`."""
+        """Load the best weights on dev (or the last ones) into `model`, in fp32; with FSDP, store them in `_kept` instead."""
         best = self.state.best_model_checkpoint
         if is_sharded():
             last = self._exact(self.accelerator.get_state_dict(self.model_wrapped))
@@ -120,52 +120,52 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
             bare.load_state_dict(state)
 
     def _load_best_model(self) -> None:
-        """Leave it to `_keep_best`: accelerate cannot load tied weights into a sharded model."""
+        """Do nothing; `_keep_best` does it, because accelerate cannot load tied weights into a sharded model."""
 
     def write(self, folder: Path) -> None:
-        """Write the best model in Hugging Face's layout."""
+        """Write the best model in Hugging Face layout."""
         with quiet():
             self.accelerator.unwrap_model(self.model).save_pretrained(folder, state_dict=self._kept)
 
     @property
     def seconds(self) -> float:
-        """The duration of the training, over all its resumptions."""
+        """Training time in seconds, over all resumed runs."""
         return next(each.seconds for each in self.callback_handler.callbacks if isinstance(each, Clock))
 
     def metrics(self) -> dict[str, float]:
-        """Return the scores on dev of the best model."""
+        """Return the dev scores of the best model."""
         best = self.state.best_global_step
         scored = [entry for entry in self.state.log_history if self.metric in entry and (not best or entry["step"] == best)]
         found = scored[-1] if scored else {}
         return {name.removeprefix("eval_"): value for name, value in found.items() if name.startswith("eval_dev")}
 
     def compute_loss(self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
-        """Return the loss of a batch, as its share of all accumulated batches on all devices."""
+        """Return the loss of a batch, divided by the items of all accumulated batches on all devices."""
         loss = self.batch_loss(model, inputs) / num_items_in_batch * self.accelerator.num_processes
         return (loss, {}) if return_outputs else loss
 
     def batch_loss(self, model: Any, inputs: Batch) -> Tensor:
-        """Return the sum of the losses of all items of a batch."""
+        """Return the loss summed over all items of a batch."""
         raise NotImplementedError
 
     def items(self, inputs: Batch) -> int:
-        """Return the number of items of a batch, over which the loss is averaged."""
+        """Return the number of items in a batch; the loss is averaged over items."""
         raise NotImplementedError
 
     def _get_num_items_in_batch(self, batch_samples: list[Batch], device: torch.device) -> Tensor:
-        """Count items, of all accumulated batches on all devices."""
+        """Return the number of items in all accumulated batches on all devices."""
         count = torch.tensor(sum(map(self.items, batch_samples)), device=device)
         found: Tensor = self.accelerator.gather(count).sum()
         return found
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Evaluate the current model in the first process; all others get its scores."""
+        """Evaluate the current model in the main process, and broadcast the scores to the others."""
         state = self.accelerator.get_state_dict(self.model_wrapped)
         found: list[Any] = [None]
         if self.accelerator.is_main_process and self.dev and self.spare is not None:
             self.spare.load_state_dict(state)
             scores = self.dev(self.spare.to(self.args.device))
-            self.spare.cpu()  # a second copy of the model needs memory of the GPU only while it is evaluated
+            self.spare.cpu()  # frees GPU memory until the next evaluation
             found = [{f"eval_{name}": value for name, value in scores.items()}]
         metrics: dict[str, float] = broadcast_object_list(found)[0]
         self.log(metrics)
@@ -182,13 +182,13 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
             prune(folder, keep={f"checkpoint-{self.state.global_step}"} | ({Path(best).name} if best else set()))
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Any] | None = None) -> None:
-        """Write only weights and configuration: Trainer would add its arguments as a pickle."""
+        """Write only weights and configuration; Trainer would also pickle its arguments."""
         model = self.accelerator.unwrap_model(self.model)
         with quiet():
             model.save_pretrained(output_dir or self.args.output_dir, state_dict=self._exact(state_dict))
 
     def _exact(self, state: dict[str, Tensor] | None = None) -> dict[str, Tensor]:
-        """Return the weights in fp32, as the optimizer has them."""
+        """Return the weights in fp32, from the optimizer's master copies if there are any."""
         bare = self.accelerator.unwrap_model(self.model)
         if self.master is None:
             return bare.state_dict() if state is None else drop_tied_copies(state, bare)
@@ -196,9 +196,9 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
 
 
 def trainer_arguments(folder: Path, optim: OptimConfig, metric: str = "") -> TrainingArguments:
-    """Return Trainer's own configuration. The best model is kept by `metric`; without one there is no evaluation."""
+    """Return the TrainingArguments. `metric` chooses the best model; an empty one disables evaluation."""
     has_dev, device = bool(metric), training_device(optim)
-    os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")  # Trainer reads it nowhere else
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")  # the only way to set the folder
     found = TrainingArguments(
         output_dir=str(folder / "checkpoints"),
         max_steps=optim.steps,
@@ -215,7 +215,7 @@ def trainer_arguments(folder: Path, optim: OptimConfig, metric: str = "") -> Tra
         bf16=training_precision(optim) == "bf16",
         seed=optim.seed,
         use_cpu=device.type == "cpu",
-        train_sampling_strategy="sequential",  # samples bring their own order, which does not depend on where one resumes
+        train_sampling_strategy="sequential",  # samples are already shuffled, independently of resuming
         eval_strategy="steps" if has_dev else "no",
         eval_steps=optim.eval_steps,
         eval_on_start=has_dev,
@@ -237,14 +237,14 @@ def trainer_arguments(folder: Path, optim: OptimConfig, metric: str = "") -> Tra
 
 
 def _use_one_gpu(found: TrainingArguments, device: torch.device) -> None:
-    """Have Trainer use this GPU alone: by itself one process would take the first, and copy the model to all others."""
+    """Make Trainer use only this GPU; by default, a single process replicates the model on all GPUs (DataParallel)."""
     torch.cuda.set_device(device)
     vars(found)["_setup_devices"] = device
-    found._n_gpu = 1  # noqa: SLF001 - it has no other way in
+    found._n_gpu = 1  # noqa: SLF001 - no public API
 
 
 class Clock(TrainerCallback, ExportableState):  # type: ignore[misc]
-    """Counts the seconds of a training over all its resumptions; Trainer keeps it in every checkpoint."""
+    """Callback that measures training time over all resumed runs; Trainer stores it in every checkpoint."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
@@ -256,34 +256,34 @@ class Clock(TrainerCallback, ExportableState):  # type: ignore[misc]
         self.seconds, self._last = self.seconds + now - self._last, now
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint stores."""
+        """Return the state to store in a checkpoint."""
         return {"args": {"seconds": self.seconds}, "attributes": {}}
 
 
 class LogFile(TrainerCallback):  # type: ignore[misc]
-    """Writes everything that is logged to a file of JSON lines."""
+    """Callback that writes the log history to a JSON Lines file."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "log.jsonl"
 
     def on_log(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
-        """Write the whole file again: after a resumption, what was logged before the checkpoint is there once."""
+        """Rewrite the whole file, so that a resumed run does not repeat earlier entries."""
         if state.is_world_process_zero:
             with whole_file(self._path, force=True) as file:
                 file.writelines(json.dumps(entry).encode() + b"\n" for entry in state.log_history)
 
 
 def seal(checkpoint: Path) -> None:
-    """Mark a checkpoint as complete, after all its files are on disk."""
+    """Mark a checkpoint as complete: sync its files to disk, then write their sizes to a seal file."""
     sync_tree(checkpoint)
-    files = sorted(path for path in checkpoint.rglob("*") if path.is_file() and path != checkpoint / SEAL)  # FSDP's are deeper
+    files = sorted(path for path in checkpoint.rglob("*") if path.is_file() and path != checkpoint / SEAL)
     sizes = {path.relative_to(checkpoint).as_posix(): path.stat().st_size for path in files}
     with whole_file(checkpoint / SEAL, force=True) as file:
         file.write(json.dumps(sizes, indent=1).encode() + b"\n")
 
 
 def is_sealed(checkpoint: Path) -> bool:
-    """Return whether a checkpoint is complete: sealed, and every file as long as it was then."""
+    """Return whether a checkpoint is complete: sealed, and all files have the sizes in the seal."""
     try:
         sizes = json.loads((checkpoint / SEAL).read_bytes())
         return all((checkpoint / name).stat().st_size == size for name, size in sizes.items())
@@ -292,7 +292,7 @@ def is_sealed(checkpoint: Path) -> bool:
 
 
 def find_complete_checkpoints(folder: Path) -> list[Path]:
-    """Return the complete checkpoints, the latest last.
+    """Return the complete checkpoints, latest last.
 
     >>> find_complete_checkpoints(getfixture("tmp_path"))
     []
@@ -302,7 +302,7 @@ def find_complete_checkpoints(folder: Path) -> list[Path]:
 
 
 def prune(folder: Path, keep: set[str]) -> None:
-    """Remove all checkpoints except those named."""
+    """Remove all checkpoints whose names are not in `keep`."""
     for path in folder.glob("checkpoint-*"):
         if path.name not in keep:
             remove_folder(path)

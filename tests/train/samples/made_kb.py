@@ -1,4 +1,4 @@
-"""A knowledge base with a concept for every kind of clause."""
+"""A knowledge base with a concept for every kind of template."""
 
 from __future__ import annotations
 

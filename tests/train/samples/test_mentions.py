@@ -46,7 +46,7 @@ def list_names(kb: KnowledgeBase, *mentions: DocMention, choice: Choice = "simil
     return [[kb.names[name] for name in names] for names in targets_of(mentions, kb, choice=choice, count=count)]
 
 
-def test_the_closest_of_the_concepts_names_best_first(kb: KnowledgeBase) -> None:
+def test_targets_are_closest_names_best_first(kb: KnowledgeBase) -> None:
     (found,) = list_names(kb, doc_mention("Heart Attacks", "mesh:D009203"), count=4)
     similarity = NameSimilarity.of(kb.names)
     scores = similarity.pairwise([normal_name("Heart Attacks")] * len(found), found).tolist()
@@ -56,26 +56,26 @@ def test_the_closest_of_the_concepts_names_best_first(kb: KnowledgeBase) -> None
     assert scores[0] > scores[1]
 
 
-def test_a_name_of_another_concept_is_never_taken(kb: KnowledgeBase) -> None:
+def test_targets_are_names_of_the_gold_concepts(kb: KnowledgeBase) -> None:
     assert list_names(kb, doc_mention("heart attack", "mesh:D005334"), count=9)[0] == ["fever", "pyrexia", "hyperthermia"]
 
 
-def test_a_mention_of_two_concepts_takes_names_of_both_each_once(kb: KnowledgeBase) -> None:
+def test_targets_of_two_concepts_have_no_duplicates(kb: KnowledgeBase) -> None:
     (found,) = list_names(kb, doc_mention("MI", "mesh:D009203", "mesh:D006973"), count=9)
     assert len(found) == len(set(found)) == 6
     assert found[0] == "mi"
 
 
-def test_the_target_of_minimal_length(kb: KnowledgeBase) -> None:
+def test_short_target_is_the_shortest_name(kb: KnowledgeBase) -> None:
     assert list_names(kb, doc_mention("heart attack", "mesh:D009203"), choice="short", count=2) == [["mi", "heart attack"]]
 
 
-def test_any(kb: KnowledgeBase) -> None:
+def test_sampled_targets_are_all_names(kb: KnowledgeBase) -> None:
     assert sorted(list_names(kb, doc_mention("x", "mesh:D005334"), choice="sampled")[0]) == ["fever", "hyperthermia", "pyrexia"]
 
 
 @pytest.mark.parametrize("choice", ["similar", "short", "sampled"])
-def test_unknown_concepts_have_none_and_others_keep_their_positions(kb: KnowledgeBase, choice: Choice) -> None:
+def test_concepts_not_in_kb_have_no_targets(kb: KnowledgeBase, choice: Choice) -> None:
     mentions = [
         doc_mention("a", "mesh:D0"),
         doc_mention("fever", "mesh:D005334"),
@@ -87,14 +87,14 @@ def test_unknown_concepts_have_none_and_others_keep_their_positions(kb: Knowledg
     assert list_names(kb, choice=choice) == []
 
 
-def test_a_corpus_of_which_nothing_is_known_is_refused() -> None:
+def test_rejects_dataset_without_linkable_mentions() -> None:
     require_linkable(1)
     with pytest.raises(InputError) as empty:
         require_linkable(0)
     assert empty.value.code == "training-empty"
 
 
-def test_alternative_ids_count(kb: KnowledgeBase) -> None:
+def test_resolves_alternative_ids(kb: KnowledgeBase) -> None:
     assert list_names(kb, doc_mention("fever", "MESH:D005334")) == [["fever"]]
 
 
@@ -111,7 +111,7 @@ def key(sample: Sample) -> str:
     return repr((sample.source, sample.prompt, sample.name))
 
 
-def test_an_epoch_holds_each_mention_once(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
+def test_epoch_has_each_mention_once(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = make_samples(mentions, kb, model)
     assert (samples.epoch, len(samples), samples.unlinkable) == (12, 36, 0)
     first, second = (Counter(map(key, samples.__getitems__(range(start, start + 12)))) for start in (0, 12))
@@ -131,16 +131,14 @@ def test_an_epoch_holds_each_mention_once(mentions: list[DocMention], kb: Knowle
     assert first == Counter(map(key, expected))
 
 
-def test_several_names_of_a_mention_are_samples_of_their_own(
-    mentions: list[DocMention], kb: KnowledgeBase, model: Path
-) -> None:
+def test_each_target_name_is_a_sample(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = make_samples(mentions, kb, model, names=3)
     assert samples.epoch == sum(map(len, targets_of(mentions, kb, count=3))) == 36
     found = samples.__getitems__(range(36))
     assert len(set(map(key, found))) == 36
 
 
-def test_any_name_in_turn(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
+def test_samples_all_names(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = make_samples(mentions, kb, model, count=12 * 30, choice="sampled")
     assert samples.epoch == 12
     written: dict[str, set[str]] = {}
@@ -150,23 +148,21 @@ def test_any_name_in_turn(mentions: list[DocMention], kb: KnowledgeBase, model: 
     assert samples.__getitems__([7]) == make_samples(mentions, kb, model, count=12 * 30, choice="sampled").__getitems__([7])
 
 
-def test_a_position_and_a_seed_give_the_same_sample_in_any_batch(
-    mentions: list[DocMention], kb: KnowledgeBase, model: Path
-) -> None:
+def test_sample_is_determined_by_seed_and_index(mentions: list[DocMention], kb: KnowledgeBase, model: Path) -> None:
     samples = make_samples(mentions, kb, model, seed=3)
     whole = samples.__getitems__(range(36))
     assert [samples.__getitems__([index])[0] for index in range(35, -1, -1)] == whole[::-1]
     assert make_samples(mentions, kb, model, seed=4).__getitems__(range(36)) != whole
 
 
-def test_mentions_of_unknown_concepts_are_left_out(kb: KnowledgeBase, model: Path) -> None:
+def test_leaves_out_mentions_not_in_kb(kb: KnowledgeBase, model: Path) -> None:
     doc = Document("1", "fever or woe", (Mention(0, 5, "fever", ("mesh:D005334",)), Mention(9, 12, "woe", ("mesh:D000000",))))
     samples = make_samples([(doc, mention) for mention in doc.mentions], kb, model, count=4)
     assert (samples.unlinkable, samples.epoch) == (1, 1)
     assert {key(each) for each in samples.__getitems__(range(4))} == {key(samples.__getitems__([0])[0])}
 
 
-def test_mentions_without_an_id_and_those_that_stand_elsewhere_too() -> None:
+def test_leaves_out_mentions_without_id_and_excluded_ones() -> None:
     fever, cough, none = Mention(0, 5, "fever", ("mesh:D1",)), Mention(6, 11, "cough", ("mesh:D2",)), Mention(12, 15, "bad")
     doc = Document("1", "fever cough bad", (fever, cough, none))
     dev = Document("1", "fever cough bad", (cough,))
@@ -192,7 +188,7 @@ def draw_pairs(kb: KnowledgeBase, similar: float, seed: int = 3) -> list[Positiv
     return MentionPairs(DOC_MENTIONS, kb, count=len(MANY), similar=similar, seed=seed).__getitems__(MANY)
 
 
-def test_an_epoch_has_each_known_mention_once(kb: KnowledgeBase) -> None:
+def test_pair_epoch_has_each_linkable_mention_once(kb: KnowledgeBase) -> None:
     pairs = MentionPairs(DOC_MENTIONS, kb, count=99)
     samples: Samples[Positive] = pairs
     assert (pairs.epoch, len(samples), pairs.unlinkable) == (5, 99, 1)
@@ -202,12 +198,12 @@ def test_an_epoch_has_each_known_mention_once(kb: KnowledgeBase) -> None:
     assert len({tuple(each) for each in rounds}) > 1
 
 
-def test_the_closest_name_always(kb: KnowledgeBase) -> None:
+def test_similar_1_always_uses_the_closest_name(kb: KnowledgeBase) -> None:
     best = {normal_name(mention.surface): names[0] for (_, mention), names in zip(KNOWN, targets_of(KNOWN, kb), strict=True)}
     assert {(pair.first, pair.names[1]) for pair in draw_pairs(kb, 1.0)} == set(best.items())
 
 
-def test_any_name_about_as_often(kb: KnowledgeBase) -> None:
+def test_similar_0_draws_names_uniformly(kb: KnowledgeBase) -> None:
     counts = Counter((pair.first, pair.names[1]) for pair in draw_pairs(kb, 0.0))
     for _, mention in KNOWN:
         surface = normal_name(mention.surface)
@@ -217,13 +213,13 @@ def test_any_name_about_as_often(kb: KnowledgeBase) -> None:
         assert all(0.6 * expected < counts[surface, name] < 1.4 * expected for name in names)
 
 
-def test_the_probability_of_the_closest(kb: KnowledgeBase) -> None:
+def test_similar_is_the_probability_of_the_closest_name(kb: KnowledgeBase) -> None:
     best = targets_of([DOC_MENTIONS[0]], kb)[0][0]
     found = [pair.names[1] == best for pair in draw_pairs(kb, 0.6) if pair.first == "heart attacks"]
-    assert 0.64 < sum(found) / len(found) < 0.76  # 0.6, and a quarter of the rest
+    assert 0.64 < sum(found) / len(found) < 0.76  # 0.6, plus a quarter of the remaining 0.4
 
 
-def test_a_pair_is_of_a_concept_of_both(kb: KnowledgeBase) -> None:
+def test_pair_has_a_concept_of_both_strings(kb: KnowledgeBase) -> None:
     for pair in draw_pairs(kb, 0.5):
         assert kb.names[pair.names[1]] == pair.second
         assert pair.concept in kb.name_concepts[pair.names[1]].tolist()
@@ -233,7 +229,7 @@ def test_a_pair_is_of_a_concept_of_both(kb: KnowledgeBase) -> None:
         assert pair.concept not in pair.also
 
 
-def test_strings_are_known_by_their_ids(kb: KnowledgeBase) -> None:
+def test_equal_strings_have_equal_ids(kb: KnowledgeBase) -> None:
     ids = {pair.first: pair.names[0] for pair in draw_pairs(kb, 0.5)}
     assert ids["fever"] == kb.find("fever")
     assert ids["mi"] == kb.find("mi")
@@ -242,7 +238,7 @@ def test_strings_are_known_by_their_ids(kb: KnowledgeBase) -> None:
     assert len(set(unknown)) == 3
 
 
-def test_one_surface_of_two_concepts_is_no_negative_of_itself(kb: KnowledgeBase) -> None:
+def test_surface_of_two_concepts_is_not_its_own_negative(kb: KnowledgeBase) -> None:
     mentions = [doc_mention("attack of something", HEART), doc_mention("Attack of something", FEVER)]
     batch = MentionPairs(mentions, kb, count=2).__getitems__([0, 1])
     same = same_of(batch, kb)
@@ -251,23 +247,23 @@ def test_one_surface_of_two_concepts_is_no_negative_of_itself(kb: KnowledgeBase)
     assert same.sum() == 2
 
 
-def test_the_seed_gives_the_pairs(kb: KnowledgeBase) -> None:
+def test_pairs_are_determined_by_seed(kb: KnowledgeBase) -> None:
     assert draw_pairs(kb, 0.5) == draw_pairs(kb, 0.5)
     assert draw_pairs(kb, 0.5) != draw_pairs(kb, 0.5, seed=4)
 
 
 @given(indices=st.lists(st.integers(0, 5000), max_size=9))
-def test_a_pair_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[int]) -> None:
+def test_pair_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[int]) -> None:
     pairs = MentionPairs(DOC_MENTIONS, kb, count=9, similar=0.0)
     assert pairs.__getitems__(indices) == [pairs.__getitems__([number])[0] for number in indices]
 
 
-def test_nothing_is_compared_where_no_similar_name_is_wanted(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similar_0_computes_no_similarities(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.train.samples.mentions.open_similarity", None)
     assert MentionPairs(DOC_MENTIONS, kb, count=9, similar=0.0).epoch == 5
 
 
-def test_what_cannot_be_is_refused(kb: KnowledgeBase) -> None:
+def test_rejects_invalid_probability_and_unlinkable_mentions(kb: KnowledgeBase) -> None:
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ConfigError) as refused:
             MentionPairs(DOC_MENTIONS, kb, count=9, similar=wrong)
@@ -277,8 +273,8 @@ def test_what_cannot_be_is_refused(kb: KnowledgeBase) -> None:
     assert empty.value.code == "training-empty"
 
 
-def test_a_mention_of_which_nothing_is_left_is_not_learnt(kb: KnowledgeBase) -> None:
-    """A linker does not look for it, either."""
+def test_leaves_out_mentions_with_empty_normalised_surface(kb: KnowledgeBase) -> None:
+    """Linkers do not link such mentions either."""
     pairs = MentionPairs([doc_mention("+-", FEVER), doc_mention("fevers", FEVER)], kb, count=9)
     assert (pairs.epoch, pairs.unlinkable) == (1, 1)
     assert {pair.first for pair in pairs.__getitems__(range(9))} == {"fevers"}

@@ -43,7 +43,7 @@ def linker(kb: KnowledgeBase, encoder: Path) -> DenseLinker:
     return DenseLinker.from_pretrained(encoder, kb, dtype="fp32")
 
 
-def test_the_nearest_concepts_that_are_not_meant(kb: KnowledgeBase, linker: DenseLinker) -> None:
+def test_mines_nearest_wrong_concepts(kb: KnowledgeBase, linker: DenseLinker) -> None:
     pairs = MentionPairs(DOC_MENTIONS, kb, count=0)
     for row, wrong in enumerate(mine(linker, pairs, 2)):
         queries = pairs.queries[row]
@@ -59,7 +59,7 @@ def test_the_nearest_concepts_that_are_not_meant(kb: KnowledgeBase, linker: Dens
     assert len(mine(linker, pairs, 1)[0]) == 1
 
 
-def test_each_mention_is_followed_by_its_own(kb: KnowledgeBase) -> None:
+def test_hard_pairs_follow_their_mention(kb: KnowledgeBase) -> None:
     pairs = MentionPairs(DOC_MENTIONS, kb, count=0, similar=1.0)
     fever, pressure = (kb.resolve(concept_id)[0] for concept_id in (FEVER, PRESSURE))
     wrong = [[(fever, kb.find("fever")), (pressure, kb.find("hypertension"))], [(pressure, kb.find("hypertension"))], []]
@@ -79,7 +79,7 @@ def test_each_mention_is_followed_by_its_own(kb: KnowledgeBase) -> None:
     assert hard.__getitems__([4, 70]) == [found[4], found[70]]
 
 
-def test_a_concept_of_one_name_is_a_pair_with_itself(tmp_path: Path) -> None:
+def test_wrong_concept_with_one_name_is_paired_with_itself(tmp_path: Path) -> None:
     from tests.index.made import kb_of
 
     kb = kb_of(tmp_path, ["fever", "cough"])
@@ -97,7 +97,7 @@ def make_negatives(kb: KnowledgeBase, **more: float) -> Negatives:
     return Negatives(queries, kb, pools, **options)  # type: ignore[arg-type]
 
 
-def test_wrong_names_are_those_nearest_at_the_last_mining(kb: KnowledgeBase) -> None:
+def test_hard_negatives_are_nearest_at_last_mining(kb: KnowledgeBase) -> None:
     negatives = make_negatives(kb)
     own = [set(each.names) for each in negatives.queries]
     before = [list(near) for near in negatives.hard]
@@ -112,7 +112,7 @@ def test_wrong_names_are_those_nearest_at_the_last_mining(kb: KnowledgeBase) -> 
         assert len(near) == 3
 
 
-def test_a_batch_has_a_right_name_of_each_mention(kb: KnowledgeBase) -> None:
+def test_sample_has_a_right_name_of_each_mention(kb: KnowledgeBase) -> None:
     negatives = make_negatives(kb)
     names = negatives.sample([1, 0, 1], step=4)
     assert len(names) == len(set(names))
@@ -129,13 +129,13 @@ def test_a_batch_has_a_right_name_of_each_mention(kb: KnowledgeBase) -> None:
     assert {tuple(negatives.sample([0], step=step)) for step in range(9)} != {tuple(negatives.sample([0], step=0))}
 
 
-def test_any_right_name_in_turn(kb: KnowledgeBase) -> None:
+def test_samples_all_right_names(kb: KnowledgeBase) -> None:
     negatives = make_negatives(kb, similar=0.0, hard=0, random=0)
     found = {name for step in range(60) for name in negatives.sample([0], step)}
     assert found == set(negatives.queries[0].names)
 
 
-def test_no_mentions(kb: KnowledgeBase) -> None:
+def test_samples_nothing_without_mentions(kb: KnowledgeBase) -> None:
     negatives = make_negatives(kb)
     assert negatives.sample([], 0) == []
     assert negatives.is_positive([], [1, 2]).shape == (0, 2)

@@ -1,4 +1,4 @@
-"""Pairs of names, mixed pairs, and rows that are no negatives."""
+"""Pairs of names, mixed pairs, and the mask of rows that must not be negatives."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from onym.train.samples.base import Positive, Samples
 from onym.train.samples.pairs import Mixed, PositivePairs, _pair, labels_of, same_of
 from tests.train.samples.made_kb import make_kb
 
-SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # names of concepts: 11 have 55 pairs, 10 have 45
+SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # numbers of names: 11 names have 55 pairs, 10 have 45
 CONCEPTS, NAMES = 6, 8
 MEANT = st.lists(st.sets(st.integers(0, CONCEPTS - 1), min_size=1, max_size=3), min_size=NAMES, max_size=NAMES)
-STRINGS = st.integers(0, NAMES + 3)  # the last ones are no names
+STRINGS = st.integers(0, NAMES + 3)  # the last ids are not names of the KB
 POSITIVES = st.lists(
     st.builds(
         Positive,
@@ -49,7 +49,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def kb_with_names(sizes: list[int]) -> Any:
-    """Return the parts of a knowledge base with so many names of each concept."""
+    """Return a stub of a knowledge base with these numbers of names per concept."""
     terms = np.cumsum([0, *sizes]).astype(np.uint32)
     names = Strings.of([f"n{number:06}" for number in range(terms[-1])])
     return SimpleNamespace(
@@ -73,7 +73,7 @@ def epochs(pairs: PositivePairs, count: int) -> list[list[Positive]]:
     st.integers(0, 2**40),
     st.integers(1, 60),
 )
-def test_an_epoch_has_all_pairs_up_to_the_limit(sizes: list[int], seed: int, max_pairs: int) -> None:
+def test_epoch_has_all_pairs_up_to_the_limit(sizes: list[int], seed: int, max_pairs: int) -> None:
     kb = kb_with_names(sizes)
     found = by_concept(epochs(PositivePairs(kb, 9, seed, max_pairs=max_pairs), 1)[0])
     assert set(found) == {concept for concept, size in enumerate(sizes) if size > 1}
@@ -84,12 +84,12 @@ def test_an_epoch_has_all_pairs_up_to_the_limit(sizes: list[int], seed: int, max
         assert set(pairs) <= all_pairs
 
 
-def test_no_more_than_fifty_pairs() -> None:
+def test_limits_concept_to_fifty_pairs() -> None:
     found = by_concept(epochs(PositivePairs(kb_with_names(SIZES), 9), 1)[0])
     assert {concept: len(pairs) for concept, pairs in found.items()} == {1: 1, 2: 50, 4: 50, 5: 45, 6: 3, 7: 50}
 
 
-def test_each_epoch_has_the_same_pairs_in_another_order() -> None:
+def test_epochs_have_same_pairs_in_other_order() -> None:
     first, second = epochs(PositivePairs(kb_with_names(SIZES), 9, 3), 2)
     assert Counter(pair.names for pair in first) == Counter(pair.names for pair in second)
     assert first != second
@@ -97,33 +97,33 @@ def test_each_epoch_has_the_same_pairs_in_another_order() -> None:
     assert neighbours[True] < neighbours[False]
 
 
-def test_drawn_pairs_are_even() -> None:
-    """Every pair of a concept of 12 names comes in about 50 of 66 draws, by the seed; and each seed draws others."""
+def test_draws_pairs_uniformly() -> None:
+    """With 12 names, 50 of 66 pairs are drawn; over many seeds, every pair is drawn about equally often."""
     drawn = [frozenset(pair.names for pair in epochs(PositivePairs(kb_with_names([12]), 9, seed), 1)[0]) for seed in range(400)]
     counts = Counter(names for each in drawn for names in each)
     assert set(counts) == set(combinations(range(12), 2))
-    assert all(250 < count < 350 for count in counts.values())  # 303 is expected
+    assert all(250 < count < 350 for count in counts.values())  # 303 expected
     assert len(set(drawn)) > 390
 
 
-def test_concepts_of_one_size_draw_different_pairs() -> None:
+def test_concepts_of_same_size_draw_different_pairs() -> None:
     found = by_concept(epochs(PositivePairs(kb_with_names([40, 40]), 9), 1)[0])
     assert {(one - 40, other - 40) for one, other in found[1]} != set(found[0])
 
 
-def test_the_seed_gives_the_pairs() -> None:
+def test_pairs_are_determined_by_seed() -> None:
     indices, kb = range(500), kb_with_names(SIZES)
     assert PositivePairs(kb, 9, 5).__getitems__(indices) == PositivePairs(kb, 9, 5).__getitems__(indices)
     assert PositivePairs(kb, 9, 5).__getitems__(indices) != PositivePairs(kb, 9, 6).__getitems__(indices)
 
 
 @given(indices=st.lists(st.integers(0, 5000), max_size=9))
-def test_a_pair_does_not_depend_on_its_batch(indices: list[int]) -> None:
+def test_pair_does_not_depend_on_its_batch(indices: list[int]) -> None:
     pairs = PositivePairs(kb_with_names(SIZES), 9, 5)
     assert pairs.__getitems__(indices) == [pairs.__getitems__([index])[0] for index in indices]
 
 
-def test_a_real_knowledge_base(kb: KnowledgeBase) -> None:
+def test_pairs_of_real_kb(kb: KnowledgeBase) -> None:
     pairs: Samples[Positive] = PositivePairs(kb, count=77, seed=1)
     assert len(pairs) == 77
     found = pairs.__getitems__(range(PositivePairs(kb, 77).epoch))
@@ -141,19 +141,19 @@ def test_a_real_knowledge_base(kb: KnowledgeBase) -> None:
     st.lists(st.integers(0, 10**13), min_size=1)
     | st.integers(1, 4 * 10**6).map(lambda n: [n * (n - 1) // 2 - 1, n * (n - 1) // 2])
 )
-def test_ranks_are_pairs(ranks: list[int]) -> None:
+def test_ranks_map_to_distinct_pairs(ranks: list[int]) -> None:
     ranks = [rank for rank in ranks if rank >= 0]
     one, other = _pair(np.array(ranks, dtype=np.int64))
     assert ((one >= 0) & (one < other)).all()
     assert (other * (other - 1) // 2 + one).tolist() == ranks
 
 
-def test_the_first_ranks_are_of_the_first_names() -> None:
+def test_first_ranks_use_first_names() -> None:
     one, other = _pair(np.arange(6))
     assert list(zip(one.tolist(), other.tolist(), strict=True)) == [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
 
 
-def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_rejects_invalid_max_pairs_and_kb_without_synonyms(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         PositivePairs(kb_with_names([2]), 9, max_pairs=0)
     assert refused.value.code == "config-invalid"
@@ -166,7 +166,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Numbered:
-    """Pairs that say where they come from and at which place they stand."""
+    """Pairs that contain the name of their source and their index."""
 
     source: str
     epoch: int = 10
@@ -187,7 +187,7 @@ def make_mixed(share: float) -> Mixed:
 
 
 @given(share=st.floats(0, 0.99), count=st.integers(1, 300))
-def test_both_in_their_order_and_the_share_is_kept(share: float, count: int) -> None:
+def test_mixed_keeps_order_and_share(share: float, count: int) -> None:
     found = make_mixed(share).__getitems__(range(count))
     for source in ("own", "other"):
         indices = [pair.concept for pair in found if pair.first == source]
@@ -196,24 +196,24 @@ def test_both_in_their_order_and_the_share_is_kept(share: float, count: int) -> 
 
 
 @given(share=st.floats(0, 0.99), indices=st.lists(st.integers(0, 10**9), max_size=9))
-def test_a_mixed_pair_does_not_depend_on_its_batch(share: float, indices: list[int]) -> None:
+def test_mixed_pair_does_not_depend_on_its_batch(share: float, indices: list[int]) -> None:
     pairs = make_mixed(share)
     assert pairs.__getitems__(indices) == [pairs.__getitems__([index])[0] for index in indices]
 
 
-def test_how_long_an_epoch_is() -> None:
+def test_epoch_length_of_mixed_pairs() -> None:
     assert [make_mixed(share).epoch for share in (0, 0.5, 0.75, 1 / 3, 0.99999)] == [10, 20, 40, 15, 10_000]
     assert (len(make_mixed(0.5)), len(make_mixed(0.5).with_count(7))) == (0, 7)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
-def test_an_impossible_share_is_refused(share: float) -> None:
+def test_rejects_invalid_share(share: float) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         make_mixed(share)
 
 
 def kb_with_meanings(meant: list[set[int]]) -> Any:
-    """Return the parts of a knowledge base whose names mean these concepts."""
+    """Return a stub of a knowledge base; `meant` has the concepts of each name."""
     offsets = np.cumsum([0, *map(len, meant)]).astype(np.uint32)
     values = np.array([concept for each in meant for concept in sorted(each)], dtype=np.uint32)
     names = Strings.of([f"n{number}" for number in range(len(meant))])
@@ -226,7 +226,7 @@ def kb_with_meanings(meant: list[set[int]]) -> Any:
 
 
 @given(MEANT, POSITIVES)
-def test_they_share_a_string_or_a_concept_and_differ_in_label(meant: list[set[int]], positives: list[Positive]) -> None:
+def test_same_rows_share_a_string_or_concept_and_differ_in_label(meant: list[set[int]], positives: list[Positive]) -> None:
     rows = [
         (each.concept, each.names[side], {each.concept, *(each.also if side == 0 else ())})
         for side in (0, 1)
@@ -241,7 +241,7 @@ def test_they_share_a_string_or_a_concept_and_differ_in_label(meant: list[set[in
     assert labels_of(positives).tolist() == [row[0] for row in rows]
 
 
-def test_a_name_of_two_concepts_is_no_negative_of_either(kb: KnowledgeBase) -> None:
+def test_name_of_two_concepts_is_not_a_negative_of_either(kb: KnowledgeBase) -> None:
     torch = pytest.importorskip("torch")
     infarction, alert = 0, 6  # both are a heart attack
     pairs = [pair for pair in PositivePairs(kb, 9).__getitems__(range(40)) if pair.concept in (infarction, alert)]
@@ -257,6 +257,6 @@ def test_a_name_of_two_concepts_is_no_negative_of_either(kb: KnowledgeBase) -> N
     assert found.negative.any()
 
 
-def test_a_batch_of_many_rows(kb: KnowledgeBase) -> None:
+def test_same_mask_of_a_large_batch(kb: KnowledgeBase) -> None:
     pairs = PositivePairs(kb, 9).__getitems__(range(600))
     assert same_of(pairs, kb).shape == (1200, 1200)

@@ -1,4 +1,4 @@
-"""Preference pairs, lookalikes, and the file that keeps pairs."""
+"""Preference pairs, similar wrong names, and the file of pairs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def require_sound(found: list[PreferencePair], golds: list[frozenset[int]], kb: 
 
 
 @pytest.mark.parametrize("rule", ["violating", "all"])
-def test_predictions_by_the_rule(model: Path, kb: KnowledgeBase, mentions: list[DocMention], rule: str) -> None:
+def test_pairs_predictions_by_rule(model: Path, kb: KnowledgeBase, mentions: list[DocMention], rule: str) -> None:
     linker = GenerativeLinker.from_pretrained(model, kb, window=32, width=5, dtype="fp32")
     found = predict_preferences(linker, mentions, top_k=4, rule=rule)  # type: ignore[arg-type]
     golds = [gold_concepts(mention, kb) for _, mention in mentions]
@@ -82,7 +82,7 @@ def test_predictions_by_the_rule(model: Path, kb: KnowledgeBase, mentions: list[
     assert found == expected
 
 
-def test_lookalikes(kb: KnowledgeBase, mentions: list[DocMention]) -> None:
+def test_pairs_lookalikes(kb: KnowledgeBase, mentions: list[DocMention]) -> None:
     found = lookalike_preferences(mentions, kb, seed=1)
     require_sound(found, [gold_concepts(mention, kb) for _, mention in mentions], kb)
     targets = targets_of(mentions, kb)
@@ -90,7 +90,7 @@ def test_lookalikes(kb: KnowledgeBase, mentions: list[DocMention]) -> None:
     assert found == lookalike_preferences(mentions, kb, seed=1)
 
 
-def test_of_a_knowledge_base(kb: KnowledgeBase) -> None:
+def test_pairs_kb_statements(kb: KnowledgeBase) -> None:
     statements = Statements(kb, 3)
     found = list(iter_kb_preferences(statements, kb, 40, seed=3))
     stated = statements.at(range(40))
@@ -100,14 +100,14 @@ def test_of_a_knowledge_base(kb: KnowledgeBase) -> None:
     assert [each.mention for each in found] == sorted({each.mention for each in found})
 
 
-def test_what_a_mention_means(kb: KnowledgeBase) -> None:
+def test_gold_concepts_are_those_in_kb(kb: KnowledgeBase) -> None:
     both = gold_concepts(Mention(0, 2, "MI", ("mesh:D009203", "mesh:D006973", "mesh:D0")), kb)
     assert {kb.concept_ids[concept] for concept in both} == {"mesh:D009203", "mesh:D006973"}
     assert gold_concepts(Mention(0, 2, "MI"), kb) == frozenset()
 
 
 @given(RANKED)
-def test_all_pairs_are_each_right_one_with_each_wrong_one(is_right: list[bool]) -> None:
+def test_rule_all_pairs_every_right_with_every_wrong(is_right: list[bool]) -> None:
     ranks = range(len(is_right))
     expected = {(good, bad) for good in ranks for bad in ranks if is_right[good] and not is_right[bad]}
     found = rank_preferences(is_right, rule="all")
@@ -116,7 +116,7 @@ def test_all_pairs_are_each_right_one_with_each_wrong_one(is_right: list[bool]) 
 
 
 @given(RANKED)
-def test_pairs_in_the_wrong_order_and_the_first_that_keeps_the_best(is_right: list[bool]) -> None:
+def test_rule_violating_pairs_wrong_order_and_keeps_the_best(is_right: list[bool]) -> None:
     found = rank_preferences(is_right)
     violating = {(good, bad) for good, bad in rank_preferences(is_right, rule="all") if bad < good}
     kept = {(0, is_right.index(False))} if is_right[:1] == [True] and False in is_right else set()
@@ -124,7 +124,7 @@ def test_pairs_in_the_wrong_order_and_the_first_that_keeps_the_best(is_right: li
     assert len(found) == len(set(found))
 
 
-def test_by_hand() -> None:
+def test_rule_violating_examples() -> None:
     assert rank_preferences([True, True, False, True, False]) == [(0, 2), (3, 2)]
     assert rank_preferences([False, False, True]) == [(2, 0), (2, 1)]
     assert rank_preferences([True, True]) == rank_preferences([False, False]) == rank_preferences([]) == []
@@ -144,7 +144,7 @@ def lookalikes(fevers: KnowledgeBase) -> Lookalikes:
 
 
 def best_wrong(fevers: KnowledgeBase, surface: str, gold: set[int], count: int) -> set[str]:
-    """Return the most similar wrong names, by looking at every name."""
+    """Return the most similar wrong names by brute force."""
     from onym.text.similarity import NameSimilarity
 
     rows, _ = NameSimilarity.of(fevers.names).top([surface], len(fevers.names))[0]
@@ -154,18 +154,18 @@ def best_wrong(fevers: KnowledgeBase, surface: str, gold: set[int], count: int) 
 
 @pytest.mark.parametrize("gold", [{FEVER}, {FEVER, YELLOW}, {YELLOW}, set(range(6)), set()])
 @pytest.mark.parametrize("count", [1, 3, 5])
-def test_the_closest_wrong_names_and_no_others(fevers: KnowledgeBase, gold: set[int], count: int) -> None:
-    """Also where the right names fill all places that are looked at first."""
+def test_draws_only_closest_wrong_names(fevers: KnowledgeBase, gold: set[int], count: int) -> None:
+    """Includes cases in which all names of the first search are right, so that it must be repeated with more names."""
     found = Lookalikes(fevers, count=count).names_for(["Fever!"] * 200, [gold] * 200, range(200))
     assert {fevers.names[name] for name in found} == best_wrong(fevers, "fever", gold, count)
 
 
-def test_a_shared_name_is_right_for_both(fevers: KnowledgeBase, lookalikes: Lookalikes) -> None:
+def test_shared_name_is_right_for_both_concepts(fevers: KnowledgeBase, lookalikes: Lookalikes) -> None:
     found = lookalikes.names_for(["fever"] * 100, [{YELLOW}] * 100, range(100))
     assert "fever" not in {fevers.names[name] for name in found}
 
 
-def test_the_position_decides(fevers: KnowledgeBase, lookalikes: Lookalikes) -> None:
+def test_lookalike_is_determined_by_seed_and_index(fevers: KnowledgeBase, lookalikes: Lookalikes) -> None:
     surfaces, gold = ["fever", "hay fevers", "attack of the heart", "fever of lassa"] * 10, [{FEVER}, {3}, {7}, {2}] * 10
     found = lookalikes.names_for(surfaces, gold, range(40))
     assert found == Lookalikes(fevers, count=3, seed=4).names_for(surfaces, gold, range(40))
@@ -177,14 +177,14 @@ def test_the_position_decides(fevers: KnowledgeBase, lookalikes: Lookalikes) -> 
     assert found == alone
 
 
-def test_names_are_drawn_evenly(lookalikes: Lookalikes) -> None:
+def test_draws_lookalikes_uniformly(lookalikes: Lookalikes) -> None:
     found = lookalikes.names_for(["fever"] * 900, [{FEVER}] * 900, range(900))
     _, counts = np.unique(found, return_counts=True)
     assert len(counts) == 3
     assert counts.min() > 240
 
 
-def test_nothing_alike(lookalikes: Lookalikes) -> None:
+def test_returns_none_without_similar_wrong_names(lookalikes: Lookalikes) -> None:
     assert lookalikes.names_for(["xyz", "", "fever"], [{1}, {1}, set(range(8))], [0, 1, 2]) == [NONE, NONE, NONE]
     assert lookalikes.names_for([], [], []) == []
 
@@ -195,14 +195,14 @@ def pairs(tiny_kb: Path, model: Path) -> PairSamples:
     return PairSamples(PREFERRED, TEXTS.__getitem__, names, layout(model), 9, seed=2, references=REFERENCES)
 
 
-def test_a_pair_is_laid_out_as_for_linking(pairs: PairSamples, model: Path) -> None:
+def test_pair_layout_is_the_same_as_for_linking(pairs: PairSamples, model: Path) -> None:
     how = layout(model)
     assert pairs.at(2) == Pair(
         how.source(*TEXTS[1]), how.prompt("fever"), how.name(pairs.names[5]), how.name(pairs.names[2]), REFERENCES[2]
     )
 
 
-def test_each_pair_comes_once_in_an_epoch_with_its_own_reference(pairs: PairSamples) -> None:
+def test_epoch_has_each_pair_once_with_its_reference(pairs: PairSamples) -> None:
     assert len(pairs) == 9
     expected = [pairs.at(row) for row in range(3)]
     found = [pairs.__getitems__(range(start, start + 3)) for start in (0, 3, 6)]
@@ -212,12 +212,12 @@ def test_each_pair_comes_once_in_an_epoch_with_its_own_reference(pairs: PairSamp
     assert [pairs.__getitems__([index])[0] for index in range(9)] == [pair for epoch in found for pair in epoch]
 
 
-def test_without_references(pairs: PairSamples) -> None:
+def test_references_default_to_zero(pairs: PairSamples) -> None:
     bare = PairSamples(PREFERRED, TEXTS.__getitem__, pairs.names, pairs.layout, 3)
     assert {pair.reference for pair in bare.__getitems__(range(3))} == {(0.0, 0.0)}
 
 
-def test_the_file_keeps_each_digit(tmp_path: Path) -> None:
+def test_file_keeps_full_precision(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     references = [(-1 / 3, -1e-17), (-0.1, -(2.0**-40)), (-3e30, 0.0)]
     write_pairs(PREFERRED, references, path)
@@ -226,7 +226,7 @@ def test_the_file_keeps_each_digit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[0, 1, 2]\n", "[0, 1, 2, null, 1]\n", "[0, 1", "3\n", '{"a": 1}\n'])
-def test_a_broken_file(tmp_path: Path, text: str) -> None:
+def test_rejects_invalid_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "pairs.jsonl").write_text(text)
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         read_pairs(tmp_path / "pairs.jsonl")
@@ -234,7 +234,7 @@ def test_a_broken_file(tmp_path: Path, text: str) -> None:
         read_pairs(tmp_path / "none.jsonl")
 
 
-def test_as_many_references_as_pairs(tmp_path: Path) -> None:
+def test_rejects_different_numbers_of_references_and_pairs(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
         write_pairs(PREFERRED, REFERENCES[:2], tmp_path / "pairs.jsonl")
     assert not (tmp_path / "pairs.jsonl").exists()

@@ -44,13 +44,13 @@ NAMES = st.lists(st.text("abc ", max_size=12), min_size=1, max_size=6)
 
 
 @pytest.mark.parametrize("templates", TABLE_10)
-def test_the_templates_are_those_of_the_paper(templates: tuple[str, ...]) -> None:
+def test_templates_match_the_paper(templates: tuple[str, ...]) -> None:
     assert [clause_of(template, "M", "C").text for template in templates] == TABLE_10[templates]
 
 
 @pytest.mark.parametrize("template", [*DEFINED, *SYNONYMS, *SINGLE])
 @pytest.mark.parametrize("context", ["a {mention} of {context} {} {0}", "heart {context}, heart {context}", ""])
-def test_the_mention_is_where_the_clause_says(template: str, context: str) -> None:
+def test_clause_has_offsets_of_the_mention(template: str, context: str) -> None:
     clause = clause_of(template, "heart {context}", context)
     assert clause.text[clause.start : clause.end] == "heart {context}"
     if template.startswith("{mention}"):
@@ -61,7 +61,7 @@ def test_the_mention_is_where_the_clause_says(template: str, context: str) -> No
         assert clause.text.startswith(f"{context} ")
 
 
-def test_what_a_concept_has_decides() -> None:
+def test_templates_depend_on_definitions_and_names() -> None:
     assert templates_for(1, 1) == templates_for(3, 9) == DEFINED
     assert templates_for(0, 2) == templates_for(0, 9) == SYNONYMS
     assert templates_for(0, 1) == SINGLE
@@ -73,7 +73,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def context_of(statement: Statement) -> tuple[str, str]:
-    """Return the template and the context of a statement; the longest template that fits is the one."""
+    """Return the template and the context of a statement; if several templates match, the longest one."""
     clause = statement.clause
     around = clause.text[: clause.start], clause.text[clause.end :]
     found = []
@@ -95,7 +95,7 @@ def by_concept(statements: list[Statement]) -> dict[int, list[Statement]]:
 
 
 @pytest.mark.parametrize("mention", ["random", "similar"])
-def test_each_epoch_has_each_name_as_a_target_once(kb: KnowledgeBase, mention: str) -> None:
+def test_epoch_has_each_name_as_target_once(kb: KnowledgeBase, mention: str) -> None:
     statements = Statements(kb, 5, mention=mention)  # type: ignore[arg-type]
     terms = sorted((c, int(name)) for c in range(len(kb)) for name in kb.names_of(c))
     epochs = [statements.at(range(start, start + statements.epoch)) for start in (0, statements.epoch)]
@@ -104,19 +104,19 @@ def test_each_epoch_has_each_name_as_a_target_once(kb: KnowledgeBase, mention: s
     assert one != other
 
 
-def test_the_same_seed_gives_the_same_statements(kb: KnowledgeBase) -> None:
+def test_statements_are_determined_by_seed(kb: KnowledgeBase) -> None:
     assert Statements(kb, 5).at(MANY) == Statements(kb, 5).at(MANY)
     assert Statements(kb, 5).at(MANY) != Statements(kb, 6).at(MANY)
 
 
 @given(indices=st.lists(st.integers(0, 5000), max_size=9))
-def test_a_statement_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[int]) -> None:
+def test_statement_does_not_depend_on_its_batch(kb: KnowledgeBase, indices: list[int]) -> None:
     statements = Statements(kb, 5)
     assert statements.at(indices) == [statements.at([index])[0] for index in indices]
 
 
 @pytest.mark.parametrize("mention", ["random", "similar"])
-def test_the_target_is_never_the_mention_where_there_is_another(kb: KnowledgeBase, mention: str) -> None:
+def test_mention_differs_from_target_if_possible(kb: KnowledgeBase, mention: str) -> None:
     for each in Statements(kb, 5, mention=mention).at(MANY):  # type: ignore[arg-type]
         names = kb.names_of(each.concept).tolist()
         assert {each.mention, each.target} <= set(names)
@@ -124,7 +124,7 @@ def test_the_target_is_never_the_mention_where_there_is_another(kb: KnowledgeBas
         assert each.clause.text[each.clause.start : each.clause.end] == kb.names[each.mention]
 
 
-def test_each_template_comes_about_as_often(kb: KnowledgeBase) -> None:
+def test_chooses_templates_uniformly(kb: KnowledgeBase) -> None:
     found = by_concept(Statements(kb, 5).at(MANY))
     for concept, templates in ((INFARCTION, DEFINED), (ASTHMA, DEFINED), (FEVER, SYNONYMS), (HYPERTENSION, SYNONYMS)):
         counts = Counter(context_of(each)[0] for each in found[concept])
@@ -134,7 +134,7 @@ def test_each_template_comes_about_as_often(kb: KnowledgeBase) -> None:
     assert len({(each.clause.text, each.clause.start) for each in found[ISONIAZID]}) == 4
 
 
-def test_a_context_of_definitions(kb: KnowledgeBase) -> None:
+def test_context_has_definitions(kb: KnowledgeBase) -> None:
     found = by_concept(Statements(kb, 5).at(MANY))
     [definition] = kb.concept(INFARCTION).definitions
     assert {context_of(each)[1] for each in found[INFARCTION]} == {definition}
@@ -143,7 +143,7 @@ def test_a_context_of_definitions(kb: KnowledgeBase) -> None:
     assert {context_of(each)[1] for each in found[TWICE]} == pairs
 
 
-def test_a_context_of_names(kb: KnowledgeBase) -> None:
+def test_context_has_other_names(kb: KnowledgeBase) -> None:
     found = by_concept(Statements(kb, 5).at(MANY))
     seen = set()
     for each in found[FEVER]:
@@ -157,20 +157,20 @@ def test_a_context_of_names(kb: KnowledgeBase) -> None:
         assert context_of(each)[1] == kb.names[each.target]
 
 
-def test_the_closest_name_is_the_mention(kb: KnowledgeBase) -> None:
+def test_similar_mention_is_the_closest_name(kb: KnowledgeBase) -> None:
     for each in Statements(kb, 5, mention="similar").at(MANY):
         others = [kb.names[name] for name in kb.names_of(each.concept).tolist() if name != each.target]
         if others:
             assert kb.names[each.mention] == others[closest(kb.names[each.target], others)]
 
 
-def test_random_mentions_are_all_other_names(kb: KnowledgeBase) -> None:
+def test_random_mentions_cover_all_other_names(kb: KnowledgeBase) -> None:
     found = Counter((each.target, each.mention) for each in Statements(kb, 5).at(MANY) if each.concept == INFARCTION)
     assert len(found) == 4 * 3
     assert min(found.values()) > max(found.values()) / 3
 
 
-def test_what_cannot_be_is_refused(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_invalid_mention_option_and_empty_kb(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError) as refused:
         Statements(kb, 5, mention="longest")  # type: ignore[arg-type]
     assert refused.value.code == "config-invalid"
@@ -189,7 +189,7 @@ def is_part(part: list[int], whole: list[int]) -> bool:
     return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))
 
 
-def test_it_is_a_map_of_samples(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+def test_samples_match_statements(kb: KnowledgeBase, tokens: Tokenizer) -> None:
     samples: Samples[Sample] = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7)
     assert len(samples) == 1000
     assert KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7).epoch == len(kb.term_names)
@@ -198,7 +198,7 @@ def test_it_is_a_map_of_samples(kb: KnowledgeBase, tokens: Tokenizer) -> None:
     assert samples.__getitems__([]) == []
 
 
-def test_a_sample_does_not_depend_on_its_batch(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+def test_sample_does_not_depend_on_its_batch(kb: KnowledgeBase, tokens: Tokenizer) -> None:
     samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7)
     backwards = samples.__getitems__(SOME[::-1])
     assert samples.__getitems__(SOME) == backwards[::-1]
@@ -207,7 +207,7 @@ def test_a_sample_does_not_depend_on_its_batch(kb: KnowledgeBase, tokens: Tokeni
 
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE])
 @pytest.mark.parametrize("window", [1, 32, 64, 512])
-def test_the_mention_stands_between_its_markers(kb: KnowledgeBase, tokens: Tokenizer, template: Template, window: int) -> None:
+def test_mention_is_between_its_markers(kb: KnowledgeBase, tokens: Tokenizer, template: Template, window: int) -> None:
     samples = KnowledgeSamples(kb, InputLayout(template, tokens, window), 1000, 7, mention="similar")
     for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):
         marked = tokens.ids(f" {template.start} {kb.names[said.mention]} {template.end}")
@@ -217,7 +217,7 @@ def test_the_mention_stands_between_its_markers(kb: KnowledgeBase, tokens: Token
         assert sample.source[-1] == tokens.after[0]
 
 
-def test_a_narrow_window_keeps_the_words_next_to_the_mention(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+def test_narrow_window_keeps_words_near_the_mention(kb: KnowledgeBase, tokens: Tokenizer) -> None:
     samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens, 64), 1000, 7)
     wider = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens, 512), 1000, 7)
     cut = 0
@@ -228,7 +228,7 @@ def test_a_narrow_window_keeps_the_words_next_to_the_mention(kb: KnowledgeBase, 
     assert cut > 20  # the definition of asthma, at least
 
 
-def test_prompt_and_name_are_the_layouts(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+def test_prompt_and_name_follow_the_layout(kb: KnowledgeBase, tokens: Tokenizer) -> None:
     samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens), 1000, 7)
     for sample, said in zip(samples.__getitems__(SOME), samples.statements.at(SOME), strict=True):
         assert tokens.text(sample.prompt) == f" {kb.names[said.mention]} is"
@@ -236,8 +236,8 @@ def test_prompt_and_name_are_the_layouts(kb: KnowledgeBase, tokens: Tokenizer) -
         assert tokens.eos not in sample.name
 
 
-def test_letters_of_a_definition_are_not_special(kb: KnowledgeBase, tokens: Tokenizer) -> None:
-    """A definition that says `START`, `END` and `</s>` says letters."""
+def test_special_tokens_in_definitions_are_plain_text(kb: KnowledgeBase, tokens: Tokenizer) -> None:
+    """`START`, `END` and `</s>` in a definition are tokenised as ordinary text."""
     samples = KnowledgeSamples(kb, InputLayout(GENBIOEL, tokens, 512), 1000, 7)
     met = 0
     start, end = tokens.ids(" START"), tokens.ids(" END")
@@ -264,12 +264,12 @@ def test_letters_of_a_definition_are_not_special(kb: KnowledgeBase, tokens: Toke
         ("fever", ["fever and a very long rest of a name that says much more", "fevers"], 1),
     ],
 )
-def test_the_closest_name(name: str, others: list[str], best: int) -> None:
+def test_finds_closest_name(name: str, others: list[str], best: int) -> None:
     assert closest(name, others) == best
 
 
 @given(NAMES, st.text("abc ", min_size=1, max_size=12))
-def test_no_other_shares_more(names: list[str], name: str) -> None:
+def test_closest_name_has_highest_cosine(names: list[str], name: str) -> None:
     def cosine(other: str) -> float:
         one, two = ({f" {text} "[at : at + 3] for at in range(len(text))} for text in (name, other))
         return len(one & two) / (len(one) * len(two)) ** 0.5 if two else 0.0
@@ -278,6 +278,6 @@ def test_no_other_shares_more(names: list[str], name: str) -> None:
     assert scores[closest(name, names)] == pytest.approx(max(scores))
 
 
-def test_a_name_is_closest_to_itself() -> None:
+def test_name_is_closest_to_itself() -> None:
     names = ["heart failure", "heart attack", "attack"]
     assert [closest(name, names) for name in names] == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""Samples: what a model is trained on, as tokens.
+"""Training samples.
 
-Always true here: a sample follows from the seed and its index alone, so that training can resume anywhere.
+Invariant: a sample is determined by the seed and its index, so that training can resume at any step.
 """

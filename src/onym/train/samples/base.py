@@ -1,7 +1,7 @@
-"""Samples by index: their types, random orders that are computed instead of stored, and batches of similar length.
+"""Types of training samples, pseudo-random orders that are computed instead of stored, and bucketing by length.
 
-What comes at an index follows from the seed and the index alone. So training can resume anywhere, any number of processes can
-share it, and memory does not grow with the data.
+The sample at an index is determined by the seed and the index. So training can resume at any step, any number of processes can
+share the data, and no permutation is kept in memory.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Batch: TypeAlias = "dict[str, Tensor]"
-"""Samples as tensors, as a collate function makes them and a trainer takes them."""
+"""Samples as tensors: the output of a collate function and the input of a trainer."""
 T_co = TypeVar("T_co", bound="Sample | Pair | Positive", covariant=True)
 S = TypeVar("S")
 Ints = npt.NDArray[np.int64]
 Draws = npt.NDArray[np.uint64]
 _MASK = 2**64 - 1
-_STEP = 0x9E3779B97F4A7C15  # splitmix64: Steele, Lea and Flood 2014, and its two multipliers
+_STEP = 0x9E3779B97F4A7C15  # increment of splitmix64 (Steele, Lea and Flood 2014); the next line has its multipliers
 _ONE, _TWO = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _ROUNDS = 8
-_ORDER = 1  # the stream of an order's keys: not the one that samples are drawn from
-_BATCHES = 16  # that are sorted together
+_ORDER = 1  # random stream of the keys of an order, separate from the streams that samples use
+_BATCHES = 16  # batches sorted by length together
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A mention and the name to generate for it, without the token that ends it."""
+    """A mention and the name to generate for it, as token ids; the name has no end token."""
 
     source: list[int]
     prompt: list[int]
@@ -42,7 +42,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A mention, a right name and a wrong one; `reference` has the log-probabilities of both by the reference model."""
+    """A mention, a right and a wrong name, as token ids; `reference` has the reference model's scores of both names."""
 
     source: list[int]
     prompt: list[int]
@@ -53,9 +53,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """Two strings of one concept, which is a row of the knowledge base; `names` are their ids, equal for equal strings.
+    """A positive pair: two strings of one concept (a KB row); `names` are the ids of the strings.
 
-    A string that is no name of the knowledge base has an id beyond its names. `also` are other concepts of the first string.
+    A string that is not a KB name has an id >= the number of KB names. `also` are further concepts of the first string.
     """
 
     first: str
@@ -66,10 +66,10 @@ class Positive:
 
 
 class Samples(Protocol[T_co]):
-    """Samples by index: the same index always gives the same sample, so that training can resume anywhere."""
+    """Samples by index; the same index always gives the same sample, so that training can resume at any step."""
 
     def __len__(self) -> int:
-        """Return how many there are, all epochs together."""
+        """Return the number of samples over all epochs."""
 
     def __getitems__(self, indices: Sequence[int]) -> Sequence[T_co]:
         """Return the samples at these indices."""
@@ -83,11 +83,11 @@ class RepeatedSamples(Samples[T_co], Protocol[T_co]):
         """The number of samples in an epoch."""
 
     def with_count(self, count: int) -> Self:
-        """Return the same samples, but so many in all."""
+        """Return a copy with `count` samples in total."""
 
 
 class Shuffled:
-    """The numbers below `length` in a random order by `seed`, over and over: every epoch has another order.
+    """An endless sequence of shuffled epochs; each epoch is another permutation of range(length), determined by `seed`.
 
     >>> order = Shuffled(5, seed=3)
     >>> sorted(order.at(np.arange(5)).tolist()), sorted(order.at(np.arange(5, 10)).tolist())
@@ -109,13 +109,13 @@ class Shuffled:
         if len(indices) == 0:
             return np.zeros(0, dtype=np.int64)
         if not self._length or int(indices.min()) < 0:
-            raise IndexError("no such index in the order")
+            raise IndexError("index out of range")
         epochs, numbers = np.divmod(indices.astype(np.uint64), np.uint64(self._length))
         return permute(numbers, np.full_like(numbers, self._length), self._seed, epochs, stream=_ORDER)
 
 
 class OrderedSamples:
-    """A base of datasets: `count` samples of `epoch` different ones, each seen once in an epoch, in an order by `seed`.
+    """Base class of samples: `count` samples, shuffled by `seed`; an epoch has each of `epoch` samples once.
 
     >>> samples = OrderedSamples(5, count=12, seed=3)
     >>> samples.epoch, len(samples), len(samples.with_count(7))
@@ -134,14 +134,14 @@ class OrderedSamples:
         return self._count
 
     def with_count(self, count: int) -> Self:
-        """Return the same samples, but so many: the size of an epoch is known only once they are there."""
+        """Return a copy with `count` samples in total, for callers that need the epoch size to compute `count`."""
         other = copy(self)
-        other._count = count  # noqa: SLF001 - its own
+        other._count = count  # noqa: SLF001 - same class
         return other
 
 
 class OrderedList(OrderedSamples, Generic[S]):
-    """Samples that are in memory, in that order.
+    """A list of samples in memory, shuffled as in `OrderedSamples`.
 
     >>> samples = OrderedList(["a", "b"], count=4, seed=3)
     >>> sorted(samples.__getitems__([0, 1]))
@@ -164,10 +164,10 @@ def permute(
     *,
     stream: int,
 ) -> Ints:
-    """Return what comes at each number, in an order of its own `length`; `orders` tells which of all orders by the seed it is.
+    """Return the element at position `numbers[i]` of permutation number `orders[i]` of range(lengths[i]), for each i.
 
-    A Feistel network over pairs (high, low) with high * low >= length: each round adds to one half a hash of the other, so it
-    can be undone, and is a permutation. A number that falls outside is sent through again until it falls inside.
+    A permutation is a Feistel network over pairs (high, low) with high * low >= length: each round adds a hash of one half to
+    the other, which is invertible. A result >= length is passed through the network again until it is in range.
 
     >>> permute(np.array([0, 1, 2, 0]), np.array([3, 3, 3, 1]), 13, np.array([7, 7, 7, 8]), stream=9).tolist()
     [0, 2, 1, 0]
@@ -191,7 +191,7 @@ def _send_through(numbers: Draws, keys: Draws, highs: Draws, lows: Draws) -> Dra
 
 
 def draw(seed: int, index: int, bound: int, *, stream: int = 0) -> int:
-    """Return a random number below `bound` for an index: always the same one.
+    """Return a random number below `bound`, determined by seed, index and stream.
 
     >>> draw(13, 7, 100) == draw(13, 7, 100), draw(13, 7, 1)
     (True, 0)
@@ -201,9 +201,9 @@ def draw(seed: int, index: int, bound: int, *, stream: int = 0) -> int:
 
 
 def draw_rows(seed: int, indices: npt.NDArray[np.integer], width: int, *, stream: int = 0) -> Draws:
-    """Return for each index a row of `width` random numbers of 64 bits: splitmix64, seeded with a hash of seed and index.
+    """Return `width` random 64-bit numbers for each index: splitmix64, seeded with a hash of seed, stream and index.
 
-    The first of a row is what `draw` takes. Streams of one seed have nothing to do with each other.
+    `draw` uses the first number of a row. Different streams of one seed are independent.
 
     >>> int(draw_rows(13, np.array([7]), 2)[0, 0]) % 100 == draw(13, 7, 100)
     True
@@ -215,7 +215,7 @@ def draw_rows(seed: int, indices: npt.NDArray[np.integer], width: int, *, stream
 
 
 def pick(numbers: Sequence[int], size: int, exclude: Collection[int] = ()) -> list[int]:
-    """Return distinct indices below `size`, one for each random number while there are any; none of `exclude`.
+    """Return distinct indices below `size` that are not in `exclude`: one per random number, until no index is left.
 
     >>> pick([4, 4, 4], 3)
     [1, 0, 2]
@@ -226,7 +226,7 @@ def pick(numbers: Sequence[int], size: int, exclude: Collection[int] = ()) -> li
     found: list[int] = []
     for number in numbers[: max(0, size - len(taken))]:
         index = number % (size - len(taken))
-        for other in taken:  # in order, so that each is stepped over once
+        for other in taken:  # ascending, so that each taken index shifts the result once
             index += index >= other
         found.append(index)
         taken = sorted((*taken, index))
@@ -250,9 +250,9 @@ B = TypeVar("B", bound=Sample | Pair)
 
 
 class Bucketed(Generic[B]):
-    """The same samples, block by block of 16 batches: in a block they are put in batches by length, the batches in any order.
+    """Samples bucketed by length: each block of 16 batches is sorted by length, and its batches are shuffled.
 
-    What is left at the end, less than a block, stays as it is.
+    An incomplete block at the end is not sorted.
     """
 
     def __init__(self, samples: Samples[B], batch: int, *, seed: int = 0) -> None:

@@ -1,7 +1,7 @@
-"""Mentions of a dataset as samples: which names of their concepts are the targets, and pairs of a mention and a name.
+"""Training samples from the mentions of a dataset: target names for generation, and mention-name pairs for encoders.
 
-GenBioEL section 2.3 takes the name most similar by character 3-gram TF-IDF, ANGEL section 3.2 the three most similar. Pairs for
-encoders: SapBERT, appendix A.3.
+As target, GenBioEL (section 2.3) uses the most similar name by character 3-gram TF-IDF, ANGEL (section 3.2) the three most
+similar. Pairs for encoders follow SapBERT, appendix A.3.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from onym.train.samples.base import Ints, OrderedSamples, Positive, Sample, draw
 from onym.types import Document, Mention
 
 Choice = Literal["similar", "short", "sampled"]
-"""The most similar names, the shortest, or any: GenBioEL's Table 4."""
+"""Use the most similar names as targets, the shortest, or random ones: GenBioEL's Table 4."""
 DocMention = tuple[Document, Mention]
 """A mention with its document."""
-_ANY = 50  # names of a concept among which one is drawn, the first in the order of preference
+_ANY = 50  # with `sampled`, targets are drawn from the first 50 names of a concept
 _STREAM = 5
-_ALL = 2**64  # random numbers are below it
+_ALL = 2**64  # exclusive upper bound of random numbers
 
 
 def targets_of(
     mentions: Sequence[DocMention], kb: KnowledgeBase, *, choice: Choice = "similar", count: int = 1
 ) -> list[tuple[int, ...]]:
-    """Return for each mention the ids of its target names, best first; none where its concept is not in the knowledge base.
+    """Return the ids of the target names of each mention, best first; empty if its concepts are not in the KB.
 
     >>> from onym.types import Document, Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -52,7 +52,7 @@ def targets_of(
 
 
 def concepts_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
-    """Return the gold concepts of a mention, as rows of the knowledge base, each once.
+    """Return the gold concepts of a mention as KB rows, without duplicates.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> [kb.concept_ids[concept] for concept in concepts_of(Mention(0, 2, "MI", ("mesh:D0", "omim:608446")), kb)]
@@ -62,7 +62,7 @@ def concepts_of(mention: Mention, kb: KnowledgeBase) -> tuple[int, ...]:
 
 
 def names_of(concepts: Sequence[int], kb: KnowledgeBase) -> tuple[int, ...]:
-    """Return the ids of all names of these concepts, each once.
+    """Return the ids of all names of these concepts, without duplicates.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> [kb.names[name] for name in names_of(kb.resolve("mesh:D005334"), kb)]
@@ -77,15 +77,15 @@ def gold_concepts(mention: Mention, kb: KnowledgeBase) -> frozenset[int]:
 
 
 def is_name_of(gold: frozenset[int], names: Sequence[int], kb: KnowledgeBase) -> bool:
-    """Return whether one of the names belongs to one of these concepts."""
+    """Return whether any of the names belongs to any of the gold concepts."""
     return any(not gold.isdisjoint(kb.name_concepts[name].tolist()) for name in names)
 
 
 def require_linkable(mentions: int) -> None:
-    """Refuse a dataset of which none of the mentions has a concept of the knowledge base."""
+    """Raise InputError if `mentions`, the number of mentions in the knowledge base, is 0."""
     if not mentions:
-        fix = "name the knowledge base that the dataset is annotated with"
-        raise InputError("training-empty", "no mention has a concept of the knowledge base", fix=fix)
+        fix = "set data.kb to the knowledge base that has the gold ids of the dataset"
+        raise InputError("training-empty", "no gold id of the dataset is in the knowledge base", fix=fix)
 
 
 def _closest_names(
@@ -104,7 +104,7 @@ def _closest_names(
 
 
 class MentionSamples(OrderedSamples):
-    """`count` samples of mentions: every mention with each of its names is seen once in an epoch, in an order by `seed`."""
+    """`count` mention samples, shuffled by `seed`; an epoch has every mention once with each of its target names."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class MentionSamples(OrderedSamples):
 
 
 def mentions_of(documents: Iterable[Document], *, exclude: Iterable[Document] = ()) -> list[DocMention]:
-    """Return the mentions that have an id, except those in `exclude`: some preparations have dev inside train.
+    """Return the mentions that have an id, without those in `exclude`: in some preparations, train contains dev.
 
     Abbreviations are expanded, as in the linker.
 
@@ -159,7 +159,7 @@ def mentions_of(documents: Iterable[Document], *, exclude: Iterable[Document] = 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A mention as a query: its string and the id of that, its concepts, all their names, and the most similar one."""
+    """A mention as a query: its normalised surface and string id, its concepts, all their names, and the most similar name."""
 
     surface: str
     string: int
@@ -169,10 +169,10 @@ class Query:
 
 
 class MentionPairs(OrderedSamples):
-    """`count` pairs of mentions: every mention is seen once in an epoch, in an order by `seed`.
+    """`count` mention-name pairs, shuffled by `seed`; an epoch has every mention once.
 
-    Its name is drawn each time: with probability `similar` the most similar one by TF-IDF, else any name of its concepts. The
-    paper takes every name in turn, which gives a concept of many names more weight.
+    The name is drawn each time: with probability `similar` the most similar one by TF-IDF, else a random name of the concepts.
+    The paper pairs a mention with every name instead, which gives concepts with many names more weight.
 
     >>> from onym.types import Document, Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -186,7 +186,7 @@ class MentionPairs(OrderedSamples):
         self, mentions: Sequence[DocMention], kb: KnowledgeBase, *, count: int, similar: float = 0.5, seed: int = 0
     ) -> None:
         if not 0 <= similar <= 1:
-            raise ConfigError("config-invalid", f"a probability of {similar}", fix="give a number from 0 to 1")
+            raise ConfigError("config-invalid", f"the probability `similar` is {similar}", fix="set a number from 0 to 1")
         self._kb, self._similar, self._seed = kb, similar, seed
         self.queries = _queries(mentions, kb, is_compared=similar > 0)
         self.unlinkable = len(mentions) - len(self.queries)
@@ -199,7 +199,7 @@ class MentionPairs(OrderedSamples):
         return [self._pair(self.queries[row], *draw) for row, draw in zip(self.rows(numbers).tolist(), drawn, strict=True)]
 
     def rows(self, indices: Ints) -> Ints:
-        """Return which of `queries` comes at each index."""
+        """Return the row of `queries` at each index."""
         return self._order.at(indices)
 
     def _pair(self, query: Query, chance: int, number: int) -> Positive:
@@ -211,7 +211,7 @@ class MentionPairs(OrderedSamples):
 
 
 def _queries(mentions: Sequence[DocMention], kb: KnowledgeBase, *, is_compared: bool) -> list[Query]:
-    """Return the mentions whose concepts are in the knowledge base; without a comparison any of their names is the best."""
+    """Return queries for the mentions in the KB. If not `is_compared`, `best` is the first name, not the most similar one."""
     best = targets_of(mentions, kb, choice="similar" if is_compared else "sampled")
     surfaces = [normal_name(mention.surface) for _, mention in mentions]
     strings = _strings(surfaces, kb)
@@ -220,12 +220,12 @@ def _queries(mentions: Sequence[DocMention], kb: KnowledgeBase, *, is_compared: 
     return [
         Query(surface, strings[surface], meant[mention.concept_ids], names[mention.concept_ids], found[0])
         for surface, (_, mention), found in zip(surfaces, mentions, best, strict=True)
-        if found and surface  # a linker returns nothing for a mention that normalises to nothing
+        if found and surface  # linkers do not link a mention whose normalised surface is empty
     ]
 
 
 def _strings(surfaces: Sequence[str], kb: KnowledgeBase) -> dict[str, int]:
-    """Return the id of each string: that of the equal name, else one beyond all names."""
+    """Return the id of each string: that of the equal KB name, else a new id after all KB names."""
     found: dict[str, int] = {}
     for number, surface in enumerate(dict.fromkeys(surfaces), start=len(kb.names)):
         name = kb.names.find(surface)

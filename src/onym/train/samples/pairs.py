@@ -1,9 +1,10 @@
-"""Pairs of strings of one concept, for an encoder to pull together (SapBERT, appendix A.3), and hard negatives.
+"""Positive pairs for encoders (SapBERT, appendix A.3), and hard negatives.
 
-Pairs are of names, or a mix of two kinds; it is also said which rows of a batch must not be pushed apart, although their
-concepts differ. A batch of pairs has two rows for each: the first strings of all pairs, then the second ones in the same order.
+`PositivePairs` are pairs of names of one concept; `Mixed` combines two sources of pairs. A batch of pairs has two rows per
+pair: the first strings of all pairs, then the second strings in the same order. `same_of` finds rows that must not be negatives
+of each other although their concepts differ.
 
-Hard negatives of mentions are concepts or names that the model confuses them with. `HardPairs` adds them to batches of pairs
+Hard negatives are wrong concepts or names that the model ranks high for a mention. `HardPairs` adds them to batches of pairs
 (BioSyn, ANCE); `Negatives` ranks them again after each epoch (Bhowmik et al., 3.2).
 """
 
@@ -26,17 +27,17 @@ from onym.train.samples.base import Ints, OrderedSamples, Positive, RepeatedSamp
 from onym.train.samples.mentions import MentionPairs, Query
 from onym.types import Document, Mention
 
-_MAX_PAIRS = 50  # of a concept: more would give it more weight than its use has
+_MAX_PAIRS = 50  # pairs per concept, so that concepts with many names do not dominate
 _STREAM = 4
-_FINEST = 1000
+_FINEST = 1000  # largest denominator of the share in `Mixed`
 
 
 class PositivePairs(OrderedSamples):
-    """`count` pairs of names of a knowledge base: each pair of a concept is seen once in an epoch, in an order by `seed`.
+    """`count` pairs of names of one concept, shuffled by `seed`; an epoch has every pair once.
 
-    Of a concept with more than `max_pairs` pairs so many are drawn at random, the same ones in every epoch.
+    If a concept has more than `max_pairs` pairs, `max_pairs` of them are drawn at random, the same ones in every epoch.
 
-    Only where the pairs of each concept begin is stored, 4 bytes for each. A pair follows from that, the seed and its index.
+    Only the offset of each concept's first pair is stored (4 bytes). A pair is computed from it, the seed and the index.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> pairs = PositivePairs(kb, count=10, seed=1)
@@ -49,14 +50,14 @@ class PositivePairs(OrderedSamples):
 
     def __init__(self, kb: KnowledgeBase, count: int, seed: int = 0, *, max_pairs: int = _MAX_PAIRS) -> None:
         if max_pairs < 1:
-            raise ConfigError("config-invalid", f"{max_pairs} pairs of a concept", fix="give 1 or more")
+            raise ConfigError("config-invalid", f"max_pairs is {max_pairs}", fix="set it to 1 or more")
         self._kb, self._seed, self._max_pairs = kb, seed, max_pairs
-        # Plain views: indexing a memory map makes another map.
+        # Plain array views, because indexing a memmap creates a new memmap object each time, which is slow.
         self._terms, self._term_names = np.asarray(kb.concept_terms), np.asarray(kb.term_names)
         self._starts = _starts(self._terms, max_pairs)
         if not self._starts[-1]:
-            fix = "take in a source that has synonyms"
-            raise InputError("training-empty", "no concept has two names", where=str(kb.folder), fix=fix)
+            fix = "build the knowledge base from a source that has synonyms"
+            raise InputError("training-empty", "no concept has more than one name", where=str(kb.folder), fix=fix)
         super().__init__(int(self._starts[-1]), count, seed)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
@@ -65,8 +66,8 @@ class PositivePairs(OrderedSamples):
         return [Positive(texts[one], texts[other], concept, (one, other)) for concept, one, other in rows]
 
     def _at(self, indices: Ints) -> tuple[Ints, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """Return the concepts and the ids of their two names."""
-        # In the column's own type: numpy would make a copy of the whole column in any other.
+        """Return the concepts of the pairs, and the ids of both names."""
+        # Same dtype as the column, because searchsorted would otherwise convert the whole column.
         numbers = self._order.at(indices).astype(self._starts.dtype)
         concepts = np.searchsorted(self._starts, numbers, side="right").astype(np.int64) - 1
         terms = self._terms[concepts].astype(np.int64)
@@ -74,16 +75,16 @@ class PositivePairs(OrderedSamples):
         return concepts, self._term_names[terms + one], self._term_names[terms + other]
 
     def _pair_ranks(self, concepts: Ints, ranks: Ints) -> Ints:
-        """Return which of all pairs of a concept comes at a rank among those that are taken."""
+        """Convert ranks among the drawn pairs of a concept to ranks among all its pairs."""
         totals = _combinations(self._terms[concepts + 1].astype(np.int64) - self._terms[concepts])
         cut = np.flatnonzero(totals > self._max_pairs)
-        # The first ones of a random order are drawn without one coming twice.
+        # The first `max_pairs` elements of a random permutation are a sample without replacement.
         ranks[cut] = permute(ranks[cut], totals[cut], self._seed, concepts[cut], stream=_STREAM)
         return ranks
 
 
 def _starts(terms: npt.NDArray[np.unsignedinteger], max_pairs: int) -> npt.NDArray[np.unsignedinteger]:
-    """Return where the pairs of each concept begin, and where those of the last end."""
+    """Return the offset of each concept's first pair, and the total number of pairs at the end."""
     counts = np.minimum(_combinations(np.diff(terms).astype(np.int64)), max_pairs)
     return smallest_offsets(np.concatenate(([0], np.cumsum(counts))))
 
@@ -93,17 +94,15 @@ def _combinations(sizes: Ints) -> Ints:
 
 
 def _pair(ranks: Ints) -> tuple[Ints, Ints]:
-    """Return the pairs (one < other) at these ranks of (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), ...: of any number of names."""
+    """Return the pairs (one < other) at these ranks of the sequence (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), ..."""
     other = (1 + np.sqrt(1 + 8 * ranks).astype(np.int64)) // 2
     return ranks - _combinations(other), other
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """`count` pairs: a `share` of them from `others`, the rest from `own`, each in its own order.
+    """`count` pairs: a `share` of them from `others`, the rest from `own`, each source in its original order.
 
-    >>> from onym.kb import KnowledgeBase
-    >>>
     >>> names = PositivePairs(KnowledgeBase.open(getfixture("tiny_kb")), count=9)
     >>> Mixed(names, names, share=0.25).epoch
     16
@@ -115,20 +114,20 @@ class Mixed:
     count: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what would leave nothing of `own`."""
+        """Raise ConfigError unless 0 <= share < 1; with a share of 1, no pair of `own` would be used."""
         if not 0 <= self.share < 1:
-            raise ConfigError("config-invalid", f"a share of {self.share}", fix="give a number from 0 to less than 1")
+            raise ConfigError("config-invalid", f"share is {self.share}", fix="set a number from 0 to less than 1")
 
     @property
     def epoch(self) -> int:
-        """How many pairs there are before the first of `own` comes again."""
+        """The number of pairs in one epoch of `own`, including those of `others`."""
         return ceil(self.own.epoch / (1 - self._fraction))
 
     def __len__(self) -> int:
         return self.count
 
     def with_count(self, count: int) -> Mixed:
-        """Return the same pairs, but so many."""
+        """Return a copy with `count` pairs in total."""
         return replace(self, count=count)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
@@ -148,7 +147,7 @@ class Mixed:
 
 
 def labels_of(positives: Sequence[Positive]) -> Ints:
-    """Return the concepts (rows,) of a batch.
+    """Return the concept of each row of a batch, as (rows,).
 
     >>> labels_of([Positive("fever", "pyrexia", 7, (0, 1)), Positive("mi", "heart attack", 8, (2, 3))]).tolist()
     [7, 8, 7, 8]
@@ -157,10 +156,10 @@ def labels_of(positives: Sequence[Positive]) -> Ints:
 
 
 def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.bool_]:
-    """Return the pairs (rows, rows) of different concepts that are no negatives.
+    """Return a mask (rows, rows) of pairs with different labels that must not be used as negatives.
 
-    Those are rows with the same string, and rows with names that share any concept: what a name means is not only the concept
-    for which it is in the batch.
+    Those are rows with the same string, and rows whose names share any concept; a name may have more concepts than the one for
+    which it is in the batch.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> heart, pressure = (kb.resolve(concept_id)[0] for concept_id in ("mesh:D009203", "mesh:D006973"))
@@ -179,7 +178,7 @@ def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.
     rows, keys = rows[order], keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     found: npt.NDArray[np.bool_] = np.zeros((len(labels), len(labels)), dtype=bool)
-    # Most are the rows of one concept alone, between which nothing is to be said.
+    # Most keys belong to rows with one label only; those have no pairs with different labels.
     is_mixed = np.minimum.reduceat(labels[rows], starts) != np.maximum.reduceat(labels[rows], starts)
     ends = np.append(starts[1:], len(rows))
     for start, end in zip(starts[is_mixed].tolist(), ends[is_mixed].tolist(), strict=True):
@@ -189,7 +188,7 @@ def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.
 
 
 def _keys(positives: Sequence[Positive], labels: Ints, names: Ints, kb: KnowledgeBase) -> tuple[Ints, Ints]:
-    """Return rows and what each of them stands for: the concepts of its string, and the string itself beyond all concepts."""
+    """Return (row, key) pairs as two arrays; keys are the concepts of a row's string, and the string's id plus len(kb)."""
     known = np.flatnonzero(names < len(kb.names))
     meant = Ragged(np.asarray(kb.name_concepts.offsets), np.asarray(kb.name_concepts.values)).take(names[known])
     more = [(row, concept) for row, each in enumerate(positives) for concept in each.also]
@@ -200,20 +199,20 @@ def _keys(positives: Sequence[Positive], labels: Ints, names: Ints, kb: Knowledg
 
 
 Wrong = tuple[int, int]
-"""A concept that a mention does not mean, and its name that is near: a row and an id of the knowledge base."""
+"""A wrong concept for a mention (KB row), and the name of it that is near the mention (name id)."""
 _PAIR_STREAM = 6
-_SPARE = 8  # more concepts to search for: some are near by a name that is right as well
+_SPARE = 8  # extra candidates to retrieve, because some have a name that is also a name of the right concept
 Floats = npt.NDArray[np.float32]
 _NAME_STREAM = 7
-_ALL = 2**64  # random numbers are below it
+_ALL = 2**64  # exclusive upper bound of random numbers
 
 
 @dataclass(frozen=True)
 class HardPairs:
-    """`count` pairs: every mention of `pairs` with a name of its own, then its `hard` wrong concepts, each with two names.
+    """`count` pairs: each mention paired with a right name, followed by a pair of names for each of `hard` wrong concepts.
 
-    `wrong` has those of each mention, in the order of `pairs.queries`; a mention with too few of them is repeated instead.
-    A wrong concept adds a pair, not a single name, so that a batch still consists of pairs.
+    `wrong` has the wrong concepts of each mention, in the order of `pairs.queries`; if there are fewer than `hard`, the mention
+    is repeated. A wrong concept adds two names, not one, so that a batch still consists of positive pairs.
     """
 
     pairs: MentionPairs
@@ -232,7 +231,7 @@ class HardPairs:
         return self.count
 
     def with_count(self, count: int) -> HardPairs:
-        """Return the same pairs, but so many."""
+        """Return a copy with `count` pairs in total."""
         return replace(self, count=count)
 
     def __getitems__(self, indices: Sequence[int]) -> list[Positive]:
@@ -253,7 +252,7 @@ class HardPairs:
 
 
 def mine(linker: DenseLinker, pairs: MentionPairs, hard: int) -> list[list[Wrong]]:
-    """Return for each mention of `pairs` the nearest concepts that it does not mean, with the names that are near."""
+    """Return the `hard` nearest wrong concepts of each mention, each with its nearest name."""
     kb = linker.kb
     gold = [set(each.concepts) for each in pairs.queries]
     documents = (Document(str(row), each.surface, (_whole(each.surface),)) for row, each in enumerate(pairs.queries))
@@ -261,7 +260,7 @@ def mine(linker: DenseLinker, pairs: MentionPairs, hard: int) -> list[list[Wrong
     found = []
     for concepts, item in zip(gold, linked, strict=True):
         near = ((kb.concept_ids.find(each.concept_id), kb.names.find(each.name)) for each in item.links[0].candidates)
-        # A name that the mention's own concept has as well is not wrong.
+        # A name that is also a name of the right concept is not a negative.
         wrong = ((concept, name) for concept, name in near if concepts.isdisjoint(kb.name_concepts[name].tolist()))
         found.append(list(islice(wrong, hard)))
     return found
@@ -272,9 +271,9 @@ def _whole(surface: str) -> Mention:
 
 
 class Negatives:
-    """Samples names for mentions. `pools` are the ids of the names nearest to each mention at the start.
+    """Sampler of positive and negative names for mentions. `pools` are the ids of the names nearest to each mention at start.
 
-    *Shape:* pools (mentions, pool), filled with -1.
+    *Shape:* pools (mentions, pool), padded with -1.
     """
 
     def __init__(
@@ -295,7 +294,7 @@ class Negatives:
 
     @property
     def names(self) -> Ints:
-        """The ids of the names of all pools, each once, ascending."""
+        """The sorted distinct name ids of all pools."""
         return np.unique(self.pools[self.pools >= 0]).astype(np.int64)
 
     def mine(self, mentions: Floats, names: Floats) -> None:
@@ -307,7 +306,7 @@ class Negatives:
             self.hard[row] = self._wrong(row, pool[best].tolist())
 
     def sample(self, mentions: Sequence[int], step: int) -> list[int]:
-        """Return the names to compare these mentions with at a step, each once: positives, hard and random negatives."""
+        """Return the distinct names to compare these mentions with at a step: positives, hard and random negatives."""
         drawn = draw_rows(self._seed, np.array([step]), 2 * len(mentions) + self._random * len(mentions), stream=_NAME_STREAM)[
             0
         ]
@@ -319,7 +318,7 @@ class Negatives:
         return list(dict.fromkeys(found))
 
     def is_positive(self, mentions: Sequence[int], names: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """Return which names are names of each mention's concepts. *Shape:* (mentions, names)."""
+        """Return a mask (mentions, names) of the names that belong to each mention's concepts."""
         return np.array([[name in self._positives[mention] for name in names] for mention in mentions], dtype=np.bool_).reshape(
             len(mentions), len(names)
         )

@@ -1,7 +1,7 @@
-"""Statements made of a knowledge base: a name in a clause with a definition or with other names of its concept.
+"""Statements generated from a knowledge base: a clause with a name and a definition or other names of its concept.
 
-KB-guided pre-training: GenBioEL, section 2.2 and appendix E.2. ANGEL takes the most similar name instead of any. The templates
-are those of GenBioEL's Table 10, which ends each with a full stop; as in the paper's examples (section 2.2) there is none here.
+Used for KB-guided pre-training: GenBioEL, section 2.2 and appendix E.2. ANGEL uses the most similar name instead of a random
+one. The templates are those of GenBioEL's Table 10, without its final full stops, as in the paper's examples (section 2.2).
 """
 
 from __future__ import annotations
@@ -27,32 +27,32 @@ DEFINED = (
     "{context} describe {mention}",
     "{context} define {mention}",
 )
-"""For a concept with a definition."""
+"""Templates for a concept with a definition."""
 SYNONYMS = (
     "{context} are the synonyms of {mention}",
     "{context} indicate the same concept as {mention}",
     "{mention} has synonyms such as {context}",
     "{mention} refers to the same concepts as {context}",
 )
-"""For a concept without one, but with several names."""
+"""Templates for a concept with several names and no definition."""
 SINGLE = (
     "{context} is {mention}",
     "{context} is the same as {mention}",
     "{mention} is {context}",
     "{mention} is the same as {context}",
 )
-"""For a concept with one name and no definition."""
+"""Templates for a concept with one name and no definition."""
 Mentioned = Literal["random", "similar"]
-"""The name in the clause: any of the concept's others, or the one most similar to the target."""
+"""How to choose the name in the clause: a random other name of the concept, or the one most similar to the target."""
 _STREAM = 2
-_DEFINITIONS, _NAMES = 2, 3  # in a context, at most
-_MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # which random number decides what
+_DEFINITIONS, _NAMES = 2, 3  # maximum numbers of definitions and names in a context
+_MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # index of the random number that chooses each; the context uses the rest
 _WIDTH = _CONTEXT + max(_DEFINITIONS, _NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A text, and where in it the mention stands."""
+    """A text, and the offsets of the mention in it."""
 
     text: str
     start: int
@@ -60,7 +60,7 @@ class Clause:
 
 
 def clause_of(template: str, mention: str, context: str) -> Clause:
-    """Put a mention and its context into a template.
+    """Fill a template with a mention and its context.
 
     >>> clause_of(DEFINED[3], "fever", "A rise in temperature.")
     Clause(text='A rise in temperature. describe fever', start=32, end=37)
@@ -70,7 +70,7 @@ def clause_of(template: str, mention: str, context: str) -> Clause:
 
 
 def templates_for(definitions: int, names: int) -> tuple[str, ...]:
-    """Return the templates for a concept with so many definitions and names.
+    """Return the templates for a concept with these numbers of definitions and names.
 
     >>> templates_for(0, 1) == SINGLE
     True
@@ -82,7 +82,7 @@ def templates_for(definitions: int, names: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A concept (a row), the ids of two of its names, and the clause around the first. The second is the target."""
+    """A concept (KB row), the ids of its names used as mention and as target, and the clause with the mention."""
 
     concept: int
     mention: int
@@ -91,12 +91,12 @@ class Statement:
 
 
 class Statements:
-    """An endless sequence of statements: in an epoch every name of every concept is the target once, in an order by `seed`.
+    """An endless sequence of statements, shuffled by `seed`; in an epoch, every name of every concept is the target once.
 
-    The mention is another name of the concept, wherever it has one. The context is up to two of its definitions; without any,
-    up to three of its other names; of two names the target (as the paper says), of one that one.
+    The mention is another name of the concept, if it has one. The context is up to two definitions; without definitions, up to
+    three names other than mention and target; if there are none, the target itself (as in the paper).
 
-    Nothing is stored: a statement follows from the knowledge base, the seed and its index, and only what it needs is read.
+    Nothing is stored: a statement is computed from the knowledge base, the seed and its index.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> statement = Statements(kb, seed=1).at([0])[0]
@@ -109,12 +109,12 @@ class Statements:
 
     def __init__(self, kb: KnowledgeBase, seed: int = 0, *, mention: Mentioned = "random") -> None:
         if mention not in get_args(Mentioned):
-            raise ConfigError("config-invalid", f"no way to choose a mention is named {mention!r}", fix="random or similar")
+            raise ConfigError("config-invalid", f"invalid value {mention!r} of `mention`", fix='use "random" or "similar"')
         if not len(kb.term_names):
             raise InputError("kb-empty", "the knowledge base has no names to learn", where=str(kb.folder))
         self._kb, self._seed, self._is_similar = kb, seed, mention == "similar"
         self._order = Shuffled(len(kb.term_names), seed)
-        # Plain views: indexing a memory map makes another map.
+        # Plain array views, because indexing a memmap creates a new memmap object each time, which is slow.
         self._terms, self._defined = np.asarray(kb.concept_terms), np.asarray(kb.concept_definitions.offsets)
         self._term_names, self._definitions = np.asarray(kb.term_names), np.asarray(kb.concept_definitions.values)
 
@@ -126,7 +126,7 @@ class Statements:
     def at(self, indices: Sequence[int]) -> list[Statement]:
         """Return the statements at these indices."""
         numbers = np.asarray(indices, dtype=np.int64)
-        # In the column's own type: numpy would make a copy of the whole column in any other.
+        # Same dtype as the column, because searchsorted would otherwise convert the whole column.
         terms = self._order.at(numbers).astype(self._terms.dtype)
         concepts = np.searchsorted(self._terms, terms, side="right") - 1
         rows = zip(
@@ -140,7 +140,7 @@ class Statements:
         return [self._statement(*row) for row in rows]
 
     def _statement(self, concept: int, target: int, names: list[int], definitions: list[int], drawn: list[int]) -> Statement:
-        """Make the statement whose target is `names[target]`."""
+        """Return the statement whose target is `names[target]`."""
         mention = self._mention(names, target, drawn[_MENTION])
         if definitions:
             parts = pick(drawn[_CONTEXT : _CONTEXT + _DEFINITIONS], len(definitions))
@@ -163,7 +163,7 @@ class Statements:
 
 
 class KnowledgeSamples:
-    """`count` samples of a knowledge base: every name of every concept is the target once in an epoch, ordered by `seed`."""
+    """`count` samples from a KB, shuffled by `seed`; in an epoch, every name of every concept is the target once."""
 
     def __init__(
         self, kb: KnowledgeBase, layout: InputLayout, count: int, seed: int = 0, *, mention: Mentioned = "random"
@@ -189,9 +189,9 @@ class KnowledgeSamples:
 
 
 def closest(name: str, others: Sequence[str]) -> int:
-    """Return the index of the most similar of the others, by cosine of the sets of character 3-grams; the first of equal ones.
+    """Return the index of the most similar other name, by cosine of the sets of character 3-grams; ties go to the first.
 
-    For the few names of one concept. `text.similarity` weighs 3-grams by all names, and stores them all.
+    It compares the few names of one concept without building the TF-IDF matrix of all names, as `text.similarity` does.
 
     >>> closest("heart attack", ["coronary attack", "heart attacks", "mi"])
     1
@@ -207,13 +207,13 @@ def _grams(name: str) -> set[tuple[str, str, str]]:
 
 
 def _cosine(own: set[tuple[str, str, str]], other: set[tuple[str, str, str]]) -> float:
-    """Return the cosine but for the size of `own`, which all comparisons share."""
+    """Return the cosine without the factor 1 / sqrt(len(own)), which is the same in all comparisons."""
     return len(own & other) / sqrt(max(1, len(other)))
 
 
 def _lists(
     offsets: npt.NDArray[np.unsignedinteger], values: npt.NDArray[np.uint32], rows: npt.NDArray[np.intp]
 ) -> list[list[int]]:
-    """Return the lists of these rows."""
+    """Return the values of these rows, as lists."""
     bounds = zip(offsets[rows].tolist(), offsets[rows + 1].tolist(), strict=True)
     return [values[start:end].tolist() for start, end in bounds]
