@@ -13,7 +13,7 @@ const UNLINKED = {
   "no-candidate": "no name of the knowledge base matches",
   "below-threshold": "the score is below the minimum",
   "below-precision": "the confidence is below what the target precision needs",
-  "filtered-out": "the best concept has another type",
+  "filtered-out": "the best concept is excluded by the filter",
   "too-long": "the term has more than 1,000 characters",
 };
 
