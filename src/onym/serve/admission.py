@@ -132,7 +132,7 @@ class Admission:
     async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
         self._watch.note_refusal(error.code)
         status = status_of(error)
-        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # debug: there are many under overload
+        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # not info: there are many under overload
         wait = self._load.estimate_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, so that clients do not retry all at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
         headers += CORS if is_reconcile(scope["path"]) else []
@@ -152,7 +152,7 @@ class Admission:
                 message["headers"] = [*add_safe_headers(message["headers"]), (b"x-request-id", request_id), *shared]
                 if self._load.is_draining:
                     message["headers"].append((b"connection", b"close"))
-            async with asyncio.timeout(self._settings.timeout):  # for clients that do not read the response
+            async with asyncio.timeout(self._settings.timeout):  # the client may never read the response
                 await send(message)
 
         try:

@@ -31,7 +31,7 @@ _WITHOUT_VALUES = {
     "concept-ambiguous": "several concepts have this id",
     "filter-unknown": "no concept has one of these semantic types",
 }
-_VARIANTS = 32  # cached pipelines with other types or another precision
+_VARIANTS = 32  # maximum number of cached pipelines with other types or another precision
 _TURNS = FEW_CALLS + 1  # TF-IDF builds its full weight matrix after FEW_CALLS calls
 
 
@@ -141,7 +141,7 @@ def _reply(act: Callable[[], Any]) -> Said:
 
 
 def _attempt(act: Callable[[], Any]) -> Any:
-    """Return the function's result, or its exception as an OnymError: messages of other exceptions may contain text."""
+    """Return the function's result, or its exception as an OnymError: other messages may contain request text."""
     try:
         return act()
     except BaseException as e:

@@ -64,7 +64,7 @@ class LinesResponse(Response):
         self._pipeline, self._settings = pipeline, settings
 
     async def __call__(self, scope: Scope, receive: StarletteReceive, send: Send) -> None:  # noqa: ARG002
-        """Send a line for each line. The headers are sent with the first one: before, a client may wait for `100 Continue`."""
+        """Send one line per request line. The headers wait for the first one: a client may be waiting for `100 Continue`."""
         is_started = False
         with self._pipeline.current.use() as pool:
             release = (b"onym-release", pool.release["release"].encode())
@@ -170,7 +170,7 @@ async def iter_lines(receive: Receive, settings: ServeSettings) -> AsyncIterator
 Endpoint = Callable[..., Coroutine[Any, Any, Response]]
 
 _JSON = "application/json"
-_CLIENT_GONE = 499  # nginx's status for this, in logs only: the client has gone
+_CLIENT_GONE = 499  # nginx's status for a disconnected client; only seen in logs
 _ABOUT = "Biomedical entity linking: find concepts in text and map them to identifiers."
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; "

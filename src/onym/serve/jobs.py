@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from onym.serve.refusals import timeout_error
 
 _HEARD = 20  # most recent batches that the estimate uses
-_MAX_RATIO = 4.0  # a batch counts at most as this many times slower than the median one
+_MAX_RATIO = 4.0  # cap on the time per character of a batch, relative to the median
 _ENOUGH = 5  # minimum number of batches for an estimate; the first ones after a start are slow
 _FIXED = 200  # overhead of a job, in characters
 
@@ -60,7 +60,7 @@ class JobQueue:
         self._filled.set()
 
     def put_back(self, jobs: Sequence[Job]) -> None:
-        """Return jobs that were taken but not sent to the front of the queue."""
+        """Put unsent jobs back at the front of the queue."""
         self._jobs.extendleft(reversed(jobs))
         self.characters += sum(job.characters for job in jobs)
         self._filled.set()
@@ -107,8 +107,8 @@ class JobQueue:
 class Pace:
     """Seconds per character, averaged over the last batches and weighted by size.
 
-    A batch counts at most as `_MAX_RATIO` times slower than the median one, so that a single slow request does not distort the
-    estimate.
+    The time per character of a batch is capped at `_MAX_RATIO` times the median, so that a single slow request does not distort
+    the estimate.
 
     >>> pace = Pace()
     >>> for _ in range(10):

@@ -65,7 +65,7 @@ class Metrics:
         self._busy.inc(seconds)
 
     def death(self) -> None:
-        """Count a linker process that ended."""
+        """Count a linker process that died."""
         self._deaths.inc()
 
     def reload(self, *, is_done: bool) -> None:

@@ -5,7 +5,7 @@ per replica, up to the maximum. A lane sends a batch to the deployment and waits
 and scales their number with the load. Each release is a Ray Serve application of its own.
 
 `Replica` and `release_of` run on the cluster. Jobs and replies are JSON. Errors are passed as codes, because the message of an
-exception may contain text, which would go through Ray.
+exception may contain request text, which would go through Ray.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Replicas:
         except self._serve.exceptions.BackPressureError:
             raise BusyError from None
         except Exception:
-            raise ProcessEndedError from None  # without a cause: errors of Ray may contain text
+            raise ProcessEndedError from None  # without a cause: errors of Ray may contain request text
 
     async def close(self) -> None:
         """Delete the deployment, if it was started."""
@@ -186,7 +186,7 @@ def _options(settings: ServeSettings) -> dict[str, Any]:
 
 @contextmanager
 def _code_errors(what: str) -> Iterator[None]:
-    """Replace errors of Ray by a ConfigError with the exception's class name; its message may contain text."""
+    """Replace errors of Ray by a ConfigError with the exception's class name; its message may contain request text."""
     try:
         yield
     except OnymError:

@@ -1,8 +1,8 @@
 """Pools of linkers: the linkers of one release share a queue, and the pool of a new release replaces the old one.
 
-A linker is a local process (`onym.serve.process`) or a replica in a Ray cluster (`onym.serve.on_ray`). One that dies is
-replaced. A reload opens the folder with new linkers. Once all of them are ready, new requests go to them, and the old ones
-finish the requests and streams that they have: a request is always answered by one release.
+A release is the state of a pipeline's folder when it was opened. A linker is a local process (`onym.serve.process`) or a
+replica in a Ray cluster (`onym.serve.on_ray`). One that dies is replaced. A reload opens the folder with new linkers. Once all
+of them are ready, new requests go to them, and the old ones finish theirs: each request is answered by a single release.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Menti
 Act = Callable[[dict[str, Any]], Any]
 Queries = Mapping[str, Mapping[str, Any]]
 Filter = tuple[tuple[str, ...], bool]
-_VARIANTS = 32  # cached pipelines with other type filters
+_VARIANTS = 32  # maximum number of cached pipelines with other type filters
 _MAX_DEFAULT = 50
 _MAX_DESCRIPTION = 200
 WIDTH, HEIGHT = 420, 260

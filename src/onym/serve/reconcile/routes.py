@@ -128,7 +128,7 @@ def characters_of(queries: Mapping[str, ReconcileQuery]) -> int:
 
 
 def _parse(adapter: TypeAdapter[T], text: str, where: str) -> T:
-    """Parse and validate JSON; errors leave out the keys of the batch, which may contain text."""
+    """Parse and validate JSON; errors leave out the keys of the batch, which may be user text."""
     values = read_json(text.encode("utf-8", "replace"), where)
     try:
         return adapter.validate_python(values)

@@ -176,7 +176,7 @@ def check(kind: type[T], values: Any, where: str) -> T:
 
 
 def make_validation_error(errors: Sequence[Any], where: str) -> InputError:
-    """Return the first error of pydantic as an InputError, without unknown keys, which may contain text."""
+    """Return the first error of pydantic as an InputError, without unknown keys, which may be user text."""
     first = errors[0]
     is_extra = first["type"] == "extra_forbidden"
     loc = [str(part) for part in first["loc"][: -1 if is_extra else None]]
