@@ -35,7 +35,6 @@ SCHEMA_VERSION = 2
 RECEIPT = b"onym"
 """The metadata key of the receipt in the Parquet footer."""
 CANDIDATES = "candidates"
-ROW_KINDS = ("mention", "none", "problem", "deleted")
 _OWN = {"source": str, "ordinal": int, "row": str, "problem": str}
 _TYPES: dict[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 NOT_IN_TABLES = tuple(each for each in EVIDENCE if not each.column)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ class OnymPipe(Pipe):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as name and folder; the folder is opened again in the other process."""
-        return _reopen, (self.name, self.folder, self.use_entities)
+        return partial(OnymPipe, self.name, self.folder, use_entities=self.use_entities), ()
 
     @property
     def kb(self) -> KnowledgeBase:
@@ -188,10 +189,6 @@ def _rows_by_span(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
             key = f"{key}/{span.id_}"
         found[key] = row
     return found
-
-
-def _reopen(name: str, folder: str, use_entities: bool) -> OnymPipe:
-    return OnymPipe(name, folder, use_entities=use_entities)
 
 
 @Language.factory(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -272,7 +272,7 @@ class ServedPipeline:
         self.name, self.folder = name, folder
         self._make_pool = make_pool
         self._current: LinkerPool | None = None
-        self._closing: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[Any]] = set()
         self._lock = asyncio.Lock()
 
     @property
@@ -295,7 +295,7 @@ class ServedPipeline:
             before, self._current = self._current, pool
         _log.info("pipeline %s is ready: release %s", self.name, pool.release["release"])
         if before is not None:
-            self._finish(before)
+            self._run_in_background(before.close())
 
     async def reload(self) -> bool:
         """Reopen the folder; log the error and return False if this fails."""
@@ -309,21 +309,16 @@ class ServedPipeline:
     async def close(self) -> None:
         """Finish all requests, then end all linkers."""
         pools = [] if self._current is None else [self._current.close()]
-        await asyncio.gather(*pools, *self._closing)
-
-    def _finish(self, pool: LinkerPool) -> None:
-        task = asyncio.create_task(pool.close())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        await asyncio.gather(*pools, *self._background)
 
     def _schedule_reload(self) -> None:
         if not self._lock.locked():
-            task = asyncio.create_task(self._reload_once())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._run_in_background(self.reload())
 
-    async def _reload_once(self) -> None:
-        await self.reload()
+    def _run_in_background(self, act: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.create_task(act)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
 
 async def ask(pool: LinkerPool, content: dict[str, Any], characters: int, receive: Receive) -> JobReply:
