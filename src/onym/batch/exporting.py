@@ -54,8 +54,8 @@ def export(
 ) -> int:
     """Write the output of a finished run, and return the number of rows or documents.
 
-    The format defaults to the one of the file name's ending, or else to a table: .parquet, .csv, .tsv, .jsonl or .xlsx. An
-    export of a private run is private: mode 0600, and 0700 for folders.
+    By default, the file name's ending selects the format; without a known one, a table is written (.parquet, .csv, .tsv, .jsonl
+    or .xlsx). An export of a private run is private: mode 0600, and 0700 for folders.
     """
     format = format or format_of_path(dest, prefer=TABLE) or TABLE  # noqa: A001
     require_linked_output(dest, format, options=options, force=force)
@@ -134,8 +134,8 @@ def _rows(shard: Shard, storage: Storage, columns: Sequence[str] | None = None) 
 def _read_linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete: bool = False) -> Iterator[LinkedDocument]:
     """Yield the documents of a shard with their links: texts from the inputs, links from the output, in the same order.
 
-    With `complete`, documents that could not be linked are skipped. With `asserted`, a mention without an assertion gets an
-    empty one instead of unknown.
+    With `complete`, documents that could not be linked are skipped. With `asserted`, a mention without assertion marks gets an
+    empty tuple instead of None (unknown).
     """
     rows = (row for row in _rows(shard, storage) if row["row"] in ("mention", "none"))
     groups = groupby(rows, key=lambda row: (row["source"], row["ordinal"]))

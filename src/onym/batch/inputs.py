@@ -154,7 +154,7 @@ class _Found:
         return InputGroup(format=self.group.format, files=(part,))
 
     def _document_ranges(self, file: InputFile, count: int, ranges: int) -> Iterator[InputGroup]:
-        """Split a file into ranges of about equal numbers of documents; each counts with its share of the bytes."""
+        """Split a file into ranges of about equal numbers of documents; each gets a proportional share of the bytes."""
         whole = self._part(file)
         for number in range(ranges):
             before, end = count * number // ranges, count * (number + 1) // ranges

@@ -105,7 +105,7 @@ class _RayRun:
 
 @contextmanager
 def cluster(address: str, cpus: int | None) -> Iterator[Any]:
-    """Yield `ray`, connected to a cluster: an existing connection, or a new one to the address that the block closes."""
+    """Yield `ray`, connected to a cluster: an existing connection, or a new one to `address`, closed after the block."""
     try:
         import ray
     except ImportError as e:

@@ -1,4 +1,4 @@
-"""The Parquet output of a shard: rows of the flat table, rows for every other document, and a receipt in the footer.
+"""The Parquet output of a shard: rows of the flat table, rows for documents without mentions, and a receipt in the footer.
 
 The column `row` has the kind of a row: a `mention`, a document with `none`, a `problem`, or a document that an update file
 marks as `deleted`. `source` and `ordinal` (file name and number in the file) identify a document. The digest of rows is

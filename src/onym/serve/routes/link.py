@@ -152,7 +152,7 @@ class ExplanationReply(Reply):
 
 
 class RejectionReply(Reply):
-    """A name of the knowledge base in the text that was not taken as a mention; `detail` is the reason for readers."""
+    """A name of the knowledge base in the text that was not taken as a mention; `detail` is the reason in words."""
 
     start: int
     end: int
