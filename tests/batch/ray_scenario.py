@@ -1,7 +1,7 @@
-"""Runs on a real cluster of two nodes: `python -m tests.batch.ray_scenario FOLDER`, in a network of its own.
+"""Runs on a real cluster of two nodes: `python -m tests.batch.ray_scenario FOLDER`, in its own network namespace.
 
-In the folder are three finished plans: `whole`, `poisoned`, whose second shard kills its process each time, and `shrunk`, whose
-second node is gone when a task was under way there.
+The folder has three plans: `whole`; `poisoned`, whose second shard always kills its process; and `shrunk`, whose second node
+is removed while it links a shard.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def slow_on_other_nodes(out: str, pipeline: str | None, number: int) -> dict[str
     if os.environ.get("SECOND_NODE"):
         marker.touch()
         time.sleep(600)
-    while not marker.exists():  # or the first node could link all before the second one has begun
+    while not marker.exists():  # else the first node could link everything before the second one starts
         time.sleep(0.05)
     return link_shard(out, pipeline, number)
 
 
 class ShrinkingEngine(RayEngine):
-    """Takes a node from the cluster as soon as it works."""
+    """Removes a node from the cluster as soon as it links a shard."""
 
     def __init__(self, out: Path, cluster: Any, node: Any) -> None:
         super().__init__(link=slow_on_other_nodes)

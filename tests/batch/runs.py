@@ -1,4 +1,4 @@
-"""A small corpus, a pipeline over the tiny knowledge base, and an engine that starts no process."""
+"""Helpers: a small corpus, a pipeline over the tiny knowledge base, and an in-process engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXTS = ("High fever, no heart attack.", "Nothing here.", "A cough and fever.", 
 
 
 class InlineEngine:
-    """Links shards one after the other in this process."""
+    """Links shards one after another in this process."""
 
     def run(self, queue: ShardQueue) -> None:
         runner = ShardRunner(queue.storage.url, queue.pipeline)
@@ -41,7 +41,7 @@ def pipeline_at(kb: Path, folder: Path) -> Path:
 
 
 def corpus_at(folder: Path) -> Path:
-    """Write a folder of small files and one larger file of lines."""
+    """Write a folder with small text files and a larger JSONL file."""
     notes = folder / "notes"
     notes.mkdir()
     for number, text in enumerate(TEXTS):
@@ -54,7 +54,7 @@ def corpus_at(folder: Path) -> Path:
 def pubmed_at(
     folder: Path, count: int, *, malformed: Sequence[int] = (), deleted: Sequence[str] = (), name: str = "a.xml.gz"
 ) -> Path:
-    """Write a packed file of citations, some of them without a PMID, and the PMIDs of deleted ones."""
+    """Write a gzipped PubMed file, with some malformed citations (no PMID) and some deletions."""
     articles = "".join(
         f"<PubmedArticle><MedlineCitation>{'' if number in malformed else f'<PMID>{number}</PMID>'}"
         f"<Article><ArticleTitle>{TEXTS[number % len(TEXTS)]}</ArticleTitle></Article></MedlineCitation></PubmedArticle>\n"
@@ -77,7 +77,7 @@ def finish_run(kb: Path, folder: Path) -> Ledger:
 
 
 def rewrite_as_version_1(path: Path) -> None:
-    """Turn the file of a shard into what an earlier Onym wrote: no candidates, and ids such as MESH:D005334."""
+    """Rewrite the output of a shard with schema version 1: no candidates, and ids such as MESH:D005334."""
     receipt = json.loads(pq.read_metadata(path).metadata[RECEIPT])
     table = pq.read_table(path)
     shown = pa.array([each and style_id(each) for each in table["concept_id"].to_pylist()], pa.string())

@@ -1,4 +1,4 @@
-"""Engines: what all of them share, and worker processes, which die, or whose drivers die, and nothing is lost."""
+"""The shard queue and the local engine, also if workers or their driver are killed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onym.store.storage import open_storage
 from tests.batch.runs import InlineEngine, bytes_of, plan_run
 
 
-def test_three_failures_are_enough_and_one_that_cannot_be_mended(tiny_kb: Path, tmp_path: Path) -> None:
+def test_quarantines_after_three_or_one_permanent_failure(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     queue = ShardQueue.of(plan.shards[:2], open_storage(tmp_path / "out"))
     first, second = queue.waiting.popleft(), queue.waiting.popleft()
@@ -38,7 +38,7 @@ def test_three_failures_are_enough_and_one_that_cannot_be_mended(tiny_kb: Path, 
     assert set(status(tmp_path / "out").quarantined) == {1}
 
 
-def test_a_report_counts_shards_that_are_done_and_those_under_way(tiny_kb: Path, tmp_path: Path) -> None:
+def test_progress_counts_finished_and_running_shards(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     first, second, third = plan.shards[1:4]
     queue = ShardQueue.of((first, second, third), open_storage(tmp_path / "out"))
@@ -85,7 +85,7 @@ run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, "-c", sys.argv[2]]
 """
 
 
-def test_two_workers_write_what_one_process_does(tiny_kb: Path, tmp_path: Path) -> None:
+def test_two_workers_write_same_bytes_as_one_process(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     assert run_batch(out, workers=2).is_done
@@ -98,18 +98,18 @@ def test_two_workers_write_what_one_process_does(tiny_kb: Path, tmp_path: Path) 
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_a_shard_that_kills_its_worker_is_quarantined_and_the_rest_done(tiny_kb: Path, tmp_path: Path) -> None:
+def test_shard_that_kills_its_worker_is_quarantined(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     ledger = run_batch(tmp_path / "out", engine=LocalEngine(1, [sys.executable, "-c", _POISON]))
     assert {number: each.code for number, each in ledger.quarantined.items()} == {1: DIED}
     assert len(ledger.receipts) == len(plan.shards) - 1
-    assert not list((tmp_path / "out" / "shards").glob(".*"))  # what the dead ones were writing
+    assert not list((tmp_path / "out" / "shards").glob(".*"))  # temp files of dead workers
     assert run_batch(tmp_path / "out", engine=InlineEngine()).is_done
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_workers_end_with_their_driver(tiny_kb: Path, tmp_path: Path, number: signal.Signals) -> None:
+def test_workers_exit_with_their_driver(tiny_kb: Path, tmp_path: Path, number: signal.Signals) -> None:
     plan_run(tiny_kb, tmp_path)
     driver = subprocess.Popen([sys.executable, "-c", _DRIVER, str(tmp_path / "out"), _SLOW])
     workers = _until(lambda: [pid for pid in _children(driver.pid) if _is_asleep_in(tmp_path / "out")])
@@ -122,7 +122,7 @@ def test_workers_end_with_their_driver(tiny_kb: Path, tmp_path: Path, number: si
     assert not [path for path in (tmp_path / "out" / "shards").iterdir() if path.name.startswith(".")]
 
 
-def test_what_concerns_all_shards_is_raised(tiny_kb: Path, tmp_path: Path) -> None:
+def test_raises_errors_that_affect_all_shards(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     (tmp_path / "out" / "shards").write_text("a file where the folder should be")
     with pytest.raises(ConfigError) as caught:
@@ -130,7 +130,7 @@ def test_what_concerns_all_shards_is_raised(tiny_kb: Path, tmp_path: Path) -> No
     assert caught.value.code == "output-failed"
 
 
-def test_workers_that_never_start(tiny_kb: Path, tmp_path: Path) -> None:
+def test_raises_if_workers_die_at_startup(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     with pytest.raises(InternalError) as caught:
         run_batch(tmp_path / "out", engine=LocalEngine(2, [sys.executable, "-c", "raise SystemExit(3)"]))
@@ -146,7 +146,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _is_asleep_in(out: Path) -> bool:
-    """Tell whether something is being published: a hidden file stands there."""
+    """Return whether an output is being written: there is a hidden temp file."""
     return any(path.name.startswith(".") for path in (out / "shards").glob(".*")) if (out / "shards").exists() else False
 
 

@@ -1,4 +1,4 @@
-"""The output of a run as one file: tables, documents, and the current view."""
+"""Exports of a run: tables, documents, and the current view."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.batch.runs import InlineEngine, corpus_at, finish_run, pipeline_at, p
 
 
 @pytest.mark.parametrize("name", ["links.parquet", "links.csv", "links.jsonl"])
-def test_a_table_of_all_mentions(tiny_kb: Path, tmp_path: Path, name: str) -> None:
+def test_exports_table_of_all_mentions(tiny_kb: Path, tmp_path: Path, name: str) -> None:
     counts = finish_run(tiny_kb, tmp_path).counts()
     assert export(tmp_path / "out", tmp_path / name) == counts["mentions"]
     table = read_flat(tmp_path / name)
@@ -43,7 +43,7 @@ FEVERS = "id\tname\nmesh:D005334\tFever\nmesh:D011778\tQ fever\nmesh:D006255\tHa
 
 
 @pytest.mark.parametrize(("threshold", "assertion"), [(None, False), (1.5, True)])
-def test_predictions_are_those_of_one_process(tmp_path: Path, threshold: float | None, assertion: bool) -> None:
+def test_predictions_equal_single_process_output(tmp_path: Path, threshold: float | None, assertion: bool) -> None:
     (tmp_path / "fevers.tsv").write_text(FEVERS)
     build_kb(Recipe(sources=(SourceConfig(path="fevers.tsv", name="fevers"),)), tmp_path / "kb", root=tmp_path)
     build_pipeline(tmp_path / "kb", tmp_path / "pipeline", linker="tfidf", threshold=threshold, top_k=2)
@@ -60,8 +60,8 @@ def test_predictions_are_those_of_one_process(tmp_path: Path, threshold: float |
     assert (linked_mentions > 0) == (threshold is None)
 
 
-@pytest.mark.parametrize("old", [1, 99])  # of a run that an earlier Onym began, or finished
-def test_the_output_of_an_earlier_onym_is_read(tiny_kb: Path, tmp_path: Path, old: int) -> None:
+@pytest.mark.parametrize("old", [1, 99])  # one shard of version 1, or all
+def test_reads_output_of_version_1(tiny_kb: Path, tmp_path: Path, old: int) -> None:
     finish_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
 
@@ -90,7 +90,7 @@ def test_the_output_of_an_earlier_onym_is_read(tiny_kb: Path, tmp_path: Path, ol
     assert not (tmp_path / "predictions.jsonl").exists()
 
 
-def test_documents_with_their_links(tiny_kb: Path, tmp_path: Path) -> None:
+def test_exports_documents_with_links(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     assert export(tmp_path / "out", tmp_path / "linked.jsonl", "jsonl") == 25
     pipeline = load(tmp_path / "pipeline")
@@ -107,13 +107,13 @@ def test_documents_with_their_links(tiny_kb: Path, tmp_path: Path) -> None:
     assert [[link.concept_id for link in each.links] for each in linked] == list(wanted.values())
 
 
-def test_pubtator(tiny_kb: Path, tmp_path: Path) -> None:
+def test_exports_pubtator(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     assert export(tmp_path / "out", tmp_path / "linked.pubtator", "pubtator") == 25
     assert "j0\t5\t10\tfever" in (tmp_path / "linked.pubtator").read_text()
 
 
-def test_fhir_has_all_documents_with_their_marks(tiny_kb: Path, tmp_path: Path) -> None:
+def test_fhir_has_all_documents_with_assertions(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path, assertion=True)
     run_batch(tmp_path / "out", engine=InlineEngine())
     assert export(tmp_path / "out", tmp_path / "linked.fhir.ndjson") == 25
@@ -123,7 +123,7 @@ def test_fhir_has_all_documents_with_their_marks(tiny_kb: Path, tmp_path: Path) 
     assert [json.loads(line) for line in lines] == [fhir_document(pipeline.link(doc)) for doc in docs]
 
 
-def test_note_nlp_has_no_text_where_the_run_has_none(tiny_kb: Path, tmp_path: Path) -> None:
+def test_note_nlp_of_run_without_text(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path, text=False)
     counts = run_batch(tmp_path / "out", engine=InlineEngine()).counts()
     options = ExportOptions.of(nlp_date="2026-01-31", note_keys=tmp_path / "keys.csv")
@@ -136,7 +136,7 @@ def test_note_nlp_has_no_text_where_the_run_has_none(tiny_kb: Path, tmp_path: Pa
         export(tmp_path / "out", tmp_path / "links.csv", options=options)
 
 
-def test_a_document_that_failed_is_in_no_export(tiny_kb: Path, tmp_path: Path) -> None:
+def test_failed_document_is_not_exported(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     finished_run = run_batch(tmp_path / "out", engine=InlineEngine())
     shard = finished_run.plan.shards[0]
@@ -149,14 +149,14 @@ def test_a_document_that_failed_is_in_no_export(tiny_kb: Path, tmp_path: Path) -
     assert [each.document for each in kept] == [each.document for each in everything[1:]]
 
 
-def test_what_is_not_done_or_has_changed_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_export_rejects_unfinished_run(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     with pytest.raises(InputError) as caught:
         export(tmp_path / "out", tmp_path / "a.csv")
     assert caught.value.code == "batch-not-done"
 
 
-def test_a_changed_input_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_changed_input(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     (tmp_path / "notes" / "1.txt").write_text("Other text.")
     with pytest.raises(OnymError):
@@ -180,7 +180,7 @@ def file_of(articles: list[tuple[int, int, str]], deleted: list[tuple[int, int]]
     return f"<PubmedArticleSet>{body}{f'<DeleteCitation>{ids}</DeleteCitation>' if ids else ''}</PubmedArticleSet>"
 
 
-def test_it_is_what_a_plain_reference_says(tiny_kb: Path, tmp_path: Path) -> None:
+def test_compact_equals_reference_implementation(tiny_kb: Path, tmp_path: Path) -> None:
     rng = random.Random(5)
     (tmp_path / "pubmed").mkdir()
     current: dict[tuple[int, int], str] = {}
@@ -209,7 +209,7 @@ def test_it_is_what_a_plain_reference_says(tiny_kb: Path, tmp_path: Path) -> Non
     assert all(f"{name}.2" not in names for name in kept if "." not in name)
 
 
-def test_what_is_not_done_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_compact_rejects_unfinished_run(tiny_kb: Path, tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text("fever")
     plan_batch([tmp_path / "1.txt"], pipeline_at(tiny_kb, tmp_path), tmp_path / "out")
     with pytest.raises(InputError) as caught:

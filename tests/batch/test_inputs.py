@@ -1,4 +1,4 @@
-"""Inputs of a plan, opened again."""
+"""Input files of a plan, split into ranges and opened again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onym.store.files.source import Source
 from tests.batch.runs import pubmed_at
 
 
-def test_a_range_of_a_file_is_read_as_a_file(tmp_path: Path) -> None:
+def test_byte_ranges_cover_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(f'{{"id": "{number}", "text": "fever"}}\n' for number in range(10)))
     groups, aside = find_groups([path], "", 100, 5_000)
@@ -27,7 +27,7 @@ def test_a_range_of_a_file_is_read_as_a_file(tmp_path: Path) -> None:
         require_unchanged(group, open_group(group).files)
 
 
-def test_what_has_changed_or_gone_is_refused(tmp_path: Path) -> None:
+def test_rejects_changed_or_missing_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("fever")
     (group,), _ = find_groups([path], "", 100, 5_000)
@@ -43,7 +43,7 @@ def test_what_has_changed_or_gone_is_refused(tmp_path: Path) -> None:
         open_group(missing)
 
 
-def test_a_packed_file_is_not_cut_by_bytes(tmp_path: Path) -> None:
+def test_compressed_file_is_not_split_by_bytes(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"id": "1", "text": "fever"}\n' * 1000))
     groups, _ = find_groups([tmp_path / "a.jsonl.gz"], "", 10, 5_000)
     assert [group.files[0].start for group in groups] == [None]
@@ -60,14 +60,14 @@ def read_ranges(path: Path, documents: int) -> list[Item]:
     return [item for group in groups for item in GroupReading(group)]
 
 
-def test_a_packed_file_is_divided_by_documents(tmp_path: Path) -> None:
+def test_compressed_file_is_split_by_documents(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 10)
     assert ranges(path, 4) == [(1, 3), (4, 3), (7, 4)]
     assert ranges(path, 10) == [(None, None)]
 
 
 @pytest.mark.parametrize("documents", [1, 2, 3, 7])
-def test_ranges_hold_every_document_problem_and_deletion_once(tmp_path: Path, documents: int) -> None:
+def test_ranges_contain_every_document_problem_and_deletion_once(tmp_path: Path, documents: int) -> None:
     path = pubmed_at(tmp_path, 10, malformed=(3, 7), deleted=("1", "2"))
     whole = list(Reading([Source.open(path)]))
     assert len(whole) == 12
@@ -75,7 +75,7 @@ def test_ranges_hold_every_document_problem_and_deletion_once(tmp_path: Path, do
 
 
 @pytest.mark.parametrize("documents", [1, 3])
-def test_ranges_of_lines_with_mentions_outside_of_the_text(tmp_path: Path, documents: int) -> None:
+def test_ranges_of_documents_with_invalid_mentions(tmp_path: Path, documents: int) -> None:
     path = tmp_path / "a.pubtator"
     path.write_text(
         "".join(f"{n}|t|High fever\n{n}|a|\n{n}\t5\t{90 if n % 2 else 10}\tfever\tDisease\tD1\n\n" for n in range(6))
@@ -83,7 +83,7 @@ def test_ranges_of_lines_with_mentions_outside_of_the_text(tmp_path: Path, docum
     assert read_ranges(path, documents) == list(Reading([Source.open(path)]))
 
 
-def test_a_file_that_is_cut_short_fails_once(tmp_path: Path) -> None:
+def test_truncated_file_fails_once(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 2_000)
     path.write_bytes(path.read_bytes()[:-200])
     whole = list(Reading([Source.open(path)]))
@@ -91,20 +91,20 @@ def test_a_file_that_is_cut_short_fails_once(tmp_path: Path) -> None:
     assert read_ranges(path, 700) == whole
 
 
-def test_ranges_have_their_share_of_the_bytes(tmp_path: Path) -> None:
+def test_range_sizes_sum_to_file_size(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 10)
     groups, _ = find_groups([path], "", 8, 3)
     assert sum(group.bytes for group in groups) == path.stat().st_size
 
 
-def test_a_small_part_of_all_input_is_not_divided(tmp_path: Path) -> None:
+def test_small_part_of_all_input_is_not_split(tmp_path: Path) -> None:
     for number in range(20):
         pubmed_at(tmp_path, 10, name=f"{number}.xml.gz")
     groups, _ = find_groups([tmp_path], "", 8, 3)
     assert {group.files[0].first for group in groups} == {None}
 
 
-def test_a_range_of_a_file_that_has_changed_is_refused(tmp_path: Path) -> None:
+def test_rejects_range_of_changed_file(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 10)
     groups, _ = find_groups([path], "", 8, 3)
     pubmed_at(tmp_path, 11)
@@ -113,10 +113,10 @@ def test_a_range_of_a_file_that_has_changed_is_refused(tmp_path: Path) -> None:
             list(GroupReading(group))
 
 
-def test_the_digest_of_a_range_is_that_of_the_bytes_that_were_read(tmp_path: Path) -> None:
+def test_deleted_open_file_can_be_read_to_the_end(tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 10)
     groups, _ = find_groups([path], "", 8, 3)
     reading = iter(GroupReading(groups[0]))
     next(reading)
-    path.unlink()  # the file that is open stays as it is
+    path.unlink()  # the open file can still be read
     assert len(list(reading)) == 1

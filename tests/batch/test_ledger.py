@@ -1,4 +1,4 @@
-"""What is done of a run: status, watching, and checking of rows."""
+"""The state of a run: status, watch and verify."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_nothing_is_done_before_a_run(tiny_kb: Path, tmp_path: Path) -> None:
     assert (ledger.receipts, ledger.is_done, ledger.open_shards) == ({}, False, list(plan.shards))
 
 
-def test_a_moved_output_is_still_done(tiny_kb: Path, tmp_path: Path) -> None:
+def test_moved_output_is_still_done(tiny_kb: Path, tmp_path: Path) -> None:
     counts = finish_run(tiny_kb, tmp_path).counts()
     (tmp_path / "out").rename(tmp_path / "moved")
     assert status(tmp_path / "moved").counts() == counts
 
 
-def test_shards_that_were_quarantined_come_last(tiny_kb: Path, tmp_path: Path) -> None:
+def test_quarantined_shards_come_last(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     storage = open_storage(tmp_path / "out")
     quarantine(storage, Quarantined(0, "internal-error", "a bug"))
@@ -41,7 +41,7 @@ def test_shards_that_were_quarantined_come_last(tiny_kb: Path, tmp_path: Path) -
     assert status(storage).quarantined == {}
 
 
-def test_shards_appear_one_after_the_other(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_yields_each_new_shard(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, out = plan_run(tiny_kb, tmp_path), tmp_path / "out"
     read: list[str] = []
 
@@ -60,10 +60,10 @@ def test_shards_appear_one_after_the_other(tiny_kb: Path, tmp_path: Path, monkey
     looks = list(watch(out, pause=link_one))
     assert [len(look.ledger.receipts) for look in looks] == list(range(len(plan.shards) + 1))
     assert looks[0].documents_per_s == 0 < looks[-1].documents_per_s
-    assert read == [plan.shards[-1].name]  # those before were not read again
+    assert read == [plan.shards[-1].name]  # earlier receipts were not read again
 
 
-def test_what_is_quarantined_is_not_waited_for(tiny_kb: Path, tmp_path: Path) -> None:
+def test_watch_does_not_wait_for_quarantined_shards(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     storage = open_storage(tmp_path / "out")
 
@@ -76,17 +76,17 @@ def test_what_is_quarantined_is_not_waited_for(tiny_kb: Path, tmp_path: Path) ->
     assert f"{len(plan.shards)} shards quarantined" in looks[-1].description
 
 
-def test_a_whole_output(tiny_kb: Path, tmp_path: Path) -> None:
+def test_verify_complete_output(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     assert verify(tmp_path / "out") == []
 
 
-def test_nothing_yet(tiny_kb: Path, tmp_path: Path) -> None:
+def test_verify_before_a_run(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     assert [fault.what for fault in verify(tmp_path / "out")] == ["not linked yet"] * len(plan.shards)
 
 
-def test_changed_rows_under_the_old_receipt(tiny_kb: Path, tmp_path: Path) -> None:
+def test_verify_detects_changed_rows(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     path = tmp_path / "out" / "shards" / "000000.parquet"
     footer = pq.read_metadata(path).metadata
@@ -95,11 +95,11 @@ def test_changed_rows_under_the_old_receipt(tiny_kb: Path, tmp_path: Path) -> No
     table = table.set_column(at, "concept_id", pc.replace_substring(table["concept_id"], "D005334", "D005335"))
     pq.write_table(table.replace_schema_metadata({b"onym": footer[b"onym"]}), path)
     assert [(fault.shard, fault.what) for fault in verify(tmp_path / "out")] == [
-        ("shards/000000.parquet", "its rows are not those that were written")
+        ("shards/000000.parquet", "its rows have changed since they were written")
     ]
 
 
-def test_a_byte_that_a_disk_changed_a_torn_file_and_a_stranger(tiny_kb: Path, tmp_path: Path) -> None:
+def test_verify_detects_flipped_byte_truncated_and_unknown_file(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     shards = tmp_path / "out" / "shards"
     data = bytearray((shards / "000000.parquet").read_bytes())
@@ -109,6 +109,6 @@ def test_a_byte_that_a_disk_changed_a_torn_file_and_a_stranger(tiny_kb: Path, tm
     pq.write_table(pa.table({"a": [1]}), shards / "9.parquet")
     assert [fault.what for fault in verify(tmp_path / "out")] == [
         "its rows cannot be read",
-        "torn, or of another plan",
-        "no shard of the plan",
+        "corrupt, or of another plan",
+        "not a shard of the plan",
     ]

@@ -1,4 +1,4 @@
-"""A run with inputs and outputs in an object store has the same output as one in folders; no credentials are in it."""
+"""Runs in an object store have the same output as local ones, and the output contains no credentials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.store.object_store_server import SECRET, object_store
 pytestmark = pytest.mark.slow
 
 
-def test_from_plan_to_compact(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_object_store_run_equals_local_run(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline, corpus = pipeline_at(tiny_kb, tmp_path), corpus_at(tmp_path)
     plan_batch([corpus], pipeline, tmp_path / "out", shard_bytes=300)
     run_batch(tmp_path / "out", engine=InlineEngine())
@@ -44,7 +44,7 @@ def test_from_plan_to_compact(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest
 
 
 def _change(notes: str, out: str, before: bytes) -> None:
-    """Change an input of a shard that is open again: it is refused."""
+    """Change an input and link its shard again: the shard is quarantined."""
     open_storage(out).remove("shards/000000.parquet")
     with open_storage(notes).publish("0.txt") as file:
         file.write(before.replace(b"fever", b"FEVER"))

@@ -1,4 +1,4 @@
-"""Tasks of a real Ray cluster, in a network of its own; and what a cluster may answer, by one that is made up."""
+"""The Ray engine, on a real cluster in its own network namespace and on a fake one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.robustness.own_network import own_network
 
 
 @pytest.mark.slow
-def test_a_cluster_that_loses_processes_and_a_node(tiny_kb: Path, tmp_path: Path) -> None:
+def test_real_cluster_loses_processes_and_a_node(tiny_kb: Path, tmp_path: Path) -> None:
     pipeline, corpus = pipeline_at(tiny_kb, tmp_path), corpus_at(tmp_path)
     for name in ("inline", "whole", "poisoned", "shrunk"):
         plan = plan_batch([corpus], pipeline, tmp_path / name, shard_bytes=300)
@@ -39,7 +39,7 @@ def test_a_cluster_that_loses_processes_and_a_node(tiny_kb: Path, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_cluster_of_its_own_from_the_command_line(tiny_kb: Path, tmp_path: Path) -> None:
+def test_command_line_starts_local_cluster(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     _in_own_network("-m", "onym", "batch", "run", out.name, "--engine", "ray", "--workers", "1", at=tmp_path)
@@ -68,7 +68,7 @@ class _LostError(Exception):
 
 
 class _MadeUpRay:
-    """A cluster that answers a task at once, by a function of how often it was called."""
+    """A fake of `ray` whose tasks return at once; `answer` gets the shard number and the number of calls."""
 
     exceptions = SimpleNamespace(
         WorkerCrashedError=_CrashedError, OutOfMemoryError=_NoMemoryError, RayTaskError=_InTaskError, RayError=Exception
@@ -84,7 +84,7 @@ class _MadeUpRay:
         return {"CPU": 2.0}
 
     def remote(self, **options: Any) -> Any:
-        assert options == {"max_retries": 0}  # or Ray would repeat by itself, and nobody would count
+        assert options == {"max_retries": 0}  # else Ray would retry without counting failures
         return lambda link: SimpleNamespace(remote=lambda out, pipeline, number: (number, object()))
 
     def wait(self, references: list[Any], **options: Any) -> tuple[list[Any], list[Any]]:
@@ -109,7 +109,7 @@ def _run(queue: ShardQueue, ray: _MadeUpRay, monkeypatch: pytest.MonkeyPatch) ->
     RayEngine().run(queue)
 
 
-def test_a_lost_node_is_no_failure_of_the_shard(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_node_does_not_count_as_failure(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(number: int, call: int) -> dict[str, Any]:
         if call <= 20:
             raise _LostError
@@ -118,11 +118,11 @@ def test_a_lost_node_is_no_failure_of_the_shard(queue: ShardQueue, monkeypatch: 
     ray, wanted = _MadeUpRay(answer), {shard.number for shard in queue.waiting}
     _run(queue, ray, monkeypatch)
     assert (queue.done, queue.quarantined) == (wanted, {})
-    assert ray.at_once == 3  # a CPU each, and one that waits
+    assert ray.at_once == 3  # one per CPU, plus one for the autoscaler
 
 
 @pytest.mark.parametrize("failure", [_CrashedError, _NoMemoryError])
-def test_a_process_that_dies_is(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch, failure: type[Exception]) -> None:
+def test_dead_process_counts_as_failure(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch, failure: type[Exception]) -> None:
     def answer(number: int, call: int) -> dict[str, Any]:
         if number == 0:
             raise failure
@@ -132,7 +132,7 @@ def test_a_process_that_dies_is(queue: ShardQueue, monkeypatch: pytest.MonkeyPat
     assert {number: each.code for number, each in queue.quarantined.items()} == {0: DIED}
 
 
-def test_what_concerns_all_shards_ends_the_run(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_task_error_ends_the_run_without_text(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(number: int, call: int) -> dict[str, Any]:
         raise _InTaskError(ModuleNotFoundError("patient Smith"))
 
@@ -145,18 +145,18 @@ def test_what_concerns_all_shards_ends_the_run(queue: ShardQueue, monkeypatch: p
     assert ray.cancelled == 2
 
 
-def test_an_error_of_the_plan_is_raised_as_it_is(tmp_path: Path) -> None:
+def test_link_shard_returns_error_of_the_plan(tmp_path: Path) -> None:
     assert link_shard(str(tmp_path), None, 0)["error"]["code"] == "batch-no-plan"
 
 
-def test_no_ray(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_ray_names_the_extra(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ConfigError) as caught:
         RayEngine().run(queue)
     assert caught.value.fix == "pip install 'onym[ray]'"
 
 
-def test_an_address_that_nobody_answers(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_if_cluster_is_unreachable(queue: ShardQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent(_MadeUpRay):
         def is_initialized(self) -> bool:
             return False

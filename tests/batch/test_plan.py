@@ -1,4 +1,4 @@
-"""plan.json."""
+"""Reading and writing of plan.json."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from onym.store.storage import open_storage
 from tests.batch.runs import plan_run
 
 
-def test_it_comes_back(tiny_kb: Path, tmp_path: Path) -> None:
+def test_plan_round_trips(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     assert read_plan(open_storage(tmp_path / "out")) == plan
 
 
-def test_a_folder_without_one(tmp_path: Path) -> None:
+def test_missing_plan(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_plan(open_storage(tmp_path))
     assert caught.value.code == "batch-no-plan"
@@ -33,13 +33,13 @@ def test_a_folder_without_one(tmp_path: Path) -> None:
         ('{"format": 1, "shards": 3}', "batch-plan-malformed"),
     ],
 )
-def test_a_plan_that_is_none_or_newer(tmp_path: Path, text: str, code: str) -> None:
+def test_rejects_malformed_or_newer_plan(tmp_path: Path, text: str, code: str) -> None:
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(IntegrityError) as caught:
         read_plan(open_storage(tmp_path))
     assert caught.value.code == code
 
 
-def test_no_text_of_documents_is_in_it(tiny_kb: Path, tmp_path: Path) -> None:
+def test_plan_contains_no_text(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     assert "heart attack" not in json.dumps(json.loads((tmp_path / "out" / "plan.json").read_text()))

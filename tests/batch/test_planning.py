@@ -1,4 +1,4 @@
-"""Making plans: what is in which shard, and what is refused."""
+"""Creation of plans: contents of shards, and rejected input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from onym.pipeline.folder import build_pipeline
 from tests.batch.runs import corpus_at, pipeline_at, plan_run, pubmed_at
 
 
-def test_small_files_are_put_together_and_large_ones_cut(tiny_kb: Path, tmp_path: Path) -> None:
+def test_combines_small_files_and_splits_large_ones(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     names = [[part.name for group in shard.groups for part in group.files] for shard in plan.shards]
     assert names[0] == [f"{number}.txt" for number in range(5)]
@@ -27,7 +27,7 @@ def test_small_files_are_put_together_and_large_ones_cut(tiny_kb: Path, tmp_path
     assert len({shard.key for shard in plan.shards}) == len(plan.shards)
 
 
-def test_the_same_plan_is_left_and_another_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_keeps_same_plan_and_rejects_another(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     sources, out = [tmp_path / "notes"], tmp_path / "out"
     assert plan_batch(sources, tmp_path / "pipeline", out, shard_bytes=300) == plan
@@ -36,13 +36,13 @@ def test_the_same_plan_is_left_and_another_refused(tiny_kb: Path, tmp_path: Path
     assert caught.value.code == "batch-plan-differs"
 
 
-def test_a_private_plan_is_not_taken_for_one_that_is_not(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_private_over_existing_public_plan(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     with pytest.raises(ConfigError, match="not private"):
         plan_batch([tmp_path / "notes"], tmp_path / "pipeline", tmp_path / "out", shard_bytes=300, private=True)
 
 
-def test_keys_do_not_depend_on_where_things_lie(tiny_kb: Path, tmp_path: Path) -> None:
+def test_keys_do_not_depend_on_paths(tiny_kb: Path, tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
     here, there = (plan_run(tiny_kb, tmp_path / name) for name in ("here", "there"))
@@ -50,7 +50,7 @@ def test_keys_do_not_depend_on_where_things_lie(tiny_kb: Path, tmp_path: Path) -
     assert [shard.key for shard in here.shards] == [shard.key for shard in there.shards]
 
 
-def test_a_file_of_few_documents_keeps_its_key(tiny_kb: Path, tmp_path: Path) -> None:
+def test_key_of_unsplit_file_is_stable(tiny_kb: Path, tmp_path: Path) -> None:
     path = pubmed_at(tmp_path, 3)
     plan = plan_batch([path], pipeline_at(tiny_kb, tmp_path), tmp_path / "out", shard_bytes=8)
     inputs = [["pubmed", [path.name, hashlib.sha256(path.read_bytes()).hexdigest(), None]]]
@@ -59,7 +59,7 @@ def test_a_file_of_few_documents_keeps_its_key(tiny_kb: Path, tmp_path: Path) ->
     assert [shard.key for shard in plan.shards] == [key]
 
 
-def test_ranges_of_documents_are_shards_of_their_own(tiny_kb: Path, tmp_path: Path) -> None:
+def test_document_ranges_are_separate_shards(tiny_kb: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     pubmed_at(corpus, 10)
@@ -72,7 +72,7 @@ def test_ranges_of_documents_are_shards_of_their_own(tiny_kb: Path, tmp_path: Pa
     assert len({shard.key for shard in plan.shards}) == 4
 
 
-def test_filters_of_equal_size_have_other_keys(tiny_kb: Path, tmp_path: Path) -> None:
+def test_key_depends_on_concept_filter(tiny_kb: Path, tmp_path: Path) -> None:
     notes = corpus_at(tmp_path)
     keys = set()
     for number, concept in enumerate(("D005334", "D009203")):
@@ -81,7 +81,7 @@ def test_filters_of_equal_size_have_other_keys(tiny_kb: Path, tmp_path: Path) ->
     assert len(keys) == 2
 
 
-def test_all_files_are_accounted_for(tiny_kb: Path, tmp_path: Path) -> None:
+def test_lists_ignored_and_unreadable_files(tiny_kb: Path, tmp_path: Path) -> None:
     notes = corpus_at(tmp_path)
     (notes / "README.md").write_text("about")
     (notes / "b.bin").write_bytes(b"\x00\x01\x02")
@@ -90,7 +90,7 @@ def test_all_files_are_accounted_for(tiny_kb: Path, tmp_path: Path) -> None:
     assert [file.name for file in plan.unreadable_files] == ["b.bin"]
 
 
-def test_nothing_to_link_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_empty_input(tiny_kb: Path, tmp_path: Path) -> None:
     pipeline = pipeline_at(tiny_kb, tmp_path)
     with pytest.raises(ConfigError):
         plan_batch([], pipeline, tmp_path / "out")
@@ -99,7 +99,7 @@ def test_nothing_to_link_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
         plan_batch([tmp_path / "empty"], pipeline, tmp_path / "out")
 
 
-def test_several_sources_with_files_of_one_name(tiny_kb: Path, tmp_path: Path) -> None:
+def test_same_file_name_in_several_sources(tiny_kb: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "1.txt").write_text("fever")

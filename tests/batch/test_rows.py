@@ -1,4 +1,4 @@
-"""The file of a shard: rows, their digest, and the receipt."""
+"""The output of a shard: rows, their digest, and the receipt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from onym.batch.rows import RECEIPT, ROW_KINDS, SCHEMA_VERSION, Receipt, RowWriter, read_receipt, schema_of, update_digest
+from onym.batch.rows import RECEIPT, SCHEMA_VERSION, Receipt, RowWriter, read_receipt, schema_of, update_digest
 from onym.errors import IntegrityError
 from onym.store.storage import open_storage
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
@@ -23,7 +23,7 @@ def digest_of(rows: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def test_a_row_for_all_that_a_document_can_be() -> None:
+def test_writes_all_kinds_of_rows() -> None:
     fever = Mention(0, 5, "Fever")
     doc = Document("1", "Fever", (fever,), source="a.txt", ordinal=1)
     found = Candidate("mesh:D005334", "fever", 1.0, "Fever"), Candidate("mesh:D003371", "cough", 0.5)
@@ -37,7 +37,7 @@ def test_a_row_for_all_that_a_document_can_be() -> None:
         digest = rows.digest()
         rows.close(b"{}")
     table = pq.read_table(file)
-    assert table["row"].to_pylist() == list(ROW_KINDS)
+    assert table["row"].to_pylist() == ["mention", "none", "problem", "deleted"]
     assert table["problem"].to_pylist() == [None, None, "limit-record", None]
     assert table["concept_id"].to_pylist() == ["mesh:D005334", None, None, None]
     assert table["detection_score"].to_pylist() == [0.75, None, None, None]
@@ -60,7 +60,7 @@ def test_a_row_for_all_that_a_document_can_be() -> None:
         {"document": ["a", "a"], "start": [1, 1]},
     ],
 )
-def test_other_rows_have_another_digest(other: dict[str, list[object]]) -> None:
+def test_digest_depends_on_rows(other: dict[str, list[object]]) -> None:
     schema = pa.schema([("document", pa.string()), ("start", pa.int64())])
     rows = pa.Table.from_pydict({"document": ["a"], "start": [1]}, schema)
     changed = pa.Table.from_pydict(other, schema)
@@ -71,7 +71,7 @@ def test_other_rows_have_another_digest(other: dict[str, list[object]]) -> None:
 @pytest.mark.parametrize(
     "other", [[[("a", 1.0)], [("b", 0.5)]], [[("a", 1.0), ("b", 0.0)], []], [[("a", 1.0), ("b", 0.5)], None]]
 )
-def test_other_candidates_have_another_digest(other: list[list[tuple[str, float]] | None]) -> None:
+def test_digest_depends_on_candidates(other: list[list[tuple[str, float]] | None]) -> None:
     kind = pa.list_(pa.struct([("concept_id", pa.string()), ("score", pa.float64())]))
 
     def rows(lists: list[list[tuple[str, float]] | None]) -> pa.Table:
@@ -84,14 +84,14 @@ def test_other_candidates_have_another_digest(other: list[list[tuple[str, float]
     assert digest_of(pa.concat_tables([mine.slice(0, 1), mine.slice(1)])) == digest_of(mine)
 
 
-def test_what_is_left_in_the_middle_is_none_of_ours() -> None:
+def test_interrupted_file_has_no_receipt() -> None:
     file = io.BytesIO()
     with pytest.raises(ZeroDivisionError), RowWriter(file):
         raise ZeroDivisionError
     assert RECEIPT not in (pq.read_metadata(file).metadata or {})
 
 
-def test_without_text() -> None:
+def test_schema_without_text() -> None:
     assert set(schema_of().names) - set(schema_of(text=False).names) == {"text"}
 
 
@@ -103,18 +103,18 @@ def with_footer(path: Path, data: bytes | None) -> None:
     pq.write_table(table if data is None else table.replace_schema_metadata({RECEIPT: data}), path)
 
 
-def test_it_comes_back(tmp_path: Path) -> None:
+def test_receipt_round_trips(tmp_path: Path) -> None:
     with_footer(tmp_path / "a.parquet", json.dumps(VALUES).encode())
     assert read_receipt(open_storage(tmp_path), "a.parquet") == Receipt.model_validate(VALUES)
 
 
 @pytest.mark.parametrize("data", [None, b"{", b"[]", b"{}", json.dumps(VALUES | {"documents": -1}).encode()])
-def test_none_of_ours(tmp_path: Path, data: bytes | None) -> None:
+def test_invalid_receipt_is_none(tmp_path: Path, data: bytes | None) -> None:
     with_footer(tmp_path / "a.parquet", data)
     assert read_receipt(open_storage(tmp_path), "a.parquet") is None
 
 
-def test_a_torn_file_and_none(tmp_path: Path) -> None:
+def test_truncated_or_missing_file_has_no_receipt(tmp_path: Path) -> None:
     with_footer(tmp_path / "a.parquet", json.dumps(VALUES).encode())
     whole = (tmp_path / "a.parquet").read_bytes()
     for size in (0, 3, len(whole) // 2, len(whole) - 1):
@@ -123,7 +123,7 @@ def test_a_torn_file_and_none(tmp_path: Path) -> None:
     assert read_receipt(open_storage(tmp_path), "none.parquet") is None
 
 
-def test_a_newer_one_is_refused(tmp_path: Path) -> None:
+def test_rejects_newer_receipt(tmp_path: Path) -> None:
     with_footer(tmp_path / "a.parquet", json.dumps(VALUES | {"format": SCHEMA_VERSION + 1, "more": 1}).encode())
     with pytest.raises(IntegrityError) as caught:
         read_receipt(open_storage(tmp_path), "a.parquet")

@@ -1,4 +1,4 @@
-"""Running plans: everything once, whatever happens in between."""
+"""Runs of a plan, also interrupted and resumed ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onym.store.storage import open_storage
 from tests.batch.runs import TEXTS, InlineEngine, bytes_of, finish_run, pipeline_at, plan_run, pubmed_at
 
 
-def test_each_document_is_linked_once(tiny_kb: Path, tmp_path: Path) -> None:
+def test_links_each_document_once(tiny_kb: Path, tmp_path: Path) -> None:
     ledger = finish_run(tiny_kb, tmp_path)
     counts = ledger.counts()
     assert ledger.is_done
@@ -38,14 +38,14 @@ def test_each_document_is_linked_once(tiny_kb: Path, tmp_path: Path) -> None:
     assert rows.filter(pl.col("row") == "none").height == sum("Nothing" in text for text in TEXTS) * 5
 
 
-def test_it_goes_on_where_it_was_and_writes_the_same_bytes(tiny_kb: Path, tmp_path: Path) -> None:
+def test_resumes_and_writes_the_same_bytes(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     before = bytes_of(out)
     (out / "shards" / "000001.parquet").unlink()
     torn = out / "shards" / "000002.parquet"
     torn.write_bytes(torn.read_bytes()[:-100])
-    (out / "shards" / "000003.parquet").write_bytes((out / "shards" / "000000.parquet").read_bytes())  # of another key
+    (out / "shards" / "000003.parquet").write_bytes((out / "shards" / "000000.parquet").read_bytes())  # with another key
     left = out / "shards" / ".000001.parquet.0123456789abcdef.onym-new"
     left.touch()
     assert len(status(out).open_shards) == 3
@@ -54,7 +54,7 @@ def test_it_goes_on_where_it_was_and_writes_the_same_bytes(tiny_kb: Path, tmp_pa
     assert not left.exists()
 
 
-def test_what_a_run_left_that_was_killed_at_its_end_is_removed(tiny_kb: Path, tmp_path: Path) -> None:
+def test_removes_temp_files_of_killed_run(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
     left = tmp_path / "out" / "shards" / ".000001.parquet.0123456789abcdef.onym-new"
     left.touch()
@@ -62,7 +62,7 @@ def test_what_a_run_left_that_was_killed_at_its_end_is_removed(tiny_kb: Path, tm
     assert not left.exists()
 
 
-def test_parts_are_disjoint_and_all(tiny_kb: Path, tmp_path: Path) -> None:
+def test_parts_are_disjoint_and_complete(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     out = tmp_path / "out"
     first = run_batch(out, engine=InlineEngine(), part="1/2")
@@ -71,13 +71,13 @@ def test_parts_are_disjoint_and_all(tiny_kb: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["0/2", "3/2", "a/b", "1/0", "1"])
-def test_a_part_that_is_none(tiny_kb: Path, tmp_path: Path, part: str) -> None:
+def test_rejects_invalid_part(tiny_kb: Path, tmp_path: Path, part: str) -> None:
     plan_run(tiny_kb, tmp_path)
     with pytest.raises(ConfigError):
         run_batch(tmp_path / "out", engine=InlineEngine(), part=part)
 
 
-def test_an_input_that_changed_is_quarantined_and_the_rest_done(tiny_kb: Path, tmp_path: Path) -> None:
+def test_changed_input_is_quarantined_and_others_finish(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     changed = tmp_path / "notes" / "3.txt"
     before = changed.read_text()
@@ -91,7 +91,7 @@ def test_an_input_that_changed_is_quarantined_and_the_rest_done(tiny_kb: Path, t
     assert ledger.quarantined == {}
 
 
-def test_a_pipeline_that_changed_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_changed_pipeline(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     build_pipeline(tiny_kb, tmp_path / "pipeline", threshold=0.5, force=True)
     with pytest.raises(ConfigError) as caught:
@@ -100,13 +100,13 @@ def test_a_pipeline_that_changed_is_refused(tiny_kb: Path, tmp_path: Path) -> No
     assert "threshold" in caught.value.what
 
 
-def test_the_pipeline_may_lie_elsewhere(tiny_kb: Path, tmp_path: Path) -> None:
+def test_pipeline_may_be_moved(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     (tmp_path / "pipeline").rename(tmp_path / "moved")
     assert run_batch(tmp_path / "out", engine=InlineEngine(), pipeline=tmp_path / "moved").is_done
 
 
-def test_private_and_without_text(tiny_kb: Path, tmp_path: Path) -> None:
+def test_private_run_without_text(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path, private=True, text=False)
     run_batch(tmp_path / "out", engine=InlineEngine())
     out = tmp_path / "out"
@@ -115,13 +115,13 @@ def test_private_and_without_text(tiny_kb: Path, tmp_path: Path) -> None:
     assert "text" not in pl.read_parquet(out / "shards" / "000000.parquet").columns
 
 
-def test_no_such_engine(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_unknown_engine(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     with pytest.raises(ConfigError):
         run_batch(tmp_path / "out", engine="spark")
 
 
-def test_a_divided_file_has_the_rows_of_a_whole_one(tiny_kb: Path, tmp_path: Path) -> None:
+def test_split_file_has_same_rows_as_whole_file(tiny_kb: Path, tmp_path: Path) -> None:
     path, pipeline = pubmed_at(tmp_path, 23, malformed=(5, 11), deleted=("1",)), pipeline_at(tiny_kb, tmp_path)
     tables, sums = [], []
     for name, documents in (("whole", 100), ("divided", 4)):
@@ -139,7 +139,7 @@ def test_a_divided_file_has_the_rows_of_a_whole_one(tiny_kb: Path, tmp_path: Pat
         assert (tmp_path / f"whole.{end}").read_bytes() == (tmp_path / f"divided.{end}").read_bytes()
 
 
-def test_a_plan_without_ranges_of_documents_is_resumed(tiny_kb: Path, tmp_path: Path) -> None:
+def test_runs_plan_without_document_range_fields(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     path = tmp_path / "out" / "plan.json"
     values = json.loads(path.read_text())

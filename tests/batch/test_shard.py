@@ -1,4 +1,4 @@
-"""A shard is a pure function."""
+"""Linking a shard is a pure function."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write_bytes(plan: BatchPlan, pipeline: Pipeline, number: int) -> bytes:
     return file.getvalue()
 
 
-def test_the_same_bytes_whatever_ran_before(tiny_kb: Path, tmp_path: Path) -> None:
+def test_output_does_not_depend_on_earlier_shards(tiny_kb: Path, tmp_path: Path) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     alone = [write_bytes(plan, load(tmp_path / "pipeline"), number) for number in range(len(plan.shards))]
     pipeline = load(tmp_path / "pipeline")
@@ -41,8 +41,8 @@ def test_the_same_bytes_whatever_ran_before(tiny_kb: Path, tmp_path: Path) -> No
     assert backwards[::-1] == alone
 
 
-def test_answers_of_one_shard_are_not_kept_for_the_next(tiny_kb: Path, tmp_path: Path) -> None:
-    """The scores of this linker show what was computed together: with answers of an earlier shard they would be others."""
+def test_no_cache_is_shared_between_shards(tiny_kb: Path, tmp_path: Path) -> None:
+    """The scores of this linker depend on the queries that are computed together, so a shared cache would change them."""
     plan, kb = plan_run(tiny_kb, tmp_path), KnowledgeBase.open(tiny_kb)
 
     def write_all(linker: Linker, numbers: Sequence[int]) -> dict[int, bytes]:
@@ -53,7 +53,7 @@ def test_answers_of_one_shard_are_not_kept_for_the_next(tiny_kb: Path, tmp_path:
     alone = {number: write_all(Drifting(kb), [number])[number] for number in numbers}
     assert write_all(Drifting(kb), numbers) == alone
     assert write_all(Drifting(kb), numbers[::-1]) == alone
-    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # one cache for all shards would be seen here
+    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # this test would notice a shared cache
 
 
 class _FailingDisk(io.RawIOBase):
@@ -64,9 +64,7 @@ class _FailingDisk(io.RawIOBase):
         raise OSError(errno.EIO, "Input/output error")
 
 
-def test_a_disk_that_fails_costs_the_shard_and_not_its_documents(
-    tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_disk_error_fails_the_whole_shard(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_run(tiny_kb, tmp_path)
     pipeline = load(tmp_path / "pipeline")
 
@@ -85,7 +83,7 @@ def test_a_disk_that_fails_costs_the_shard_and_not_its_documents(
     assert write_bytes(plan, pipeline, 0)
 
 
-def test_a_bad_document_and_a_bad_file_are_counted(tiny_kb: Path, tmp_path: Path) -> None:
+def test_receipt_counts_malformed_documents_and_files(tiny_kb: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "a.jsonl").write_text('{"id": "1", "text": "fever"}\n{"id": "2"}\n{"id": "3", "text": "cough"}\n')

@@ -1,4 +1,4 @@
-"""A worker process: what it says, and that it ends."""
+"""The entry point of worker processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run_worker(out: Path, *lines: object) -> tuple[list[dict[str, object]], int]
     process.stdin.flush()
     replies: list[dict[str, object]] = []
     for line in process.stdout:
-        replies += [reply for reply in [json.loads(line)] if "share" not in reply]  # on a busy machine it says how far it is
+        replies += [reply for reply in [json.loads(line)] if "share" not in reply]  # skip progress replies
         if len(replies) > len(lines):
             break
     process.stdin.close()
@@ -33,7 +33,7 @@ def run_worker(out: Path, *lines: object) -> tuple[list[dict[str, object]], int]
     return replies, process.wait(60)
 
 
-def test_shards_are_linked_and_the_end_is_heard(tiny_kb: Path, tmp_path: Path) -> None:
+def test_links_shards_and_exits_when_stdin_closes(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
     (tmp_path / "notes" / "1.txt").write_text("changed")
     replies, status = run_worker(tmp_path / "out", {"shard": 1}, {"shard": 0})
@@ -42,7 +42,7 @@ def test_shards_are_linked_and_the_end_is_heard(tiny_kb: Path, tmp_path: Path) -
     assert status == 0
 
 
-def test_how_far_a_shard_is_is_said_at_most_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_progress_at_most_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, replies = [0.0], io.BytesIO()
     monkeypatch.setattr("onym.batch.worker.time.monotonic", lambda: clock[0])
     report = _reporter(replies)
@@ -54,7 +54,7 @@ def test_how_far_a_shard_is_is_said_at_most_once_a_second(monkeypatch: pytest.Mo
     ]  # fmt: skip
 
 
-def test_an_error_that_concerns_all_is_reported(tmp_path: Path) -> None:
+def test_reports_error_that_affects_all_shards(tmp_path: Path) -> None:
     ((error,), status) = run_worker(tmp_path / "none")
     assert error["kind"] == "InputError"
-    assert status in (0, 3)  # it ends by itself, or since its standard input ends
+    assert status in (0, 3)  # it exits by itself, or because its standard input is closed

@@ -1,4 +1,4 @@
-"""Columns of pandas and polars."""
+"""Mapping of pandas and polars columns."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def pipeline(tiny_kb: Path, tmp_path: Path) -> Pipeline:
 
 
 def values(frame: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of a dataframe; whatever is null as None."""
+    """Return the rows of a dataframe, with None for nulls."""
     rows = frame.rows() if isinstance(frame, pl.DataFrame) else frame.itertuples(index=False)
     return [tuple(None if pd.isna(cell) else cell for cell in row) for row in rows]
 
 
-def test_polars(linker: ExactLinker) -> None:
+def test_maps_polars_series(linker: ExactLinker) -> None:
     found = map_series(pl.Series("term", TERMS), linker)
     assert isinstance(found, pl.DataFrame)
     assert tuple(found.columns) == COLUMNS
@@ -53,7 +53,7 @@ def test_polars(linker: ExactLinker) -> None:
 
 
 @pytest.mark.parametrize("dtype", [object, "string", "category"])
-def test_pandas_keeps_its_index(linker: ExactLinker, dtype: Any) -> None:
+def test_maps_pandas_series_and_keeps_index(linker: ExactLinker, dtype: Any) -> None:
     index = pd.Index([5, 5, "a", 1, 0, 9, -1])
     found = map_series(pd.Series(TERMS, index, dtype=dtype), linker)
     assert isinstance(found, pd.DataFrame)
@@ -73,7 +73,7 @@ def test_empty_columns(linker: ExactLinker, series: Any) -> None:
     assert (len(found), tuple(found.columns)) == (len(series), COLUMNS)
 
 
-def test_the_same_answers_as_the_command(linker: ExactLinker, pipeline: Pipeline, tmp_path: Path) -> None:
+def test_same_concepts_as_the_command(linker: ExactLinker, pipeline: Pipeline, tmp_path: Path) -> None:
     terms = ["fever", "MI", "xyz", "heart attack"]
     (tmp_path / "t.tsv").write_text("\n".join(["term", *terms]) + "\n")
     for each in (linker, pipeline):
@@ -84,12 +84,12 @@ def test_the_same_answers_as_the_command(linker: ExactLinker, pipeline: Pipeline
         ]
 
 
-def test_only_some_concepts(linker: ExactLinker) -> None:
+def test_concept_filter(linker: ExactLinker) -> None:
     only = select_concepts(linker.kb, (), ["mesh:D006973"])
     assert map_series(pl.Series(["MI", "fever"]), linker, only=only)["concept_id"].to_list() == ["MESH:D006973", None]
 
 
-def test_a_term_is_linked_once(tiny_kb: Path) -> None:
+def test_repeated_terms_are_linked_once(tiny_kb: Path) -> None:
     seen: list[str] = []
 
     class Counting(ExactLinker):
@@ -106,18 +106,18 @@ def test_a_term_is_linked_once(tiny_kb: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [["fever"], "fever", pl.DataFrame({"a": ["fever"]}), None])
-def test_what_is_no_column_is_refused(linker: ExactLinker, wrong: Any) -> None:
+def test_rejects_non_series(linker: ExactLinker, wrong: Any) -> None:
     with pytest.raises(InputError, match="type-series"):
         map_series(wrong, linker)
 
 
-def test_what_is_no_text_is_refused_by_its_row(linker: ExactLinker) -> None:
+def test_error_for_non_string_names_the_row(linker: ExactLinker) -> None:
     with pytest.raises(InputError, match="type-text") as caught:
         map_series(pd.Series(["fever", 7], dtype=object), linker)
     assert caught.value.where == "row 2"
 
 
-def test_a_term_that_cannot_be_linked_is_an_error_without_its_text(tiny_kb: Path) -> None:
+def test_error_for_failed_term_shows_no_text(tiny_kb: Path) -> None:
     class Failing(ExactLinker):
         def link(self, documents: Iterable[Document], **_: Any) -> Iterator[LinkedDocument]:
             return (LinkedDocument(doc, problems=(Problem(doc.id, "limit-record", "too long"),)) for doc in documents)
@@ -127,5 +127,5 @@ def test_a_term_that_cannot_be_linked_is_an_error_without_its_text(tiny_kb: Path
     assert "Smith" not in str(caught.value)
 
 
-def test_it_is_a_name_of_onym() -> None:
+def test_is_exported_by_onym() -> None:
     assert onym.map_series is map_series

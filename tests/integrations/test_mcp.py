@@ -1,4 +1,4 @@
-"""Onym's tools, as mcp's own client uses them."""
+"""The MCP server, called by the client of the MCP SDK."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pipeline(folder: Path, tiny_kb: Path, tmp_path: Path) -> Pipeline:
 
 
 def call_tools(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
-    """Return the results of calls of tools."""
+    """Call tools and return their results."""
 
     async def act() -> list[Any]:
         async with Client(server) as client:
@@ -46,7 +46,7 @@ def call_tools(server: Any, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_a_client_over_standard_streams(folder: Path) -> None:
+def test_client_over_stdio(folder: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key.startswith(("PYTHON", "ONYM", "PATH"))}
     command = ["-m", "onym", "mcp", "--pipeline", str(folder)]
     server = StdioServerParameters(command=sys.executable, args=command, env=environment)
@@ -72,7 +72,7 @@ def test_a_client_over_standard_streams(folder: Path) -> None:
     assert "Smith" not in refused.content[0].text
 
 
-def test_the_tools_are_read_only_and_say_what_they_take(pipeline: Pipeline) -> None:
+def test_tools_are_read_only_and_have_schemas(pipeline: Pipeline) -> None:
     async def list_tools() -> Any:
         async with Client(build_server(pipeline)) as client:
             return (await client.list_tools()).tools
@@ -85,24 +85,24 @@ def test_the_tools_are_read_only_and_say_what_they_take(pipeline: Pipeline) -> N
     assert tools["map"].input_schema["properties"]["terms"]["items"] == {"type": "string"}
 
 
-def test_rows_are_those_of_the_pipeline(pipeline: Pipeline) -> None:
+def test_link_returns_rows_of_the_pipeline(pipeline: Pipeline) -> None:
     expected = [{key: value for key, value in row.items() if key != "document"} for row in pipeline.link("fever").rows()]
     assert Tools(pipeline).link("fever") == expected
 
 
 @pytest.mark.parametrize("query", ["mesh:D005334", "MESH:D005334", "D005334", "Fever", "pyrex"])
-def test_a_concept_by_id_and_by_name(pipeline: Pipeline, query: str) -> None:
+def test_looks_up_concept_by_id_and_name(pipeline: Pipeline, query: str) -> None:
     first, *_ = Tools(pipeline).lookup(query)
     assert (first["id"], first["names"][0]) == ("MESH:D005334", "fever")
 
 
-def test_what_is_not_there_is_an_empty_list(pipeline: Pipeline) -> None:
+def test_returns_empty_list_if_nothing_is_found(pipeline: Pipeline) -> None:
     assert Tools(pipeline).lookup("zzz") == Tools(pipeline).lookup("mesh:D999999") == Tools(pipeline).lookup("") == []
     assert Tools(pipeline).map([]) == []
     assert Tools(pipeline).link("") == []
 
 
-def test_sizes_are_bounded(pipeline: Pipeline) -> None:
+def test_limits_sizes(pipeline: Pipeline) -> None:
     tools = Tools(pipeline)
     assert len(tools.map(["fever"] * MAX_TERMS)) == MAX_TERMS
     calls: tuple[Callable[[], object], ...] = (
@@ -117,7 +117,7 @@ def test_sizes_are_bounded(pipeline: Pipeline) -> None:
 
 
 @pytest.mark.parametrize("wrong", [7, None, [SECRET], {"a": SECRET}])
-def test_what_is_no_text_is_refused(pipeline: Pipeline, wrong: Any) -> None:
+def test_rejects_non_text(pipeline: Pipeline, wrong: Any) -> None:
     tools = Tools(pipeline)
     calls: tuple[Callable[[], object], ...]
     calls = (lambda: tools.link(wrong), lambda: tools.lookup(wrong), lambda: tools.map([wrong]))
@@ -128,7 +128,7 @@ def test_what_is_no_text_is_refused(pipeline: Pipeline, wrong: Any) -> None:
         Tools(pipeline).map(SECRET)
 
 
-def test_errors_are_codes_without_text(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, caplog: Any, capfd: Any) -> None:
+def test_errors_have_codes_and_no_text(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch, caplog: Any, capfd: Any) -> None:
     def fail(_: object, text: str) -> Any:
         raise ValueError(text)
 
@@ -148,19 +148,19 @@ def test_errors_are_codes_without_text(pipeline: Pipeline, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("tool", ["link", "explain", "lookup", "map"])
-def test_a_misnamed_argument_is_refused_without_its_value(pipeline: Pipeline, tool: str) -> None:
+def test_error_for_misnamed_argument_shows_no_value(pipeline: Pipeline, tool: str) -> None:
     calls = [(tool, arguments) for arguments in ({"txt": SECRET}, {}, {SECRET: [SECRET]}, {"text": SECRET, "query": SECRET})]
     results = call_tools(build_server(pipeline), *calls)
     assert all(result.is_error and "[request-malformed]" in result.content[0].text for result in results)
     assert not any("Smith" in result.content[0].text for result in results)
 
 
-def test_an_unknown_argument_beside_the_right_one_is_refused(pipeline: Pipeline) -> None:
+def test_rejects_unknown_argument(pipeline: Pipeline) -> None:
     (result,) = call_tools(build_server(pipeline), ("link", {"text": "fever", SECRET: SECRET}))
     assert result.content[0].text == "[request-malformed] link only takes text"
 
 
-def test_malformed_requests_are_refused_without_their_values(folder: Path) -> None:
+def test_error_for_malformed_request_shows_no_value(folder: Path) -> None:
     answers, logged = ask_raw(
         folder,
         ("tools/call", {"name": SECRET, "arguments": {"text": SECRET}}),
@@ -179,7 +179,7 @@ def test_malformed_requests_are_refused_without_their_values(folder: Path) -> No
 
 
 def ask_raw(folder: Path, *requests: tuple[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
-    """Send requests that no client would send, and return the answers and what was logged."""
+    """Send malformed requests to the server, and return its responses and its log."""
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     numbered = [
         {"jsonrpc": "2.0", "method": name, "params": values, "id": number}
@@ -198,7 +198,7 @@ def ask_raw(folder: Path, *requests: tuple[str, dict[str, Any]]) -> tuple[list[d
         return answers, process.stderr.read()
 
 
-def test_without_mcp_the_extra_is_named(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_mcp_error_names_the_extra(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     with pytest.raises(ConfigError, match=r"pip install 'onym\[mcp\]'"):
         integration.build_server(pipeline)

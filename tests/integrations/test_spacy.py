@@ -1,4 +1,4 @@
-"""Onym inside spaCy."""
+"""The spaCy component."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def with_onym(folder: str, **config: Any) -> Language:
 
 
 def describe_spans(doc: Doc) -> list[Any]:
-    """Return all that is known of the spans of a doc."""
+    """Return all link data of the spans of a doc."""
     return [[(*key(span), span._.onym, span._.kb_ents) for span in spans] for spans in (doc.ents, doc.spans["onym"])]
 
 
@@ -56,12 +56,12 @@ def key(span: Span) -> tuple[int, int, str, str]:
     return span.start_char, span.end_char, span.label_, span.kb_id_
 
 
-def test_the_entry_point_is_declared_and_leads_to_the_factory() -> None:
+def test_entry_point_is_the_factory() -> None:
     points = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["spacy_factories"]
     assert {name: EntryPoint(name, value, "spacy_factories").load() for name, value in points.items()} == {"onym": create}
 
 
-def test_entities_have_concepts_and_evidence(nlp: Language, folder: str) -> None:
+def test_entities_have_links(nlp: Language, folder: str) -> None:
     doc = nlp(TEXT)
     linked = load(folder).link(TEXT)
     assert [(ent.text, ent.kb_id_) for ent in doc.ents] == [("fever", "MESH:D005334"), ("heart attack", "MESH:D009203")]
@@ -79,7 +79,7 @@ def test_entities_have_concepts_and_evidence(nlp: Language, folder: str) -> None
     assert doc[0:1]._.kb_ents == []
 
 
-def test_one_line_changes_from_scispacy(nlp: Language) -> None:
+def test_kb_ents_are_compatible_with_scispacy(nlp: Language) -> None:
     linker = nlp.get_pipe("onym")
     first = [ent._.kb_ents[0] for ent in nlp(TEXT).ents]
     assert all(type(each) is tuple and isinstance(each[0], str) and isinstance(each[1], float) for each in first)
@@ -87,7 +87,7 @@ def test_one_line_changes_from_scispacy(nlp: Language) -> None:
 
 
 class Marking:
-    """A linker of mentions that tests choose: stands for any pipeline."""
+    """A fake pipeline that returns given links."""
 
     def __init__(self, *links: tuple[int, int, str]) -> None:
         self._links = links
@@ -104,13 +104,13 @@ def mark_text(nlp: Language, text: str, *links: tuple[int, int, str]) -> Doc:
     return nlp(text)
 
 
-def test_a_mention_within_a_token_takes_it_in_and_keeps_its_offsets(nlp: Language) -> None:
+def test_mention_inside_a_token_keeps_its_offsets(nlp: Language) -> None:
     doc = mark_text(nlp, "antifebrile", (4, 9, "mesh:D1"))
     assert doc.ents[0].text == "antifebrile"
     assert (doc.ents[0]._.onym.start, doc.ents[0]._.onym.end) == (4, 9)
 
 
-def test_of_overlapping_mentions_none_is_lost(nlp: Language) -> None:
+def test_overlapping_mentions_are_all_in_spans(nlp: Language) -> None:
     links = [(0, 4, "mesh:D1"), (0, 11, "mesh:D2"), (5, 11, "mesh:D3"), (5, 8, "mesh:D4"), (6, 9, "mesh:D4")]
     doc = mark_text(nlp, "lung cancers", *links)
     assert [(ent.text, ent.kb_id_) for ent in doc.ents] == [("lung cancers", "MESH:D2")]
@@ -120,7 +120,7 @@ def test_of_overlapping_mentions_none_is_lost(nlp: Language) -> None:
     assert describe_spans(again) == describe_spans(doc)
 
 
-def test_unlinked_mentions_keep_candidates_and_have_no_kb_ents(folder: str) -> None:
+def test_unlinked_mentions_have_candidates_but_no_kb_ents(folder: str) -> None:
     nlp = with_onym(folder)
     pipe = nlp.get_pipe("onym")
     pipe.pipeline = pipe.pipeline.with_threshold(2.0)  # type: ignore[attr-defined]
@@ -129,7 +129,7 @@ def test_unlinked_mentions_keep_candidates_and_have_no_kb_ents(folder: str) -> N
     assert [each.concept_id for each in ent._.onym.candidates] == ["MESH:D005334"]
 
 
-def test_entities_of_others_stay_where_no_mention_is(folder: str) -> None:
+def test_keeps_other_entities_without_overlap(folder: str) -> None:
     nlp = spacy.blank("en")
     ruler = nlp.add_pipe("entity_ruler")
     ruler.add_patterns([{"label": "DATE", "pattern": "Monday"}, {"label": "X", "pattern": "High fever"}])  # type: ignore[attr-defined]
@@ -137,7 +137,7 @@ def test_entities_of_others_stay_where_no_mention_is(folder: str) -> None:
     assert [(ent.text, ent.label_) for ent in nlp("High fever on Monday").ents] == [("fever", "Disease"), ("Monday", "DATE")]
 
 
-def test_entities_of_others_are_linked(folder: str) -> None:
+def test_use_entities_links_existing_entities(folder: str) -> None:
     nlp = spacy.blank("en")
     ruler = nlp.add_pipe("entity_ruler")
     patterns = [{"label": "SIGN", "pattern": "pyrexia", "id": "s1"}, {"label": "DATE", "pattern": "Monday"}]
@@ -150,18 +150,18 @@ def test_entities_of_others_are_linked(folder: str) -> None:
     ]  # fmt: skip
     assert docs[0].ents[0]._.onym.preferred_name == "Fever"
     assert docs[0].ents[1]._.onym.nil_reason == "no-candidate"
-    assert len(nlp("MI").ents[0]._.kb_ents) == 2  # a name of two concepts
+    assert len(nlp("MI").ents[0]._.kb_ents) == 2  # a name that two concepts share
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 1000])
-def test_batches_give_what_single_texts_give(nlp: Language, batch_size: int) -> None:
+def test_pipe_equals_single_calls(nlp: Language, batch_size: int) -> None:
     texts = [f"{number} fever, heart attack" for number in range(7)] + [""]
     docs = list(nlp.pipe(texts, batch_size=batch_size))
     assert [doc.text for doc in docs] == texts
     assert [describe_spans(doc) for doc in docs] == [describe_spans(nlp(text)) for text in texts]
 
 
-def test_batches_are_read_as_they_are_needed(nlp: Language) -> None:
+def test_pipe_is_lazy(nlp: Language) -> None:
     read = []
     stream = nlp.pipe((read.append(number) or "fever" for number in range(100)), batch_size=4)  # type: ignore[func-returns-value]
     next(stream)
@@ -169,8 +169,8 @@ def test_batches_are_read_as_they_are_needed(nlp: Language) -> None:
 
 
 @pytest.mark.slow
-def test_several_processes(folder: str) -> None:
-    # in an interpreter of its own: a test's process has threads, which a fork does not take along
+def test_multiprocessing(folder: str) -> None:
+    # in a new interpreter, because the test process has threads, which do not survive a fork
     code = (
         "import spacy, onym.integrations.spacy\nnlp = spacy.blank('en')\n"
         f"nlp.add_pipe('onym', config={{'pipeline': {folder!r}}})\n"
@@ -185,13 +185,13 @@ def test_several_processes(folder: str) -> None:
     assert done.stdout.strip() == str(expected), done.stderr
 
 
-def test_another_process_opens_the_folder_again(folder: str) -> None:
+def test_pickle_reopens_the_folder(folder: str) -> None:
     again = pickle.loads(pickle.dumps(OnymPipe("mine", folder, use_entities=True)))
     assert (again.name, again.folder, again.use_entities) == ("mine", folder, True)
     assert again.pipeline.detector is None
 
 
-def test_to_disk_and_back(nlp: Language, folder: str, tmp_path: Path) -> None:
+def test_round_trips_to_disk(nlp: Language, folder: str, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "model")
     assert describe_spans(spacy.load(tmp_path / "model")(TEXT)) == describe_spans(nlp(TEXT))
     other = spacy.blank("en")
@@ -199,20 +199,20 @@ def test_to_disk_and_back(nlp: Language, folder: str, tmp_path: Path) -> None:
     assert describe_spans(other.from_bytes(nlp.to_bytes())(TEXT)) == describe_spans(nlp(TEXT))
 
 
-def test_through_a_doc_bin(nlp: Language) -> None:
+def test_round_trips_through_doc_bin(nlp: Language) -> None:
     doc = nlp(TEXT)
     data = DocBin(store_user_data=True, docs=[doc]).to_bytes()
     (again,) = DocBin().from_bytes(data).get_docs(spacy.blank("en").vocab)
     assert describe_spans(again) == describe_spans(doc)
 
 
-def test_displacy_shows_the_concepts(nlp: Language) -> None:
+def test_displacy_shows_concepts(nlp: Language) -> None:
     page = displacy.render(nlp(TEXT), style="ent", options={"kb_url_template": "https://bioregistry.io/{}"}, jupyter=False)
     assert 'href="https://bioregistry.io/MESH:D005334"' in page
     assert ">MESH:D009203" in page.replace("\n", "").replace(" ", "")
 
 
-def test_a_text_that_cannot_be_linked_goes_to_the_handler_of_errors(nlp: Language) -> None:
+def test_failed_text_goes_to_error_handler(nlp: Language) -> None:
     class Failing(Marking):
         def link_many(self, docs: Iterable[Document]) -> Iterator[LinkedDocument]:
             for doc in docs:
@@ -235,7 +235,7 @@ def test_a_text_that_cannot_be_linked_goes_to_the_handler_of_errors(nlp: Languag
     assert failed == ["onym: patient Smith"]
 
 
-def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_spacy_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy.language", None)
     monkeypatch.delitem(sys.modules, component.__name__)
     code = compile(Path(component.__file__).read_text(), component.__file__, "exec")
@@ -243,5 +243,5 @@ def test_without_spacy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         exec(code, {"__name__": "onym.integrations.other"})
 
 
-def test_the_pipeline_of_a_component_is_the_one_of_the_folder(nlp: Language) -> None:
+def test_component_has_the_pipeline(nlp: Language) -> None:
     assert isinstance(nlp.get_pipe("onym").pipeline, Pipeline)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A calibration by hand: answers by score, right as often as the score says."""
+"""A made-up calibration whose scores are probabilities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onym.pipeline.config import FittedCalibration
 
 
 def fit_calibration(count: int = 400) -> FittedCalibration:
-    """Return a calibration in which an answer with a score of 1 is right, and one with a score of 0 is wrong."""
+    """Return a calibration in which links with score 1 are right, and links with score 0 are wrong."""
     scores = np.linspace(0, 1, count)
     right = np.random.default_rng(0).random(count) < scores**0.5
     calibration = Calibration.fit(

@@ -24,7 +24,7 @@ def link(*scores: float) -> Link:
     return Link(FEVER, tuple(Candidate(f"a:{row}", "fever", score) for row, score in enumerate(scores)))
 
 
-def test_links_get_a_probability_and_those_without_candidates_none() -> None:
+def test_links_with_candidates_get_a_confidence() -> None:
     confidence = confidence_of(fit_calibration())
     assert confidence is not None
     confident, doubtful, empty = confidence.of([link(0.95, 0.1), link(0.05, 0.01), link()])
@@ -35,7 +35,7 @@ def test_links_get_a_probability_and_those_without_candidates_none() -> None:
     assert confidence.of([]) == []
 
 
-def test_what_is_not_confident_enough_is_left_unlinked_and_keeps_its_candidates() -> None:
+def test_links_below_precision_are_unlinked_and_keep_candidates() -> None:
     confidence = confidence_of(fit_calibration(), precision=0.9)
     assert confidence is not None
     confident, doubtful = confidence.of([link(1.0, 0.1), link(0.2, 0.1)])
@@ -43,7 +43,7 @@ def test_what_is_not_confident_enough_is_left_unlinked_and_keeps_its_candidates(
     assert len(doubtful.candidates) == 2
 
 
-def test_a_set_is_small_where_the_answer_is_confident() -> None:
+def test_candidate_set_is_small_for_confident_links() -> None:
     confidence = confidence_of(fit_calibration(), coverage=0.8)
     assert confidence is not None
     confident, doubtful = confidence.of([link(1.0, 0.1, 0.05), link(0.1, 0.1, 0.05)])
@@ -52,7 +52,7 @@ def test_a_set_is_small_where_the_answer_is_confident() -> None:
     assert doubtful.tied == 1
 
 
-def test_what_cannot_be_had_is_refused_with_what_can() -> None:
+def test_unreachable_precision_error_names_the_highest() -> None:
     with pytest.raises(ConfigError, match="precision-unreachable") as error:
         confidence_of(fit_calibration(), precision=0.9999)
     assert "the highest is" in error.value.what
@@ -63,7 +63,7 @@ def test_what_cannot_be_had_is_refused_with_what_can() -> None:
     assert confidence_of(None) is None
 
 
-def test_a_pipeline_asks_and_says_with_which_precision(tiny_kb: Path) -> None:
+def test_pipeline_applies_and_reports_precision(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     pipeline = Pipeline(TfidfLinker(kb), calibration=fit_calibration())
     doc = Document("1", "fevr and fever", (Mention(0, 4, "fevr"), Mention(9, 14, "fever")))
@@ -78,15 +78,13 @@ def test_a_pipeline_asks_and_says_with_which_precision(tiny_kb: Path) -> None:
         Pipeline(ExactLinker(kb)).with_precision(0.9)
 
 
-def test_junk_is_left_unlinked(tiny_kb: Path) -> None:
+def test_junk_terms_are_left_unlinked(tiny_kb: Path) -> None:
     pipeline = Pipeline(TfidfLinker(KnowledgeBase.open(tiny_kb)), calibration=fit_calibration()).with_precision(0.95)
     for junk in ("n/a", "see notes 12/3", "?", "-", "fever see page 7 of the other notes"):
         assert pipeline.link(Document("1", junk, (Mention(0, len(junk), junk),))).links[0].concept_id is None
 
 
-def test_the_rerankers_own_confidence_is_not_computed_where_a_calibration_follows(
-    tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calibration_replaces_reranker_confidence(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     scores_seen: list[float] = []
     linker = open_linker(linker_config("rerank", model=str(write_folder(tmp_path / "model"))), kb)

@@ -1,4 +1,4 @@
-"""What a pipeline's file may say."""
+"""Parsing and validation of pipeline configurations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOUNDEX = {"kind": "linker", "name": "soundex", "package": "onym-soundex", "vers
 KINDS = ["cascade", "collective", "dense", "exact", "generative", "tfidf"]
 
 
-def test_defaults_are_those_of_the_parts() -> None:
+def test_defaults() -> None:
     config = PipelineConfig.of(PLAIN)
     assert config.detector == DictionaryConfig()
     assert config.linker == ExactConfig()
@@ -42,13 +42,13 @@ def test_without_a_detector() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_linker_is_read_as_its_own_configuration(kind: str) -> None:
+def test_parses_each_linker_with_its_config_class(kind: str) -> None:
     config = PipelineConfig.of(PLAIN | {"linker": {"kind": kind}})
     assert type(config.linker) is LINKERS.load(kind).Config
     assert PipelineConfig.model_validate_json(config.model_dump_json()) == config
 
 
-def test_all_options_are_written_and_read_again() -> None:
+def test_options_round_trip() -> None:
     linker = linker_config("cascade", model="m", encoder="e", index="sq8", candidates=7, window=64)
     detector = detector_config("model", model="d", threshold=0.0, nested=True)
     config = PipelineConfig.of(PLAIN | {"linker": linker, "detector": detector, "threshold": 0.0, "types": ("C14",)})
@@ -84,24 +84,24 @@ def test_all_options_are_written_and_read_again() -> None:
         {"plug_ins": [{"kind": "linker"}]},
     ],
 )
-def test_anything_else_is_refused(change: dict[str, Any]) -> None:
+def test_rejects_invalid_configuration(change: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         PipelineConfig.of(PLAIN | change)
 
 
-def test_parts_of_onym_are_no_plug_ins() -> None:
+def test_built_in_components_are_not_plug_ins() -> None:
     assert find_plug_ins(linker_config("exact"), detector_config("dictionary")) == ()
     assert find_plug_ins(linker_config("exact"), None) == ()
 
 
-def test_a_plug_in_is_recorded_with_its_package_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_package_and_version_of_plug_in(monkeypatch: pytest.MonkeyPatch) -> None:
     linker, detector = linker_config("exact"), detector_config("dictionary")
     monkeypatch.setattr(LINKERS, "part", lambda name: Part("linker", name, "onym-soundex", "1.0"))
     found = find_plug_ins(linker, detector)
     assert found == (PlugIn(kind="linker", name="exact", package="onym-soundex", version="1.0"),)
 
 
-def test_a_plug_in_that_is_not_installed_is_said() -> None:
+def test_missing_plug_in_error_names_the_package() -> None:
     require_plug_ins({}, "p")
     require_plug_ins({"plug_ins": []}, "p")
     require_plug_ins({"plug_ins": [SOUNDEX | {"name": "exact"}]}, "p")

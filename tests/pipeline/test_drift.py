@@ -1,4 +1,4 @@
-"""The watch on confidences."""
+"""The warning about drift of confidences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def make_linked(confidences: list[float]) -> list[LinkedDocument]:
     return [LinkedDocument(Document("1", "fever"), (link, Link(Mention(0, 5, "fever")))) for link in links]
 
 
-def test_a_run_of_other_documents_is_warned_of() -> None:
+def test_warns_if_confidences_drift() -> None:
     calibration = fit_calibration()
     scores = np.linspace(0, 1, 1_000)
     alike = calibration.calibration.way.function.probabilities(scores).tolist()  # type: ignore[union-attr]
@@ -25,7 +25,7 @@ def test_a_run_of_other_documents_is_warned_of() -> None:
         assert ("made (dev)" in (watch.warning or "")) == is_warned
 
 
-def test_without_a_calibration_nothing_is_said() -> None:
+def test_no_warning_without_calibration() -> None:
     watch = DriftWatch(None)
     list(watch.watch(make_linked([0.3] * 500)))
     assert watch.warning is None

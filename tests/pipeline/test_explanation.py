@@ -1,4 +1,4 @@
-"""Why a link is what it is."""
+"""Explanations of links, from Python and the command line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
-def test_an_exact_name_an_abbreviation_and_no_answer(kb: KnowledgeBase) -> None:
+def test_lines_for_exact_name_abbreviation_and_unlinked_mention(kb: KnowledgeBase) -> None:
     text = "Heart attack (HA); xyz"
     assert explain_lines(Pipeline(ExactLinker(kb)), text, (0, 12), (14, 16), (19, 22)) == [
         "concept: MESH:D009203 Myocardial Infarction",
@@ -44,19 +44,19 @@ def test_an_exact_name_an_abbreviation_and_no_answer(kb: KnowledgeBase) -> None:
     ]
 
 
-def test_a_tie_has_a_runner_up(kb: KnowledgeBase) -> None:
+def test_tie_has_a_runner_up(kb: KnowledgeBase) -> None:
     (found,) = Pipeline(ExactLinker(kb)).explain(Document("1", "MI", (Mention(0, 2, "MI"),)))
-    assert "1 other concepts have the same score" in found.lines()
+    assert "1 other concept has the same score" in found.lines()
     assert (found.margin, found.as_dict()["runner_up"]) == (0.0, found.lines()[-1].split()[1])
 
 
-def test_similar_names(kb: KnowledgeBase) -> None:
+def test_similar_names_are_reasons(kb: KnowledgeBase) -> None:
     (found,) = Pipeline(TfidfLinker(kb)).explain(Document("1", "hart attack", (Mention(0, 11, "hart attack"),)))
     assert (found.evidence.reasons[0].kind, found.evidence.reasons[0].text) == ("similar-name", "heart attack")
     assert all(0 < each.value < 1 for each in found.evidence.reasons)
 
 
-def test_a_reranker_names_memories_and_effects() -> None:
+def test_reranker_gives_memories_and_effects() -> None:
     starter = load("starter")
     (found,) = starter.explain("Patients with breast cancer.")
     assert {each.kind for each in found.evidence.reasons} >= {"similar-name", "memory"}
@@ -67,7 +67,7 @@ def test_a_reranker_names_memories_and_effects() -> None:
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concept_id"].startswith("MONDO:")
 
 
-def test_an_effect_is_what_the_feature_does() -> None:
+def test_first_effect_supports_the_concept() -> None:
     starter = load("starter")
     (found,) = starter.explain("Patients with type 2 diabetes mellitus.")
     assert found.evidence.effects[0].effect > 0
@@ -75,13 +75,13 @@ def test_an_effect_is_what_the_feature_does() -> None:
     assert found.runner_up is not None
 
 
-def test_below_a_precision(tmp_path: Path) -> None:
+def test_lines_for_mention_below_precision(tmp_path: Path) -> None:
     found = load("starter").with_precision(0.95).explain("A case of Reiter syndrome.")
     assert found[0].lines()[0] == "not linked: the confidence is below what the target precision needs"
     assert found[0].lines()[1].startswith("best candidate: MONDO:")
 
 
-def test_marks_say_why(kb: KnowledgeBase) -> None:
+def test_html_titles_are_the_explanations(kb: KnowledgeBase) -> None:
     text = "Heart attack (HA) <b> xyz"
     spans = (Mention(22, 25, "xyz"), Mention(0, 12, "Heart attack"), Mention(14, 16, "HA"))
     explained = Pipeline(ExactLinker(kb)).explain(Document("1", text, spans))
@@ -91,7 +91,7 @@ def test_marks_say_why(kb: KnowledgeBase) -> None:
     assert "script" not in marks.tags
 
 
-def test_the_page(tmp_path: Path) -> None:
+def test_explain_writes_html_page(tmp_path: Path) -> None:
     done = onym("explain", "A case of Reiter syndrome.", "-o", "page.html", cwd=tmp_path)
     assert done.stdout == "documents\t1\npage\tpage.html\n"
     (title,) = read((tmp_path / "page.html").read_text("utf-8")).titles
@@ -100,7 +100,7 @@ def test_the_page(tmp_path: Path) -> None:
     assert "config-invalid" in onym("explain", "fever", "-o", "b.html", "--json", cwd=tmp_path, status=2).stderr
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_explain_command(tmp_path: Path) -> None:
     done = onym("explain", "A case of Reiter syndrome.", cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "1:10-25  Reiter syndrome"
     assert "  because the text is the name 'reiter syndrome'" in done.stdout
@@ -117,21 +117,21 @@ def test_the_command(tmp_path: Path) -> None:
     }
 
 
-def test_names_that_are_not_mentions_are_explained(tmp_path: Path) -> None:
+def test_explains_names_not_taken_as_mentions(tmp_path: Path) -> None:
     lines = onym("explain", "No MI, no leukemia.", cwd=tmp_path).stdout.splitlines()
     assert lines[:2] == ["1:3-5  MI", "  not a mention: the name has fewer than 3 characters (detector option min_length)"]
     assert lines[2] == "1:10-18  leukemia"
     assert lines[3].startswith("  not a mention: too general: at least ")
 
 
-def test_a_text_without_names_says_so(tmp_path: Path) -> None:
+def test_note_for_text_without_names(tmp_path: Path) -> None:
     note = "no name of the knowledge base occurs in this text"
     assert onym("explain", "fever", cwd=tmp_path).stdout == f"1  {note}\n"
     done = onym("explain", "fever", "--json", cwd=tmp_path)
     assert (done.stdout, note in done.stderr) == ("", True)
 
 
-def test_what_was_not_detected_is_not_rejected(kb: KnowledgeBase) -> None:
+def test_annotated_documents_have_no_rejections(kb: KnowledgeBase) -> None:
     pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
     assert pipeline.explain(Document("1", "fever, MI", (Mention(0, 5, "fever"),))).rejections == ()
     assert [each.surface for each in pipeline.explain("fever, MI").rejections] == ["MI"]
@@ -142,14 +142,14 @@ def test_what_was_not_detected_is_not_rejected(kb: KnowledgeBase) -> None:
     )
 
 
-def test_a_page_lists_the_names_that_are_not_mentions(kb: KnowledgeBase) -> None:
+def test_html_lists_names_not_taken_as_mentions(kb: KnowledgeBase) -> None:
     shown = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).explain("fever, MI")._repr_html_()
     assert "<summary>Not taken as mentions: 1</summary><ul><li>MI: the name has fewer than" in shown
     nothing = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).explain("<b>")._repr_html_()
     assert nothing.endswith("<p>no name of the knowledge base occurs in this text</p>")
 
 
-def test_an_unreadable_document_is_reported(tmp_path: Path) -> None:
+def test_reports_malformed_document(tmp_path: Path) -> None:
     (tmp_path / "bad.pubtator").write_text("1|t|Fever\n1|a|\n1\t0\t4\tcough\tDisease\tD1\n")
     done = onym("explain", "bad.pubtator", cwd=tmp_path, status=5)
     assert "corpus-" in done.stderr

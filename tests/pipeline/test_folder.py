@@ -1,4 +1,4 @@
-"""A pipeline as a folder: written, opened, moved, changed."""
+"""Pipeline folders: write, open, move, detect changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kb(tmp_path: Path, tiny_kb: Path) -> Path:
     return shutil.copytree(tiny_kb, tmp_path / "kb")
 
 
-def test_what_was_built_is_loaded(tmp_path: Path, kb: Path) -> None:
+def test_loads_built_pipeline(tmp_path: Path, kb: Path) -> None:
     detector = detector_config("dictionary", nested=True)
     built = build_pipeline(
         kb,
@@ -74,7 +74,7 @@ OPTIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", PipelineOptions.model_fields)
-def test_each_option_is_written_read_and_described(tmp_path: Path, kb: Path, name: str) -> None:
+def test_each_option_round_trips_and_is_described(tmp_path: Path, kb: Path, name: str) -> None:
     build_pipeline(kb, tmp_path / "p", **{name: OPTIONS[name]})
     written = json.loads((tmp_path / "p" / "pipeline.json").read_text())
     assert written[name] == (list(OPTIONS[name]) if isinstance(OPTIONS[name], tuple) else OPTIONS[name])
@@ -83,7 +83,7 @@ def test_each_option_is_written_read_and_described(tmp_path: Path, kb: Path, nam
     assert PipelineOptions.model_fields[name].description
 
 
-def test_an_option_that_does_not_exist_is_refused(tmp_path: Path, kb: Path) -> None:
+def test_rejects_invalid_options(tmp_path: Path, kb: Path) -> None:
     mistakes: list[dict[str, Any]] = [{"colour": "red"}, {"top_k": 0}, {"types": "C14"}, {"plug_ins": ()}]
     for wrong in mistakes:
         with pytest.raises(ConfigError, match="config-invalid"):
@@ -91,7 +91,7 @@ def test_an_option_that_does_not_exist_is_refused(tmp_path: Path, kb: Path) -> N
     assert not (tmp_path / "p").exists()
 
 
-def test_a_pipeline_that_says_nothing_of_assertion_marks_nothing(tmp_path: Path, kb: Path) -> None:
+def test_assertion_defaults_to_off(tmp_path: Path, kb: Path) -> None:
     build_pipeline(kb, tmp_path / "p")
     values = json.loads((tmp_path / "p" / "pipeline.json").read_text())
     del values["assertion"]
@@ -99,7 +99,7 @@ def test_a_pipeline_that_says_nothing_of_assertion_marks_nothing(tmp_path: Path,
     assert load(tmp_path / "p").link("No fever").links[0].assertion is None
 
 
-def test_a_folder_that_holds_everything_can_be_moved(tmp_path: Path, tiny_kb: Path) -> None:
+def test_self_contained_folder_can_be_moved(tmp_path: Path, tiny_kb: Path) -> None:
     folder = tmp_path / "whole"
     shutil.copytree(tiny_kb, folder / "kb")
     build_pipeline(folder / "kb", folder)
@@ -108,7 +108,7 @@ def test_a_folder_that_holds_everything_can_be_moved(tmp_path: Path, tiny_kb: Pa
     assert load(moved).link("fever").links[0].concept_id == "mesh:D005334"
 
 
-def test_a_pipeline_is_not_written_over(tmp_path: Path, kb: Path) -> None:
+def test_does_not_overwrite_without_force(tmp_path: Path, kb: Path) -> None:
     build_pipeline(kb, tmp_path / "p")
     with pytest.raises(ConfigError, match="output-exists"):
         build_pipeline(kb, tmp_path / "p", linker="tfidf")
@@ -129,13 +129,13 @@ def test_a_pipeline_is_not_written_over(tmp_path: Path, kb: Path) -> None:
         ({"top_k": 0}, "config-invalid"),
     ],
 )
-def test_what_cannot_be_loaded_is_not_written(tmp_path: Path, kb: Path, options: dict[str, Any], code: str) -> None:
+def test_writes_nothing_if_pipeline_cannot_be_opened(tmp_path: Path, kb: Path, options: dict[str, Any], code: str) -> None:
     with pytest.raises(ConfigError, match=code):
         build_pipeline(kb, tmp_path / "p", **options)
     assert not (tmp_path / "p").exists()
 
 
-def test_another_knowledge_base_at_its_path_is_refused(tmp_path: Path, kb: Path) -> None:
+def test_rejects_changed_knowledge_base(tmp_path: Path, kb: Path) -> None:
     build_pipeline(kb, tmp_path / "p")
     (tmp_path / "t.tsv").write_text("id\tname\nmesh:D005334\tFever\n")
     build_kb(Recipe.of({"sources": [{"path": "t.tsv"}]}), kb, root=tmp_path)
@@ -143,7 +143,7 @@ def test_another_knowledge_base_at_its_path_is_refused(tmp_path: Path, kb: Path)
         load(tmp_path / "p")
 
 
-def test_a_model_that_is_changed_or_gone_is_refused(tmp_path: Path, kb: Path) -> None:
+def test_rejects_changed_or_missing_model(tmp_path: Path, kb: Path) -> None:
     model = save_model(tmp_path / "model")
     linker = linker_config("generative", model=model, width=3, search="exact")
     build_pipeline(kb, tmp_path / "p", linker=linker, detector=None)
@@ -157,7 +157,7 @@ def test_a_model_that_is_changed_or_gone_is_refused(tmp_path: Path, kb: Path) ->
         load(tmp_path / "p")
 
 
-def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, kb: Path) -> None:
+def test_tokenizer_digest_covers_only_tokenizer_files(tmp_path: Path, kb: Path) -> None:
     model, tokens = save_model(tmp_path / "model", has_tokenizer=False), save_tokenizer(tmp_path / "tokens")
     build_pipeline(kb, tmp_path / "p", linker=linker_config("generative", model=model, tokenizer=tokens), detector=None)
     (tmp_path / "tokens" / "config.json").write_text("{}")
@@ -169,7 +169,7 @@ def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, kb: Pa
 
 @pytest.fixture
 def dense(tmp_path: Path, kb: Path) -> Path:
-    """Return an encoder's folder as sentence-transformers writes it; there is a pipeline over it."""
+    """Return an encoder's folder in the format of sentence-transformers, and build a pipeline with it."""
     pytest.importorskip("faiss")
     from onym.testing.models import save_encoder
     from tests.models.test_modules import save_modules
@@ -186,7 +186,7 @@ def dense(tmp_path: Path, kb: Path) -> Path:
     return model
 
 
-def test_a_change_of_any_file_of_a_model_is_refused(tmp_path: Path, dense: Path) -> None:
+def test_rejects_change_of_any_model_file(tmp_path: Path, dense: Path) -> None:
     paths = [path for path in dense.rglob("*") if path.is_file() and path.suffix != ".md"]
     names = {path.relative_to(dense).as_posix() for path in paths}
     assert names >= {"config.json", "model.safetensors", "tokenizer.json", "modules.json", "1_Pooling/config.json"}
@@ -218,7 +218,7 @@ def test_loading_opens_each_artefact_once_and_hashes_each_file_once(
         return open_version(cls, folder, *more)
 
     monkeypatch.setattr(digests, "_known", {})
-    monkeypatch.setattr(digests, "_SETTLED", 0)  # the files of this test were written just now
+    monkeypatch.setattr(digests, "_SETTLED", 0)  # accept digests of files that were just written
     monkeypatch.setattr(digests, "hash_file", count_hash)
     monkeypatch.setattr(Artefact, "_open", classmethod(count_open))
     load(tmp_path / "p")
@@ -227,13 +227,13 @@ def test_loading_opens_each_artefact_once_and_hashes_each_file_once(
     assert set(seen.values()) == {1}
 
 
-def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
+def test_error_if_folder_has_no_pipeline(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="pipeline-missing"):
         load(tmp_path)
 
 
 def build_and_change(folder: Path, kb: Path, change: dict[str, object]) -> Path:
-    """Build a pipeline, and change what its file says."""
+    """Build a pipeline, and change values in its file."""
     build_pipeline(kb, folder)
     path = folder / FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
@@ -254,7 +254,7 @@ def build_and_change(folder: Path, kb: Path, change: dict[str, object]) -> Path:
         {"threshold": float("nan")},
     ],
 )
-def test_a_file_that_says_something_else_is_refused(tmp_path: Path, kb: Path, change: dict[str, object]) -> None:
+def test_rejects_invalid_values(tmp_path: Path, kb: Path, change: dict[str, object]) -> None:
     folder = build_and_change(tmp_path / "p", kb, change)
     with pytest.raises(InputError, match="pipeline-malformed") as caught:
         load(folder)
@@ -262,14 +262,14 @@ def test_a_file_that_says_something_else_is_refused(tmp_path: Path, kb: Path, ch
 
 
 @pytest.mark.parametrize("text", ["{", "", "[]", "3", "null", "[" * 100_000, '{"format": 2}', "\xff"])
-def test_a_file_that_is_no_pipeline_is_refused(tmp_path: Path, text: str) -> None:
+def test_rejects_malformed_file(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text, encoding="latin-1")
     with pytest.raises(InputError, match="pipeline-malformed"):
         load(tmp_path)
 
 
 @pytest.mark.parametrize("version", [1, 3, "2", None])
-def test_another_format_is_refused(tmp_path: Path, kb: Path, version: object) -> None:
+def test_rejects_other_formats(tmp_path: Path, kb: Path, version: object) -> None:
     with pytest.raises(IntegrityError, match="pipeline-version") as caught:
         load(build_and_change(tmp_path / "p", kb, {"format": version}))
     assert caught.value.fix == "build the pipeline again"
@@ -278,7 +278,7 @@ def test_another_format_is_refused(tmp_path: Path, kb: Path, version: object) ->
 SOUNDEX = {"kind": "linker", "name": "soundex", "package": "onym-soundex", "version": "1.0"}
 
 
-def test_a_plug_in_that_is_not_installed_is_said(tmp_path: Path, kb: Path) -> None:
+def test_missing_plug_in_error_names_the_package(tmp_path: Path, kb: Path) -> None:
     folder = build_and_change(tmp_path / "p", kb, {"plug_ins": [SOUNDEX], "linker": {"kind": "soundex", "letters": 4}})
     with pytest.raises(IntegrityError, match="plug-in-missing") as caught:
         load(folder)
@@ -286,13 +286,13 @@ def test_a_plug_in_that_is_not_installed_is_said(tmp_path: Path, kb: Path) -> No
 
 
 @pytest.mark.parametrize("plug_ins", [[{"kind": "linker"}], ["soundex"], 5, "soundex", {"a": 1}])
-def test_plug_ins_that_are_none_are_refused(tmp_path: Path, kb: Path, plug_ins: object) -> None:
+def test_rejects_malformed_plug_ins(tmp_path: Path, kb: Path, plug_ins: object) -> None:
     with pytest.raises(OnymError) as caught:
         load(build_and_change(tmp_path / "p", kb, {"plug_ins": plug_ins}))
     assert caught.value.code in ("pipeline-malformed", "config-invalid")
 
 
-def test_what_a_pipeline_says_to_people(tmp_path: Path, kb: Path) -> None:
+def test_describes_non_default_options(tmp_path: Path, kb: Path) -> None:
     from onym.testing.models import save_encoder
 
     encoder = save_encoder(tmp_path / "tiny-bert")
@@ -306,7 +306,7 @@ def test_what_a_pipeline_says_to_people(tmp_path: Path, kb: Path) -> None:
     assert "names" not in rows
 
 
-def test_onym_loads_it_without_torch(tmp_path: Path, kb: Path) -> None:
+def test_loads_without_torch(tmp_path: Path, kb: Path) -> None:
     build_pipeline(kb, tmp_path / "p")
     assert onym.load(tmp_path / "p").link("fever").links[0].concept_id == "mesh:D005334"
     code = "import sys, onym; onym.load(sys.argv[1]).link('fever'); print('torch' in sys.modules)"
@@ -314,9 +314,7 @@ def test_onym_loads_it_without_torch(tmp_path: Path, kb: Path) -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_a_trained_detector_and_its_linker_read_a_document_once(
-    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trained_detector_and_linker_share_one_pass(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from onym.models import documents
     from onym.testing.models import save_collective
 
@@ -344,14 +342,12 @@ def test_a_trained_detector_and_its_linker_read_a_document_once(
 
 
 def _alive(references: Iterable[weakref.ref[Any]]) -> int:
-    gc.collect()  # what is only part of a cycle is not alive
+    gc.collect()  # free reference cycles
     return sum(each() is not None for each in references)
 
 
-@pytest.mark.parametrize("linker", ["collective", "tfidf"])  # batches as large, and larger
-def test_readings_of_documents_of_any_length_live_as_long_as_their_batch(
-    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str
-) -> None:
+@pytest.mark.parametrize("linker", ["collective", "tfidf"])  # the same batch size as the detector, and a larger one
+def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str) -> None:
     from onym.linkers import collective
     from onym.models import documents
     from onym.testing.models import save_collective
@@ -379,7 +375,7 @@ def test_readings_of_documents_of_any_length_live_as_long_as_their_batch(
     assert len(readings) == len(docs)
 
 
-def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> None:
+def test_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> None:
     from onym.testing.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0, links=False, detect="tags")
@@ -387,7 +383,7 @@ def test_a_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> Non
     assert pipeline.link("A heart attack, then fever.").links
 
 
-def test_calibrations_of_texts_and_of_terms_are_kept_together(tiny_kb: Path, tmp_path: Path) -> None:
+def test_stores_calibrations_for_texts_and_terms(tiny_kb: Path, tmp_path: Path) -> None:
     build_pipeline(tiny_kb, tmp_path / "p")
     texts = fit_calibration()
     terms = texts.model_copy(update={"mentions": "terms"})

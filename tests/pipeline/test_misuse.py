@@ -1,4 +1,4 @@
-"""Values of a wrong type from Python: an error with a code, for each public function that takes documents or texts."""
+"""Public functions of documents or texts raise an error with a code for values of a wrong type."""
 
 from __future__ import annotations
 
@@ -25,21 +25,19 @@ def pipeline(tiny_kb: Path) -> Pipeline:
 
 
 @pytest.mark.parametrize("texts", ["fever", Document("1", "fever"), ["fever"], iter([Document("1", "fever")])])
-def test_one_text_or_document_is_as_good_as_many(pipeline: Pipeline, texts: Any) -> None:
+def test_link_many_accepts_single_text_or_document(pipeline: Pipeline, texts: Any) -> None:
     assert [(linked.document.id, len(linked.links)) for linked in pipeline.link_many(texts)] == [("1", 1)]
 
 
 @pytest.mark.parametrize("texts", [b"fever", None, 5, {"1": "fever"}])
-def test_what_is_no_text_is_refused(pipeline: Pipeline, texts: Any) -> None:
+def test_link_many_rejects_other_types(pipeline: Pipeline, texts: Any) -> None:
     with pytest.raises(InputError, match="type-document") as caught:
         list(pipeline.link_many(texts))
     assert "fever" not in str(caught.value)
 
 
 @pytest.mark.parametrize("documents", ["fever", None, 5, ["fever"], [None], [("1", "fever")], Document("1", "fever")])
-def test_what_is_no_document_is_refused_by_each_function_that_takes_documents(
-    pipeline: Pipeline, tmp_path: Path, documents: Any
-) -> None:
+def test_functions_of_documents_reject_other_types(pipeline: Pipeline, tmp_path: Path, documents: Any) -> None:
     assert pipeline.detector is not None
     for act in (
         lambda: list(pipeline.linker.link(documents)),
@@ -57,7 +55,7 @@ def test_what_is_no_document_is_refused_by_each_function_that_takes_documents(
 
 
 @pytest.mark.parametrize("text", [None, b"fever", 5, ["fever"]])
-def test_what_is_no_text_is_refused_by_each_function_that_takes_one(text: Any) -> None:
+def test_functions_of_text_reject_other_types(text: Any) -> None:
     for act in (normal_name, find_abbreviations, lambda text: Document("1", text), lambda text: Document(text, "fever")):
         with pytest.raises(InputError, match="type-text"):
             act(text)

@@ -1,4 +1,4 @@
-"""Texts and documents through a pipeline that is open."""
+"""Linking of texts and documents with a pipeline."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pipeline(kb: KnowledgeBase) -> Pipeline:
     return Pipeline(ExactLinker(kb), DictionaryDetector(kb))
 
 
-def test_a_text(pipeline: Pipeline) -> None:
+def test_links_a_text(pipeline: Pipeline) -> None:
     linked = pipeline.link("High fever, then a heart attack.")
     assert [(link.mention.start, link.concept_id) for link in linked.links] == [(5, "mesh:D005334"), (19, "mesh:D009203")]
     assert linked.document.text == "High fever, then a heart attack."
@@ -47,7 +47,7 @@ def test_a_text(pipeline: Pipeline) -> None:
 
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the texts whose abbreviations were looked for, one entry for each pass."""
+    """Return a list that gets each text that is searched for abbreviations, once per search."""
     texts: list[str] = []
     own = Abbreviations.from_text
 
@@ -60,7 +60,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("linker", ["exact", "cascade"])
-def test_abbreviations_are_looked_for_once_a_document(kb: KnowledgeBase, passes: list[str], linker: str) -> None:
+def test_finds_abbreviations_once_per_document(kb: KnowledgeBase, passes: list[str], linker: str) -> None:
     alone = ExactLinker(kb)
     pipeline = Pipeline(
         alone if linker == "exact" else CascadeLinker(exact=alone, dense=ExactLinker(kb)), DictionaryDetector(kb)
@@ -72,35 +72,35 @@ def test_abbreviations_are_looked_for_once_a_document(kb: KnowledgeBase, passes:
     assert all([link.concept_id for link in each.links].count("mesh:D009203") == 3 for each in linked)
 
 
-def test_abbreviations_are_not_looked_for_where_nothing_needs_them(kb: KnowledgeBase, passes: list[str]) -> None:
+def test_skips_abbreviations_if_not_needed(kb: KnowledgeBase, passes: list[str]) -> None:
     detector = DictionaryDetector(kb, dictionary.DictionaryDetectorConfig(abbreviations=False))
     assert Pipeline(ExactLinker(kb, exact.ExactLinkerConfig(expand_abbreviations=False)), detector).link("Fever (F).").links
     assert not Pipeline(ExactLinker(kb)).link("Fever (F).").links
     assert passes == []
 
 
-def test_a_cascade_alone_looks_for_abbreviations_once(kb: KnowledgeBase, passes: list[str]) -> None:
+def test_cascade_finds_abbreviations_once(kb: KnowledgeBase, passes: list[str]) -> None:
     doc = Document("1", "Bad things (BT). BT.", (Mention(17, 19, "BT"),))
     (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=ExactLinker(kb)).link([doc])
     assert passes == [doc.text]
     assert linked.document is doc
 
 
-def test_annotated_mentions_are_kept(pipeline: Pipeline) -> None:
+def test_uses_annotated_mentions(pipeline: Pipeline) -> None:
     doc = Document("1", "High fever, then a heart attack.", (Mention(0, 4, "High", type="Sign"),))
     linked = pipeline.link(doc)
     assert linked.document == doc
     assert [link.concept_id for link in linked.links] == [None]
 
 
-def test_a_document_keeps_what_else_it_has(pipeline: Pipeline) -> None:
+def test_keeps_relations_and_notes(pipeline: Pipeline) -> None:
     relation = Relation("causes", (("Arg1", "mesh:D005334"), ("Arg2", "mesh:D009203")))
     doc = Document("1", "fever", relations=(relation,), notes=(("journal", "x"),))
     linked = pipeline.link(doc)
     assert (linked.document.relations, linked.document.notes) == (doc.relations, doc.notes)
 
 
-def test_many_documents_come_in_order_and_are_read_as_needed(pipeline: Pipeline) -> None:
+def test_link_many_is_lazy_and_ordered(pipeline: Pipeline) -> None:
     read: list[int] = []
 
     def documents() -> Iterator[Document]:
@@ -116,23 +116,23 @@ def test_many_documents_come_in_order_and_are_read_as_needed(pipeline: Pipeline)
     assert ids == [str(number) for number in range(500)]
 
 
-def test_the_number_of_links_is_that_of_the_mentions(pipeline: Pipeline) -> None:
+def test_one_link_per_mention(pipeline: Pipeline) -> None:
     docs = [Document("1", "fever"), Document("2", "x"), Document("3", "fever fever", (Mention(0, 5, "fever"),))]
     assert [len(each.links) for each in pipeline.link_many(docs)] == [1, 0, 1]
 
 
-def test_without_a_detector_nothing_is_looked_for(kb: KnowledgeBase) -> None:
+def test_no_links_without_detector_or_annotations(kb: KnowledgeBase) -> None:
     assert Pipeline(ExactLinker(kb)).link("High fever").links == ()
 
 
-def test_answers_below_the_threshold_are_none(kb: KnowledgeBase) -> None:
+def test_links_below_threshold_are_nil(kb: KnowledgeBase) -> None:
     doc = Document("1", "hart attack, fever", (Mention(0, 11, "hart attack"), Mention(13, 18, "fever")))
     linked = Pipeline(TfidfLinker(kb), threshold=0.99).link(doc)
     assert [link.concept_id for link in linked.links] == [None, "mesh:D005334"]
     assert [mention.concept_ids for mention in with_answers(linked).mentions] == [(), ("mesh:D005334",)]
 
 
-def test_a_mention_below_the_threshold_keeps_its_candidates(kb: KnowledgeBase) -> None:
+def test_mention_below_threshold_keeps_candidates(kb: KnowledgeBase) -> None:
     doc = Document(
         "1", "hart attack, fever, (?)", (Mention(0, 11, "hart attack"), Mention(13, 18, "fever"), Mention(20, 23, "(?)"))
     )
@@ -145,14 +145,14 @@ def test_a_mention_below_the_threshold_keeps_its_candidates(kb: KnowledgeBase) -
     assert Pipeline(TfidfLinker(kb), threshold=0.0).link(doc).links[0].concept_id == "mesh:D009203"
 
 
-def test_only_some_concepts(kb: KnowledgeBase) -> None:
+def test_concept_filter(kb: KnowledgeBase) -> None:
     only = concepts_of_types(kb, ["C14"])
     pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb, only=only), only=only)
     assert [link.concept_id for link in pipeline.link("fever, heart attack").links] == ["mesh:D009203"]
     assert pipeline.config["concepts_allowed"] == 2
 
 
-def test_marks_are_added_on_request_and_change_nothing_else(pipeline: Pipeline) -> None:
+def test_assertions_are_optional_and_change_nothing_else(pipeline: Pipeline) -> None:
     texts: list[str | Document] = [
         "High fever, no heart attack.",
         "",
@@ -166,14 +166,14 @@ def test_marks_are_added_on_request_and_change_nothing_else(pipeline: Pipeline) 
     assert type(marked[0].document) is Document
 
 
-def test_the_configuration_says_marks_on_request_only(pipeline: Pipeline) -> None:
+def test_config_contains_assertion_only_if_enabled(pipeline: Pipeline) -> None:
     assert "assertion" not in pipeline.config
     marked = pipeline.with_assertion()
     assert marked.with_threshold(0.5).source()["assertion"] is True
     assert marked.with_assertion(False).config == pipeline.config
 
 
-def test_the_configuration_names_each_part(pipeline: Pipeline) -> None:
+def test_config_names_each_component(pipeline: Pipeline) -> None:
     assert pipeline.config["detector"]["detector"] == "dictionary"
     assert pipeline.config["linker"]["linker"] == "exact"
     source = pipeline.source()
@@ -182,7 +182,7 @@ def test_the_configuration_names_each_part(pipeline: Pipeline) -> None:
     assert source["linker"] == pipeline.config["linker"]
 
 
-def test_a_detector_sees_documents_together(kb: KnowledgeBase) -> None:
+def test_detector_gets_documents_in_batches(kb: KnowledgeBase) -> None:
     sizes = []
 
     class Counting:
@@ -200,7 +200,7 @@ def test_a_detector_sees_documents_together(kb: KnowledgeBase) -> None:
 
 
 class Spotting:
-    """A detector that finds `fever`, with a score that says in which document; it cannot read a text with `long` in it."""
+    """A detector that finds `fever`, with a score that depends on its offset, and fails on texts that contain `long`."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class Spotting:
 
 
 class Refusing(ExactLinker):
-    """A linker that cannot link a document with `bad` in it."""
+    """A linker that fails on documents that contain `bad`."""
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
@@ -233,7 +233,7 @@ class Refusing(ExactLinker):
         return link_batches(documents, links, batch=3)
 
 
-def test_scores_of_the_detector_arrive_in_links(kb: KnowledgeBase) -> None:
+def test_links_have_detection_scores(kb: KnowledgeBase) -> None:
     pipeline = Pipeline(ExactLinker(kb), Spotting())
     annotated = Document("a", "fever, fever", (Mention(7, 12, "fever"),))
     docs: list[str | Document] = ["fever or fever", annotated, Document("b", "nothing"), "x fever"]
@@ -243,12 +243,12 @@ def test_scores_of_the_detector_arrive_in_links(kb: KnowledgeBase) -> None:
     assert all(each.is_complete for each in linked)
 
 
-def test_without_a_detector_there_are_no_scores(kb: KnowledgeBase) -> None:
+def test_no_detection_scores_without_detector(kb: KnowledgeBase) -> None:
     doc = Document("1", "fever", (Mention(0, 5, "fever"),))
     assert [link.detection_score for link in Pipeline(ExactLinker(kb)).link(doc).links] == [None]
 
 
-def test_problems_of_detector_and_linker_arrive_in_order(kb: KnowledgeBase) -> None:
+def test_problems_of_detector_and_linker_are_in_order(kb: KnowledgeBase) -> None:
     texts = ["fever", "long fever", "bad fever", "fever", "long and bad", "x fever"]
     linked = list(Pipeline(Refusing(kb), Spotting()).link_many(texts))
     assert [each.document.text for each in linked] == texts
@@ -268,7 +268,7 @@ def test_texts_are_numbered_and_documents_keep_their_ids(pipeline: Pipeline) -> 
 
 
 @pytest.mark.parametrize("text", [b"fever", None, 5, ["fever"]])
-def test_a_text_of_another_type_is_refused(pipeline: Pipeline, text: Any) -> None:
+def test_rejects_text_of_wrong_type(pipeline: Pipeline, text: Any) -> None:
     with pytest.raises(InputError, match="type-text") as caught:
         pipeline.link(text)
     assert "fever" not in str(caught.value)
@@ -276,13 +276,13 @@ def test_a_text_of_another_type_is_refused(pipeline: Pipeline, text: Any) -> Non
         list(pipeline.link_many(["fever", text]))
 
 
-def test_a_pipeline_is_closed_with_its_block(kb: KnowledgeBase) -> None:
+def test_context_manager(kb: KnowledgeBase) -> None:
     with Pipeline(ExactLinker(kb), DictionaryDetector(kb)) as pipeline:
         assert pipeline.link("fever").links[0].concept_id == "mesh:D005334"
 
 
 @pytest.mark.parametrize("linker", [ExactLinker, TfidfLinker])
-def test_threads_have_equal_answers(kb: KnowledgeBase, linker: type[ExactLinker | TfidfLinker]) -> None:
+def test_is_thread_safe(kb: KnowledgeBase, linker: type[ExactLinker | TfidfLinker]) -> None:
     pipeline = Pipeline(linker(kb), DictionaryDetector(kb), threshold=0.5)
     texts = [f"{'x ' * (number % 7)}High fever, MI (myocardial infarction), then a heart attack." for number in range(60)]
     alone = list(pipeline.link_many(texts))
@@ -294,7 +294,7 @@ def test_threads_have_equal_answers(kb: KnowledgeBase, linker: type[ExactLinker 
     assert [each.links for each in single] == [each.links for each in alone]
 
 
-def test_types_are_among_those_of_the_pipeline(kb: KnowledgeBase) -> None:
+def test_with_types_narrows_existing_filter(kb: KnowledgeBase) -> None:
     of_heart = Pipeline(ExactLinker(kb), DictionaryDetector(kb), only=concepts_of_types(kb, ["C14"]))
     text = "High fever, then a heart attack."
     assert [link.concept_id for link in of_heart.with_types(["C14"]).link(text).links] == [None, "mesh:D009203"]
@@ -302,11 +302,11 @@ def test_types_are_among_those_of_the_pipeline(kb: KnowledgeBase) -> None:
     assert [link.concept_id for link in of_heart.with_types([]).link(text).links] == [None, "mesh:D009203"]
 
 
-def test_terms_have_the_confidence_of_terms(tiny_kb: Path) -> None:
+def test_for_terms_uses_term_calibration(tiny_kb: Path) -> None:
     linker, annotated = ExactLinker(KnowledgeBase.open(tiny_kb)), fit_calibration()
     found, terms = (annotated.model_copy(update={"mentions": kind}) for kind in ("found", "terms"))
     assert Pipeline(linker, calibration=found, term_calibration=terms).for_terms().calibration is terms
     assert Pipeline(linker, calibration=annotated).for_terms().calibration is annotated
-    assert Pipeline(linker, calibration=found).for_terms().calibration is None  # it says nothing of terms
+    assert Pipeline(linker, calibration=found).for_terms().calibration is None  # does not apply to terms
     with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
         Pipeline(linker, calibration=found, precision=0.9).for_terms()

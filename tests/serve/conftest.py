@@ -1,4 +1,4 @@
-"""A browser, and a real service for it: the starter, and a small pipeline whose concepts are of two types."""
+"""Fixtures for browser tests: a browser, and a real service with the starter and a small pipeline with two types."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def service(pipeline_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return a browser. Where there is none the test is skipped, except in CI, where it fails."""
+    """Yield a browser. If none is installed, the test is skipped, or fails in CI."""
     if why := missing():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(why)
     with open_browser() as chromium:
@@ -51,7 +51,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Visit:
-    """A page, and what it did: requests, messages of the console, dialogs."""
+    """A page, with its requests, console errors and dialogs."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url = page, url
@@ -69,7 +69,7 @@ class Visit:
         dialog.dismiss()
 
     def link(self, text: str, pipeline: str = "made") -> None:
-        """Link a text, and wait for its links."""
+        """Link a text and wait for the links."""
         self.page.select_option("#pipeline", pipeline)
         self.page.fill("#text", text)
         with self.page.expect_response("**/link"):
@@ -77,12 +77,12 @@ class Visit:
         self.page.wait_for_selector("#linked:not([hidden])")
 
     def upload(self, content: bytes, name: str = "terms.csv") -> None:
-        """Choose a file on the second tab."""
+        """Choose a file on the table tab."""
         self.page.click("#tab-table")
         self.page.set_input_files("#file", {"name": name, "mimeType": "text/csv", "buffer": content})
 
     def map_column(self, column: str = "", pipeline: str = "made") -> None:
-        """Map a column, and wait for the rows."""
+        """Map a column and wait for the rows."""
         self.page.select_option("#pipeline", pipeline)
         if column:
             self.page.select_option("#column", label=column)
@@ -90,7 +90,7 @@ class Visit:
         self.page.wait_for_selector("#mapped:not([hidden])")
 
     def download(self, button: str) -> tuple[str, bytes]:
-        """Return the name and the bytes of what a button makes."""
+        """Click a download button, and return the file's name and content."""
         with self.page.expect_download() as waiting:
             self.page.click(button)
         return waiting.value.suggested_filename, Path(waiting.value.path()).read_bytes()

@@ -1,6 +1,6 @@
-"""A service over a real Ray cluster: `python -m tests.serve.ray_scenario FOLDER`, in a network of its own.
+"""A service on a real Ray cluster: `python -m tests.serve.ray_scenario FOLDER`, in its own network namespace.
 
-Clients ask while its replica is killed, a new release takes over, and it is ended. It prints what came of it as JSON.
+Clients send requests while the replica is killed, a new release is loaded and the service is shut down. Prints counts as JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.robustness.serve import clients as clients_module
 from tests.robustness.serve.clients import Clients, make_exchanges, start
 
 CLIENTS = 4
-_PATIENCE_S = 240.0  # on a busy machine
+_PATIENCE_S = 240.0  # timeout in seconds, long enough for a busy machine
 _WORDS = ("--engine", "ray", "--timeout", "200", "--max-wait", "1000", "--drain-delay", "1")
 
 
@@ -31,7 +31,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 async def use(service: Running, clients: Clients, pipeline: Path) -> list[str]:
-    """Let clients ask meanwhile, and return the releases that answered."""
+    """Kill the replica, reload and shut down while clients send requests; return the releases before and after."""
 
     async def some_answers() -> None:
         wanted = clients.counts["answers"] + 20
@@ -55,7 +55,7 @@ async def use(service: Running, clients: Clients, pipeline: Path) -> list[str]:
         while (now := await release()) == releases[0]:
             await asyncio.sleep(0.1)
     await some_answers()
-    await until(lambda: len(service.replica_pids()) == 1)  # that of the old release is gone
+    await until(lambda: len(service.replica_pids()) == 1)  # the replica of the old release has exited
     clients.is_ending = True
     service.process.send_signal(signal.SIGTERM)
     await asyncio.wait_for(asyncio.gather(*asking), _PATIENCE_S)

@@ -1,4 +1,4 @@
-"""A linker process that speaks as the real one does, and does what a text tells it to: answer, wait, die, or talk nonsense."""
+"""A stub linker process with the real protocol, which does what the text says: reply, sleep, die or break the protocol."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ STUB = (sys.executable, "-I", "-S", "-c", _SCRIPT)
 
 
 def stubs(size: int = 1) -> Processes:
-    """Return what starts stubs."""
+    """Return a factory of stub processes."""
     return Processes(size, STUB)
 
 
 class Ignored:
-    """Hears of batches and deaths, and counts them."""
+    """Counts batches and deaths."""
 
     def __init__(self) -> None:
         self.batches: list[int] = []
@@ -67,7 +67,7 @@ class Ignored:
 
 
 def folder_of(tmp_path: Path, release: str = "r1") -> Path:
-    """Return the folder of a pipeline as the stub reads it."""
+    """Write a pipeline folder for the stub, and return it."""
     (tmp_path / "release").write_text(release)
     return tmp_path
 
@@ -78,7 +78,7 @@ def settings_of(folder: Path, **changes: Any) -> ServeSettings:
 
 
 def with_pool(folder: Path, act: Callable[[LinkerPool], Awaitable[T]], watch: Ignored | None = None, **changes: Any) -> T:
-    """Return what a coroutine returns that uses a pool of stubs."""
+    """Run a coroutine with a pool of stubs, and return its result."""
 
     async def run() -> T:
         pool = LinkerPool(folder, settings_of(folder, **changes), watch or Ignored(), stubs())
@@ -92,7 +92,7 @@ def with_pool(folder: Path, act: Callable[[LinkerPool], Awaitable[T]], watch: Ig
 
 
 def with_service(folder: Path, act: Callable[[httpx.AsyncClient, Service], Awaitable[T]], **changes: Any) -> T:
-    """Return what a coroutine returns that is a client of a service of stubs, in this process."""
+    """Run a coroutine with a client of an in-process service of stubs, and return its result."""
 
     async def run() -> T:
         service = Service(settings_of(folder, **changes), lambda _: stubs())

@@ -1,4 +1,4 @@
-"""Who is let in, before anything is read."""
+"""Admission of requests before their body is read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Watch:
 
 
 class Guarded:
-    """An admission before an application that says yes, and what came out of it."""
+    """The admission middleware around an application that answers "yes"."""
 
     def __init__(self, app: Any = None, **changes: Any) -> None:
         self.watch, self.reads = Watch(), 0
@@ -71,7 +71,7 @@ class Guarded:
         return asyncio.run(self.ask(path, **headers))
 
 
-def test_a_right_request_is_let_in() -> None:
+def test_admits_valid_request() -> None:
     guarded = Guarded()
     status, headers, body = guarded.answer()
     assert (status, body, len(headers["x-request-id"])) == (200, b"yes", 32)
@@ -80,19 +80,19 @@ def test_a_right_request_is_let_in() -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "-"])
-def test_another_host_is_refused(host: str) -> None:
+def test_rejects_unknown_host(host: str) -> None:
     guarded = Guarded()
     assert guarded.answer(host=host)[::2] == (421, "serve-host")
     assert (guarded.reads, guarded.watch.refusals) == (0, ["serve-host"])
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8080", "[::1]:8080", "onym.example"])
-def test_own_hosts_are_answered(host: str) -> None:
+def test_admits_allowed_hosts(host: str) -> None:
     assert Guarded(allow_hosts=("onym.example",)).answer(host=host)[0] == 200
 
 
 @pytest.mark.parametrize("sent", ["-", "", "Bearer", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN])
-def test_a_wrong_token_is_refused_before_the_body(sent: str) -> None:
+def test_rejects_wrong_token_without_reading_body(sent: str) -> None:
     guarded = Guarded(token=TOKEN)
     status, headers, code = guarded.answer(authorization=sent)
     assert (status, code, headers["www-authenticate"], guarded.reads) == (401, "serve-token", "Bearer", 0)
@@ -100,11 +100,11 @@ def test_a_wrong_token_is_refused_before_the_body(sent: str) -> None:
     assert guarded.answer("/live", authorization=sent)[0] == guarded.answer("/ready", authorization=sent)[0] == 200
 
 
-def test_the_right_token_is_let_in() -> None:
+def test_admits_right_token() -> None:
     assert Guarded(token=TOKEN).answer(authorization=f"Bearer {TOKEN}")[0] == 200
 
 
-def test_a_large_body_is_refused_by_its_length() -> None:
+def test_rejects_large_content_length() -> None:
     guarded = Guarded(max_body=100)
     assert guarded.answer(content_length="100")[0] == 200
     status, headers, code = guarded.answer(content_length="101")
@@ -113,11 +113,11 @@ def test_a_large_body_is_refused_by_its_length() -> None:
 
 
 @pytest.mark.parametrize("size", ["-1", "1e3", "", "9" * 5_000, "1 2"])
-def test_a_length_that_is_none_is_refused(size: str) -> None:
+def test_rejects_invalid_content_length(size: str) -> None:
     assert Guarded().answer(content_length=size)[::2] == (400, "request-malformed")
 
 
-def test_too_many_requests_are_refused_at_once_and_know_when_to_come() -> None:
+def test_rejects_excess_requests_with_retry_after() -> None:
     waiting = asyncio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -139,7 +139,7 @@ def test_too_many_requests_are_refused_at_once_and_know_when_to_come() -> None:
     asyncio.run(act())
 
 
-def test_a_long_wait_is_refused_with_about_its_length() -> None:
+def test_rejects_long_wait_with_matching_retry_after() -> None:
     guarded = Guarded(max_wait=10)
     guarded.watch.wait = 9.9
     assert guarded.answer()[0] == 200
@@ -150,20 +150,20 @@ def test_a_long_wait_is_refused_with_about_its_length() -> None:
     assert guarded.answer("/ready")[0] == 200
 
 
-def test_ids_of_requests_are_kept_if_they_are_ids() -> None:
+def test_keeps_valid_request_ids() -> None:
     assert Guarded().answer(x_request_id="a-1.B_2")[1]["x-request-id"] == "a-1.B_2"
     for wrong in (SECRET, "a" * 65, "a\nb"):
         assert Guarded().answer(x_request_id=wrong)[1]["x-request-id"] != wrong
 
 
-def test_answers_of_a_draining_service_end_their_connections() -> None:
+def test_closes_connections_while_draining() -> None:
     guarded = Guarded()
     guarded.watch.is_draining = True
     assert guarded.answer()[1]["connection"] == "close"
     assert guarded.answer(host="evil.example")[1]["connection"] == "close"
 
 
-def test_exceptions_are_codes_in_answers_and_logs(caplog: pytest.LogCaptureFixture) -> None:
+def test_exceptions_become_codes_in_responses_and_logs(caplog: pytest.LogCaptureFixture) -> None:
     async def fail(scope: Any, receive: Any, send: Any) -> None:
         raise ValueError(SECRET)
 
@@ -177,7 +177,7 @@ def test_exceptions_are_codes_in_answers_and_logs(caplog: pytest.LogCaptureFixtu
     assert "Smith" not in caplog.text
 
 
-def test_an_exception_after_the_head_leaves_the_answer_unfinished() -> None:
+def test_exception_after_headers_truncates_response() -> None:
     async def fail(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"yes", "more_body": True})
@@ -188,7 +188,7 @@ def test_an_exception_after_the_head_leaves_the_answer_unfinished() -> None:
     assert guarded.watch.answers == [("other", 200)]
 
 
-def test_a_client_that_does_not_read_is_left() -> None:
+def test_gives_up_on_client_that_does_not_read() -> None:
     async def act() -> None:
         async def send(_: Any) -> None:
             await asyncio.sleep(60)
@@ -201,7 +201,7 @@ def test_a_client_that_does_not_read_is_left() -> None:
     assert guarded.admission.in_flight == 0
 
 
-def test_a_page_of_another_origin_is_refused_before_the_body() -> None:
+def test_rejects_cross_origin_page_without_reading_body() -> None:
     guarded = Guarded()
     assert guarded.answer(origin="http://evil.example")[::2] == (403, "serve-origin")
     assert guarded.answer(sec_fetch_site="cross-site")[::2] == (403, "serve-origin")
@@ -210,13 +210,13 @@ def test_a_page_of_another_origin_is_refused_before_the_body() -> None:
     assert guarded.answer("/reconcile", sec_fetch_site="cross-site")[0] == 200
 
 
-def test_the_page_needs_no_token_and_is_answered_under_load() -> None:
+def test_page_needs_no_token_and_is_served_under_load() -> None:
     guarded = Guarded(token=TOKEN, max_wait=1)
     guarded.watch.wait = 100.0
     assert guarded.answer("/", sec_fetch_site="cross-site")[0] == guarded.answer("/page/page.js")[0] == 200
 
 
-def test_refusals_have_safe_headers() -> None:
+def test_rejections_have_security_headers() -> None:
     headers = Guarded().answer(host="evil.example")[1]
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
 
@@ -241,7 +241,7 @@ HOST = {b"host": b"localhost:8080"}
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/link", "/v1/search", "/metrics", "/reconciled", "/v1/reconcile"])
-def test_pages_of_other_origins(path: str, headers: dict[bytes, bytes]) -> None:
+def test_foreign_origins_are_detected(path: str, headers: dict[bytes, bytes]) -> None:
     assert is_foreign(path, HOST | headers)
 
 
@@ -253,13 +253,13 @@ def test_pages_of_other_origins(path: str, headers: dict[bytes, bytes]) -> None:
         {b"origin": b"HTTP://LOCALHOST:8080"},
         {b"sec-fetch-site": b"same-origin"},
         {b"sec-fetch-site": b"none"},
-        {b"sec-fetch-site": b"same-origin", b"origin": b"https://onym.example.org"},  # a proxy that changed the host
+        {b"sec-fetch-site": b"same-origin", b"origin": b"https://onym.example.org"},  # behind a proxy that changed the host
     ],
 )
-def test_its_own_page_and_programs(headers: dict[bytes, bytes]) -> None:
+def test_own_page_and_other_clients_are_not_foreign(headers: dict[bytes, bytes]) -> None:
     assert not is_foreign("/v1/link", HOST | headers)
 
 
 @pytest.mark.parametrize("path", ["/reconcile", "/reconcile/", "/reconcile/token/suggest/entity"])
-def test_reconciliation_is_for_other_pages(path: str) -> None:
+def test_reconcile_allows_all_origins(path: str) -> None:
     assert not is_foreign(path, HOST | {b"origin": b"http://evil.example", b"sec-fetch-site": b"cross-site"})

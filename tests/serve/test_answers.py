@@ -1,4 +1,4 @@
-"""What a linker process answers, with a real pipeline."""
+"""Jobs of a linker process, with a real pipeline."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def one(answers: JobRunner, **job: Any) -> tuple[int, Any]:
     return status, json.loads(body)
 
 
-def test_a_text_is_answered_as_the_command_prints_it(answers: JobRunner, pipeline: Pipeline) -> None:
+def test_text_reply_equals_command_output(answers: JobRunner, pipeline: Pipeline) -> None:
     status, found = one(answers, op="link", text=TEXT)
     assert (status, found) == (200, pipeline.link(TEXT).to_dict())
     assert LinkedReply.model_validate(found).links[0].concept_id == "MESH:D005334"
 
 
-def test_a_document_is_answered_as_files_have_it(answers: JobRunner, pipeline: Pipeline) -> None:
+def test_document_reply_equals_linked_document_format(answers: JobRunner, pipeline: Pipeline) -> None:
     document = Document("d1", "Fever, pyrexia", (Mention(7, 14, "pyrexia", type="Disease"),))
     plain = {"id": "d1", "text": document.text, "mentions": [{"start": 7, "end": 14, "type": "Disease"}]}
     status, found = one(answers, op="link", document=plain, format="document")
@@ -60,7 +60,7 @@ def test_a_document_is_answered_as_files_have_it(answers: JobRunner, pipeline: P
     assert from_plain_linked(found, "answer").links[0].concept_id == "mesh:D005334"
 
 
-def test_explanations_are_those_of_the_command(answers: JobRunner, pipeline: Pipeline) -> None:
+def test_explanations_equal_command_output(answers: JobRunner, pipeline: Pipeline) -> None:
     status, found = one(answers, op="link", text=TEXT, explain=True, top_k=1)
     explained = json.loads(json.dumps([each.as_dict() for each in pipeline.explain(TEXT)]))
     assert (status, found["explanations"]) == (200, explained)
@@ -69,13 +69,13 @@ def test_explanations_are_those_of_the_command(answers: JobRunner, pipeline: Pip
     assert not {"explanations", "rejections"} & set(one(answers, op="link", text=TEXT)[1])
 
 
-def test_names_that_are_not_mentions_have_a_reason(answers: JobRunner) -> None:
+def test_rejected_names_have_a_reason(answers: JobRunner) -> None:
     _, found = one(answers, op="link", text="Fever, no MI.", explain=True)
     (rejected,) = LinkedReply.model_validate(found).rejections
     assert (rejected.start, rejected.text, rejected.rejected) == (10, "MI", "too-short")
 
 
-def test_fewer_candidates(answers: JobRunner) -> None:
+def test_top_k_limits_candidates(answers: JobRunner) -> None:
     _, found = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]})
     _, cut = one(answers, op="link", document={"id": "1", "text": "MI", "mentions": [{"start": 0, "end": 2}]}, top_k=1)
     assert len(found["links"][0]["candidates"]) == 2
@@ -83,7 +83,7 @@ def test_fewer_candidates(answers: JobRunner) -> None:
     assert cut["links"][0]["ties"] == found["links"][0]["ties"] == 1
 
 
-def test_types(answers: JobRunner) -> None:
+def test_type_filter(answers: JobRunner) -> None:
     _, found = one(answers, op="link", text=TEXT, types=["C14"])
     assert [link["concept_id"] for link in found["links"]] == [None, "MESH:D009203"]
     assert one(answers, op="link", text=TEXT, types=[SECRET]) == (
@@ -93,18 +93,18 @@ def test_types(answers: JobRunner) -> None:
 
 
 def _filter_unknown() -> dict[str, str]:
-    what, fix = "no concept is of one of these semantic types", "onym kb types KB lists the groups and types"
+    what, fix = "no concept has one of these semantic types", "onym kb types KB lists the groups and types"
     return {"code": "filter-unknown", "what": what, "fix": fix}
 
 
-def test_terms(answers: JobRunner) -> None:
+def test_map_terms(answers: JobRunner) -> None:
     status, found = one(answers, op="map", terms=["MI", None, "xyz", "MI"])
     rows = MapReply.model_validate(found).rows
     assert status == 200
     assert [(row.term, row.nil_reason) for row in rows] == [("MI", None), (None, None), ("xyz", "no-candidate"), ("MI", None)]
 
 
-def test_concepts(answers: JobRunner) -> None:
+def test_concept_lookup(answers: JobRunner) -> None:
     status, found = one(answers, op="concept", id="D005334")
     assert (status, ConceptReply.model_validate(found).id) == (200, "MESH:D005334")
     status, refused = one(answers, op="concept", id=SECRET)
@@ -118,12 +118,12 @@ def test_search(answers: JobRunner) -> None:
     assert one(answers, op="search", q="zzz", limit=1) == (200, {"hits": []})
 
 
-def test_a_precision_needs_a_calibration(answers: JobRunner) -> None:
+def test_precision_without_calibration_is_an_error(answers: JobRunner) -> None:
     status, refused = one(answers, op="link", text=TEXT, precision=0.9)
     assert (status, "code" in refused["error"]) == (422, True)
 
 
-def test_jobs_are_answered_in_order_whatever_they_ask_for(answers: JobRunner) -> None:
+def test_mixed_jobs_are_answered_in_order(answers: JobRunner) -> None:
     jobs: list[dict[str, Any]] = [
         {"op": "link", "text": "fever"},
         {"op": "concept", "id": "nothing"},
@@ -138,7 +138,7 @@ def test_jobs_are_answered_in_order_whatever_they_ask_for(answers: JobRunner) ->
     assert [status for status, _ in together] == [200, 404, 200, 400, 200, 200, 400]
 
 
-def test_foreign_errors_are_codes_without_text(answers: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_exceptions_become_codes_without_text(answers: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> Any:
         raise ValueError(SECRET)
 
@@ -148,7 +148,7 @@ def test_foreign_errors_are_codes_without_text(answers: JobRunner, monkeypatch: 
     assert "Smith" not in json.dumps(refused)
 
 
-def test_a_document_that_cannot_be_linked_is_an_error(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_detector_is_an_error_without_text(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = build_pipeline(tiny_kb, tmp_path / "pipeline")
 
     def fail(*_: object, **__: object) -> Any:
@@ -161,13 +161,13 @@ def test_a_document_that_cannot_be_linked_is_an_error(tiny_kb: Path, tmp_path: P
     assert "Smith" not in json.dumps(refused)
 
 
-def test_the_release_is_that_of_everything(answers: JobRunner, pipeline: Pipeline) -> None:
+def test_release_depends_on_kb_and_options(answers: JobRunner, pipeline: Pipeline) -> None:
     assert answers.release["kb"] == pipeline.kb.digest
     assert answers.release != JobRunner(pipeline.with_threshold(0.5)).release
     answers.warm_up()
 
 
-def test_nothing_is_left_to_be_made_after_the_warm_up(tiny_kb: Path, tmp_path: Path) -> None:
+def test_warm_up_builds_similarity_weights(tiny_kb: Path, tmp_path: Path) -> None:
     model = save_reranker(tmp_path / "model")
     pipeline = build_pipeline(tiny_kb, tmp_path / "pipeline", linker=linker_config("rerank", model=model))
     similarity = pipeline.linker.parts.similarity  # type: ignore[attr-defined]
@@ -177,7 +177,7 @@ def test_nothing_is_left_to_be_made_after_the_warm_up(tiny_kb: Path, tmp_path: P
     assert "_columns" in similarity.__dict__
 
 
-def test_rows_have_candidates_where_they_are_wanted(answers: JobRunner) -> None:
+def test_mapped_rows_have_candidates_if_requested(answers: JobRunner) -> None:
     terms = ["fever", None, "zzz", "fever"]
     plain = one(answers, op="map", terms=terms)[1]["rows"]
     status, found = one(answers, op="map", terms=terms, candidates=1)
@@ -198,7 +198,7 @@ def workbook(*rows: tuple[str, ...]) -> str:
     return b64encode(book.getvalue()).decode()
 
 
-def test_a_workbook_is_read_without_its_empty_rows(answers: JobRunner) -> None:
+def test_workbook_rows_without_empty_ones(answers: JobRunner) -> None:
     content = workbook(("code", "term"), ("1", "fever"), ("", ""), ("2", ""))
     status, found = one(answers, op="workbook", content=content)
     assert (status, WorkbookReply.model_validate(found).rows) == (200, [["code", "term"], ["1", "fever"], ["2", ""]])
@@ -212,7 +212,7 @@ def test_a_workbook_is_read_without_its_empty_rows(answers: JobRunner) -> None:
         (workbook(("a",) * 100, *[("x",) * 100] * 2), 413, "xlsx-limit"),
     ],
 )
-def test_a_workbook_that_cannot_be_read_is_refused(
+def test_rejects_invalid_workbook(
     answers: JobRunner, monkeypatch: pytest.MonkeyPatch, content: str, status: int, code: str
 ) -> None:
     monkeypatch.setattr(route, "MAX_CELLS", 250)
@@ -222,7 +222,7 @@ def test_a_workbook_that_cannot_be_read_is_refused(
     assert "Smith" not in str(found)
 
 
-def test_without_openpyxl_a_workbook_is_refused_with_the_extra(answers: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_openpyxl_error_names_the_extra(answers: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     content = workbook(("a",), ("x",))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     status, found = one(answers, op="workbook", content=content)

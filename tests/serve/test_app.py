@@ -1,4 +1,4 @@
-"""The application as a whole: several pipelines, health, description."""
+"""The whole application: several pipelines, health checks, OpenAPI description."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folders(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
-def test_several_pipelines_at_one_address(tmp_path: Path) -> None:
+def test_serves_several_pipelines(tmp_path: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
         paths = ("/v1/link", "/v1/mesh/link", "/v1/hpo/link", "/v1/other/link")
         return [await client.post(path, json={"text": "a"}) for path in paths] + [await client.get("/v1/pipelines")]
@@ -48,7 +48,7 @@ def test_health(tmp_path: Path) -> None:
     assert [answer.headers.get("connection") for answer in answers] == [None, None, "close", "close", "close"]
 
 
-def test_nothing_is_ready_before_it_is_open(tmp_path: Path) -> None:
+def test_not_ready_before_pipelines_are_open(tmp_path: Path) -> None:
     async def act() -> list[httpx.Response]:
         service = Service(settings_of(folder_of(tmp_path)), lambda _: stubs())
         transport = httpx.ASGITransport(service.admission)
@@ -62,7 +62,7 @@ def test_nothing_is_ready_before_it_is_open(tmp_path: Path) -> None:
     assert linked.headers["retry-after"] == "1"
 
 
-def test_metrics_have_routes_and_no_texts(tmp_path: Path) -> None:
+def test_metrics_contain_routes_and_no_text(tmp_path: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> str:
         await client.post("/v1/link", json={"text": "patient Smith"})
         await client.get("/v1/search", params={"q": "Smith"})
@@ -77,7 +77,7 @@ def test_metrics_have_routes_and_no_texts(tmp_path: Path) -> None:
     assert "Smith" not in text
 
 
-def test_the_description_has_all_routes_with_examples(tmp_path: Path) -> None:
+def test_openapi_has_all_routes_with_examples(tmp_path: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> Any:
         return (await client.get("/openapi.json")).json()
 
@@ -94,14 +94,14 @@ def test_the_description_has_all_routes_with_examples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc"])
-def test_no_page_loads_scripts_from_elsewhere(tmp_path: Path, path: str) -> None:
+def test_no_docs_pages_with_external_scripts(tmp_path: Path, path: str) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> httpx.Response:
         return await client.get(path)
 
     assert with_service(folder_of(tmp_path), act).status_code == 404
 
 
-def test_a_failing_route_is_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_route_returns_error_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(*_: object) -> Any:
         raise ValueError("patient Smith")
 

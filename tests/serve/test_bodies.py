@@ -1,4 +1,4 @@
-"""Bodies as they arrive."""
+"""Reading of request bodies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def part(body: bytes, *, is_more: bool = False) -> dict[str, Any]:
 
 
 def coming(*messages: dict[str, Any]) -> Receive:
-    """Return what yields messages, and then nothing for ever."""
+    """Return a `receive` that returns these messages and then blocks forever."""
     rest = list(messages)
 
     async def receive() -> MutableMapping[str, Any]:
@@ -34,23 +34,23 @@ def read(*messages: dict[str, Any], max_bytes: int = 10, seconds: float = 5.0) -
     return asyncio.run(read_body(coming(*messages), max_bytes, seconds))
 
 
-def test_a_whole_body() -> None:
+def test_reads_whole_body() -> None:
     assert read(part(b"abc")) == b"abc"
     assert read(part(b"abc", is_more=True), part(b"", is_more=True), part(b"defghij")) == b"abcdefghij"
     assert read(part(b"")) == b""
 
 
-def test_one_that_is_too_large_is_refused_before_its_end() -> None:
+def test_rejects_large_body_before_its_end() -> None:
     with pytest.raises(LimitError, match="serve-body"):
         read(part(b"a" * 6, is_more=True), part(b"a" * 5, is_more=True))
 
 
-def test_one_that_is_too_slow_is_refused() -> None:
+def test_rejects_slow_body() -> None:
     with pytest.raises(InputError, match="serve-slow-body"):
         read(part(b"a", is_more=True), seconds=0.05)
 
 
-def test_a_client_that_goes_away() -> None:
+def test_raises_if_client_disconnects() -> None:
     with pytest.raises(ClientGoneError):
         read(part(b"a", is_more=True), GONE)
     asyncio.run(asyncio.wait_for(wait_until_gone(coming(part(b""), GONE)), 5))

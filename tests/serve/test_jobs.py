@@ -1,4 +1,4 @@
-"""Jobs that wait, how they are taken, and how long they take."""
+"""The job queue, and the estimate of waiting times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def job(characters: int, seconds: float = 60.0) -> Job:
     return Job({"op": "link"}, characters, loop.time() + seconds, loop.create_future())
 
 
-def test_jobs_are_taken_in_order_by_characters() -> None:
+def test_takes_jobs_in_order_by_characters() -> None:
     async def act(queue: JobQueue) -> list[list[int]]:
         for characters in (4, 6, 1, 50, 2, 3):
             queue.put(job(characters))
@@ -37,7 +37,7 @@ def test_jobs_are_taken_in_order_by_characters() -> None:
     assert with_queue(act) == [[4, 6], [1], [50], [2, 3]]
 
 
-def test_workers_that_wait_share() -> None:
+def test_waiting_linkers_share_jobs() -> None:
     async def act(queue: JobQueue) -> list[int]:
         takers = [asyncio.create_task(queue.take()) for _ in range(2)]
         await asyncio.sleep(0)
@@ -48,7 +48,7 @@ def test_workers_that_wait_share() -> None:
     assert with_queue(act, 100) == [4, 4]
 
 
-def test_what_was_cancelled_or_is_too_late_is_not_taken() -> None:
+def test_skips_cancelled_and_expired_jobs() -> None:
     async def act(queue: JobQueue) -> None:
         late, cancelled, right = job(1, -1.0), job(1), job(1)
         for each in (late, cancelled, right):
@@ -61,7 +61,7 @@ def test_what_was_cancelled_or_is_too_late_is_not_taken() -> None:
     with_queue(act)
 
 
-def test_a_dropped_job_leaves_the_queue_at_once() -> None:
+def test_dropped_job_leaves_queue() -> None:
     async def act(queue: JobQueue) -> None:
         first, second = job(3), job(4)
         queue.put(first)
@@ -75,7 +75,7 @@ def test_a_dropped_job_leaves_the_queue_at_once() -> None:
     with_queue(act)
 
 
-def test_what_is_put_back_is_first() -> None:
+def test_returned_jobs_come_first() -> None:
     async def act(queue: JobQueue) -> None:
         first, second, third = job(5), job(5), job(5)
         for each in (first, second, third):
@@ -87,7 +87,7 @@ def test_what_is_put_back_is_first() -> None:
     with_queue(act)
 
 
-def test_a_taker_that_is_cancelled_takes_nothing() -> None:
+def test_cancelled_take_removes_nothing() -> None:
     async def act(queue: JobQueue) -> None:
         taking = asyncio.create_task(queue.take())
         await asyncio.sleep(0)
@@ -100,7 +100,7 @@ def test_a_taker_that_is_cancelled_takes_nothing() -> None:
 
 
 @given(sizes=st.lists(st.integers(1, 30), max_size=30))
-def test_each_job_is_taken_once_and_in_order(sizes: list[int]) -> None:
+def test_takes_each_job_once_in_order(sizes: list[int]) -> None:
     async def act(queue: JobQueue) -> None:
         jobs = [job(size) for size in sizes]
         for each in jobs:
@@ -116,7 +116,7 @@ def test_each_job_is_taken_once_and_in_order(sizes: list[int]) -> None:
     with_queue(act)
 
 
-def test_nothing_is_expected_before_some_batches_were_heard_of() -> None:
+def test_no_estimate_before_enough_batches() -> None:
     pace = Pace()
     for _ in range(4):
         pace.hear(jobs=1, characters=5, seconds=9.0)
@@ -125,15 +125,15 @@ def test_nothing_is_expected_before_some_batches_were_heard_of() -> None:
     assert pace.seconds(jobs=100, characters=100_000) > 0.0
 
 
-def test_a_short_job_that_took_long_does_not_slow_down_what_is_expected() -> None:
+def test_slow_short_job_barely_changes_estimate() -> None:
     pace = Pace()
     for _ in range(20):
         pace.hear(jobs=10, characters=30_000, seconds=1.0)
-    pace.hear(jobs=1, characters=1, seconds=1.0)  # ten thousand times as long for a character
+    pace.hear(jobs=1, characters=1, seconds=1.0)  # thousands of times slower per character
     assert pace.seconds(jobs=10, characters=30_000) < 1.5
 
 
-def test_one_bad_request_does_not_slow_down_what_is_expected() -> None:
+def test_slow_outlier_barely_changes_estimate() -> None:
     pace = Pace()
     for _ in range(10):
         pace.hear(jobs=1, characters=300, seconds=0.01)
@@ -143,7 +143,7 @@ def test_one_bad_request_does_not_slow_down_what_is_expected() -> None:
     assert pace.seconds(jobs=10, characters=3_000) < 0.5
 
 
-def test_the_newest_batches_count_more_than_old_ones() -> None:
+def test_estimate_uses_recent_batches() -> None:
     pace = Pace()
     for seconds in (10.0, 1.0):
         for _ in range(50):

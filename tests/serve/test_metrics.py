@@ -1,4 +1,4 @@
-"""What a service counts."""
+"""Prometheus metrics of the service."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.serve.stub import Ignored, folder_of, settings_of, stubs
 
 
 def values(metrics: Metrics) -> dict[tuple[str, ...], float]:
-    """Return the samples as Prometheus reads them, by name and labels."""
+    """Return the parsed samples by name and labels."""
     families = text_string_to_metric_families(metrics.text().decode())
     return {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
 
 
-def test_counts() -> None:
+def test_counters() -> None:
     async def act() -> None:
         metrics = Metrics()
         metrics.request("/v1/link", 200, 0.02)
@@ -38,7 +38,7 @@ def test_counts() -> None:
     asyncio.run(act())
 
 
-def test_what_waits_is_shown(tmp_path: Path) -> None:
+def test_gauges(tmp_path: Path) -> None:
     async def act() -> None:
         folder = folder_of(tmp_path)
         pipeline = ServedPipeline("default", folder, lambda f, c: LinkerPool(f, settings_of(f), Ignored(), stubs(), c))

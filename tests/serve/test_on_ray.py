@@ -1,4 +1,4 @@
-"""Replicas of a Ray cluster."""
+"""Linkers as Ray Serve replicas, on a fake and on a real cluster."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from tests.serve.test_pool import until
 
 
 @pytest.mark.slow
-def test_a_service_over_a_real_cluster(tmp_path: Path) -> None:
-    """Its replica is killed, its release exchanged, and it is ended; all that is asked meanwhile is answered, and right."""
+def test_service_on_real_ray_cluster(tmp_path: Path) -> None:
+    """Requests are answered correctly while the replica is killed, the release changes and the service shuts down."""
     build_pipeline(make_kb(tmp_path, "old"), tmp_path / "pipeline")
     root = Path(__file__).parents[2]
     command = own_network(sys.executable, "-m", "tests.serve.ray_scenario", str(tmp_path))
@@ -39,7 +39,7 @@ def test_a_service_over_a_real_cluster(tmp_path: Path) -> None:
     assert found["status"] == 0, (tmp_path / "log.txt").read_text()[-2000:]
     assert not found["notes"]
     assert [found.get(name, 0) for name in ("wrong", "lost", "dropped", "hung")] == [0, 0, 0, 0]
-    assert found.get("refused", 0) <= CLIENTS  # one batch
+    assert found.get("refused", 0) <= CLIENTS  # at most one batch fails
     assert found["answers"] > 60
     assert len(set(found["releases"])) == 2
     logged = (tmp_path / "log.txt").read_text()
@@ -56,7 +56,7 @@ class _DiedError(Exception):
 
 
 class _Response:
-    """What a handle returns: it can be awaited, and cancelled."""
+    """A fake response of a deployment handle: awaitable and cancellable."""
 
     def __init__(self, value: Awaitable[Any]) -> None:
         self._value, self.is_cancelled = value, False
@@ -69,7 +69,7 @@ class _Response:
 
 
 class _MadeUpCluster:
-    """Ray and Ray Serve: what a node finds in the folder, what becomes of an application, and what a replica answers."""
+    """A fake of `ray` and `ray.serve`: the release that a node finds, the states of an application, the replies."""
 
     exceptions = SimpleNamespace(BackPressureError=_BackPressureError)
     RunTarget = SimpleNamespace
@@ -87,7 +87,7 @@ class _MadeUpCluster:
     # as ray
 
     def remote(self, **options: Any) -> Any:
-        assert options == {"num_cpus": 0, "max_retries": 0, "max_calls": 1}  # or a process keeps a pipeline in memory
+        assert options == {"num_cpus": 0, "max_retries": 0, "max_calls": 1}  # the process exits and frees its memory
         return lambda look: SimpleNamespace(remote=self._look)
 
     async def _look(self, folder: str, precision: float | None) -> Any:
@@ -110,7 +110,7 @@ class _MadeUpCluster:
         return SimpleNamespace(bind=lambda *values: values)
 
     def run_many(self, targets: list[Any], wait_for_applications_running: bool) -> None:
-        assert not wait_for_applications_running  # that would have no end where there is no room
+        assert not wait_for_applications_running  # waiting would never end if the cluster is full
         self.deployed += targets
 
     def status(self) -> Any:
@@ -145,7 +145,7 @@ def use(
     watch: Ignored | None = None,
     **changes: Any,
 ) -> list[str]:
-    """Let a coroutine use a pool over a cluster, and return what was said of changes of the release."""
+    """Run a coroutine with a pool over a cluster, and return the notifications of a changed release."""
     changed: list[str] = []
 
     async def run() -> None:
@@ -167,7 +167,7 @@ async def ask(pool: LinkerPool, text: str) -> bytes:
     return (await pool.put({"op": "link", "text": text}, 1).reply).body
 
 
-def test_batches_and_their_answers(tmp_path: Path) -> None:
+def test_jobs_are_answered_and_deployment_is_deleted(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
 
     async def act(pool: LinkerPool) -> None:
@@ -180,17 +180,17 @@ def test_batches_and_their_answers(tmp_path: Path) -> None:
     use(folder_of(tmp_path), cluster, act, workers=3)
     (target,) = cluster.deployed
     assert cluster.looks == 1
-    assert target.route_prefix is None  # or a proxy of others would offer it
+    assert target.route_prefix is None  # so that no other Ray proxy exposes it
     assert target.target == (str(tmp_path), None, "r1")
     assert cluster.deleted == [target.name]
     assert (cluster.options["num_replicas"], cluster.options["max_ongoing_requests"]) == (3, 1)
 
 
-def test_replicas_that_come_and_go(tmp_path: Path) -> None:
+def test_autoscaling_options(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
 
     async def act(pool: LinkerPool) -> None:
-        assert len(pool.pids) == 8  # a lane for each replica that there may be: while they wait, Ray adds some
+        assert len(pool.pids) == 8  # one lane per replica up to the maximum: busy lanes make Ray scale up
 
     use(folder_of(tmp_path), cluster, act, workers=2, max_workers=8)
     scaling = cluster.options["autoscaling_config"]
@@ -199,7 +199,7 @@ def test_replicas_that_come_and_go(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["die", "half"])
-def test_a_dead_replica_costs_its_batch_alone(text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_dead_replica_fails_only_its_batch(text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cluster, watch = _MadeUpCluster(), Ignored()
 
     async def act(pool: LinkerPool) -> None:
@@ -210,11 +210,11 @@ def test_a_dead_replica_costs_its_batch_alone(text: str, tmp_path: Path, caplog:
 
     assert not use(folder_of(tmp_path), cluster, act, watch)
     assert watch.deaths == 1
-    assert len(cluster.deployed) == 1  # Ray replaces it
+    assert len(cluster.deployed) == 1  # Ray replaces the replica
     assert "Smith" not in caplog.text
 
 
-def test_back_pressure_is_a_refusal_and_no_death(tmp_path: Path) -> None:
+def test_back_pressure_is_overload_not_death(tmp_path: Path) -> None:
     watch = Ignored()
 
     async def act(pool: LinkerPool) -> None:
@@ -226,7 +226,7 @@ def test_back_pressure_is_a_refusal_and_no_death(tmp_path: Path) -> None:
     assert watch.deaths == 0
 
 
-def test_a_batch_that_takes_too_long_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_batch_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.serve.pool._GRACE_S", 0.1)
     cluster = _MadeUpCluster()
 
@@ -239,7 +239,7 @@ def test_a_batch_that_takes_too_long_is_cancelled(tmp_path: Path, monkeypatch: p
     use(folder_of(tmp_path), cluster, act, timeout=0.5)
 
 
-def test_another_release_in_the_folder_is_noticed(tmp_path: Path) -> None:
+def test_detects_changed_release_in_folder(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
 
     async def act(pool: LinkerPool) -> None:
@@ -257,7 +257,7 @@ async def nothing(pool: LinkerPool) -> None:
     raise AssertionError("it started")
 
 
-def test_a_pipeline_that_no_node_can_open(tmp_path: Path) -> None:
+def test_error_if_no_node_can_open_pipeline(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
     error = {"code": "pipeline-missing", "what": "none", "where": "", "fix": ""}
     cluster.found = {"error": error, "kind": "InputError"}
@@ -266,7 +266,7 @@ def test_a_pipeline_that_no_node_can_open(tmp_path: Path) -> None:
     assert not cluster.deployed
 
 
-def test_a_look_that_fails_shows_no_text(tmp_path: Path) -> None:
+def test_ray_errors_show_no_text(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
     cluster.found = _DiedError("patient Smith")
     with pytest.raises(ConfigError, match="serve-cluster-failed") as caught:
@@ -276,7 +276,7 @@ def test_a_look_that_fails_shows_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("states", [["DEPLOYING", "DEPLOY_FAILED"], ["DEPLOYING"]])
-def test_replicas_that_do_not_start_are_removed(states: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletes_deployment_that_does_not_start(states: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.serve.on_ray._START_S", 0.5)
     cluster = _MadeUpCluster()
     cluster.states = states
@@ -295,7 +295,7 @@ def fake_cluster(cluster: _MadeUpCluster | None, monkeypatch: pytest.MonkeyPatch
     yield
 
 
-def test_the_proxy_of_ray_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_proxy_is_disabled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = _MadeUpCluster()
     with fake_cluster(cluster, monkeypatch), engine_of(settings_of(tmp_path, engine="ray", workers=2)) as linkers_of:
         assert linkers_of(tmp_path).size == 2
@@ -303,7 +303,7 @@ def test_the_proxy_of_ray_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert cluster.start_options["http_options"] == {"location": "NoServer"}
 
 
-def test_no_ray_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_ray_serve_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_cluster(None, monkeypatch), pytest.raises(OnymError) as caught, serving(settings_of(tmp_path, engine="ray")):
         pass
     assert caught.value.fix == "pip install 'onym[ray]'"
@@ -313,7 +313,7 @@ class _EndedError(Exception):
     pass
 
 
-def test_it_answers_as_the_pipeline_does(tiny_kb: Path, tmp_path: Path) -> None:
+def test_replica_answers_like_the_pipeline(tiny_kb: Path, tmp_path: Path) -> None:
     pipeline = build_pipeline(tiny_kb, tmp_path / "pipeline")
     release = release_of(str(tmp_path / "pipeline"), None)
     assert release["kb"] == pipeline.kb.digest
@@ -325,18 +325,18 @@ def test_it_answers_as_the_pipeline_does(tiny_kb: Path, tmp_path: Path) -> None:
     assert second[0] == 404
 
 
-def test_another_release_is_not_served(tiny_kb: Path, tmp_path: Path) -> None:
+def test_replica_rejects_another_release(tiny_kb: Path, tmp_path: Path) -> None:
     build_pipeline(tiny_kb, tmp_path / "pipeline")
     with pytest.raises(RuntimeError, match="another release"):
         Replica(str(tmp_path / "pipeline"), None, "0123456789abcdef")
 
 
-def test_what_does_not_open_has_a_code(tmp_path: Path) -> None:
+def test_release_of_missing_pipeline_returns_error_code(tmp_path: Path) -> None:
     reply = release_of(str(tmp_path / "none"), None)
     assert (reply["error"]["code"], reply["kind"]) == ("pipeline-missing", "InputError")
 
 
-def test_it_ends_when_the_caller_gives_up(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replica_exits_when_caller_cancels(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def end(status: int) -> None:
         raise _EndedError(status)
 

@@ -1,4 +1,4 @@
-"""The page as it is answered, and its files; `test_page_browser` looks at it in a browser."""
+"""The files of the page and their headers; `test_page_browser` tests the page in a browser."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ TOKEN = "0123456789abcdef"
 
 
 @pytest.mark.parametrize("path", PAGE_FILES)
-def test_files_are_answered_with_a_strict_policy(tmp_path: Path, path: str) -> None:
+def test_files_have_strict_content_security_policy(tmp_path: Path, path: str) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> tuple[httpx.Response, httpx.Response]:
         return await client.get(path), await client.head(path)
 
-    got, head = with_service(folder_of(tmp_path), act, token=TOKEN)  # none of them needs it: they say nothing
+    got, head = with_service(folder_of(tmp_path), act, token=TOKEN)  # without a token: the files contain nothing secret
     assert (got.status_code, got.content) == (200, PAGE_FILES[path].content)
     assert (head.status_code, head.content) == (200, b"")
     assert got.headers["content-type"] == PAGE_FILES[path].media_type
@@ -31,14 +31,14 @@ def test_files_are_answered_with_a_strict_policy(tmp_path: Path, path: str) -> N
 
 
 @pytest.mark.parametrize("path", ["/page", "/page/", "/page/../app.py", "/page/%2e%2e/app.py", "/page/index.html"])
-def test_there_are_no_other_files(tmp_path: Path, path: str) -> None:
+def test_serves_no_other_files(tmp_path: Path, path: str) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> int:
         return (await client.get(path)).status_code
 
     assert with_service(folder_of(tmp_path), act) == 404
 
 
-def test_other_answers_may_neither_run_nor_be_framed_nor_kept(tmp_path: Path) -> None:
+def test_other_responses_cannot_run_be_framed_or_cached(tmp_path: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
         paths = ("/live", "/v1/pipelines", "/openapi.json", "/v1/search?q=fever", "/nothing")
         answers = [await client.get(path) for path in paths]
@@ -51,7 +51,7 @@ def test_other_answers_may_neither_run_nor_be_framed_nor_kept(tmp_path: Path) ->
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_pages_of_other_origins_are_refused(tmp_path: Path) -> None:
+def test_rejects_pages_of_other_origins(tmp_path: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
         headers = {"sec-fetch-site": "cross-site", "origin": "http://evil.example"}
         paths = ("/v1/search?q=fever", "/metrics", "/", "/live")
@@ -68,14 +68,14 @@ HTML = PAGE_FILES["/"].content.decode()
 DANGEROUS = ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "eval(", "new Function", "srcdoc")
 
 
-def test_the_policy_allows_nothing_but_its_own_files() -> None:
+def test_policy_allows_only_own_files() -> None:
     rules = dict(rule.split(" ", 1) for rule in PAGE_POLICY.split("; "))
     assert rules["default-src"] == rules["frame-ancestors"] == rules["base-uri"] == rules["form-action"] == "'none'"
     assert rules["script-src"] == rules["style-src"] == rules["connect-src"] == "'self'"
     assert not re.search(r"unsafe|\*|http|data:|blob:", PAGE_POLICY)
 
 
-def test_all_files_that_are_referred_to_are_there() -> None:
+def test_all_referenced_files_exist() -> None:
     named = re.findall(r'(?:src|href)="(page/[^"]+)"', HTML)
     imported = [f"page/{name}" for text in SCRIPTS.values() for name in re.findall(r'from "\./([^"]+)"', text)]
     assert named
@@ -83,21 +83,21 @@ def test_all_files_that_are_referred_to_are_there() -> None:
     assert {f"/{name}" for name in named + imported} == set(PAGE_FILES) - {"/"}
 
 
-def test_the_html_has_no_script_style_or_handler_of_its_own() -> None:
+def test_html_has_no_inline_script_style_or_handler() -> None:
     assert not re.search(r"<style|style=|\son\w+=|javascript:", HTML)
     assert re.findall(r"<script([^>]*)>([^<]*)<", HTML) == [(' type="module" src="page/page.js"', "")]
 
 
-def test_addresses_are_relative() -> None:
+def test_urls_are_relative() -> None:
     for path, file in PAGE_FILES.items():
         addresses = re.findall(rb"(?:https?:)?//[a-z0-9.-]+\.[a-z]+[^\s\"'`]*", file.content)
         assert all(address.startswith((b"http://schemas.", b"http://www.w3.org/")) for address in addresses), path
 
 
 @pytest.mark.parametrize("path", SCRIPTS)
-def test_scripts_make_no_html_of_text(path: str) -> None:
+def test_scripts_never_parse_text_as_html(path: str) -> None:
     assert [word for word in DANGEROUS if word in SCRIPTS[path]] == []
 
 
-def test_all_is_small() -> None:
+def test_files_are_small() -> None:
     assert sum(len(file.content) for file in PAGE_FILES.values()) < 100_000

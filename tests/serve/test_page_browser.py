@@ -1,4 +1,4 @@
-"""The first tab of the page, and what both have in common, in a browser."""
+"""Browser tests of the text tab and of the parts that both tabs share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_mentions_are_marked_with_their_types(visit: Visit) -> None:
     assert visit.complaints == []
 
 
-def test_a_mention_says_why(visit: Visit) -> None:
+def test_selected_mention_shows_explanation(visit: Visit) -> None:
     visit.link("A heart attack. Type 2 diabetes mellitus (T2DM) and no T2DM.", "diseases")
     visit.page.locator("#marked button", has_text="T2DM").first.click()
     details = visit.page.locator("#details")
@@ -51,14 +51,14 @@ def test_a_mention_says_why(visit: Visit) -> None:
     assert "MONDO:0005148" in visit.page.inner_text("#status")
 
 
-def test_names_that_are_not_mentions_are_listed(visit: Visit) -> None:
+def test_lists_names_not_taken_as_mentions(visit: Visit) -> None:
     visit.link("No leukemia.", "diseases")
     details = visit.page.locator("#details details")
     assert details.locator("summary").inner_text() == "Not taken as mentions: 1"
     assert (details.locator("li").first.text_content() or "").startswith("leukemia: too general")
 
 
-def test_definitions_are_shown_as_text(visit: Visit) -> None:
+def test_definitions_are_escaped(visit: Visit) -> None:
     visit.link(TEXT)
     visit.page.locator("#marked button").first.click()
     visit.page.locator(".concept dd", has_text="A raised <b>temperature</b>.").wait_for()
@@ -81,7 +81,7 @@ def test_filters_by_type_and_by_confidence(visit: Visit) -> None:
     assert 0 < len(expected) < len(links)
 
 
-def test_downloads_hold_what_is_shown(visit: Visit, pipeline_folder: Path, tmp_path: Path) -> None:
+def test_downloads_contain_only_shown_links(visit: Visit, pipeline_folder: Path, tmp_path: Path) -> None:
     text = "😀 Fever\nand 🩺 aspirin, heart attack."
     visit.link(text)
     name, found = visit.download("#save-json")
@@ -94,7 +94,7 @@ def test_downloads_hold_what_is_shown(visit: Visit, pipeline_folder: Path, tmp_p
     assert [link["text"] for link in json.loads(visit.download("#save-json")[1])["links"]] == ["aspirin"]
 
 
-def test_nothing_of_a_text_is_in_an_address_or_goes_elsewhere(visit: Visit) -> None:
+def test_text_is_never_in_a_url_or_sent_to_another_host(visit: Visit) -> None:
     visit.link("Fever of Smith", "made")
     visit.page.locator("#marked button").first.click()
     visit.page.locator(".concept dl").wait_for()
@@ -105,7 +105,7 @@ def test_nothing_of_a_text_is_in_an_address_or_goes_elsewhere(visit: Visit) -> N
     assert [request.method for request in visit.requests if "/link" in request.url] == ["POST"]
 
 
-def test_a_hostile_text_stays_text(visit: Visit) -> None:
+def test_hostile_text_is_escaped(visit: Visit) -> None:
     visit.link(HOSTILE)
     visit.page.locator("#marked button").first.click()
     shown = visit.page.locator("#marked").evaluate("each => each.textContent")
@@ -115,7 +115,7 @@ def test_a_hostile_text_stays_text(visit: Visit) -> None:
     assert visit.complaints == []
 
 
-def test_mentions_inside_each_other(visit: Visit) -> None:
+def test_marks_nested_mentions(visit: Visit) -> None:
     def answer_nested(route: Route) -> None:
         answer = route.fetch().json()
         whole = {**answer["links"][0], "start": 0, "end": 17, "text": "fever and aspirin"}
@@ -129,7 +129,7 @@ def test_mentions_inside_each_other(visit: Visit) -> None:
     assert visit.page.locator("#marked button button").count() == 0
 
 
-def test_tabs_and_mentions_by_keyboard(visit: Visit) -> None:
+def test_tabs_and_mentions_work_with_keyboard(visit: Visit) -> None:
     visit.link(TEXT)
     visit.page.focus("#tab-text")
     visit.page.keyboard.press("ArrowRight")
@@ -146,7 +146,7 @@ def test_tabs_and_mentions_by_keyboard(visit: Visit) -> None:
         visit.page.keyboard.press("Control+Enter")
 
 
-def test_a_request_to_a_busy_service_is_repeated(visit: Visit) -> None:
+def test_retries_when_service_is_overloaded(visit: Visit) -> None:
     statuses: list[int] = []
 
     def busy_once(route: Route) -> None:
@@ -165,7 +165,7 @@ def test_a_request_to_a_busy_service_is_repeated(visit: Visit) -> None:
     assert statuses == [429]
 
 
-def test_errors_say_what_and_how_to_fix_it(visit: Visit) -> None:
+def test_shows_error_message_and_fix(visit: Visit) -> None:
     error = {"code": "serve-timeout", "what": "there is no <b>answer</b>", "where": "", "fix": "send less text"}
     visit.page.route("**/link", lambda route: route.fulfill(status=504, json={"error": error}))
     visit.page.fill("#text", TEXT)
@@ -181,7 +181,7 @@ def test_errors_say_what_and_how_to_fix_it(visit: Visit) -> None:
     assert visit.page.locator("#error .card").count() == 0
 
 
-def test_the_page_wants_a_token_and_keeps_it_in_memory(browser: Browser, pipeline_folder: Path, tmp_path: Path) -> None:
+def test_asks_for_token_and_keeps_it_in_memory_only(browser: Browser, pipeline_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     running = Running(pipeline_folder, tmp_path / "log.txt", "--token-file", str(tmp_path / "token"))
     try:
@@ -207,7 +207,7 @@ def test_the_page_wants_a_token_and_keeps_it_in_memory(browser: Browser, pipelin
 
 
 @pytest.mark.parametrize("width", [320, 390, 800])
-def test_nothing_is_cut_off_on_a_phone(browser: Browser, service: Running, width: int) -> None:
+def test_fits_on_a_phone_screen(browser: Browser, service: Running, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 700})
     visit = Visit(page, service.url)
     visit.link(TEXT + " " + "verylongword" * 20, "made")

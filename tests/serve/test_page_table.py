@@ -1,4 +1,4 @@
-"""The second tab of the page: tables in, mapped tables out, in a browser."""
+"""Browser tests of the table tab: upload, mapping and downloads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TABLES: list[tuple[str, str, Any]] = [
 CELLS = [line.split(";") for line in TABLE.splitlines()]
 
 
-def test_a_column_is_mapped(visit: Visit, pipeline_folder: Path) -> None:
+def test_maps_a_column(visit: Visit, pipeline_folder: Path) -> None:
     visit.upload(TABLE.encode())
     assert visit.page.locator("#column option:checked").inner_text() == "diagnosis"
     visit.map_column()
@@ -49,11 +49,11 @@ def test_a_column_is_mapped(visit: Visit, pipeline_folder: Path) -> None:
     assert [row[1] for row in shown] == [cells[1] or "empty" for cells in CELLS[1:]]
     assert [row[3] for row in shown] == [row["preferred_name"] or "" for row in expected]
     sent = [json.loads(request.post_data)["terms"] for request in visit.requests if request.url.endswith("/map")]
-    assert sent == [["fever", "=fever", "xyz", "+aspirin"]]  # once each, and no empty cell
+    assert sent == [["fever", "=fever", "xyz", "+aspirin"]]  # distinct and not empty
     assert visit.complaints == []
 
 
-def test_a_workbook_is_read_by_the_service(visit: Visit) -> None:
+def test_service_reads_uploaded_workbook(visit: Visit) -> None:
     book = io.BytesIO()
     write_xlsx([("1", "fever"), ("", ""), (None, "=xyz")], ("code", "diagnosis"), book)
     visit.upload(book.getvalue(), "terms.xlsx")
@@ -63,13 +63,13 @@ def test_a_workbook_is_read_by_the_service(visit: Visit) -> None:
     assert visit.complaints == []
 
 
-def test_a_damaged_workbook_is_refused_with_its_code(visit: Visit) -> None:
+def test_damaged_workbook_shows_error_code(visit: Visit) -> None:
     visit.upload(b"PK not a workbook", "terms.xlsx")
     visit.page.locator("#error code").wait_for()
     assert visit.page.is_hidden("#table-options")
 
 
-def test_candidates_of_a_row_are_shown_and_hidden_with_the_keyboard(visit: Visit) -> None:
+def test_row_candidates_expand_with_keyboard(visit: Visit) -> None:
     visit.upload(b"term\nbreast cancer\n")
     visit.map_column(pipeline="diseases")
     button = visit.page.get_by_role("button", name="Candidates of row 1")
@@ -84,7 +84,7 @@ def test_candidates_of_a_row_are_shown_and_hidden_with_the_keyboard(visit: Visit
     assert visit.complaints == []
 
 
-def test_rows_are_filtered_by_confidence_and_downloads_have_all(visit: Visit) -> None:
+def test_confidence_filter_does_not_affect_downloads(visit: Visit) -> None:
     visit.upload(b"term\nbreast cancer\nkidney stuff\nzzzzqqqq\nT2DM\n")
     visit.map_column(pipeline="diseases")
     assert len(visit.texts("#rows tbody tr")) == 4
@@ -95,7 +95,7 @@ def test_rows_are_filtered_by_confidence_and_downloads_have_all(visit: Visit) ->
     assert len(visit.download("#save-csv")[1].decode().splitlines()) == 5
 
 
-def test_rows_are_sorted_by_confidence(visit: Visit) -> None:
+def test_sorts_rows_by_confidence(visit: Visit) -> None:
     visit.upload(b"term\nbreast cancer\nkidney stuff\n\nzzzzqqqq\nT2DM\n")
     visit.map_column(pipeline="diseases")
     head = visit.page.locator("#row-heads th").last
@@ -109,7 +109,7 @@ def test_rows_are_sorted_by_confidence(visit: Visit) -> None:
     assert visit.page.evaluate("document.activeElement.textContent").startswith("Confidence")
 
 
-def test_downloads_are_tables_without_formulas(visit: Visit, pipeline_folder: Path, tmp_path: Path) -> None:
+def test_downloads_contain_no_formulas(visit: Visit, pipeline_folder: Path, tmp_path: Path) -> None:
     visit.upload(TABLE.encode(), "my terms.csv")
     visit.map_column()
     mapped = map_to_rows([cells[1] or None for cells in CELLS[1:]], load(pipeline_folder))
@@ -130,7 +130,7 @@ def test_downloads_are_tables_without_formulas(visit: Visit, pipeline_folder: Pa
     assert all(sheet.cell(row, 2).quotePrefix for row in (3, 6))
 
 
-def test_odd_texts_come_through_a_workbook(visit: Visit, tmp_path: Path) -> None:
+def test_workbook_preserves_special_characters(visit: Visit, tmp_path: Path) -> None:
     odd = ["=1+1", "@x", "\t-2", "<&>\"'", "a\x01_x0041_", "é😀", " space ", "line\nbreak", "-3", "]]>"]
     script = """async ([columns, rows]) => {
         const { workbook } = await import(new URL("page/xlsx.js", location.href));
@@ -140,7 +140,7 @@ def test_odd_texts_come_through_a_workbook(visit: Visit, tmp_path: Path) -> None
     assert list(read_cells(tmp_path / "odd.xlsx")) == [("a", "b"), *((text, 0.5) for text in odd)]
 
 
-def test_tables_are_read(visit: Visit) -> None:
+def test_reads_tables(visit: Visit) -> None:
     script = """async (tables) => {
         const { parseTable } = await import(new URL("page/csv.js", location.href));
         return tables.map(([text, name]) => {
@@ -152,7 +152,7 @@ def test_tables_are_read(visit: Visit) -> None:
     assert found == [case[2] for case in TABLES]
 
 
-def test_a_file_can_be_dropped(visit: Visit) -> None:
+def test_accepts_dropped_file(visit: Visit) -> None:
     visit.page.click("#tab-table")
     script = """(text) => { const data = new DataTransfer(); data.items.add(new File([text], "dropped.csv")); return data; }"""
     data = visit.page.evaluate_handle(script, "\ufeffterm\nfever\n")
@@ -169,13 +169,13 @@ def test_a_file_can_be_dropped(visit: Visit) -> None:
         (b"", "The table is empty"),
     ],
 )
-def test_files_that_are_no_tables(visit: Visit, content: bytes, said: str) -> None:
+def test_rejects_files_that_are_not_tables(visit: Visit, content: bytes, said: str) -> None:
     visit.upload(content)
     visit.page.locator("#error", has_text=said).wait_for()
     assert visit.page.is_hidden("#table-options")
 
 
-def test_many_terms_go_in_parts_and_long_ones_stay_here(visit: Visit) -> None:
+def test_splits_terms_into_requests_and_skips_long_ones(visit: Visit) -> None:
     terms = [f"term {number}" for number in range(450)]
     visit.upload("\n".join(["term", *terms, "x" * 1_001]).encode())
     visit.map_column()
@@ -189,7 +189,7 @@ def test_many_terms_go_in_parts_and_long_ones_stay_here(visit: Visit) -> None:
     assert visit.page.is_disabled("#next")
 
 
-def test_mapping_can_be_stopped_and_a_failure_keeps_what_there_is(visit: Visit) -> None:
+def test_stopped_or_failed_mapping_keeps_finished_rows(visit: Visit) -> None:
     answered: list[int] = []
 
     def fail_second(route: Route) -> None:
@@ -205,7 +205,7 @@ def test_mapping_can_be_stopped_and_a_failure_keeps_what_there_is(visit: Visit) 
     visit.page.locator("#error", has_text="broken").wait_for()
     assert "Fever" in visit.texts("#rows tbody tr")[0]
     visit.page.unroute("**/map")
-    visit.page.route("**/map", lambda route: None)  # never answered
+    visit.page.route("**/map", lambda route: None)  # this request is never answered
     visit.page.click("#map")
     visit.page.click("#stop")
     visit.page.get_by_text("Stopped after 0 terms").wait_for()

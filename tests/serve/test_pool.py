@@ -1,4 +1,4 @@
-"""Linkers that share a queue, releases that take over, and waiting for an answer."""
+"""Pools of linkers, reloads, and waiting for a reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def until(is_so: object) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_jobs_that_wait_are_linked_together(tmp_path: Path) -> None:
+def test_queued_jobs_are_batched(tmp_path: Path) -> None:
     watch = Ignored()
 
     async def act(pool: LinkerPool) -> list[dict[str, object]]:
@@ -38,7 +38,7 @@ def test_jobs_that_wait_are_linked_together(tmp_path: Path) -> None:
     assert max(watch.batches) > 1
 
 
-def test_a_dead_process_is_replaced_and_its_batch_is_refused_once(tmp_path: Path) -> None:
+def test_replaces_dead_process_and_fails_only_its_batch(tmp_path: Path) -> None:
     watch = Ignored()
 
     async def act(pool: LinkerPool) -> None:
@@ -55,7 +55,7 @@ def test_a_dead_process_is_replaced_and_its_batch_is_refused_once(tmp_path: Path
     assert watch.deaths == 1
 
 
-def test_the_death_of_an_idle_process_costs_nothing(tmp_path: Path) -> None:
+def test_replaces_dead_idle_process(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         (before,) = pool.pids
         os.kill(before, signal.SIGKILL)
@@ -65,7 +65,7 @@ def test_the_death_of_an_idle_process_costs_nothing(tmp_path: Path) -> None:
     with_pool(folder_of(tmp_path), act)
 
 
-def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kills_hanging_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.serve.pool._GRACE_S", 0.1)
     watch = Ignored()
 
@@ -78,7 +78,7 @@ def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
     assert watch.deaths == 1
 
 
-def test_another_release_in_the_folder_is_not_mixed_in(tmp_path: Path) -> None:
+def test_does_not_mix_releases(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
 
     async def act() -> None:
@@ -96,7 +96,7 @@ def test_another_release_in_the_folder_is_not_mixed_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("release", [None, "dies"])
-def test_a_pool_that_cannot_start_says_why(release: str | None, tmp_path: Path) -> None:
+def test_start_raises_the_reason(release: str | None, tmp_path: Path) -> None:
     folder = tmp_path / "none" if release is None else folder_of(tmp_path, release)
 
     async def act() -> None:
@@ -106,7 +106,7 @@ def test_a_pool_that_cannot_start_says_why(release: str | None, tmp_path: Path) 
         asyncio.run(act())
 
 
-def test_processes_of_two_releases_do_not_start_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_processes_of_different_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_of(tmp_path)
     right = LinkerPool._start_linker
 
@@ -124,7 +124,7 @@ def test_processes_of_two_releases_do_not_start_together(tmp_path: Path, monkeyp
         asyncio.run(act())
 
 
-def test_closing_waits_for_those_who_use_it(tmp_path: Path) -> None:
+def test_close_waits_for_users(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         with pool.use():
             closing = asyncio.create_task(pool.close())
@@ -136,7 +136,7 @@ def test_closing_waits_for_those_who_use_it(tmp_path: Path) -> None:
     with_pool(folder_of(tmp_path), act)
 
 
-def test_the_wait_is_expected_by_what_there_is_to_do(tmp_path: Path) -> None:
+def test_estimates_wait_from_queue(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         assert pool.seconds_until_start == 0.0
         for _ in range(5):
@@ -161,7 +161,7 @@ def with_pipeline(folder: Path, act: Callable[[ServedPipeline], Awaitable[None]]
     asyncio.run(run())
 
 
-def test_it_is_not_ready_before_it_is_open(tmp_path: Path) -> None:
+def test_not_ready_before_open(tmp_path: Path) -> None:
     async def act(pipeline: ServedPipeline) -> None:
         assert not pipeline.is_ready
         with pytest.raises(InternalError, match="serve-not-ready"):
@@ -172,7 +172,7 @@ def test_it_is_not_ready_before_it_is_open(tmp_path: Path) -> None:
     with_pipeline(folder_of(tmp_path), act)
 
 
-def test_what_was_begun_is_finished_by_the_old_release(tmp_path: Path) -> None:
+def test_old_release_finishes_its_requests(tmp_path: Path) -> None:
     async def act(pipeline: ServedPipeline) -> None:
         await pipeline.open()
         folder_of(tmp_path, "r2")
@@ -189,7 +189,7 @@ def test_what_was_begun_is_finished_by_the_old_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_gone", [True, False])
-def test_what_does_not_open_changes_nothing(tmp_path: Path, is_gone: bool) -> None:
+def test_failed_reload_keeps_old_release(tmp_path: Path, is_gone: bool) -> None:
     async def act(pipeline: ServedPipeline) -> None:
         await pipeline.open()
         if is_gone:
@@ -202,7 +202,7 @@ def test_what_does_not_open_changes_nothing(tmp_path: Path, is_gone: bool) -> No
     with_pipeline(folder_of(tmp_path), act)
 
 
-def test_at_first_it_is_an_error(tmp_path: Path) -> None:
+def test_open_raises_if_pipeline_is_missing(tmp_path: Path) -> None:
     async def act(pipeline: ServedPipeline) -> None:
         with pytest.raises(InputError, match="pipeline-missing"):
             await pipeline.open()
@@ -210,7 +210,7 @@ def test_at_first_it_is_an_error(tmp_path: Path) -> None:
     with_pipeline(tmp_path / "none", act)
 
 
-def test_a_dead_process_over_a_changed_folder_makes_a_new_pool(tmp_path: Path) -> None:
+def test_dead_process_with_changed_folder_triggers_reload(tmp_path: Path) -> None:
     async def act(pipeline: ServedPipeline) -> None:
         await pipeline.open()
         folder_of(tmp_path, "r2")
@@ -221,7 +221,7 @@ def test_a_dead_process_over_a_changed_folder_makes_a_new_pool(tmp_path: Path) -
     with_pipeline(folder_of(tmp_path), act)
 
 
-def test_an_answer_comes(tmp_path: Path) -> None:
+def test_ask_returns_reply(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         reply = await ask(pool, {"op": "link", "text": "a"}, 1, coming())
         assert (reply.status, json.loads(reply.body)["text"], reply.release) == (200, "a", "r1")
@@ -229,20 +229,20 @@ def test_an_answer_comes(tmp_path: Path) -> None:
     with_pool(folder_of(tmp_path), act)
 
 
-def test_what_nobody_waits_for_is_not_linked(tmp_path: Path) -> None:
+def test_drops_job_of_disconnected_client(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         first = pool.put({"op": "link", "text": "sleep 0.3"}, 1)
-        await asyncio.sleep(0.05)  # it is under way
+        await asyncio.sleep(0.05)  # the first job is being linked
         with pytest.raises(ClientGoneError):
             await ask(pool, {"op": "link", "text": "die"}, 1, coming(part(b""), GONE))
         assert len(pool.queue) == 0
         assert (await first.reply).status == 200
-        assert (await pool.put({"op": "link", "text": "b"}, 1).reply).status == 200  # else the process were dead
+        assert (await pool.put({"op": "link", "text": "b"}, 1).reply).status == 200  # "die" was not sent to the process
 
     with_pool(folder_of(tmp_path), act)
 
 
-def test_the_time_limit(tmp_path: Path) -> None:
+def test_ask_times_out(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         pool.put({"op": "link", "text": "sleep 0.5"}, 1)
         await asyncio.sleep(0.1)

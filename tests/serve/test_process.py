@@ -1,4 +1,4 @@
-"""A linker process from outside."""
+"""Linker subprocesses, seen from the parent process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def send_much(process: LinkerProcess) -> None:
         await process.send([{"op": "link", "text": "a" * 100_000}])
 
 
-def test_jobs_and_answers(tmp_path: Path) -> None:
+def test_sends_jobs_and_reads_replies(tmp_path: Path) -> None:
     async def act() -> None:
         process = await start_process(folder_of(tmp_path))
         assert process.release == {"release": "r1", "kb": "kb-r1"}
@@ -38,7 +38,7 @@ def test_jobs_and_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["die", "nonsense"])
-def test_its_end_and_nonsense_are_heard(text: str, tmp_path: Path) -> None:
+def test_death_and_protocol_errors_raise(text: str, tmp_path: Path) -> None:
     async def act() -> None:
         process = await start_process(folder_of(tmp_path))
         await process.send([{"op": "link", "text": text}])
@@ -49,7 +49,7 @@ def test_its_end_and_nonsense_are_heard(text: str, tmp_path: Path) -> None:
     asyncio.run(act())
 
 
-def test_sending_to_a_dead_one_is_heard(tmp_path: Path) -> None:
+def test_sending_to_dead_process_raises(tmp_path: Path) -> None:
     async def act() -> None:
         process = await start_process(folder_of(tmp_path))
         os.kill(process.pid, signal.SIGKILL)
@@ -61,7 +61,7 @@ def test_sending_to_a_dead_one_is_heard(tmp_path: Path) -> None:
     asyncio.run(act())
 
 
-def test_what_does_not_open_has_a_code(tmp_path: Path) -> None:
+def test_open_error_keeps_its_code(tmp_path: Path) -> None:
     async def act() -> None:
         process = await LinkerProcess.start(STUB, 1)
         with pytest.raises(InputError, match="pipeline-missing"):

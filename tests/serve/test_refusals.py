@@ -1,4 +1,4 @@
-"""Errors as answers, and what all answers say to browsers."""
+"""Error responses and default security headers."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ from onym.serve.refusals import (
         (InternalError("internal-error", "none"), 500),
     ],
 )
-def test_each_error_has_its_status(error: OnymError, status: int) -> None:
+def test_status_of_each_error(error: OnymError, status: int) -> None:
     assert status_of(error) == status
 
 
-def test_the_body_is_what_commands_print_as_json() -> None:
+def test_body_equals_json_error_of_commands() -> None:
     assert json.loads(body_of(timeout_error())) == {"error": timeout_error().as_dict()}
     assert timeout_error().code == "serve-timeout"
 
 
-def test_headers_say_when_to_come_again_and_how_to_show_who_one_is() -> None:
+def test_retry_after_and_www_authenticate_headers() -> None:
     assert headers_of(overload_error(), 7) == [(b"retry-after", b"7")]
     assert headers_of(dead_worker_error()) == headers_of(not_ready_error()) == [(b"retry-after", b"1")]
     assert headers_of(ConfigError("serve-token", "none")) == [(b"www-authenticate", b"Bearer")]
@@ -70,7 +70,7 @@ NAMES = {
 }
 
 
-def test_what_an_answer_does_not_say_is_safe() -> None:
+def test_adds_default_security_headers() -> None:
     found = dict(add_safe_headers([(b"content-type", b"application/json")]))
     assert set(found) == NAMES | {b"content-type"}
     assert found[b"content-security-policy"] == POLICY.encode()
@@ -78,7 +78,7 @@ def test_what_an_answer_does_not_say_is_safe() -> None:
     assert (found[b"cache-control"], found[b"x-content-type-options"]) == (b"no-store", b"nosniff")
 
 
-def test_what_an_answer_says_itself_is_kept_once() -> None:
+def test_keeps_explicit_headers_once() -> None:
     own = [(b"content-security-policy", b"default-src 'self'"), (b"referrer-policy", b"origin")]
     found = add_safe_headers(own)
     assert found[:2] == own

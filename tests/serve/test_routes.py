@@ -1,4 +1,4 @@
-"""Routes of a pipeline: what they take, what they reply, and how they answer over linker processes that are stubs."""
+"""Routes of a pipeline: requests, replies, and responses with stub linker processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return folder_of(tmp_path)
 
 
-def test_each_route_hands_on_what_it_was_sent(folder: Path) -> None:
+def test_routes_pass_requests_to_linker(folder: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
         return [
             await client.post("/v1/link", json={"text": "fever", "top_k": 2}),
@@ -69,7 +69,7 @@ def test_each_route_hands_on_what_it_was_sent(folder: Path) -> None:
         ("/v1/link", {"json": {"text": "die"}}, 503, "serve-worker-died"),
     ],
 )
-def test_what_is_refused(folder: Path, path: str, options: dict[str, Any], status: int, code: str) -> None:
+def test_rejects_invalid_requests(folder: Path, path: str, options: dict[str, Any], status: int, code: str) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> httpx.Response:
         return await client.post(path, **options)
 
@@ -81,7 +81,7 @@ def test_what_is_refused(folder: Path, path: str, options: dict[str, Any], statu
 
 
 @pytest.mark.parametrize("query", ["", "?q=" + "Smith" * 300, "?q=a&limit=0", "?q=a&limit=Smith"])
-def test_a_wrong_query_is_refused_without_its_text(folder: Path, query: str) -> None:
+def test_invalid_query_error_shows_no_text(folder: Path, query: str) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> httpx.Response:
         return await client.get(f"/v1/search{query}")
 
@@ -90,7 +90,7 @@ def test_a_wrong_query_is_refused_without_its_text(folder: Path, query: str) -> 
     assert "Smith" not in answer.text
 
 
-def test_a_body_without_a_length_is_counted(folder: Path) -> None:
+def test_limits_body_without_content_length(folder: Path) -> None:
     async def body() -> Any:
         for _ in range(20):
             yield b" " * 100
@@ -101,7 +101,7 @@ def test_a_body_without_a_length_is_counted(folder: Path) -> None:
     assert with_service(folder, act, max_body=1_000).status_code == 413
 
 
-def test_lines(folder: Path) -> None:
+def test_link_batch(folder: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> httpx.Response:
         return await client.post("/v1/link/batch", content=b'{"text": "a"}\n{}\n{"text": "b"}', headers=NDJSON)
 
@@ -112,14 +112,14 @@ def test_lines(folder: Path) -> None:
     assert [line.get("text", "error") for line in lines] == ["a", "error", "b"]
 
 
-def test_no_answer_in_time(folder: Path) -> None:
+def test_slow_request_times_out(folder: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> httpx.Response:
         return await client.post("/v1/link", json={"text": "sleep 1"})
 
     assert with_service(folder, act, timeout=0.2).status_code == 504
 
 
-def test_many_at_once_and_too_many(folder: Path) -> None:
+def test_rejects_requests_beyond_max_requests(folder: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
         texts = ["sleep 0.3", *(str(number) for number in range(30))]
         return list(await asyncio.gather(*(client.post("/v1/link", json={"text": text}) for text in texts)))
@@ -131,14 +131,14 @@ def test_many_at_once_and_too_many(folder: Path) -> None:
         assert answer.status_code == 429 or answer.json()["text"] == str(number)
 
 
-def test_ids_may_hold_slashes(folder: Path) -> None:
+def test_ids_may_contain_slashes(folder: Path) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
         return [await client.get(f"/v1/concepts/{name}") for name in ("orpha:1%2F2", "orpha:1/2", "orpha:%3Cb%3E")]
 
     assert [answer.json()["job"]["id"] for answer in with_service(folder, act)] == ["orpha:1/2", "orpha:1/2", "orpha:<b>"]
 
 
-def test_a_module_is_all_that_a_route_needs(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_route_module_is_picked_up(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "shout.py").write_text(_SHOUT)
     monkeypatch.setattr(routes, "__path__", [*routes.__path__, str(tmp_path / "more")])
@@ -180,7 +180,7 @@ ROUTES = (Route("/shout/{text}", "shout", ShoutRequest, ShoutReply, "Shout.", ac
 SECRET = "patient Smith"
 
 
-def test_a_text_and_a_document() -> None:
+def test_parses_text_and_document() -> None:
     assert parse(LinkRequest, b'{"text": "", "top_k": 3}').top_k == 3
     wanted = parse(LinkRequest, json.dumps({"document": {"id": "1", "text": "fever"}, "types": ["Disease"]}).encode())
     assert (wanted.characters, wanted.types) == (5, ["Disease"])
@@ -206,7 +206,7 @@ def test_a_text_and_a_document() -> None:
         None,
     ],
 )
-def test_wrong_requests_are_refused_without_their_text(wrong: Any) -> None:
+def test_invalid_request_error_shows_no_text(wrong: Any) -> None:
     with pytest.raises(InputError, match="request-malformed") as caught:
         parse(LinkRequest, json.dumps(wrong).encode())
     assert "Smith" not in str(caught.value)
@@ -216,13 +216,13 @@ def test_wrong_requests_are_refused_without_their_text(wrong: Any) -> None:
 @pytest.mark.parametrize(
     "wrong", [b"", b"{", b'{"text": "\xff"}', b'{"text": "\\ud800"}', b"[" * 100_000, b'{"text": "Smith"', b"\x00"]
 )
-def test_what_is_no_json_is_refused(wrong: bytes) -> None:
+def test_rejects_invalid_json(wrong: bytes) -> None:
     with pytest.raises(InputError, match="request-malformed") as caught:
         parse(LinkRequest, wrong)
     assert "Smith" not in str(caught.value)
 
 
-def test_mentions_count_by_their_surfaces() -> None:
+def test_cost_includes_mention_surfaces() -> None:
     document = {"id": "1", "text": "a" * 1_000, "mentions": [{"start": 0, "end": 1_000}] * 40}
     assert parse(LinkRequest, json.dumps({"document": document}).encode()).characters == 1_000 + 40 * (PER_SURFACE + 1_000)
     for odd in ({"start": 9, "end": 1}, {"start": "Smith"}, {}, 7, None):
@@ -231,7 +231,7 @@ def test_mentions_count_by_their_surfaces() -> None:
     assert parse(LinkRequest, b'{"document": {"text": "fever", "mentions": 7}}').characters == 5
 
 
-def test_more_text_than_the_limit_is_refused(folder: Path) -> None:
+def test_rejects_text_beyond_max_text(folder: Path) -> None:
     mention = {"start": 0, "end": 50}
 
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:
@@ -247,28 +247,28 @@ def test_more_text_than_the_limit_is_refused(folder: Path) -> None:
     assert [answer.json()["error"]["code"] for answer in answers[1:]] == ["serve-text"] * 3
 
 
-def test_terms_are_bounded() -> None:
+def test_limits_number_and_length_of_terms() -> None:
     assert len(parse(MapRequest, json.dumps({"terms": ["a"] * MAX_TERMS}).encode()).terms) == MAX_TERMS
     for wrong in (["a"] * (MAX_TERMS + 1), ["a" * (MAX_TERM + 1)], [7]):
         with pytest.raises(InputError, match="request-malformed"):
             parse(MapRequest, json.dumps({"terms": wrong}).encode())
 
 
-def test_explanations_are_for_links_alone() -> None:
+def test_explain_needs_links_format() -> None:
     assert parse(LinkRequest, b'{"text": "fever", "explain": true}').explain
-    with pytest.raises(InputError, match="explanations are for the format links"):
+    with pytest.raises(InputError, match="explain needs the format links"):
         parse(LinkRequest, b'{"text": "fever", "explain": true, "format": "document"}')
 
 
 @pytest.mark.parametrize("wrong", [b"[" * 300 + b"]" * 300, b'{"a":' * 300 + b"1" + b"}" * 300])
-def test_what_is_nested_too_deep_is_refused(wrong: bytes) -> None:
+def test_rejects_deeply_nested_json(wrong: bytes) -> None:
     right = b"[" * 100 + b"]" * 100
     assert parse(LinkRequest, b'{"document": {"text": "fever", "more": %b}}' % right).characters == 5
     with pytest.raises(InputError, match="not JSON"):
         parse(LinkRequest, b'{"document": {"text": "Smith", "more": %b}}' % wrong)
 
 
-def test_options_are_declared_once() -> None:
+def test_options_apply_to_all_linking_routes() -> None:
     for kind in (LinkRequest, MapRequest):
         assert Options.model_fields.keys() <= kind.model_fields.keys()
     assert all(hasattr(Pipeline, f"with_{name}") for name in Options.model_fields)
@@ -276,12 +276,12 @@ def test_options_are_declared_once() -> None:
     assert Options.of({"types": []}) == Options.of({}) == (None, None)
 
 
-def test_examples_are_as_they_are_described() -> None:
+def test_examples_match_their_models() -> None:
     [route] = (each for each in all_routes() if each.example)
     linked = LinkedReply.model_validate(route.example)
     assert linked.text[linked.links[0].start : linked.links[0].end] == linked.links[0].text
     assert ErrorReply.model_validate({"error": overload_error().as_dict()}).error.code == "serve-overloaded"
 
 
-def test_a_link_has_the_columns_of_the_flat_table() -> None:
+def test_link_has_columns_of_flat_table() -> None:
     assert tuple(LinkReply.model_fields) == (*COLUMNS, "candidates")

@@ -1,4 +1,4 @@
-"""A service as a whole: listener, signals, connections."""
+"""The whole service: listener, signals, connections."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def running(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def raw(running: Running, data: bytes, *, seconds: float = 10.0) -> bytes:
-    """Send bytes, and return all that comes back until the connection ends."""
+    """Send bytes and return everything received until the connection is closed."""
     parts = urlsplit(running.url)
     with socket.create_connection((parts.hostname, parts.port), timeout=seconds) as connection:
         connection.sendall(data)
@@ -57,7 +57,7 @@ def raw(running: Running, data: bytes, *, seconds: float = 10.0) -> bytes:
     return found
 
 
-def test_answers_are_those_of_the_command(running: Running, folder: Path) -> None:
+def test_replies_equal_command_output(running: Running, folder: Path) -> None:
     text = "High fever, no heart attack."
     with httpx.Client(base_url=running.url) as client:
         answers = [client.post("/v1/link", json={"text": text}) for _ in range(3)]
@@ -73,12 +73,12 @@ def test_answers_are_those_of_the_command(running: Running, folder: Path) -> Non
 
 
 def _expect_named(answer: dict[str, object]) -> dict[str, object]:
-    """Return an answer whose document has no name but the one that the service gives it."""
+    """Return the command's output with the document id that the service assigns."""
     links: list[dict[str, object]] = answer["links"]  # type: ignore[assignment]
     return {**answer, "id": "", "links": [{**link, "document": "1"} for link in links]}
 
 
-def test_lines_while_they_are_sent(running: Running) -> None:
+def test_streams_replies_while_lines_arrive(running: Running) -> None:
     def lines() -> Iterator[bytes]:
         for number in range(200):
             yield json.dumps({"document": {"id": str(number), "text": "fever"}}).encode() + b"\n"
@@ -89,7 +89,7 @@ def test_lines_while_they_are_sent(running: Running) -> None:
     assert [json.loads(line)["id"] for line in answer.text.splitlines()] == [str(number) for number in range(200)]
 
 
-def test_half_a_request_and_nonsense_harm_nobody(running: Running) -> None:
+def test_survives_incomplete_and_invalid_requests(running: Running) -> None:
     head = b"POST /v1/link HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     slow = raw(running, head + b"Content-Length: 100\r\nConnection: close\r\n\r\n{")
     assert b" 408 " in slow.splitlines()[0]
@@ -100,7 +100,7 @@ def test_half_a_request_and_nonsense_harm_nobody(running: Running) -> None:
     assert httpx.get(f"{running.url}/live").status_code == 200
 
 
-def test_a_killed_linker_process_is_replaced(running: Running) -> None:
+def test_replaces_killed_linker_process(running: Running) -> None:
     (before,) = running.linker_pids()
     os.kill(before, signal.SIGKILL)
     with httpx.Client(base_url=running.url) as client:
@@ -123,7 +123,7 @@ def test_no_text_is_logged(running: Running) -> None:
     assert "Smith" not in running.read_log()
 
 
-def test_a_new_release_takes_over(running: Running, folder: Path) -> None:
+def test_reload_switches_release(running: Running, folder: Path) -> None:
     before = httpx.get(f"{running.url}/v1/pipelines").json()["default"]["release"]
     config = folder / "pipeline.json"
     config.write_text(config.read_text().replace('"top_k": 10', '"top_k": 9'))
@@ -139,7 +139,7 @@ def test_a_new_release_takes_over(running: Running, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_nothing_is_lost_when_it_is_ended_under_load(folder: Path, tmp_path: Path) -> None:
+def test_shutdown_under_load_loses_no_request(folder: Path, tmp_path: Path) -> None:
     service = Running(folder, tmp_path / "log.txt", "--drain-delay", "0.5")
     service.wait_until_ready()
     statuses: list[int] = []
@@ -153,7 +153,7 @@ def test_nothing_is_lost_when_it_is_ended_under_load(folder: Path, tmp_path: Pat
     for thread in threads:
         thread.start()
     deadline = time.monotonic() + 30
-    while len(statuses) <= 4 and time.monotonic() < deadline:  # a busy machine needs longer for the first answers
+    while len(statuses) <= 4 and time.monotonic() < deadline:  # the first replies take longer on a busy machine
         time.sleep(0.05)
     service.process.send_signal(signal.SIGTERM)
     for thread in threads:
@@ -164,14 +164,14 @@ def test_nothing_is_lost_when_it_is_ended_under_load(folder: Path, tmp_path: Pat
 
 
 def run_refused(*options: str) -> tuple[int, bytes]:
-    """Return the exit status of a service that does not start, and what it says."""
+    """Return the exit status and output of a service that does not start."""
     command = [sys.executable, "-m", "onym", "serve", "--port", "0", *options]
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)
     return done.returncode, done.stderr
 
 
 @pytest.mark.slow
-def test_a_pipeline_that_does_not_open_ends_the_command(folder: Path, tmp_path: Path) -> None:
+def test_exits_if_pipeline_cannot_be_opened(folder: Path, tmp_path: Path) -> None:
     status, said = run_refused("--pipeline", str(tmp_path / "none"))
     assert (status, b"pipeline-missing" in said) == (3, True)
     config = json.loads((folder / "pipeline.json").read_text())
@@ -181,27 +181,27 @@ def test_a_pipeline_that_does_not_open_ends_the_command(folder: Path, tmp_path: 
     assert status == 4, said
 
 
-def test_an_address_that_is_taken_is_an_error() -> None:
+def test_error_if_port_is_in_use() -> None:
     with listening("127.0.0.1", 0) as taken:
         taken.listen()
         with pytest.raises(ConfigError, match="serve-address"):
             listening("127.0.0.1", taken.getsockname()[1])
 
 
-def test_other_machines_need_a_token(folder: Path) -> None:
+def test_public_host_needs_token(folder: Path) -> None:
     status, said = run_refused("--pipeline", str(folder), "--host", "0.0.0.0")
     assert (status, b"serve-token-needed" in said) == (2, True)
 
 
 @pytest.mark.slow
-def test_without_its_packages_the_extra_is_named(folder: Path) -> None:
+def test_missing_packages_error_names_the_extra(folder: Path) -> None:
     script = "import sys; sys.modules['uvicorn'] = None; sys.argv = sys.argv[1:]; from onym.cli import main; main()"
     command = [sys.executable, "-c", script, "onym", "serve", "--pipeline", str(folder)]
     done = subprocess.run(command, capture_output=True, check=False)
     assert (done.returncode, b"onym[serve]" in done.stderr) == (2, True)
 
 
-def test_draining_is_said_first_and_stops_later() -> None:
+def test_drains_before_it_stops() -> None:
     async def act() -> None:
         stopped = asyncio.Event()
         lifecycle = Lifecycle(0.05, stopped.set)
@@ -239,13 +239,13 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def app(scope: object, receive: object, send: object) -> None:
-    await asyncio.sleep(0.4)  # longer than a head may take
+    await asyncio.sleep(0.4)  # longer than the headers timeout
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})  # type: ignore[operator]
     await send({"type": "http.response.body", "body": b"ok"})  # type: ignore[operator]
 
 
 async def read_until_end(data: bytes, port: int, again: bytes = b"") -> tuple[bytes, float]:
-    """Return what comes back until the connection ends, and after how many seconds that is."""
+    """Return everything received until the connection is closed, and the seconds until then."""
     began = time.monotonic()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(data)
@@ -261,7 +261,7 @@ async def read_until_end(data: bytes, port: int, again: bytes = b"") -> tuple[by
 
 @asynccontextmanager
 async def serving(asgi: Any, head_timeout: float, connections: int, keep_alive: int) -> AsyncIterator[int]:
-    """Serve an application while the block runs, and give its port."""
+    """Serve an application within the block, and yield its port."""
     with listening("127.0.0.1", 0) as listener:
         http = protocol_with(head_timeout, connections)
         config = uvicorn.Config(asgi, http=http, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
@@ -276,7 +276,7 @@ async def serving(asgi: Any, head_timeout: float, connections: int, keep_alive: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("data", [b"", b"GET / HTTP/1.1\r\nHost: "])
-def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
+def test_closes_connections_with_incomplete_headers(data: bytes) -> None:
     async def act() -> None:
         async with serving(app, 0.2, 100, 1) as port:
             found, seconds = await read_until_end(data, port)
@@ -289,16 +289,16 @@ def test_half_a_head_ends_and_whole_ones_do_not(data: bytes) -> None:
     asyncio.run(act())
 
 
-def test_a_connection_too_many_ends_the_one_that_waits_since_the_beginning() -> None:
+def test_closes_longest_idle_connection_at_limit() -> None:
     async def act() -> None:
         async with serving(app, 60, 3, 60) as port:
             busy, idle, new = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
             busy[1].write(REQUEST)
             idle[1].write(REQUEST)
-            await idle[0].readuntil(b"ok")  # it is answered, and the connection is kept
+            await idle[0].readuntil(b"ok")  # answered and kept alive
             busy[1].write(REQUEST)
             newest = await asyncio.open_connection("127.0.0.1", port)
-            assert await asyncio.wait_for(has_ended(new[0]), 10)  # it has sent nothing at all
+            assert await asyncio.wait_for(has_ended(new[0]), 10)  # the longest-idle one, which sent no request
             newest[1].write(REQUEST)
             assert b"200 OK" in await asyncio.wait_for(newest[0].readuntil(b"ok"), 10)
             assert (await asyncio.wait_for(busy[0].readuntil(b"ok"), 10)).count(b"200 OK") == 1
@@ -308,7 +308,7 @@ def test_a_connection_too_many_ends_the_one_that_waits_since_the_beginning() -> 
     asyncio.run(act())
 
 
-def test_where_none_waits_a_new_connection_ends_at_once() -> None:
+def test_closes_new_connection_if_none_is_idle() -> None:
     async def act() -> None:
         begun, may_end = asyncio.Event(), asyncio.Event()
 
@@ -332,7 +332,7 @@ def test_where_none_waits_a_new_connection_ends_at_once() -> None:
 
 
 async def has_ended(reader: asyncio.StreamReader) -> bool:
-    """Wait until a connection ends."""
+    """Wait until the connection is closed."""
     try:
         return await reader.read() == b""
     except ConnectionResetError:

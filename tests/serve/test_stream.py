@@ -1,4 +1,4 @@
-"""Lines in, lines out."""
+"""Streams of lines to /link/batch."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ async def lines_of(*parts: bytes) -> list[bytes]:
 
 
 @given(lines=st.lists(st.binary(max_size=20).filter(lambda line: b"\n" not in line), max_size=8), size=st.integers(1, 9))
-def test_lines_are_the_same_however_they_are_cut(lines: list[bytes], size: int) -> None:
+def test_lines_do_not_depend_on_chunk_size(lines: list[bytes], size: int) -> None:
     data = b"\n".join(lines)
     cut = [data[start : start + size] for start in range(0, len(data), size)] or [b""]
     assert asyncio.run(lines_of(*cut)) == [line for line in lines if line.strip()]
 
 
-def test_a_line_that_is_too_long_is_refused_before_its_end() -> None:
+def test_rejects_long_line_before_its_end() -> None:
     with pytest.raises(LimitError, match="serve-body"):
         asyncio.run(lines_of(b"a" * 150, b"a" * 51, b"never read"))
     with pytest.raises(LimitError, match="serve-body"):
@@ -51,7 +51,7 @@ def code(value: Any) -> Any:
     return value["error"]["code"] if "error" in value else value["text"]
 
 
-def test_each_line_is_answered_once_and_in_order(tmp_path: Path) -> None:
+def test_answers_each_line_once_in_order(tmp_path: Path) -> None:
     texts = [f"text {number}" for number in range(100)]
     body = b"\n".join(json.dumps({"text": text}).encode() for text in texts)
     assert [code(each) for each in stream_answers(tmp_path, part(body))] == texts
@@ -66,7 +66,7 @@ def test_errors_are_lines(tmp_path: Path) -> None:
     assert len(found) == 4
 
 
-def test_a_line_after_a_dead_process_is_answered(tmp_path: Path) -> None:
+def test_answers_lines_after_process_died(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> list[Any]:
         found = []
         for text in ("die", "b"):
@@ -77,14 +77,14 @@ def test_a_line_after_a_dead_process_is_answered(tmp_path: Path) -> None:
     assert [code(each) for each in with_pool(folder_of(tmp_path), act)] == ["serve-worker-died", "b"]
 
 
-def test_what_cannot_be_read_on_is_the_last_line(tmp_path: Path) -> None:
+def test_read_error_is_the_last_line(tmp_path: Path) -> None:
     found = stream_answers(tmp_path, part(b'{"text": "a"}\n{"te', is_more=True))
     assert [code(each) for each in found] == ["a", "serve-slow-body"]
     found = stream_answers(tmp_path, part(b'{"text": "a"}\n' + b"a" * 300, is_more=True))
     assert [code(each) for each in found] == ["a", "serve-body"]
 
 
-def test_a_client_that_goes_away_ends_it(tmp_path: Path) -> None:
+def test_stops_when_client_disconnects(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         lines = b'{"text": "sleep 0.2"}\n' + b'{"text": "die"}\n' * 9
         messages = coming(part(lines, is_more=True), GONE)
@@ -95,5 +95,5 @@ def test_a_client_that_goes_away_ends_it(tmp_path: Path) -> None:
     with_pool(folder_of(tmp_path), act, batch_characters=1)
 
 
-def test_an_empty_body_has_no_answers(tmp_path: Path) -> None:
+def test_empty_body_has_no_lines(tmp_path: Path) -> None:
     assert stream_answers(tmp_path, part(b"\n \n")) == []

@@ -1,4 +1,4 @@
-"""The linker process: what it says, and that it ends."""
+"""The entry point of linker processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read_reply(out: IO[bytes]) -> tuple[int, bytes]:
     return int(status), out.read(int(size))
 
 
-def test_jobs_are_answered_and_the_end_is_heard(tiny_kb: Path, tmp_path: Path) -> None:
+def test_answers_jobs_and_exits_when_stdin_closes(tiny_kb: Path, tmp_path: Path) -> None:
     pipeline = build_pipeline(tiny_kb, tmp_path / "pipeline")
     process = start_worker(tmp_path / "pipeline")
     assert process.stdin
@@ -47,7 +47,7 @@ def test_jobs_are_answered_and_the_end_is_heard(tiny_kb: Path, tmp_path: Path) -
     process.stdout.close()
 
 
-def test_a_pipeline_that_does_not_open_is_reported(tmp_path: Path) -> None:
+def test_reports_pipeline_that_cannot_be_opened(tmp_path: Path) -> None:
     process = start_worker(tmp_path / "none")
     assert process.stdin
     assert process.stdout
@@ -58,13 +58,13 @@ def test_a_pipeline_that_does_not_open_is_reported(tmp_path: Path) -> None:
 
 
 class _Narrow(io.BytesIO):
-    """A pipe that takes a few bytes at a time."""
+    """A pipe that accepts a few bytes at a time."""
 
     def write(self, data: object) -> int:
         return super().write(memoryview(data)[:5])  # type: ignore[arg-type]
 
 
-def test_an_answer_is_written_whole() -> None:
+def test_reply_is_written_whole_to_slow_pipe() -> None:
     pipe = _Narrow()
     reply(pipe, 200, b"0123456789")
     assert pipe.getvalue() == b"200 10\n0123456789"

@@ -1,7 +1,7 @@
-"""Corpus-scale linking: a plan of shards, each linked by a pure function and published whole, by any number of processes.
+"""Corpus-scale linking: a plan of shards, which any number of processes link; each output file appears only when complete.
 
-Always true here: the same inputs give the same bytes, what is done is what the footers of the output say, and there is no
-state besides.
+Invariants: linking a shard is a pure function, so the same inputs give the same bytes; and the receipts in the output files
+are the only record of which shards are done.
 """
 
 from __future__ import annotations

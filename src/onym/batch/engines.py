@@ -1,6 +1,6 @@
-"""Who links the shards of a run: processes of this machine. All engines share a queue, and how often a shard may fail.
+"""The shard queue with its retry limit, which all engines use, and the engine that links shards in local processes.
 
-A process has a pipe of its own, so that the death of one costs its own shard alone. The engine of Ray clusters is in
+Each process has its own pipe, so that a process that dies fails only its own shard. The engine for Ray clusters is in
 `onym.batch.on_ray`.
 """
 
@@ -19,33 +19,33 @@ from onym.store.storage import Storage
 from onym.workers import Worker, require_no_error, worker_command
 
 ATTEMPTS = 3
-"""A shard that fails so often is quarantined, and the rest goes on."""
+"""A shard that fails this many times is quarantined; the run continues with the others."""
 PERMANENT = frozenset({"batch-input-changed", "input-missing"})
-"""Failures that another attempt does not mend."""
+"""Codes of failures that are not retried."""
 DIED = "batch-worker-died"
-"""The code of a shard whose process ended before it was done."""
+"""The error code for a shard whose process died."""
 WORKER = worker_command("onym.batch.worker")
-_STARTS = 10  # workers in a row that may die before they are ready
+_STARTS = 10  # maximum number of workers in a row that die before they are ready
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a shard failed: a permanent code, and what happened, without any text."""
+    """Why a shard failed: an error code and a message, without text of documents."""
 
     code: str
     what: str
 
 
 class Engine(Protocol):
-    """Links shards, in any order, and tells the queue what became of each."""
+    """Links the shards of a queue in any order, and reports the result of each to the queue."""
 
     def run(self, queue: ShardQueue) -> None:
-        """Link until nothing waits; an error that concerns all shards is raised."""
+        """Link all shards of the queue; raise errors that affect all shards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """How far a run is: documents that it has linked, the share of the input bytes that is done, and shards that are done."""
+    """Progress of a run: linked documents, fraction of the input bytes, and finished shards."""
 
     documents: int
     share: float
@@ -54,12 +54,12 @@ class Advance:
 
 
 def ignore(advance: Advance) -> None:
-    """Do nothing."""
+    """No-op progress callback."""
 
 
 @dataclass
 class ShardQueue:
-    """The shards that wait, and what became of the others. `on_change` is called whenever there is news."""
+    """The shards that are not linked yet, and the results of the others. `on_change` is called on progress."""
 
     storage: Storage
     waiting: deque[Shard]
@@ -77,11 +77,11 @@ class ShardQueue:
 
     @classmethod
     def of(cls, shards: Iterable[Shard], storage: Storage, pipeline: str | None = None) -> ShardQueue:
-        """Make a queue of shards in order."""
+        """Create a queue of shards, in order."""
         return cls(storage, deque(shards), pipeline)
 
     def note_reply(self, shard: Shard, reply: dict[str, Any]) -> None:
-        """Note what a worker replied of a shard; an error that concerns all shards is raised."""
+        """Record a worker's reply for a shard; raise errors that affect all shards."""
         require_no_error(reply)
         if "done" in reply:
             self.note_success(shard, reply.get("documents", 0))
@@ -89,18 +89,18 @@ class ShardQueue:
             self.note_failure(shard, Failure(reply["code"], reply["what"]))
 
     def note_success(self, shard: Shard, documents: int = 0) -> None:
-        """Note that a shard is done, and how many documents it has."""
+        """Record that a shard is done, with its number of documents."""
         self.done.add(shard.number)
         release(self.storage, shard.number)
         self._finish(shard, documents)
 
     def advanced(self, shard: Shard, documents: int, share: float) -> None:
-        """Note how many documents of a running shard are linked, and how much of it is read."""
+        """Record the progress of a running shard: linked documents, and the fraction of its input that was read."""
         self._running[shard.number] = documents, share * shard.bytes
         self._report()
 
     def note_failure(self, shard: Shard, failure: Failure) -> None:
-        """Let a shard wait again, or give it up."""
+        """Queue a failed shard again, or quarantine it after too many attempts or a permanent failure."""
         self._running.pop(shard.number, None)
         self._failures[shard.number] += 1
         if self._failures[shard.number] < ATTEMPTS and failure.code not in PERMANENT:
@@ -123,13 +123,13 @@ class ShardQueue:
 
 
 class LocalEngine:
-    """Links shards in some processes. `command` starts one of them."""
+    """Links shards in local worker processes. `command` starts one of them."""
 
     def __init__(self, workers: int, command: Sequence[str] = WORKER) -> None:
         self._workers, self._command = workers, command
 
     def run(self, queue: ShardQueue) -> None:
-        """Link until nothing waits."""
+        """Link all shards of the queue."""
         run = _LocalRun(queue, self._workers, self._command)
         try:
             run.to_the_end()
@@ -138,14 +138,14 @@ class LocalEngine:
 
 
 class _ShardWorker(Worker):
-    """A worker, and the shard that it links."""
+    """A worker process with the shard that it is linking."""
 
     shard: Shard | None = None
     is_ready = False
 
 
 class _LocalRun:
-    """A run while it goes on."""
+    """The state of a running `LocalEngine`."""
 
     def __init__(self, queue: ShardQueue, workers: int, command: Sequence[str]) -> None:
         self._queue, self._wanted, self._command = queue, workers, command
@@ -165,7 +165,7 @@ class _LocalRun:
         self._selector.close()
 
     def _start_missing(self) -> None:
-        """Start workers for shards that wait, and give shards to those that are idle."""
+        """Start missing workers, and give queued shards to idle ones."""
         busy = sum(worker.shard is not None for worker in self._alive)
         while len(self._alive) < min(self._wanted, busy + len(self._queue.waiting)):
             worker = _ShardWorker(self._command, self._wanted)
@@ -197,19 +197,19 @@ class _LocalRun:
     def _finish(self, worker: _ShardWorker, line: dict[str, Any]) -> None:
         shard, worker.shard = worker.shard, None
         if shard is None:
-            raise InternalError("internal-error", "a worker told of a shard that it was not given")
+            raise InternalError("internal-error", "a worker reported a shard that it was not given")
         self._queue.note_reply(shard, line)
 
     def _bury(self, worker: _ShardWorker) -> None:
-        """Let the shard of a dead worker wait again; another worker is started where one is needed."""
+        """Remove a dead worker and record the failure of its shard; raise if too many workers die at startup."""
         self._selector.unregister(worker.out)
         self._alive.remove(worker)
         status = worker.end()
         if worker.shard is not None:
-            self._queue.note_failure(worker.shard, Failure(DIED, f"the process that linked it ended with status {status}"))
+            self._queue.note_failure(worker.shard, Failure(DIED, f"the worker process died with status {status}"))
         elif not worker.is_ready:
             self._dead_starts += 1
             if self._dead_starts > _STARTS:
-                what = f"{self._dead_starts} workers in a row ended before they were ready, the last with status {status}"
-                fix = "see what they wrote to standard error; is there enough memory?"
+                what = f"{self._dead_starts} workers in a row died before they were ready, the last with status {status}"
+                fix = "read their standard error, and check that there is enough memory"
                 raise InternalError("batch-worker-died", what, fix=fix)

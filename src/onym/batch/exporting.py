@@ -1,12 +1,12 @@
-"""The output of a run as one file: a table of its rows, documents in any corpus format, FHIR or OMOP, or the current view.
+"""Export of a run to one file: a table, documents in a corpus format, FHIR or OMOP, or the current view.
 
-The text of documents is not in the output: for documents the inputs are read again, and must be what they were. Tables and the
-current view write ids as `MESH:D009203`.
+The output of a run has no text of documents; to export documents, the inputs are read again and must not have changed. Tables
+and the current view write ids as `MESH:D009203`.
 
-The current view is for baseline and update files, as PubMed has them: of each document what the latest file says, without
-those that were deleted. A document is a PMID with its version; files are ordered by their names, as PubMed numbers them, and
-documents by their number in a file. A deletion holds until a later file has the document again. A document that could not be
-linked replaces its earlier state, too: that is no longer what it says.
+The current view is for baseline and update files, such as those of PubMed: it has the latest state of each document, without
+deleted documents. A document is a PMID with its version. Later states are in files with a later name, or at a later position of
+the same file. A deletion holds until a later file contains the document again. A document that could not be linked replaces its
+earlier state too, because that is outdated.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ _NO_ROWS: tuple[Any, Iterator[Row]] = (None, iter(()))
 def export(
     out: str | Path,
     dest: Path,
-    format: str = "",  # noqa: A002 - what it is
+    format: str = "",  # noqa: A002
     *,
     options: ExportOptions = NO_OPTIONS,
     force: bool = False,
 ) -> int:
-    """Write the output of a run that is done; return how many rows or documents there are.
+    """Write the output of a finished run, and return the number of rows or documents.
 
-    Without a format it is what the ending of the name says; else a table of .parquet, .csv, .tsv, .jsonl or .xlsx. An export of
-    a private run is private: mode 0600, and 0700 for folders.
+    By default, the file name's ending selects the format; without a known one, a table is written (.parquet, .csv, .tsv, .jsonl
+    or .xlsx). An export of a private run is private: mode 0600, and 0700 for folders.
     """
     format = format or format_of_path(dest, prefer=TABLE) or TABLE  # noqa: A001
     require_linked_output(dest, format, options=options, force=force)
     if format in OUTPUTS:
-        require_file(dest, force=force)  # standard output is for the counts
+        require_file(dest, force=force)  # not standard output, which shows the counts
     storage = open_storage(out)
     ledger = require_finished(storage)
     if format == PREDICTIONS:
@@ -75,10 +75,10 @@ def export(
 
 
 def _require_candidates(ledger: Ledger) -> None:
-    """Refuse the output of an Onym that kept the best concept alone."""
+    """Raise ConfigError for a run of an earlier version, which only stored the best concept."""
     if any(receipt.format < SCHEMA_VERSION for receipt in ledger.receipts.values()):
-        what = "the run of an earlier Onym keeps the best concept of a mention, and predictions have all candidates"
-        raise ConfigError("config-invalid", what, fix="name another format; or plan and run it again in a new folder")
+        what = "predictions need all candidates, but this run of an earlier Onym only stored the best concept"
+        raise ConfigError("config-invalid", what, fix="choose another format, or plan and run it again in a new folder")
 
 
 def _write_export(
@@ -90,7 +90,7 @@ def _write_export(
     *,
     force: bool,
 ) -> int:
-    """Write the documents that were linked, and with text only where the run has text."""
+    """Write the linked documents, with text only if the run has text."""
     settings, count = ledger.plan.settings, 0
 
     def iter_linked_documents() -> Iterator[LinkedDocument]:
@@ -132,9 +132,10 @@ def _rows(shard: Shard, storage: Storage, columns: Sequence[str] | None = None) 
 
 
 def _read_linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete: bool = False) -> Iterator[LinkedDocument]:
-    """Yield the documents of a shard with their links: texts from the inputs, answers from the output, both in one order.
+    """Yield the documents of a shard with their links: texts from the inputs, links from the output, in the same order.
 
-    With `complete`, documents that could not be linked are left out. If marks were `asserted`, no mark is none, not unknown.
+    With `complete`, documents that could not be linked are skipped. With `asserted`, a mention without assertion marks gets an
+    empty tuple instead of None (unknown).
     """
     rows = (row for row in _rows(shard, storage) if row["row"] in ("mention", "none"))
     groups = groupby(rows, key=lambda row: (row["source"], row["ordinal"]))
@@ -148,7 +149,7 @@ def _read_linked(shard: Shard, storage: Storage, *, asserted: bool = False, comp
             if is_linked:
                 key, found = next(groups, _NO_ROWS)
     if key is not None:
-        raise InternalError("internal-error", "rows of a shard are of no document, or not in the order of the documents")
+        raise InternalError("internal-error", "rows of a shard belong to no document, or are not in document order")
 
 
 def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
@@ -158,7 +159,7 @@ def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
 
 
 def _candidates(row: Row) -> tuple[Candidate, ...]:
-    """Return all candidates of a row, or the best alone where the run kept no others. The type of a row is that of the best."""
+    """Return the candidates of a row; only the best if the run stored no others. The best has the type of the row."""
     found = row.get(CANDIDATES)
     if found is None:
         found = [] if row["concept_id"] is None else [row]
@@ -172,7 +173,7 @@ def _candidate(values: Row, kind: str) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What the current view holds: documents and rows; versions other than the first; and what is not in it."""
+    """Counts of the current view: documents, rows, later versions; and the deleted and superseded states left out."""
 
     documents: int
     rows: int
@@ -182,7 +183,7 @@ class Compacted:
 
 
 def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = False) -> Compacted:
-    """Write the current view of a run that is done as Parquet; with `latest`, the last version of each document alone."""
+    """Write the current view of a finished run as Parquet; with `latest`, only the last version of each document."""
     require_file(dest, force=force)
     storage = open_storage(out)
     ledger = require_finished(storage)
@@ -198,7 +199,7 @@ def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) ->
     if latest:
         kept = _latest(kept)
     with whole_path(dest, force=force) as new:
-        # the order of the rows is that of the files that were read: the same ones give the same bytes
+        # keep the order of the input files, so that the output is reproducible
         joined = rows.join(kept.lazy(), on=["document", _ORDER], how="semi", maintain_order="left").drop(_ORDER)
         joined.sink_parquet(new, compression="zstd", engine="streaming", maintain_order=True)
         written = pl.scan_parquet(new).select(pl.len()).collect().item()
@@ -208,7 +209,7 @@ def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) ->
 
 
 def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return all rows with a number that grows with the file, the document in it, and from a document to its deletion."""
+    """Return all rows with a sort number: by file, then position in the file; a deletion comes after its document."""
     names = {part.name for shard in ledger.plan.shards for group in shard.groups for part in group.files}
     in_order = sorted(names, key=lambda name: (PurePosixPath(name).name, name))
     ranks = pl.LazyFrame({"source": in_order, "rank": range(len(in_order))}, schema={"source": pl.String, "rank": pl.Int64})
@@ -218,7 +219,7 @@ def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
 
 
 def _flat_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return the rows of all shards as tables write them, whatever their version is."""
+    """Return the rows of all shards, of any schema version, with the columns and ids of tables."""
     by_version: dict[int, list[Path]] = {}
     for shard, path in zip(ledger.plan.shards, paths, strict=True):
         by_version.setdefault(ledger.receipts[shard.number].format, []).append(path)

@@ -1,8 +1,8 @@
-"""The input files of a plan: found and hashed when it is made, and opened again where a shard is linked.
+"""Input files of a plan: found and hashed at planning, and opened again when a shard is linked.
 
-A large file of lines is divided into ranges of bytes. Another file is divided into ranges of documents if it is a good part of
-all input: the documents are counted by reading it once, and whoever links a range reads the file up to its end. Reading is much
-faster than linking, but would take long for thousands of files, which need no division to keep all workers busy.
+A large JSONL file is split into byte ranges. A file of another format is split into ranges of documents if it is a large part
+of all input: planning reads it once to count the documents, and linking a range reads the file up to the end of the range.
+Reading is much faster than linking, but is avoided for thousands of files, which keep all workers busy without being split.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from onym.store.files.source import InputFile, Source
 from onym.store.storage import absolute, is_address, object_source
 from onym.types import Document, Problem
 
-_BY_LINES = "jsonl"  # the one format of which a line is a document, whatever stands before it
-_ROOTS = 8  # sources that a process has open
-_COUNTED = 8  # a file is counted if it has more than this part of the bytes of a shard, packed or not
-_GOOD_PART = 16  # and more than this part of all input
+_BY_LINES = "jsonl"  # the only format in which each line is a document by itself
+_ROOTS = 8  # cached file listings of sources
+_COUNTED = 8  # documents are counted if the file is larger than 1/8 of a shard, compressed or not,
+_GOOD_PART = 16  # and larger than 1/16 of all input
 _PASSING = frozenset({"input-unreadable", "input-missing", "system-refused", "memory-exhausted"})
-"""Codes of files that are no fault of the files."""
+"""Codes of read errors that are caused by the system, not by the file, and may be temporary."""
 
 
 def find_groups(
@@ -35,7 +35,7 @@ def find_groups(
     range_bytes: int,
     range_documents: int,
 ) -> tuple[list[InputGroup], list[AsideFile]]:
-    """Return the groups of files of sources, hashed, in order; and the files that are in none."""
+    """Return the file groups of all sources, hashed and in order, and the files that belong to no group."""
     found: list[_Found] = []
     aside: list[AsideFile] = []
     for each in sources:
@@ -54,14 +54,14 @@ def find_groups(
     groups = [part for each in found for part in each.planned(range_bytes, range_documents, size)]
     names = [part.name for group in groups for part in group.files if part.is_start]
     if len(names) > len(set(names)):
-        raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
+        raise ConfigError("config-invalid", "an input file is given twice", fix="give each input once")
     return groups, aside
 
 
 class GroupReading:
-    """The documents and problems of a group, numbered as in whole files; `files` says what became of its files.
+    """Iterates over the documents and problems of a group, numbered as in the whole file. `files` has the state of each file.
 
-    What a system could not read just now is refused, and so is what is not what it was when the plan was made.
+    Raises InputError if the system could not read a file, or if a file has changed since planning.
     """
 
     def __init__(self, planned: InputGroup) -> None:
@@ -77,56 +77,57 @@ class GroupReading:
 
     @property
     def files(self) -> tuple[PlannedFile, ...]:
-        """What became of the files."""
+        """The files with their state after reading."""
         return self._reading.files
 
     @property
     def bytes_read(self) -> float:
-        """How much of the group is read; of a range of documents, the bytes that the documents so far have on average."""
+        """The number of bytes read so far; for a range of documents, estimated from the number of documents."""
         documents = self._planned.files[0].documents
         share = self._reading.share if documents is None else min(1.0, self._items / documents)
         return self._planned.bytes * share
 
 
 def open_group(group: InputGroup) -> Group:
-    """Return the files of a group, ready to be read."""
+    """Open the files of a group."""
     first = group.files[0]
     return Group(group.format, tuple(_open_part(part) for part in group.files), first.first or 1, first.last)
 
 
 def require_unchanged(group: InputGroup, files: Sequence[InputFile]) -> None:
-    """Refuse inputs that were read and are not what they were when the plan was made."""
+    """Raise InputError if a file that was read has changed since planning."""
     for part, file in zip(group.files, files, strict=True):
         if file.digest() != part.digest:
-            fix = "bring back the file that was there, or make a new plan in a new folder"
-            raise InputError("batch-input-changed", "an input has changed since the plan was made", where=part.name, fix=fix)
+            fix = "restore the file, or make a new plan in a new folder"
+            what = "an input file has changed since the plan was made"
+            raise InputError("batch-input-changed", what, where=part.name, fix=fix)
 
 
 def _renumber(item: Item, ordinals: int) -> Item:
-    """Return a document or a problem of a range with its number in the whole file."""
+    """Return a document or problem of a range with its number in the whole file."""
     is_whole = not ordinals or (isinstance(item, Problem) and is_of_file(item))
     return item if is_whole else replace(item, ordinal=item.ordinal + ordinals)
 
 
 def _require_readable(files: Iterable[PlannedFile]) -> None:
-    """Refuse what a system could not read just now: it may be read the next time, and an output must not depend on that."""
+    """Raise InputError if the system could not read a file: that may be temporary, and must not affect the output."""
     for file in files:
         if file.code in _PASSING:
-            fix = "mend the disk or the network, and run it again"
-            what = f"an input could not be read to its end: {file.code}"
+            fix = "check the disk or the network, and run it again"
+            what = f"an input could not be read completely: {file.code}"
             raise InputError("input-unreadable", what, where=file.name, fix=fix)
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A group of files that was found, the source that it is in, and the names that its documents have the files by."""
+    """A group of files, its source, and the names of its files for the output."""
 
     group: Group
     root: str
     labels: dict[str, str]
 
     def planned(self, range_bytes: int, range_documents: int, all_bytes: int) -> list[InputGroup]:
-        """Return it as one group, or as several ranges of one file. `all_bytes` is the size of all input."""
+        """Return one group, or several ranges of one large file. `all_bytes` is the size of all input."""
         first = self.group.files[0]
         if self.group.format == _BY_LINES and first.size > range_bytes and _is_plain_lines(first):
             return [self._byte_range(first, each) for each in line_ranges(first, range_bytes)]
@@ -153,7 +154,7 @@ class _Found:
         return InputGroup(format=self.group.format, files=(part,))
 
     def _document_ranges(self, file: InputFile, count: int, ranges: int) -> Iterator[InputGroup]:
-        """Divide a file into ranges of nearly equal numbers of documents; each has its share of the bytes."""
+        """Split a file into ranges of about equal numbers of documents; each gets a proportional share of the bytes."""
         whole = self._part(file)
         for number in range(ranges):
             before, end = count * number // ranges, count * (number + 1) // ranges
@@ -163,12 +164,12 @@ class _Found:
 
 
 def _count_documents(group: Group) -> int:
-    """Return the number of the last document of a file; what cannot be read ends it."""
+    """Return the number of the last readable document of a file."""
     return max((item.ordinal for item in Reading.of_groups([group]) if isinstance(item, Document)), default=0)
 
 
 def _is_plain_lines(file: InputFile) -> bool:
-    """Tell whether a file is not packed, and begins with an object on a line of its own."""
+    """Return whether a file is uncompressed and begins with a JSON object."""
     with file.opener() as raw:
         return bool(raw.seekable()) and raw.read(1) == b"{"
 
@@ -176,8 +177,8 @@ def _is_plain_lines(file: InputFile) -> bool:
 def _open_part(part: InputPart) -> InputFile:
     file = _files_in(part.root).get(part.member)
     if file is None:
-        fix = "bring it back, or make a new plan in a new folder"
-        raise InputError("input-missing", "an input of the plan is missing", where=part.name, fix=fix)
+        fix = "restore it, or make a new plan in a new folder"
+        raise InputError("input-missing", "an input file of the plan is missing", where=part.name, fix=fix)
     if part.start is not None:
         return replace(range_of(file, part.start, part.start + part.bytes), name=part.name)
     return replace(file, name=part.name, _read_digests=[], _tiny=[])

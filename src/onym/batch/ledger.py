@@ -1,7 +1,7 @@
-"""What is done of a run: read from the receipts in the output and from quarantined shards, and from nothing else.
+"""The state of a run, read only from the receipts in its output and from its quarantined shards.
 
-`status` says what is done, `watch` says it again and again while a run goes on, from any machine, and `verify` also compares
-the rows of each shard with the digest in its receipt.
+`status` returns the state, `watch` yields it repeatedly during a run, from any machine, and `verify` also compares the rows of
+each shard with the digest in its receipt.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SUMMED = ("documents", "mentions", "linked", "tied", "deleted", "bugs", "rows")
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A shard that failed again and again: the code of the last failure, and what it was."""
+    """A shard that failed repeatedly, with the code and message of the last failure."""
 
     shard: int
     code: str
@@ -39,7 +39,7 @@ class Quarantined:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The state of a run: receipts by the number of their shard, and the shards that were quarantined."""
+    """The state of a run: receipts and quarantined shards, by shard number."""
 
     plan: BatchPlan
     receipts: dict[int, Receipt]
@@ -47,17 +47,17 @@ class Ledger:
 
     @property
     def open_shards(self) -> list[Shard]:
-        """The shards that are not done; those that were quarantined before come last."""
+        """The shards that are not done; quarantined ones come last."""
         left = [shard for shard in self.plan.shards if shard.number not in self.receipts]
         return sorted(left, key=lambda shard: (shard.number in self.quarantined, shard.number))
 
     @property
     def is_done(self) -> bool:
-        """True where every shard has its output."""
+        """True if every shard is done."""
         return len(self.receipts) == len(self.plan.shards)
 
     def counts(self) -> dict[str, Any]:
-        """Return the sums of all receipts, and what is left, as plain values."""
+        """Return the sums over all receipts, and the numbers of shards and files, as plain values."""
         found = self.receipts.values()
         problems = Counter[str]()
         for receipt in found:
@@ -76,29 +76,29 @@ class Ledger:
 
 
 def status(out: Path | str | Storage) -> Ledger:
-    """Return what is done of a plan."""
+    """Return the state of a run."""
     storage = open_storage(out) if isinstance(out, str | Path) else out
     plan = read_plan(storage)
     return Ledger(plan, receipts_of(plan.shards, storage), _read_quarantine(storage))
 
 
 def refresh(ledger: Ledger, storage: Storage) -> Ledger:
-    """Return what is done by now; receipts that are known are not read again."""
+    """Return the current state; known receipts are not read again."""
     found = receipts_of(ledger.open_shards, storage)
     return Ledger(ledger.plan, ledger.receipts | found, _read_quarantine(storage))
 
 
 def require_finished(storage: Storage) -> Ledger:
-    """Return what is done of a plan, or refuse one that is not done."""
+    """Return the state of a run; raise InputError if it is not finished."""
     ledger = status(storage)
     if not ledger.is_done:
-        what = f"{len(ledger.open_shards):,} shards are not linked"
-        raise InputError("batch-not-done", what, where=storage.url, fix="run onym batch run")
+        what = f"{len(ledger.open_shards):,} shards are not linked yet"
+        raise InputError("batch-not-done", what, where=storage.url, fix="finish it with `onym batch run`")
     return ledger
 
 
 def receipts_of(shards: Iterable[Shard], storage: Storage) -> dict[int, Receipt]:
-    """Return the receipts of shards that are done; an output of another key is as none."""
+    """Return the receipts of shards that are done; outputs with a different key are ignored."""
     there = storage.names(SHARDS)
     wanted = [shard for shard in shards if shard.name.rpartition("/")[2] in there]
     found = ((shard, read_receipt(storage, shard.name)) for shard in wanted)
@@ -106,13 +106,13 @@ def receipts_of(shards: Iterable[Shard], storage: Storage) -> dict[int, Receipt]
 
 
 def quarantine(storage: Storage, quarantined: Quarantined) -> None:
-    """Note that a shard was quarantined."""
+    """Record that a shard was quarantined."""
     with storage.publish(f"{QUARANTINE}/{quarantined.shard:06d}.json") as file:
         file.write(json.dumps({"shard": quarantined.shard, "code": quarantined.code, "what": quarantined.what}).encode())
 
 
 def release(storage: Storage, shard: int) -> None:
-    """Forget that a shard was quarantined: it is done."""
+    """Remove a shard from quarantine."""
     storage.remove(f"{QUARANTINE}/{shard:06d}.json")
 
 
@@ -123,21 +123,21 @@ def _read_quarantine(storage: Storage) -> dict[int, Quarantined]:
             with storage.open(f"{QUARANTINE}/{name}") as file:
                 values = json.loads(file.read(1 << 16))
             found[int(values["shard"])] = Quarantined(int(values["shard"]), str(values["code"]), str(values["what"]))
-        except (OSError, ValueError, KeyError, TypeError):  # no note of ours, or gone since: it says nothing
+        except (OSError, ValueError, KeyError, TypeError):  # not a quarantine record, or just removed
             continue
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is done of a run, and how many documents a second were linked since the first look."""
+    """The state of a run at one moment, and the documents linked per second since `watch` began."""
 
     ledger: Ledger
     documents_per_s: float
 
     @property
     def description(self) -> str:
-        """Rate and problems in a few words.
+        """Rate and problem counts, as a short text.
 
         >>> from onym.batch.plan import BatchPlan, Settings
         >>> plan = BatchPlan(settings=Settings(pipeline="p"), source={}, shards=())
@@ -153,10 +153,10 @@ class Look:
 
 
 def watch(out: str | Path, seconds: float = 2.0, pause: Callable[[float], None] = time.sleep) -> Iterator[Look]:
-    """Yield what is done again and again, until nothing is left: each shard has its output or is quarantined.
+    """Yield the state of a run repeatedly, until every shard is done or quarantined.
 
-    Footers that were read once are not read again. A shard that was quarantined before may still be linked by a run that
-    goes on; it is not waited for.
+    Receipts are read only once. A shard that is quarantined may still be retried by a current run; `watch` does not wait for
+    it.
 
     >>> from onym.batch import plan_batch, run_batch
     >>> folder = getfixture("tmp_path")
@@ -182,14 +182,14 @@ def _documents(ledger: Ledger) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A shard whose output is missing, torn or changed."""
+    """A shard whose output is missing, corrupt or changed."""
 
     shard: str
     what: str
 
 
 def verify(out: str | Path, progress: Progress = silent) -> list[Fault]:
-    """Return what is wrong with an output; nothing, if all of it is there and as it was written."""
+    """Return the faults of an output; an empty list if it is complete and unchanged."""
     storage = open_storage(out)
     ledger = status(storage)
     found: list[Fault] = []
@@ -198,14 +198,14 @@ def verify(out: str | Path, progress: Progress = silent) -> list[Fault]:
         found += [Fault(shard.name, what) for what in _faults(shard, receipt, storage)]
         progress("checking", number)
     known = {shard.name.rpartition("/")[2] for shard in ledger.plan.shards}
-    found += [Fault(f"{SHARDS}/{name}", "no shard of the plan") for name in sorted(storage.names(SHARDS) - known)]
+    found += [Fault(f"{SHARDS}/{name}", "not a shard of the plan") for name in sorted(storage.names(SHARDS) - known)]
     return found
 
 
 def _faults(shard: Shard, receipt: Receipt | None, storage: Storage) -> Iterator[str]:
     if receipt is None:
         is_there = shard.name.rpartition("/")[2] in storage.names(SHARDS)
-        yield "torn, or of another plan" if is_there else "not linked yet"
+        yield "corrupt, or of another plan" if is_there else "not linked yet"
         return
     digest, rows = hashlib.sha256(), 0
     try:
@@ -219,4 +219,4 @@ def _faults(shard: Shard, receipt: Receipt | None, storage: Storage) -> Iterator
         yield "its rows cannot be read"
         return
     if (digest.hexdigest(), rows) != (receipt.digest, receipt.rows):
-        yield "its rows are not those that were written"
+        yield "its rows have changed since they were written"

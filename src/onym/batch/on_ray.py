@@ -1,10 +1,10 @@
-"""Tasks of a Ray cluster, one for each shard: `pip install onym[ray]`.
+"""The engine for Ray clusters, with one task per shard: `pip install onym[ray]`.
 
-A worker process of the cluster opens the pipeline once and keeps it. As many tasks are under way as the cluster has CPUs at
-the time, and one more, which tells an autoscaler that there is work: a cluster may grow and shrink. Ray itself never repeats a
-task: what failed is counted here, as with processes of this machine. A node that is lost is no failure of the shard.
+A worker process of the cluster opens the pipeline once and keeps it. There are as many running tasks as the cluster has CPUs at
+the moment, plus one that makes an autoscaler add nodes. Ray never retries a task; failures are counted by the shard queue, as
+with local processes. The loss of a node does not count as a failure of the shard.
 
-Ray is told the address of the output, that of the pipeline and the number of a shard; nothing of a document goes through it.
+Ray only gets the address of the output, the path of the pipeline and the number of the shard, and no content of documents.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from onym.store.storage import absolute
 from onym.workers import error_reply
 
 LOCAL = "local"
-"""The address of a cluster of this machine alone, which lives as long as the run; never one that somebody left running."""
+"""Address that starts a new cluster on this machine for the time of the run, and never joins an existing one."""
 _ENVIRONMENT = {
-    "RAY_worker_niceness": "0",  # or all that is started is of the lowest priority
-    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is told to anybody
-    "RAY_raylet_start_wait_time_s": "180",  # 30 are short on a busy machine
-    "RAY_prestart_worker_first_driver": "0",  # a driver waits for these workers without end, if one of them dies
+    "RAY_worker_niceness": "0",  # Ray's default starts workers with low priority
+    "RAY_USAGE_STATS_ENABLED": "0",  # no telemetry
+    "RAY_raylet_start_wait_time_s": "180",  # the default of 30 is too short on a busy machine
+    "RAY_prestart_worker_first_driver": "0",  # if a prestarted worker dies, the driver waits forever
 }
-_STORE_BYTES = 100_000_000  # for objects that tasks exchange: ours exchange none
-_PATIENCE_S = 2.0  # after which the cluster is asked again how large it is
+_STORE_BYTES = 100_000_000  # object store; our tasks exchange no objects
+_PATIENCE_S = 2.0  # seconds between two checks of the cluster size
 
 
 def link_shard(out: str, pipeline: str | None, number: int) -> dict[str, Any]:
-    """Link a shard in a process of the cluster, and return what a worker of this machine would reply."""
+    """Link a shard in a process of the cluster, and return the same reply as a local worker."""
     try:
         return _runner(out, pipeline).run(number)
     except OnymError as e:
@@ -44,24 +44,24 @@ def link_shard(out: str, pipeline: str | None, number: int) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _runner(out: str, pipeline: str | None) -> ShardRunner:
-    """Return the pipeline that this process has open."""
+    """Return the runner of this process; it opens the pipeline only once."""
     return ShardRunner(out, pipeline)
 
 
 class RayEngine:
-    """Links shards by tasks of a cluster: at most `workers` at once, or as many as it has CPUs. `link` does one of them."""
+    """Links shards in tasks of a cluster: at most `workers` at a time, by default one per CPU. `link` links one shard."""
 
     def __init__(self, workers: int | None = None, address: str = LOCAL, link: Callable[..., Any] = link_shard) -> None:
         self._workers, self._address, self._link = workers, address, link
 
     def run(self, queue: ShardQueue) -> None:
-        """Link until nothing waits."""
+        """Link all shards of the queue."""
         with cluster(self._address, self._workers) as ray:
             _RayRun(ray, queue, self._workers, self._link).to_the_end()
 
 
 class _RayRun:
-    """A run while it goes on."""
+    """The state of a running `RayEngine`."""
 
     def __init__(self, ray: Any, queue: ShardQueue, limit: int | None, link: Callable[..., Any]) -> None:
         self._ray, self._queue, self._limit = ray, queue, limit
@@ -78,7 +78,7 @@ class _RayRun:
                     self._finish(reference)
         finally:
             for reference in self._running:
-                with suppress(Exception):  # of a cluster that is gone
+                with suppress(Exception):  # the cluster may be gone
                     self._ray.cancel(reference, force=True)
 
     def _submit(self) -> None:
@@ -93,11 +93,11 @@ class _RayRun:
         try:
             reply = self._ray.get(reference)
         except (failures.WorkerCrashedError, failures.OutOfMemoryError) as e:
-            self._queue.note_failure(shard, Failure(DIED, f"the process that linked it ended: {type(e).__name__}"))
+            self._queue.note_failure(shard, Failure(DIED, f"the worker process died: {type(e).__name__}"))
         except failures.RayTaskError as e:
-            what = f"a task of the cluster failed before it could link: {type(e.cause).__name__}"
+            what = f"a task of the cluster failed to start linking: {type(e.cause).__name__}"
             raise InternalError("batch-cluster-failed", what, fix="install the same version of Onym on each node") from None
-        except failures.RayError:  # its node is gone, or its result with it
+        except failures.RayError:  # the node was lost
             self._queue.waiting.append(shard)
         else:
             self._queue.note_reply(shard, reply)
@@ -105,7 +105,7 @@ class _RayRun:
 
 @contextmanager
 def cluster(address: str, cpus: int | None) -> Iterator[Any]:
-    """Give Ray, connected to a cluster: the one that the caller is connected to, or that of an address until the block ends."""
+    """Yield `ray`, connected to a cluster: an existing connection, or a new one to `address`, closed after the block."""
     try:
         import ray
     except ImportError as e:
@@ -121,7 +121,7 @@ def cluster(address: str, cpus: int | None) -> Iterator[Any]:
     try:
         ray.init(address, log_to_driver=False, configure_logging=False, **own)
     except (ConnectionError, RuntimeError, ValueError) as e:
-        what = f"the Ray cluster cannot be reached or started: {type(e).__name__}"
+        what = f"could not connect to or start the Ray cluster: {type(e).__name__}"
         raise ConfigError("batch-cluster-failed", what, where=address, fix="check the address, or use --engine local") from e
     try:
         yield ray

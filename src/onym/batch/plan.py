@@ -1,8 +1,8 @@
-"""What is to be linked, written once: `plan.json` in the folder of the output. Format 1.
+"""The plan of a run: `plan.json` in the output folder (format 1), which is written once.
 
-A shard is one input file, several small ones, or a range of a large one: bytes if its lines are documents, else documents.
-Its key names all that its output depends on: the bytes and names of its inputs, what the pipeline's answers depend on, and the
-version of Onym. It does not name paths, which differ between machines.
+A shard is an input file, several small files, or a range of a large file: of bytes for JSONL, else of documents. Its key is a
+hash of everything that its output depends on: the content and names of its inputs, the pipeline, and the version of Onym. Paths
+are not included, because they differ between machines.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MAX_BYTES = 1 << 30
 
 
 class InputPart(Strict):
-    """A file, or a range of one: the source that it is in, its name there, and the name that its documents have it by.
+    """A file or a range of a file: its source (`root`), its name there (`member`), and its name in the output (`name`).
 
-    A range of a file of lines has `start`, its first byte. Any other range has `first`, the number of its first document, and
-    `documents`, how many there are; its digest is that of the whole file. The last one goes `to_end`, whatever follows there.
+    A byte range of a JSONL file has `start`, its first byte. A range of another file has `first`, the number of its first
+    document, and `documents`, their number; its digest is that of the whole file. The last range extends `to_end` of the file.
     """
 
     root: str
@@ -45,39 +45,39 @@ class InputPart(Strict):
 
     @property
     def is_range(self) -> bool:
-        """True if it is not a whole file."""
+        """True if this is a range and not a whole file."""
         return self.start is not None or self.first is not None
 
     @property
     def is_start(self) -> bool:
-        """True for a whole file, and for the first range of one."""
+        """True for a whole file and for the first range of a file."""
         return not self.start and self.first in (None, 1)
 
     @property
     def last(self) -> int | None:
-        """The number of its last document; None where the end of the file ends it."""
+        """The number of the last document; None if the part extends to the end of the file."""
         return None if self.first is None or self.documents is None or self.to_end else self.first + self.documents - 1
 
     @property
     def identity(self) -> list[str | int | None]:
-        """What the key of a shard says of it."""
+        """The values that go into the key of a shard."""
         return [self.name, self.digest, self.start, *([] if self.first is None else [self.first, self.documents])]
 
 
 class InputGroup(Strict):
-    """Files that are read together, mostly one, and their format."""
+    """Files that are read together (usually one), and their format."""
 
     format: str
     files: tuple[InputPart, ...] = Field(min_length=1)
 
     @property
     def bytes(self) -> int:
-        """The size of its files."""
+        """The total size of the files."""
         return sum(part.bytes for part in self.files)
 
 
 class Shard(Strict):
-    """A part of the work, and the key of its output."""
+    """A unit of work: input files, and the key of the output."""
 
     number: int = Field(ge=0)
     key: str
@@ -85,17 +85,17 @@ class Shard(Strict):
 
     @property
     def name(self) -> str:
-        """The file of its output."""
+        """The name of the output file."""
         return f"{SHARDS}/{self.number:06d}.parquet"
 
     @property
     def bytes(self) -> int:
-        """The size of its inputs."""
+        """The total size of the inputs."""
         return sum(group.bytes for group in self.groups)
 
 
 class AsideFile(Strict):
-    """A file that is in no shard: ignored, or one that could not be read, with a code."""
+    """A file that is in no shard because it is ignored, or could not be read (with a code)."""
 
     name: str
     why: str
@@ -103,7 +103,7 @@ class AsideFile(Strict):
 
 
 class Settings(Strict):
-    """How the pipeline is used. Its path is where it was found at planning; another with the same answers may be named."""
+    """The pipeline and its options. The path is that at planning; a run may use a copy of the pipeline elsewhere."""
 
     pipeline: str
     precision: float | None = None
@@ -114,7 +114,7 @@ class Settings(Strict):
 
 
 class BatchPlan(Strict):
-    """All shards, the files that are in none, and what the answers depend on."""
+    """All shards, the files that are in no shard, and the source: everything in the pipeline that links depend on."""
 
     format: Literal[1] = FORMAT
     onym: str = __version__
@@ -144,7 +144,7 @@ def key_of(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool) 
 
 
 def write_plan(plan: BatchPlan, storage: Storage) -> BatchPlan:
-    """Write a plan, and return the one that is there then: a folder that has the same one is left as it is."""
+    """Write a plan and return it. If the folder already has the same plan, return that; raise if it has another one."""
     if FILE in storage.names(""):
         return _require_same(plan, read_plan(storage))
     try:
@@ -153,23 +153,23 @@ def write_plan(plan: BatchPlan, storage: Storage) -> BatchPlan:
     except (FileExistsError, ConfigError):
         if FILE not in storage.names(""):
             raise
-        return _require_same(plan, read_plan(storage))  # another process was faster
+        return _require_same(plan, read_plan(storage))  # another process wrote a plan first
     return plan
 
 
 def read_plan(storage: Storage) -> BatchPlan:
-    """Return the plan of a folder."""
+    """Read the plan of a folder."""
     fix = "make one with onym batch plan"
     try:
         with storage.open(FILE) as file:
             values = json.loads(file.read(_MAX_BYTES))
     except FileNotFoundError as e:
-        raise InputError("batch-no-plan", "there is no plan in the folder", where=storage.url, fix=fix) from e
+        raise InputError("batch-no-plan", "the folder has no plan", where=storage.url, fix=fix) from e
     except ValueError as e:
-        raise IntegrityError("batch-plan-malformed", "plan.json is no JSON object", where=storage.url, fix=fix) from e
+        raise IntegrityError("batch-plan-malformed", "plan.json is not valid JSON", where=storage.url, fix=fix) from e
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        what = f"plan.json is not of format {FORMAT}"
-        raise IntegrityError("batch-version", what, where=storage.url, fix="use the Onym that made the plan")
+        what = f"plan.json does not have format {FORMAT}"
+        raise IntegrityError("batch-version", what, where=storage.url, fix="use the version of Onym that made the plan")
     try:
         return BatchPlan.model_validate(values)
     except ValidationError as e:
@@ -180,8 +180,8 @@ def read_plan(storage: Storage) -> BatchPlan:
 
 def _require_same(new: BatchPlan, old: BatchPlan) -> BatchPlan:
     if [shard.key for shard in new.shards] != [shard.key for shard in old.shards]:
-        what = "the folder has a plan of other inputs, another pipeline or another version of Onym"
-        raise ConfigError("batch-plan-differs", what, fix="name a new folder; or run the plan that is there")
+        what = "the folder already has a plan with other inputs, another pipeline or another version of Onym"
+        raise ConfigError("batch-plan-differs", what, fix="use a new folder, or run the existing plan")
     if new.settings.private and not old.settings.private:
-        raise ConfigError("batch-plan-differs", "the folder has a plan that is not private", fix="name a new folder")
+        raise ConfigError("batch-plan-differs", "the folder already has a plan that is not private", fix="use a new folder")
     return old

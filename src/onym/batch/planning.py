@@ -1,4 +1,4 @@
-"""Making a plan: find the input files, hash them, cut them into shards, and name what the answers depend on."""
+"""Creates plans: finds and hashes input files, splits them into shards, and records the pipeline."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from onym.store.output import require_folder
 from onym.store.storage import is_address, open_storage
 
 SHARD_BYTES = 32 * MIB
-"""Small files are put together up to this size, and large files of lines are cut at it."""
+"""Small files are combined up to this size; large JSONL files are split at this size."""
 SHARD_DOCUMENTS = 5_000
-"""Other large files are divided into ranges of at most this many documents."""
+"""Other large files are split into ranges of at most this many documents."""
 
 
 def plan_batch(
@@ -28,7 +28,7 @@ def plan_batch(
     pipeline: str | Path,
     out: str | Path,
     *,
-    format: str = "",  # noqa: A002 - what it is
+    format: str = "",  # noqa: A002
     precision: float | None = None,
     coverage: float | None = None,
     assertion: bool = False,
@@ -37,10 +37,11 @@ def plan_batch(
     shard_bytes: int = SHARD_BYTES,
     shard_documents: int = SHARD_DOCUMENTS,
 ) -> BatchPlan:
-    """Make the plan of linking sources with a pipeline, and write it to the folder `out`.
+    """Plan to link sources with a pipeline, and write the plan to the folder `out`.
 
-    A folder that has the same plan is left as it is; one with another plan is refused. Without `text`, the output has no text
-    of mentions. With `private`, all files of the run and exports of it have mode 0600, and new folders 0700.
+    If the folder already has the same plan, nothing is written; if it has another plan, an error is raised. With `text=False`,
+    the output has no text of mentions. With `private`, all files of the run and its exports have mode 0600, and new folders
+    0700.
 
     >>> notes = getfixture("tmp_path") / "notes"
     >>> notes.mkdir()
@@ -52,10 +53,10 @@ def plan_batch(
     if isinstance(sources, str | Path):
         sources = [sources]
     if not sources:
-        raise ConfigError("config-invalid", "there is nothing to link", fix="name files or folders")
+        raise ConfigError("config-invalid", "no sources given", fix="give files or folders")
     storage = open_storage(out)
     if not is_address(out):
-        require_folder(Path(out), force=True)  # one that has a plan is compared with it
+        require_folder(Path(out), force=True)  # an existing plan is compared later
     found = locate(pipeline)
     settings = Settings(
         pipeline=str(found.resolve()),
@@ -68,25 +69,25 @@ def plan_batch(
     source = open_planned(settings).source()
     groups, aside = find_groups(sources, format, shard_bytes, shard_documents)
     if not groups:
-        raise InputError("input-missing", "no file of documents was found", fix="name files or folders of documents")
+        raise InputError("input-missing", "no files with documents found", fix="give files or folders of documents")
     shards = tuple(_shards(groups, source, text=text, size=shard_bytes))
     with owner_only(private):
         return write_plan(BatchPlan(settings=settings, source=source, shards=shards, aside=tuple(aside)), storage)
 
 
 def open_planned(settings: Settings, pipeline: str | Path | None = None, context: OpenContext | None = None) -> Pipeline:
-    """Open the pipeline of a plan, or the same one where it lies on this machine."""
+    """Open the pipeline of a plan; `pipeline` is its path on this machine, if different."""
     loaded = load(pipeline or settings.pipeline, context=context)
     loaded = loaded.with_precision(settings.precision).with_coverage(settings.coverage)
     return loaded.with_assertion() if settings.assertion else loaded
 
 
 def require_planned(plan: BatchPlan, pipeline: Pipeline) -> None:
-    """Refuse a pipeline whose answers are not those that were planned."""
+    """Raise ConfigError if the pipeline differs from that of the plan."""
     source = pipeline.source()
     if changed := sorted(name for name in {*source, *plan.source} if source.get(name) != plan.source.get(name)):
-        what = f"the pipeline is not the one of the plan: {', '.join(changed)}"
-        fix = "name the pipeline that was planned with --pipeline, or make a new plan in a new folder"
+        what = f"the pipeline differs from that of the plan: {', '.join(changed)}"
+        fix = "give the planned pipeline with --pipeline, or make a new plan in a new folder"
         raise ConfigError("batch-pipeline-changed", what, fix=fix)
 
 
@@ -96,7 +97,7 @@ def _shards(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool,
 
 
 def _pack_groups(groups: Sequence[InputGroup], size: int) -> Iterator[list[InputGroup]]:
-    """Put groups together, in order, until they have a size; a range of a file is always alone."""
+    """Combine consecutive groups up to a total size; a range of a file is never combined."""
     waiting: list[InputGroup] = []
     size_so_far = 0
     for group in groups:

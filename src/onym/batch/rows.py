@@ -1,14 +1,14 @@
-"""The file of a shard: the rows of the flat table with what accounts for every document, and a receipt in the footer.
+"""The Parquet output of a shard: rows of the flat table, rows for documents without mentions, and a receipt in the footer.
 
-`row` says what a row is: a `mention`, a document with `none`, a `problem`, or a document that an update file says is `deleted`.
-Documents are told apart by `source` and `ordinal`, the file and the number in it. The digest of rows does not depend on how a
-library encodes them.
+The column `row` has the kind of a row: a `mention`, a document with `none`, a `problem`, or a document that an update file
+marks as `deleted`. `source` and `ordinal` (file name and number in the file) identify a document. The digest of rows is
+computed from their values, so it does not depend on the Parquet encoding.
 
-Ids of concepts are CURIEs, and `candidates` holds all candidates of a mention, best first, also where it is left unlinked. That
-is version 2; in version 1, ids are written as `MESH:D009203`, and there are no candidates. Both are read.
+Concept ids are CURIEs, and `candidates` has all candidates of a mention, best first, even if it is left unlinked. That is
+schema version 2; in version 1, ids are written as `MESH:D009203` and there are no candidates. Both can be read.
 
-The receipt says what became of the shard: its key, counts, and the digest of its rows. A file with the receipt of the right key
-is done; there is nothing else to keep, and nothing that could contradict it. Its format is the version of the rows.
+The receipt has the shard's key, counts, and the digest of its rows. A shard is done if and only if its file has a receipt with
+the right key. The format of a receipt is the schema version of the rows.
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ from onym.types import COLUMNS, EVIDENCE, Candidate, LinkedDocument, Problem, ki
 
 SCHEMA_VERSION = 2
 RECEIPT = b"onym"
-"""The key of the receipt in the footer of a file."""
+"""The metadata key of the receipt in the Parquet footer."""
 CANDIDATES = "candidates"
-ROW_KINDS = ("mention", "none", "problem", "deleted")
 _OWN = {"source": str, "ordinal": int, "row": str, "problem": str}
 _TYPES: dict[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 NOT_IN_TABLES = tuple(each for each in EVIDENCE if not each.column)
 _CANDIDATE = pa.struct(
     [(name, _TYPES[kind]) for name, kind in kinds_of(["concept_id", "preferred_name", "matched_name", "score"]).items()]
 )
-_ROWS = 10_000  # of a row group
+_ROWS = 10_000  # rows per row group
 _TEXT = "text"
 
 
 def flat_columns(*, text: bool = True) -> dict[str, type]:
-    """Return the columns of the flat table with what accounts for every document: those of version 1.
+    """Return the columns of schema version 1: those of the flat table, and those that identify document and row kind.
 
     >>> list(flat_columns(text=False))[:6]
     ['document', 'source', 'ordinal', 'row', 'problem', 'start']
@@ -57,7 +56,7 @@ def flat_columns(*, text: bool = True) -> dict[str, type]:
 
 
 def schema_of(*, text: bool = True) -> pa.Schema:
-    """Return the columns of a shard's output: the flat ones, evidence that is in no table, and the candidates.
+    """Return the schema of a shard's output: the flat columns, evidence that tables do not have, and the candidates.
 
     >>> schema_of().names[-2:]
     ['detection_score', 'candidates']
@@ -67,7 +66,7 @@ def schema_of(*, text: bool = True) -> pa.Schema:
 
 
 class RowWriter:
-    """Writes rows by columns, and keeps their number and their digest."""
+    """Writes rows to a Parquet file, and computes their number and digest."""
 
     def __init__(self, file: BinaryIO, *, text: bool = True) -> None:
         self.rows = 0
@@ -80,12 +79,12 @@ class RowWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Let go of the file, finished or not: without a receipt it is none of ours."""
+        """Close the file; without a receipt in its footer it does not count as output."""
         if self._writer.is_open:
             self._writer.close()
 
     def add_linked(self, linked: LinkedDocument) -> None:
-        """Add a row for each mention of a document; or one that says that it has none, or why it could not be linked."""
+        """Add a row for each mention and problem of a document, or a row `none` if it has neither."""
         document = linked.document
         for problem in linked.problems:
             self.add_problem(problem, document.source, document.ordinal)
@@ -97,7 +96,7 @@ class RowWriter:
             self._add({"document": document.id, **own, "row": "none"})
 
     def add_problem(self, problem: Problem, source: str = "", ordinal: int = 0) -> None:
-        """Add a problem of a document or a file, or the deletion of a document."""
+        """Add a row for a problem of a document or file, or for a deleted document."""
         own = {"source": source or problem.source, "ordinal": ordinal or problem.ordinal}
         if problem.code == DELETED:
             self._add({"document": problem.document_id, **own, "row": "deleted"})
@@ -105,12 +104,12 @@ class RowWriter:
             self._add({"document": problem.document_id, **own, "row": "problem", "problem": problem.code})
 
     def digest(self) -> str:
-        """Return the digest of all rows, which are written then."""
+        """Write buffered rows and return the digest of all rows."""
         self._flush()
         return self._digest.hexdigest()
 
     def close(self, receipt: bytes) -> None:
-        """Finish the file with a receipt in its footer."""
+        """Write the receipt into the footer and close the file."""
         self._flush()
         self._writer.add_key_value_metadata({RECEIPT: receipt})
         self._writer.close()
@@ -132,7 +131,7 @@ class RowWriter:
 
 
 def _candidate_lists(found: Sequence[Sequence[Candidate] | None]) -> pa.ListArray:
-    """Return the candidates of rows by columns; None for a row that is no mention."""
+    """Return the column of candidates; null for rows that are not mentions."""
     flat = [each for candidates in found for each in candidates or ()]
     values = (
         [each.concept_id for each in flat],
@@ -149,7 +148,7 @@ def _candidate_lists(found: Sequence[Sequence[Candidate] | None]) -> pa.ListArra
 
 
 def update_digest(digest: Any, rows: pa.RecordBatch | pa.Table) -> None:
-    """Feed rows to a digest, column by column: which values are there, how long texts and lists are, and the values."""
+    """Add rows to a digest, column by column: null masks, lengths of strings and lists, and values."""
     for name in rows.schema.names:
         column = rows.column(name)
         _update_column(digest, column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
@@ -159,7 +158,7 @@ def _update_column(digest: Any, column: pa.Array) -> None:
     digest.update(pc.is_valid(column).to_numpy(zero_copy_only=False).tobytes())
     if pa.types.is_list(column.type):
         digest.update(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False).tobytes())
-        for values in column.flatten().flatten():  # of the lists, then of the structs in them
+        for values in column.flatten().flatten():  # first the lists, then the fields of their structs
             _update_column(digest, values)
         return
     filled = pc.fill_null(column, "" if pa.types.is_string(column.type) else 0)
@@ -181,7 +180,7 @@ def _join_texts(texts: pa.StringArray) -> bytes:
 
 
 class FileReceipt(Strict):
-    """An input file: how many of its documents were read, and why it was not read to its end, if it was not."""
+    """An input file: the number of documents read, and an error code if it was not read completely."""
 
     name: str
     documents: int = Field(ge=0)
@@ -189,7 +188,7 @@ class FileReceipt(Strict):
 
 
 class Receipt(Strict):
-    """What became of a shard. `problems` counts documents, mentions and files that could not be read or linked, by code."""
+    """The record of a finished shard. `problems` counts documents, mentions and files that failed, by code."""
 
     format: int = SCHEMA_VERSION
     key: str
@@ -208,7 +207,7 @@ class Receipt(Strict):
 
 
 def read_receipt(storage: Storage, name: str) -> Receipt | None:
-    """Return the receipt of a shard's output; None for a file that is torn or none of ours. A newer format is refused."""
+    """Return the receipt of an output file; None if the file is corrupt or has none. Raise if its format is newer."""
     try:
         with storage.open(name) as file:
             data = (pq.read_metadata(file).metadata or {}).get(RECEIPT)
@@ -218,8 +217,8 @@ def read_receipt(storage: Storage, name: str) -> Receipt | None:
     if not isinstance(values, dict):
         return None
     if isinstance(values.get("format"), int) and values["format"] > SCHEMA_VERSION:
-        what = f"a receipt has format {values['format']}, while this Onym reads up to {SCHEMA_VERSION}"
-        raise IntegrityError("batch-version", what, where=f"{storage.url}/{name}", fix="use a newer Onym")
+        what = f"the receipt has format {values['format']}, but this version of Onym reads up to {SCHEMA_VERSION}"
+        raise IntegrityError("batch-version", what, where=f"{storage.url}/{name}", fix="use a newer version of Onym")
     try:
         return Receipt.model_validate(values)
     except ValidationError:

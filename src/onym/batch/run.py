@@ -1,4 +1,4 @@
-"""Running a plan: link the shards that are not done yet. It may be stopped in any way, and run again."""
+"""Runs a plan: links the shards that are not done yet. An interrupted run resumes when it is started again."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def run_batch(
     pipeline: str | Path | None = None,
     progress: Callable[[Advance], None] = ignore,
 ) -> Ledger:
-    """Link what is not done of the plan in the folder `out`, and return what is done then.
+    """Link the remaining shards of the plan in the folder `out`, and return the state of the run.
 
-    Any number of runs may work on one folder at once: they write the same bytes. `part`, such as `3/8`, is every eighth shard,
-    for arrays of jobs. `address` is that of a Ray cluster, for the engine `ray`; without it, one is started on this machine.
-    `pipeline` is where the pipeline of the plan lies on this machine, if elsewhere. A shard that fails three times is
-    quarantined with a code, and tried again by the next run. `progress` is called about once a second.
+    Any number of runs may work on the same folder at once: they write the same bytes. `part`, such as `3/8`, selects every
+    eighth shard, for job arrays. `address` is the address of a Ray cluster, for the engine `ray`; by default, one is started on
+    this machine. `pipeline` is the pipeline's path on this machine, if it differs from the plan. A shard that fails three times
+    is quarantined with a code, and retried by the next run. `progress` is called about once a second.
 
     >>> from onym.batch import plan_batch
     >>> folder = getfixture("tmp_path")
@@ -45,7 +45,7 @@ def run_batch(
     storage = open_storage(out)
     before = status(storage)
     wanted = _of_part(before.open_shards, part)
-    _clean(storage)  # also where all is done: the last run may have been killed just then
+    _clean(storage)  # even if all shards are done: the last run may have been killed before its cleanup
     if not wanted:
         return before
     queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
@@ -58,7 +58,7 @@ def run_batch(
 
 
 def _clean(storage: Storage) -> None:
-    """Remove what processes that were killed left behind."""
+    """Remove temp files of killed processes."""
     for folder in (SHARDS, QUARANTINE):
         storage.clean(folder)
 
@@ -69,14 +69,14 @@ def _engine(name: str, address: str, workers: int | None) -> Engine:
 
         return RayEngine(workers, address or LOCAL)
     if address:
-        raise ConfigError("config-invalid", f"the engine {name!r} has no address", fix="name it with the engine ray alone")
+        raise ConfigError("config-invalid", f"the engine {name!r} takes no address", fix="drop the address, or use ray")
     if name == "local":
         return LocalEngine(workers or os.cpu_count() or 1)
-    raise ConfigError("config-invalid", f"{name!r} is no engine", fix=f"name one of {', '.join(ENGINES)}")
+    raise ConfigError("config-invalid", f"unknown engine {name!r}", fix=f"use one of {', '.join(ENGINES)}")
 
 
 def _of_part(shards: Sequence[Shard], part: str) -> list[Shard]:
-    """Return the shards of a part: those whose number leaves the remainder of the part.
+    """Return the shards of a part such as `3/8`: those with number % 8 == 2.
 
     >>> _of_part([], "2/4")
     []
@@ -86,5 +86,5 @@ def _of_part(shards: Sequence[Shard], part: str) -> list[Shard]:
     found = _PART.fullmatch(part)
     number, parts = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= number <= parts:
-        raise ConfigError("config-invalid", f"{part!r} is no part", fix="write 1/8 to 8/8 for eight parts")
+        raise ConfigError("config-invalid", f"{part!r} is not a valid part", fix="write 1/8 to 8/8 for eight parts")
     return [shard for shard in shards if shard.number % parts == number - 1]

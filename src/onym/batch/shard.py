@@ -1,4 +1,4 @@
-"""Linking a shard: a pure function of its inputs and the pipeline. The same ones give the same bytes, wherever it runs."""
+"""Links a shard: a pure function of its inputs and the pipeline, so that every machine writes the same bytes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from onym.store.storage import Storage, open_storage
 from onym.types import Document, Problem
 
 Report = Callable[[int, float], None]
-"""Takes how many documents of a shard are linked, and how much of its inputs is read, from 0 to 1."""
+"""Progress callback: the number of linked documents of a shard, and the fraction of its input that was read."""
 
 
 def _ignore(documents: int, share: float) -> None:
-    """Accept a report and do nothing."""
+    """No-op progress callback."""
 
 
 class ShardRunner:
-    """The pipeline of a plan, open, and the storage that outputs go to. Engines run shards by it."""
+    """Links shards of a plan: holds the open pipeline and the storage of the output."""
 
     def __init__(self, out: str, pipeline: str | None = None) -> None:
         self._storage = open_storage(out)
@@ -40,11 +40,11 @@ class ShardRunner:
         require_planned(self._plan, self._pipeline)
 
     def run(self, number: int, report: Report = _ignore) -> dict[str, Any]:
-        """Link a shard; return `done`, or why it `failed`. What concerns all shards is raised."""
+        """Link a shard; return a `done` or `failed` reply. Raise errors that affect all shards."""
         try:
             with owner_only(self._plan.settings.private):
                 receipt = run_shard(self._shards[number], self._plan, self._pipeline, self._storage, report)
-        except BaseException as e:  # whatever it is, it is reported with a code
+        except BaseException as e:  # report any failure with a code
             if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
                 raise
             ours = to_onym_error(e)
@@ -53,13 +53,13 @@ class ShardRunner:
 
 
 def run_shard(shard: Shard, plan: BatchPlan, pipeline: Pipeline, storage: Storage, report: Report = _ignore) -> Receipt:
-    """Link a shard and publish its output; an input that is not what it was at planning is refused, and nothing appears."""
+    """Link a shard and write its output atomically; raise and write nothing if an input has changed since planning."""
     with storage.publish(shard.name) as file:
         return write_shard(shard, pipeline, file, text=plan.settings.text, report=report)
 
 
 def write_shard(shard: Shard, pipeline: Pipeline, file: BinaryIO, *, text: bool = True, report: Report = _ignore) -> Receipt:
-    """Link a shard and write its rows, with the receipt in the footer."""
+    """Link a shard and write its rows, with a receipt in the footer."""
     with RowWriter(file, text=text) as rows:
         run = _ShardRun(shard, rows)
         for linked in pipeline.link_many(run.documents()):
@@ -74,7 +74,7 @@ def write_shard(shard: Shard, pipeline: Pipeline, file: BinaryIO, *, text: bool 
 
 
 class _ShardRun:
-    """A shard while it is linked."""
+    """The state of a shard that is being linked."""
 
     _reading: GroupReading | None
 
@@ -86,12 +86,12 @@ class _ShardRun:
 
     @property
     def share(self) -> float:
-        """How much of the inputs is read, by bytes."""
+        """The fraction of the input bytes that was read."""
         now = self._reading.bytes_read if self._reading else 0.0
         return (self._bytes_before + now) / max(1, self._shard.bytes)
 
     def documents(self) -> Iterator[Document]:
-        """Yield the documents of all groups; what is wrong with others is noted."""
+        """Yield the documents of all groups; problems are recorded."""
         for group in self._shard.groups:
             for item in self._read(group):
                 if isinstance(item, Problem):
@@ -100,7 +100,7 @@ class _ShardRun:
                     yield item
 
     def note(self, problem: Problem) -> None:
-        """Note a problem, or a deletion."""
+        """Record a problem or a deletion."""
         if problem.code == DELETED:
             self._deleted += 1
         else:
@@ -109,7 +109,7 @@ class _ShardRun:
         self.rows.add_problem(problem)
 
     def finish(self) -> Receipt:
-        """Close the file, and return the receipt."""
+        """Close the file and return the receipt."""
         counts = self.counts
         receipt = Receipt(
             key=self._shard.key,

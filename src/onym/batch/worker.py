@@ -1,8 +1,9 @@
-"""A process that opens the pipeline once and links the shards that it is told to: `python -m onym.batch.worker`.
+"""Entry point of a worker process, which opens the pipeline once and links shards: `python -m onym.batch.worker`.
 
-Lines of JSON come in by standard input: first what to open, then the numbers of shards. Lines go out by standard output:
-`ready`, `done`, `failed` for a shard, `error` for what concerns all of them, and once a second how far a shard is. When
-standard input ends, its driver is gone, however it went: the process ends at once. What it was writing has no name yet.
+It reads lines of JSON from standard input: first the output folder and the pipeline, then shard numbers. It writes lines to
+standard output: `ready`, then `done` or `failed` for a shard, `error` if all shards are affected, and the progress of a shard
+once a second. When standard input is closed, its parent has exited, and the process exits at once; the output that it was
+writing is still a temp file then.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _SECONDS = 1.0
 
 
 def main() -> int:
-    """Run until standard input ends."""
+    """Link shards until standard input is closed."""
     replies = own_stdout()
     commands = iter_commands(sys.stdin.buffer)
     try:
@@ -37,7 +38,7 @@ def main() -> int:
 
 
 def _reporter(replies: BinaryIO) -> Callable[[int, float], None]:
-    """Return a function that says how many documents are linked, and how much of a shard is read, at most once a second."""
+    """Return a callback that writes the progress of a shard at most once a second."""
     said = time.monotonic()
 
     def report(documents: int, share: float) -> None:

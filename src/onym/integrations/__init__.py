@@ -1,7 +1,6 @@
-"""Onym inside other programs: spaCy, dataframes, assistants.
+"""Integrations with other programs: spaCy, dataframes, assistants (MCP).
 
-What it connects to is an extra, and imported only where it is used.
-Always true here: offsets, ids and scores are those of the pipeline; nothing is computed a second way.
+The other libraries are optional extras, imported only when used. All offsets, ids and scores come from the pipeline unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns of dataframes, of pandas or polars: terms in, their concepts out."""
+"""Maps the terms of a pandas or polars column to concepts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def map_series(
     series: pl.Series | pd.Series, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Any:
-    """Return a dataframe of the series' own kind with the best concept of each term; length, order and index stay.
+    """Return a pandas or polars dataframe, like the series, with the best concept of each term, in the same order and index.
 
-    A null or an empty term has nulls. A term without an answer has the reason in `nil_reason`. A term is linked once, however
-    often it stands in the series. `only` are the concepts that may be answers; a pipeline has its own.
+    A null or empty term gets nulls. A term that is not linked has the reason in `nil_reason`. Repeated terms are linked only
+    once. `only` restricts the concepts for a linker; a pipeline has its own filter.
 
     >>> import polars as pl
     >>> from onym import KnowledgeBase, open_linker
@@ -35,8 +35,8 @@ def map_series(
     """
     kind = type(series).__module__.partition(".")[0]
     if kind not in ("pandas", "polars") or not hasattr(series, "to_list"):
-        what = f"a column of pandas or polars is needed, not {type(series).__name__}"
-        raise InputError("type-series", what, fix="make a series of the terms")
+        what = f"expected a pandas or polars Series, not {type(series).__name__}"
+        raise InputError("type-series", what, fix="pass a Series of terms")
     terms = [None if is_null else term for term, is_null in zip(series.to_list(), _nulls(series, kind), strict=True)]
     rows = map_to_rows(terms, linker, top_k=top_k, only=only)
     if kind == "pandas":

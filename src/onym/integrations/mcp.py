@@ -1,6 +1,6 @@
-"""Onym as tools of an assistant, over the Model Context Protocol: link a text, explain its links, look a concept up, map terms.
+"""A Model Context Protocol (MCP) server for assistants, with tools that link text, explain links, look up concepts, map terms.
 
-Nothing is written and nothing is fetched. What is asked for is bounded, and an error is a code and a sentence, never a text.
+The tools are read-only and use no network. Requests are limited in size, and errors never contain text of a request.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
 
 MAX_TEXT, MAX_TERMS, MAX_TERM = 100_000, 1_000, 1_000
-"""How long a text may be, how many terms may be mapped at once, and how long a term or a query may be: code points."""
+"""Maximum length of a text, number of terms per call, and length of a term or query; lengths in code points."""
 _HITS = 10
-# Checked here: an error of pydantic would show what it was given.
+# Any, because the error messages of pydantic would show the value; the tools check the types.
 _Text = Annotated[Any, WithJsonSchema({"type": "string"})]
 _Terms = Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
 
 
 class Tools:
-    """What an assistant may ask of a pipeline.
+    """The tools that an assistant can call.
 
     >>> from onym import build_pipeline
     >>> tools = Tools(build_pipeline(getfixture("tiny_kb"), getfixture("tmp_path") / "pipeline"))
@@ -50,25 +50,25 @@ class Tools:
     def link(self, text: _Text) -> list[dict[str, Any]]:
         """Find biomedical mentions in a text and link them to concepts.
 
-        A row for each mention: offsets in code points, text, type, concept id, names, score, confidence. A mention without a
-        concept id is left unlinked; nil_reason says why.
+        Returns a row for each mention: offsets in code points, text, type, concept id, names, score, confidence. If a mention
+        is not linked, its concept id is null and nil_reason says why.
         """
         _require_short(text, MAX_TEXT)
         (linked,) = require_complete([self._pipeline.link(text)])
         return [{name: value for name, value in row.items() if name != "document"} for row in linked.rows()]
 
     def explain(self, text: _Text) -> list[dict[str, Any]]:
-        """Link a text, and explain each link.
+        """Link a text and explain each link.
 
-        For each mention: the name that matched with its kind and source, reasons for the concept, effects of features against
-        the runner-up, or why there is no answer. Then a row with `rejected` and `detail` for each name of the knowledge base
-        in the text that was not taken as a mention.
+        Returns a row for each mention: the matched name with its kind and source, reasons for the concept, feature effects
+        relative to the runner-up, or why it is not linked. Then a row with `rejected` and `detail` for each name of the
+        knowledge base in the text that was not taken as a mention.
         """
         _require_short(text, MAX_TEXT)
         return self._pipeline.explain(text).rows()
 
     def lookup(self, query: _Text) -> list[dict[str, Any]]:
-        """Look up concepts by an id, such as MESH:D003924, or by a name, its beginning or some of its words; at most ten."""
+        """Look up at most ten concepts by id, such as MESH:D003924, or by a name, a prefix of a name or some of its words."""
         _require_short(query, MAX_TERM)
         kb = self._pipeline.kb
         rows = kb.concepts_with_id(query)
@@ -76,30 +76,30 @@ class Tools:
         return [concept_to_dict(concept) for concept in found[:_HITS]]
 
     def map(self, terms: _Terms) -> list[dict[str, Any]]:
-        """Map terms, such as the values of a column, to their best concepts: a row for each term, in their order."""
+        """Map terms, such as the values of a column, to their best concepts: one row for each term, in the same order."""
         if not isinstance(terms, list):
-            raise InputError("type-text", "the terms are no list", fix="give a list of strings")
+            raise InputError("type-text", "terms is not a list", fix="pass a list of strings")
         if len(terms) > MAX_TERMS:
-            raise LimitError("limit-record", f"more than {MAX_TERMS:,} terms", fix="give fewer at once")
+            raise LimitError("limit-record", f"more than {MAX_TERMS:,} terms", fix="send fewer terms per call")
         for term in terms:
             _require_short(term, MAX_TERM)
         return [{"term": term} | row for term, row in zip(terms, map_to_rows(terms, self._pipeline), strict=True)]
 
 
 def build_server(pipeline: Pipeline) -> MCPServer:
-    """Return the server of a pipeline's tools; `run()` serves standard input and output."""
+    """Build the MCP server of a pipeline; its `run()` serves standard input and output."""
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as e:
-        raise missing_extra("the server of tools", "mcp") from e
+        raise missing_extra("the MCP server", "mcp") from e
     tools = Tools(pipeline)
     functions = {tool.__name__: tool for tool in (tools.link, tools.explain, tools.lookup, tools.map)}
     parameters = {name: tuple(signature(tool).parameters) for name, tool in functions.items()}
 
     class TextServer(MCPServer):
-        """Check the names of arguments before the SDK does: its own message would show their values."""
+        """An MCP server that checks argument names before the SDK does, because the SDK's message would show their values."""
 
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
             if wrong := _argument_error(name, parameters[name], arguments):
@@ -114,7 +114,7 @@ def build_server(pipeline: Pipeline) -> MCPServer:
 
 
 def _argument_error(tool: str, parameters: Sequence[str], arguments: Mapping[str, Any]) -> str:
-    """Return what is wrong with the names of the arguments, or an empty string.
+    """Return an error message if the argument names are wrong, else an empty string.
 
     >>> _argument_error("link", ("text",), {"txt": "High fever."})
     '[request-malformed] link needs the argument text'
@@ -126,7 +126,7 @@ def _argument_error(tool: str, parameters: Sequence[str], arguments: Mapping[str
 
 
 def _hide_values(tools: Collection[str]) -> ServerMiddleware[Any]:
-    """Return middleware that replaces the SDK's messages about a request: they show names, addresses and values of it."""
+    """Return middleware that replaces the SDK's error messages, because they show names, URIs and values of the request."""
     from mcp.shared.exceptions import MCPError
     from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND
 
@@ -142,7 +142,7 @@ def _hide_values(tools: Collection[str]) -> ServerMiddleware[Any]:
             try:
                 return await call_next(ctx)
             except MCPError as e:
-                if e.code not in messages:  # of the protocol itself, such as an unsupported version
+                if e.code not in messages:  # protocol errors, such as an unsupported version
                     raise
                 code = e.code
             except Exception:  # noqa: S110 - its message is replaced below
@@ -153,7 +153,7 @@ def _hide_values(tools: Collection[str]) -> ServerMiddleware[Any]:
 
 
 def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
-    """Return a tool whose errors are codes: the message of a foreign exception may hold text."""
+    """Wrap a tool so that all errors have a code; other messages are dropped, because they may contain request text."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(tool)
@@ -163,7 +163,7 @@ def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
         except Exception as e:
             error = to_onym_error(e, caught_in=__file__)
             message = f"[{error.code}] {error.what}"
-        raise ToolError(message)  # outside of the handler, so that no cause with a text goes along
+        raise ToolError(message)  # outside the handler, so that it has no __context__ with text
 
     return call
 
@@ -171,4 +171,4 @@ def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
 def _require_short(text: object, limit: int) -> None:
     require_text(text)
     if len(str(text)) > limit:
-        raise LimitError("limit-record", f"longer than {limit:,} code points", fix="give it in parts")
+        raise LimitError("limit-record", f"longer than {limit:,} code points", fix="split it into parts")

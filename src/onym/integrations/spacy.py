@@ -1,14 +1,15 @@
-"""Onym as a component of spaCy: `nlp.add_pipe("onym", config={"pipeline": "mesh-pipeline"})`.
+"""A spaCy component: `nlp.add_pipe("onym", config={"pipeline": "mesh-pipeline"})`.
 
-Mentions are in `doc.ents`, with the concept as `kb_id_`; where mentions overlap, the longest is. All of them are in
-`doc.spans["onym"]`. A span has whole tokens; `span._.onym` has the exact offsets, the candidates and the confidence, and
-`span._.kb_ents` the ids and scores as scispaCy has them.
+`doc.ents` has the mentions, with the concept as `kb_id_`; of overlapping mentions, it has the longest. `doc.spans["onym"]` has
+all mentions. Spans consist of whole tokens; `span._.onym` has the exact offsets, the candidates and the confidence, and
+`span._.kb_ents` the ids and scores in the format of scispaCy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +24,22 @@ try:
     from spacy.tokens import Doc, Span
     from spacy.util import filter_spans
 except ImportError as e:
-    raise missing_extra("the component of spaCy", "spacy") from e
+    raise missing_extra("the spaCy component", "spacy") from e
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
 
 GROUP = "onym"
-"""The name of the component, of its group of spans, of its extension, and of what it keeps in `doc.user_data`."""
-_UNTYPED = "ENTITY"  # the label of a mention without a type, as in scispaCy's models
+"""Name of the component, and its key in `doc.spans`, `span._` and `doc.user_data`."""
+_UNTYPED = "ENTITY"  # label of mentions without a type, as in scispaCy's models
 
 
 @dataclass(frozen=True, slots=True)
 class SpanLink:
-    """What Onym says of a span. `start` and `end` are the mention's own, in code points; the others are those of the table.
+    """The link of a span. `start` and `end` are the exact offsets of the mention in code points; the rest is as in the table.
 
-    Ids are as the users of the vocabulary write them. Without an answer, `nil_reason` says why, and the candidates are kept.
+    Ids are written in the usual style of the vocabulary, such as MESH:D005334. If the mention is not linked, `nil_reason` says
+    why, and `candidates` still has the candidates.
     """
 
     start: int
@@ -56,7 +58,7 @@ class SpanLink:
 
     @classmethod
     def of(cls, row: Row) -> SpanLink:
-        """Return a row of the flat table, with its candidates, as a value."""
+        """Create a link from a row of the flat table and its candidates."""
         candidates = tuple(
             Candidate(each["concept_id"], each["matched_name"], each["score"], each["preferred_name"])
             for each in row["candidates"]
@@ -65,16 +67,16 @@ class SpanLink:
 
 
 def link_of(span: Span) -> SpanLink | None:
-    """Return what Onym says of a span: `span._.onym`. None where it found no mention.
+    """Return the link of a span (`span._.onym`), or None if the span is not a mention.
 
-    Everything is plain in `doc.user_data`, so that it survives `DocBin` and several processes.
+    The data is stored as plain values in `doc.user_data`, so that it survives `DocBin` and multiprocessing.
     """
     row = _row_of(span)
     return None if row is None else SpanLink.of(row)
 
 
 def kb_ents_of(span: Span) -> list[tuple[str, float]]:
-    """Return ids and scores, best first, as scispaCy does: `span._.kb_ents`. Empty where the mention is left unlinked."""
+    """Return ids and scores, best first, as in scispaCy (`span._.kb_ents`). Empty if the mention is not linked."""
     row = _row_of(span)
     if row is None or row["nil_reason"]:
         return []
@@ -97,7 +99,7 @@ Span.set_extension("kb_ents", getter=kb_ents_of, force=True)
 
 
 class OnymPipe(Pipe):
-    """Links texts by a pipeline of Onym. With `use_entities`, the entities of earlier components are linked instead.
+    """spaCy component that detects and links mentions. With `use_entities`, it links the entities of earlier components.
 
     >>> import spacy
     >>> from onym import build_pipeline
@@ -117,21 +119,21 @@ class OnymPipe(Pipe):
         self.pipeline = pipeline.without_detector() if use_entities else pipeline
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Open the folder again in another process."""
-        return _reopen, (self.name, self.folder, self.use_entities)
+        """Pickle as name and folder; the folder is opened again in the other process."""
+        return partial(OnymPipe, self.name, self.folder, use_entities=self.use_entities), ()
 
     @property
     def kb(self) -> KnowledgeBase:
-        """The knowledge base: `nlp.get_pipe("onym").kb[ent.kb_id_]` is the concept of an entity."""
+        """The knowledge base; `nlp.get_pipe("onym").kb[ent.kb_id_]` is the concept of an entity."""
         return self.pipeline.kb
 
     def __call__(self, doc: Doc) -> Doc:
-        """Link one text."""
+        """Link one doc."""
         (linked,) = require_complete(self.pipeline.link_many(self._documents([doc])))
         return self._annotate(doc, linked)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Link a stream of texts, a batch at a time. A text that cannot be linked is given to spaCy's handler of errors."""
+        """Link a stream of docs in batches. A doc that cannot be linked is passed to spaCy's error handler."""
         rest = iter(stream)
         while docs := list(islice(rest, batch_size)):
             linked = self.pipeline.link_many(self._documents(docs))
@@ -150,7 +152,7 @@ class OnymPipe(Pipe):
             yield Document(str(number), doc.text, mentions)
 
     def _annotate(self, doc: Doc, linked: LinkedDocument) -> Doc:
-        """Put the links of a text into its doc."""
+        """Store the links in the doc."""
         rows = linked.to_dict()["links"]
         ids = [ent.id_ for ent in doc.ents] if self.use_entities else [""] * len(rows)
         tokens = WholeTokens(doc)
@@ -167,18 +169,18 @@ def _span(tokens: WholeTokens, row: Row, span_id: str) -> Span:
 
 
 def _are_apart(spans: Sequence[Span]) -> bool:
-    """Tell whether spans follow one another, so that none has to give way: that is mostly so, and costs less to see."""
+    """Return whether the spans are already sorted and non-overlapping (fast path: no filtering needed)."""
     return all(one.end <= other.start for one, other in pairwise(spans))
 
 
 def _apart(ents: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
-    """Return the entities that overlap none of the spans."""
+    """Return the entities that do not overlap any span."""
     covered = {token for span in spans for token in range(span.start, span.end)} if ents else set()
     return [ent for ent in ents if covered.isdisjoint(range(ent.start, ent.end))]
 
 
 def _rows_by_span(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
-    """Return the rows by their spans; of mentions within the same tokens, the second and later ones get an id as well."""
+    """Return the rows by span key; if several mentions have the same tokens, all but the first get a span id."""
     found: dict[str, Row] = {}
     for span, row in zip(spans, rows, strict=True):
         key = _key(span)
@@ -189,15 +191,11 @@ def _rows_by_span(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
     return found
 
 
-def _reopen(name: str, folder: str, use_entities: bool) -> OnymPipe:
-    return OnymPipe(name, folder, use_entities=use_entities)
-
-
 @Language.factory(
     "onym",
     assigns=["doc.ents", "doc.spans", "span._.onym", "span._.kb_ents", "token.ent_kb_id", "token.ent_type", "token.ent_iob"],
     default_config={"use_entities": False},
 )
 def create(nlp: Language, name: str, pipeline: str, use_entities: bool) -> OnymPipe:  # noqa: ARG001 - as spaCy calls it
-    """Make the component for `nlp.add_pipe`; `pipeline` is the folder of a pipeline of Onym."""
+    """Create the component for `nlp.add_pipe`; `pipeline` is the folder or name of an Onym pipeline."""
     return OnymPipe(name, pipeline, use_entities=use_entities)

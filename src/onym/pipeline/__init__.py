@@ -1,6 +1,6 @@
-"""Pipelines: a folder that says which detector, which linker, which knowledge base and which threshold. Text in, links out.
+"""Pipelines: a detector, a linker, a knowledge base and options, stored as a folder. Text in, links out.
 
-Always true here: a folder refers to everything by path and digest, and what has changed since is refused.
+A pipeline refers to its knowledge base and models by path and digest, and cannot be opened if one of them has changed.
 """
 
 from __future__ import annotations

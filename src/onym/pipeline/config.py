@@ -1,7 +1,7 @@
 """The configuration of a pipeline: its options, its components, and `pipeline.json` (format 2). Unknown keys are rejected.
 
-The linker and the detector are configured by their own classes: `kind` is the short name by which the registry finds them. A
-part that comes from a plug-in is recorded with its package and version.
+Each linker and detector has its own configuration class, which the registry finds by the short name in `kind`. Components from
+plug-ins are recorded with their package and version.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ FORMAT: Literal[2] = 2
 
 
 class Reference(Strict):
-    """A folder that a pipeline needs, and the digest that it had when the pipeline was built.
+    """A folder that a pipeline needs, with its digest at build time.
 
-    `path` is relative to the pipeline's own folder where it lies inside it; then both can be moved together.
+    If it is inside the pipeline's folder, `path` is relative to that, so that both can be moved together.
     """
 
     path: str
@@ -35,7 +35,7 @@ class Reference(Strict):
 
 
 class PlugIn(Strict):
-    """The package that a part comes from."""
+    """The package of a component that comes from a plug-in."""
 
     kind: str
     name: str
@@ -44,12 +44,12 @@ class PlugIn(Strict):
 
 
 class FittedCalibration(Strict):
-    """A calibration and what it was fitted on: a split of a dataset, with mentions that were `given` or `found` in raw text.
+    """A calibration and the dataset split that it was fitted on.
 
-    `terms` are mentions without their text, each surface once, as the cells of a column are.
-    Of several datasets, names and digests are separated by commas. `left_out` counts the documents that two of them share, or
-    that one of them tests with. `gold` is the number of mentions that should have had an answer. `types` are the annotated
-    types that were looked at, all where there are none.
+    `mentions` says whether the mentions were annotated (`given`), detected in raw text (`found`), or used without their text,
+    each surface once, like the cells of a column (`terms`). With several datasets, names and digests are separated by commas.
+    `left_out` counts the documents that were excluded because two datasets share them or one has them in its test split. `gold`
+    is the number of mentions that should have been linked. `types` are the annotated types that were used; None means all.
     """
 
     dataset: str
@@ -64,12 +64,12 @@ class FittedCalibration(Strict):
 
 
 def digest_of(config: Strict) -> str:
-    """Return the beginning of a digest of what a configuration says."""
+    """Return a short digest of a configuration."""
     return hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:16]
 
 
 def _of_kind(registry: Registry) -> Any:
-    """Return the validator that finds a part's own configuration class by `kind`."""
+    """Return a validator that uses the configuration class of the component's `kind`."""
 
     def validate(value: Any, _info: ValidationInfo) -> Any:
         if not isinstance(value, dict):
@@ -88,10 +88,10 @@ AnyDetector = Annotated[SerializeAsAny[DetectorConfig], _of_kind(DETECTORS)]
 
 
 class PipelineOptions(Strict):
-    """The options of a pipeline. They are declared here and nowhere else.
+    """The options of a pipeline.
 
-    Keys of `pipeline.json` and of a recipe's table `pipeline`, keywords of `build_pipeline` and `Pipeline`, and command-line
-    options all follow from these fields.
+    These fields define the keys of `pipeline.json` and of a recipe's table `pipeline`, the keywords of `build_pipeline` and
+    `Pipeline`, and the command-line options.
     """
 
     types: tuple[str, ...] = Field(
@@ -105,7 +105,7 @@ class PipelineOptions(Strict):
     )
     prefer: tuple[str, ...] = Field(
         default=(),
-        description="Vocabularies that win ties, in this order, separated by commas: mesh,mondo. By default the order of the "
+        description="Vocabularies that win ties, in this order, separated by commas: mesh,mondo. Default: the order of the "
         "recipe.",
     )
     threshold: float | None = Field(
@@ -143,7 +143,7 @@ class PipelineComponents(Strict):
     linker: AnyLinker
 
     def references(self) -> list[ModelReference]:
-        """Return the references to models, those of nested components included."""
+        """Return all references to models, including those of nested components."""
         found: list[ModelReference] = []
 
         def note(reference: ModelReference) -> ModelReference:
@@ -154,17 +154,17 @@ class PipelineComponents(Strict):
         return found
 
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
-        """Return the same with every reference to a model changed."""
+        """Return a copy with `change` applied to every reference to a model."""
         detector = self.detector and self.detector.with_references(change)
         return self.model_copy(update={"detector": detector, "linker": self.linker.with_references(change)})
 
 
 class PipelineDesign(PipelineOptions, PipelineComponents):
-    """All that a user decides about a pipeline; a recipe's table `pipeline` is one."""
+    """The part of a pipeline configuration that the user chooses, such as a recipe's table `pipeline`."""
 
 
 class _Built(Strict):
-    """What the building of a pipeline adds. `onym` is the version that built it."""
+    """The part of a pipeline configuration that is added at build time. `onym` is the version that built it."""
 
     format: Literal[2] = FORMAT
     onym: str
@@ -172,9 +172,9 @@ class _Built(Strict):
 
 
 class PipelineConfig(PipelineDesign, _Built):
-    """A whole pipeline, as `pipeline.json` has it.
+    """The complete configuration of a pipeline: the content of `pipeline.json`.
 
-    `calibration` gives links their confidence, `term_calibration` those of terms without a text; `onym calibrate` fits both.
+    `calibration` gives confidences to links in texts, `term_calibration` to links of single terms; `onym calibrate` fits both.
     """
 
     plug_ins: tuple[PlugIn, ...] = ()
@@ -182,12 +182,12 @@ class PipelineConfig(PipelineDesign, _Built):
     term_calibration: FittedCalibration | None = None
 
     def with_calibration(self, fitted: FittedCalibration) -> PipelineConfig:
-        """Return the same configuration with a calibration of texts, or of terms."""
+        """Return a copy with this calibration for texts or for terms."""
         return self.model_copy(update={"term_calibration" if fitted.mentions == "terms" else "calibration": fitted})
 
 
 def find_plug_ins(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:
-    """Return the packages of the parts that are not Onym's own.
+    """Return the plug-in packages of components that are not built in.
 
     >>> from onym.linkers import linker_config
     >>> find_plug_ins(linker_config("exact"), None)
@@ -203,7 +203,7 @@ def find_plug_ins(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn,
 
 
 def require_plug_ins(values: dict[str, Any], where: str) -> None:
-    """Refuse a pipeline one of whose plug-ins is not installed, before its parts are read."""
+    """Raise IntegrityError if a plug-in is not installed; called before the components are parsed."""
     for named in _plug_ins(values.get("plug_ins")):
         registry = LINKERS if named.kind == LINKERS.kind else DETECTORS
         if named.name not in registry.names:

@@ -1,14 +1,14 @@
-"""Why a link is what it is: for people as lines, for machines as plain values.
+"""Explanations of links, as lines for readers and as plain values for programs.
 
-mention          text, offsets, and what an abbreviation stands for in the document
-concept          id, preferred name, score, confidence, and the stage of a cascade that answered
-matched name     as the knowledge base has it, with its kind and sources
-reasons          names and memories that speak for the concept
-effects          what the features of a reranker did for it, against the runner-up
-runner-up        the next candidate, and how far it is behind
-not linked       the reason of no answer
+mention          text, offsets, and the expansion of an abbreviation
+concept          id, preferred name, score, confidence, and the stage of a cascade that linked it
+matched name     the matching name of the knowledge base, with its kind and sources
+reasons          names and annotated mentions that support the concept
+effects          contributions of reranker features to the score, relative to the runner-up
+runner-up        the second candidate, and the difference of the scores
+not linked       why the mention is not linked
 not a mention    names of the knowledge base in the text that the detector did not take as mentions, with the reason
-source           what the answer depends on: knowledge base and models with their digests, options
+source           everything that the link depends on: digests of knowledge base and models, options
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
 from onym.types import Candidate, Link, LinkedDocument, NameKind, style_id
 
-_EFFECTS = 5  # that people are shown
+_EFFECTS = 5  # maximum effects shown as lines
 _REASONS = {
     "same-name": "the text is the name {text!r}",
     "similar-name": "the most similar name is {text!r} (similarity {value:.2f})",
     "model-name": "the model found the name {text!r} (score {value:.2f})",
     "other-name": "another name is similar: {text!r} (similarity {value:.2f})",
-    "memory": "annotated documents have {text!r} with this concept {value:.0f} times",
-    "similar-mention": "annotated documents have a mention like {text!r} with this concept (similarity {value:.2f})",
+    "memory": "in annotated documents, {text!r} has this concept {value:.0f} times",
+    "similar-mention": "in annotated documents, the similar mention {text!r} has this concept (similarity {value:.2f})",
 }
 _NOT_LINKED = {
     "no-candidate": "no name of the knowledge base matches",
     "below-threshold": "the score is below the minimum",
     "below-precision": "the confidence is below what the target precision needs",
-    "filtered-out": "the best meaning is a concept of another type",
+    "filtered-out": "the best concept is excluded by the filter",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a mention got its answer, or none."""
+    """Why a mention was linked to its concept, or not linked."""
 
     link: Link
     expansion: str | None
@@ -61,11 +61,11 @@ class Explanation:
 
     @property
     def margin(self) -> float | None:
-        """How much higher the score of the answer is than that of the runner-up."""
+        """The difference between the scores of the best candidate and the runner-up; None without a runner-up."""
         return None if self.runner_up is None else self.link.candidates[0].score - self.runner_up.score
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain values."""
+        """Return the explanation as plain values."""
         link, best = self.link, self.link.candidates[0] if self.link.candidates else None
         return {
             "start": link.mention.start,
@@ -91,7 +91,7 @@ class Explanation:
         }
 
     def lines(self) -> list[str]:
-        """Return what people read."""
+        """Return the explanation as lines of text."""
         return list(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -110,7 +110,7 @@ class Explanation:
         for reason in self.evidence.reasons:
             yield f"because {_REASONS[reason.kind].format(text=reason.text, value=reason.value)}"
         if link.tied:
-            yield f"{link.tied} other concepts have the same score"
+            yield f"{link.tied} other {'concept has' if link.tied == 1 else 'concepts have'} the same score"
         if self.runner_up is not None:
             name = self.runner_up.preferred_name or self.runner_up.name
             yield f"runner-up: {style_id(self.runner_up.concept_id)} {name}, {self.margin:.3f} behind"
@@ -122,10 +122,10 @@ class Explanation:
 
 
 class Explanations(list[Explanation]):
-    """The explanations of a document's links. A notebook shows the text, and each mark says why it is what it is.
+    """The explanations of a document's links. In a notebook, the text is shown with each explanation as a tooltip.
 
-    `rejections` are the names of the knowledge base in the text that the detector did not take as mentions; `note` says why
-    there is nothing to explain, if so.
+    `rejections` are the names of the knowledge base in the text that the detector did not take as mentions. If there is nothing
+    to explain, `note` says why.
 
     >>> from onym.types import Document
     >>> Explanations(LinkedDocument(Document("1", "nothing")), [])._repr_html_()
@@ -144,15 +144,15 @@ class Explanations(list[Explanation]):
         self.rejections, self.note = tuple(rejections), note
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
-        """Return everything as plain values, links and names that are not mentions apart."""
+        """Return the explanations of links and the rejected names, as two lists of plain values."""
         return {"explanations": [each.as_dict() for each in self], "rejections": [each.as_dict() for each in self.rejections]}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return everything as plain values: a row for each link, then one for each name that is not a mention."""
+        """Return plain values: a row for each link, then a row for each rejected name."""
         return [each.as_dict() for each in (*self, *self.rejections)]
 
     def lines(self) -> list[str]:
-        """Return what people read, for the whole document."""
+        """Return the explanations of the whole document as lines of text."""
         return list(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -167,12 +167,12 @@ class Explanations(list[Explanation]):
             yield f"{self.document.id}  {self.note}"
 
     def _repr_html_(self) -> str:
-        """Return the text with its mentions marked, and the reasons as titles: no script, everything escaped."""
+        """Return the text with marked mentions and explanations as tooltips: no script, everything escaped."""
         marked = self._linked.to_html(["\n".join(each.lines()) for each in self])
         return marked + "".join(self._html_below())
 
     def _html_below(self) -> Iterator[str]:
-        """Yield what is below the text: the names that are not mentions, folded, and the note."""
+        """Yield the HTML below the text: a collapsed list of rejected names, and the note."""
         if self.rejections:
             items = "".join(f"<li>{escape(each.surface)}: {escape(each.detail)}</li>" for each in self.rejections)
             yield f"<details><summary>Not taken as mentions: {len(self.rejections)}</summary><ul>{items}</ul></details>"
@@ -194,7 +194,7 @@ def explain_linked(linked: LinkedDocument, linker: Linker, detector: Detector | 
 
 
 def _find_rejections(linked: LinkedDocument, detector: Detector | None) -> list[Rejection]:
-    """Return the names that the detector did not take as mentions; annotated mentions were not detected."""
+    """Return the names that the detector did not take as mentions; empty if the mentions are annotated."""
     is_annotated = any(link.detection_score is None for link in linked.links)
     return detector.find_rejections(linked.document) if isinstance(detector, FindsRejections) and not is_annotated else []
 
@@ -208,12 +208,12 @@ def _explain_nothing(detector: Detector | None) -> str:
 
 
 def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
-    """Replace NaN by None: JSON has no number for a feature that is not known."""
+    """Replace NaN (unknown feature values) by None, because JSON has no NaN."""
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
 
 
 def _provenance(kb: KnowledgeBase, link: Link) -> tuple[str | None, tuple[str, ...]]:
-    """Return the kind and the sources of the name that matched, as the knowledge base has it."""
+    """Return the kind and the sources of the matched name in the knowledge base."""
     if not link.candidates:
         return None, ()
     concept, name = kb.concept_ids.find(link.candidates[0].concept_id), kb.names.find(link.candidates[0].name)

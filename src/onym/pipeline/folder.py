@@ -1,7 +1,7 @@
-"""A pipeline as a folder: `pipeline.json`, which names the knowledge base and the models by path and digest.
+"""Pipeline folders: `pipeline.json`, which refers to the knowledge base and the models by path and digest.
 
-They are referred to, not copied: a knowledge base is kept once, with its tries and indexes, whatever the number of pipelines
-over it. What lies inside the pipeline's folder is named relative to it, so that such a folder can be moved whole.
+Nothing is copied, so that many pipelines can share one knowledge base with its tries and indexes. Paths inside the pipeline's
+folder are relative, so that the folder can be moved as a whole.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def build_pipeline(
     context: OpenContext | None = None,
     **options: Any,
 ) -> Pipeline:
-    """Write a pipeline's folder, and open it: a pipeline that cannot be opened is not written.
+    """Open a new pipeline and write its folder; if it cannot be opened, nothing is written.
 
-    The folder may contain the knowledge base and models. `linker` and `detector` are configurations, or short names; without a
-    detector, mentions must be annotated. `options` are the fields of `PipelineOptions`.
+    The folder may contain the knowledge base and models. `linker` and `detector` are configurations or short names; if
+    `detector` is None, mentions must be annotated. `options` are the fields of `PipelineOptions`.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
     >>> build_pipeline(getfixture("tiny_kb"), folder, top_k=3).link("fever").links[0].concept_id
@@ -79,12 +79,12 @@ def build_pipeline(
 
 
 def store_calibration(folder: Path | str, fitted: FittedCalibration) -> None:
-    """Write a calibration into a pipeline's folder, instead of the one of its kind that was there: of texts, or of terms."""
+    """Store a calibration (for texts or for terms) in a pipeline's folder, replacing an earlier one of the same kind."""
     _write(read_folder(Path(folder), str(folder)).with_calibration(fitted), Path(folder), force=True)
 
 
 def store_threshold(folder: Path | str, threshold: float) -> None:
-    """Write a threshold into a pipeline's folder: mentions with a lower score are left unlinked."""
+    """Store a threshold in a pipeline's folder: mentions with a lower score are left unlinked."""
     _write(read_folder(Path(folder), str(folder)).model_copy(update={"threshold": threshold}), Path(folder), force=True)
 
 
@@ -94,16 +94,16 @@ def _write(config: PipelineConfig, folder: Path, *, force: bool) -> None:
 
 
 def read_folder(folder: Path, name: str = "") -> PipelineConfig:
-    """Return what a pipeline's folder says, without opening anything that it refers to; `name` is what the user called it."""
+    """Read the configuration in a pipeline's folder without opening its components; errors show `name` instead of the path."""
     path = folder / FILE
     if not path.is_file():
-        fix = "build one with onym pipeline build, or name the starter, which comes with Onym"
-        raise InputError("pipeline-missing", "there is no pipeline in the folder", where=name or str(folder), fix=fix)
+        fix = "build one with `onym pipeline build`, or use `starter`, which comes with Onym"
+        raise InputError("pipeline-missing", "the folder has no pipeline", where=name or str(folder), fix=fix)
     return parse_pipeline(read_small(path), str(path))
 
 
 def parse_pipeline(data: bytes, where: str) -> PipelineConfig:
-    """Parse the content of a `pipeline.json`, which was read from `where`.
+    """Parse the content of a `pipeline.json`; `where` is its path, for errors.
 
     >>> parse_pipeline(b"[]", "pipeline.json")
     Traceback (most recent call last):
@@ -124,12 +124,12 @@ def parse_pipeline(data: bytes, where: str) -> PipelineConfig:
 
 def _require_format(values: dict[str, object], where: str) -> None:
     if values.get("format") != FORMAT:
-        what = f"format {values.get('format')!r}, while this Onym reads format {FORMAT}"
+        what = f"pipeline.json has format {values.get('format')!r}, but this version of Onym reads format {FORMAT}"
         raise IntegrityError("pipeline-version", what, where=where, fix="build the pipeline again")
 
 
 def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | None = None) -> Pipeline:
-    """Open what a configuration names; `folder` is what its paths are relative to."""
+    """Open the pipeline of a configuration; its paths are relative to `folder`."""
     context = context or OpenContext()
     kb = KnowledgeBase.open(folder / config.kb.path, verify=context.verify, prefer=config.prefer)
     require_digest(config.kb.path, config.kb.digest, kb.digest, folder)
@@ -169,7 +169,7 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
 
 
 def _show_option(name: str, value: object) -> str:
-    """Return an option for people: concepts are counted, there may be many."""
+    """Format an option for readers; concepts are only counted, because there may be many."""
     if isinstance(value, tuple):
         return f"{len(value):,}" if name == "concepts" else ", ".join(map(str, value))
     return "yes" if value is True else str(value)

@@ -1,4 +1,4 @@
-"""An open pipeline: texts in, links with confidences out; and the check that confidences still fit the data."""
+"""The pipeline class, which links texts and gives links a confidence, and a check for drift from the calibration data."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Confidence:
-    """Gives links the probability that their best candidate is right.
+    """Adds confidences to links: the probability that the best candidate is right.
 
-    With `precision`, answers that are not confident enough are left unlinked; with `coverage`, the candidates are cut to the
-    fewest that hold the right one that often.
+    With `precision`, links that are not confident enough for it are left unlinked (NIL). With `coverage`, candidates are cut to
+    the smallest set that contains the right concept with this probability.
     """
 
     def __init__(self, fitted: FittedCalibration, precision: float | None = None, coverage: float | None = None) -> None:
@@ -39,7 +39,7 @@ class Confidence:
         self._coverage = None if coverage is None else require_coverage(coverage)
 
     def of(self, links: Sequence[Link]) -> list[Link]:
-        """Return the links with their confidence; those without candidates have none."""
+        """Return the links with confidences; those without candidates are unchanged."""
         answers = Answers.of(ScoredAnswer.of_link(link) for link in links if link.candidates)
         confidences = iter(self._calibration.confidences(answers).tolist() if len(answers) else ())
         return [self._above_threshold(link, next(confidences)) if link.candidates else link for link in links]
@@ -59,40 +59,41 @@ class Confidence:
 def confidence_of(
     fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None
 ) -> Confidence | None:
-    """Return the confidence of a calibration; None without one, where nothing was asked for."""
+    """Return the confidence estimator of a calibration, or None without one; raise if precision or coverage needs one."""
     if fitted is not None:
         return Confidence(fitted, precision, coverage)
     if precision is None and coverage is None:
         return None
-    what = "a precision and a coverage need confidences, and the pipeline is not calibrated"
-    raise ConfigError("pipeline-uncalibrated", what, fix="calibrate it with onym calibrate; for terms, with --mentions terms")
+    what = "precision and coverage need confidences, but the pipeline is not calibrated"
+    fix = "calibrate it with `onym calibrate`; for terms, add --mentions terms"
+    raise ConfigError("pipeline-uncalibrated", what, fix=fix)
 
 
 def _threshold(curve: PrecisionCurve, precision: float) -> float:
     reached = curve.at(precision)
     if not reached.is_reached:
         best = f"{reached.precision:.3f}, for {100 * reached.coverage:.1f} % of the answers"
-        what = f"a precision of {precision} is not reached; the highest is {best}"
-        raise ConfigError("precision-unreachable", what, fix="ask for less, or calibrate a better linker")
+        what = f"a precision of {precision} cannot be reached; the highest is {best}"
+        raise ConfigError("precision-unreachable", what, fix="choose a lower precision, or calibrate a better linker")
     return reached.threshold
 
 
-_BATCH = 64  # documents that a detector sees together
-_DESCRIBED = {"types", "concepts", "restrict", "prefer", "top_k"}  # by `describe_filter` and `source_of`
+_BATCH = 64  # documents per call of the detector
+_DESCRIBED = {"types", "concepts", "restrict", "prefer", "top_k"}  # options included by `describe_filter` and `source_of`
 
 
 class Pipeline:
     """A detector and a linker over one knowledge base. Without a detector, mentions must be annotated.
 
-    `options` are the fields of `PipelineOptions`; `prefer` takes effect when the knowledge base is opened. `only` replaces
-    the concepts that the options `types` and `concepts` select: answers are among these, and a mention whose best concept is
-    another one is left unlinked (NIL). With the option `restrict`, the other concepts do not compete.
+    `options` are the fields of `PipelineOptions`; `prefer` takes effect when the knowledge base is opened. `only` is a mask of
+    the allowed concepts, which replaces the options `types` and `concepts`: a mention whose best concept is not allowed is left
+    unlinked (NIL). With the option `restrict`, concepts that are not allowed are ignored instead.
 
-    With a `calibration`, links have a confidence; `for_terms` uses the `term_calibration`. With `precision`, answers that are
-    not confident enough for it are left unlinked; with `coverage`, candidate sets are the smallest that contain the right
-    concept with this probability.
+    With a `calibration`, links have a confidence; `for_terms` uses the `term_calibration`. With `precision`, links that are not
+    confident enough for it are left unlinked. With `coverage`, candidate sets are the smallest that contain the right concept
+    with this probability.
 
-    Threads may share a pipeline.
+    Pipelines are thread-safe.
 
     >>> from onym.detect.dictionary import DictionaryDetector
     >>> from onym.kb import KnowledgeBase
@@ -128,11 +129,11 @@ class Pipeline:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Leave the block; memory maps are closed when nothing refers to them any more."""
+        """Do nothing: memory maps are closed when the last reference to them is gone."""
 
     @property
     def config(self) -> dict[str, Any]:
-        """The configuration in use, component by component; of the options, those that differ from their defaults."""
+        """The configuration of detector and linker, and the non-default options."""
         detector = {"detector": "none"} if self.detector is None else self.detector.config
         wanted = {"precision": self._precision, "coverage": self._coverage}
         said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
@@ -142,7 +143,7 @@ class Pipeline:
         return {"detector": detector, "linker": self.linker.config, "threshold": self.options.threshold, **said, **limited}
 
     def source(self) -> dict[str, Any]:
-        """Return what the answers depend on, for the first line of a file of predictions."""
+        """Return everything that links depend on, for the header of a predictions file."""
         own = {name: value for name, value in self.config.items() if name != "linker"}
         return source_of(self.linker, self.options.top_k, **own)
 
@@ -151,9 +152,9 @@ class Pipeline:
         return self._change(threshold=threshold)
 
     def with_precision(self, precision: float | None) -> Pipeline:
-        """Return a copy whose answers have this precision; less confident ones are left unlinked, with their candidates.
+        """Return a copy whose links have this precision; less confident ones are left unlinked and keep their candidates.
 
-        The precision holds for texts like those that the pipeline was calibrated on.
+        The precision holds for texts that are similar to the calibration data.
         """
         return self._change(precision=precision)
 
@@ -162,7 +163,7 @@ class Pipeline:
         return self._change(coverage=coverage)
 
     def with_assertion(self, assertion: bool = True) -> Pipeline:
-        """Return a copy whose links say what the text asserts of their mentions.
+        """Return a copy that detects assertions: whether a mention is negated, possible, historical and so on.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
@@ -175,9 +176,9 @@ class Pipeline:
         return self._change(assertion=assertion)
 
     def with_types(self, types: Sequence[str]) -> Pipeline:
-        """Return a copy that answers with these semantic groups or types only, among those that it has.
+        """Return a copy that only links to concepts of these semantic groups or types, in addition to its own filter.
 
-        The detector finds the same mentions: one whose best concept is of another type is left unlinked.
+        The detector finds the same mentions; those whose best concept has another type are left unlinked.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
@@ -192,15 +193,14 @@ class Pipeline:
         return self._change(only=np.logical_and.reduce(masks) if masks else None)
 
     def without_detector(self) -> Pipeline:
-        """Return a copy that links annotated mentions only: a text without any has no links."""
+        """Return a copy that only links annotated mentions."""
         return self._change(detector=None)
 
     def for_terms(self) -> Pipeline:
-        """Return the pipeline for terms without a text, such as the cells of a column: each is one mention.
+        """Return a copy for terms without context, such as the cells of a column, each of which is one mention.
 
-        Its confidences are those of terms. A calibration of mentions that were found in texts says nothing of terms: the
-        detector did not look at them, and most values of a column would be no mention to it. Nor does a threshold, where terms
-        have a calibration of their own.
+        It uses the calibration for terms. Without one, a calibration on annotated mentions is used; one on detected mentions is
+        not, because terms do not pass through the detector. With a calibration for terms, the threshold is dropped.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -224,13 +224,13 @@ class Pipeline:
         return Pipeline(self.linker, **own | changes)
 
     def link(self, text: str | Document) -> LinkedDocument:
-        """Link one text, or one document: its annotated mentions are kept, and looked for where it has none."""
+        """Link a text or document. Annotated mentions are used; if there are none, mentions are detected."""
         return next(self.link_many([text]))
 
     def explain(self, text: str | Document) -> Explanations:
-        """Link one text or document, and explain each link, and each name in the text that is not a mention.
+        """Link a text or document, and explain each link and each name in the text that was not taken as a mention.
 
-        A notebook shows the text with the reasons in its marks.
+        In a notebook, the text is shown with each explanation as a tooltip.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -248,10 +248,10 @@ class Pipeline:
         return explain_linked(linked, self.linker, self.detector, self.source())
 
     def link_many(self, texts: Iterable[str | Document] | Document) -> Iterator[LinkedDocument]:
-        """Yield texts or documents with their links, in order. They are read as they are needed, some hundred at a time.
+        """Link texts or documents, and yield the results in order. The input is consumed lazily, in batches.
 
-        A single one is taken as one of one. A text has its number as its document's id. A document that cannot be linked has
-        problems instead of links.
+        A single text or document is accepted too. The document id of a text is its number, starting at 1. A document that
+        cannot be linked has problems instead of links.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -266,14 +266,14 @@ class Pipeline:
             yield self._finish(linked, detected.popleft())
 
     def _detect(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
-        """Yield documents with their mentions; `detected` keeps what the detector said of each, in order.
+        """Yield documents with their mentions, and append the detector's results to `detected`, in the same order.
 
-        They carry the analysis of their text, so that the linker finds what the detector found.
+        The documents carry the analysis of their text, so that the linker reuses that of the detector.
         """
         rest = iter(documents)
         earlier: list[AnalysedDocument] = []
         while batch := [analyse(doc) for doc in islice(rest, _BATCH)]:
-            for done in earlier:  # a linker that reads documents has read these: free the memory
+            for done in earlier:  # the linker is done with these: free their memory
                 done.analysis.readings.clear()
             earlier = batch
             bare = [doc for doc in batch if not doc.mentions]
@@ -284,19 +284,19 @@ class Pipeline:
                 yield replace(doc, mentions=each.document.mentions)
 
     def _finish(self, linked: LinkedDocument, detected: Detected) -> LinkedDocument:
-        """Return a document with all that is known of its links."""
+        """Add detection scores, confidences and assertions to a linked document."""
         scores = detected.scores if linked.links and detected.scores else (None,) * len(linked.links)
         links = [self._finish_link(link, score) for link, score in zip(linked.links, scores, strict=True)]
         links = self._confidence.of(links) if self._confidence else links
         finished = replace(linked, links=tuple(links), problems=(*detected.problems, *linked.problems))
         if self.options.assertion:
-            from onym.detect.assertion import with_assertion  # its patterns are compiled only where they are used
+            from onym.detect.assertion import with_assertion  # lazy, because the import compiles its patterns
 
             finished = with_assertion(finished)
         return replace(finished, document=plain(linked.document))
 
     def _finish_link(self, link: Link, score: float | None) -> Link:
-        """Return a link with the detector's score, and with the reason why there is no answer."""
+        """Add the detector's score, and leave the link unlinked if it is below the threshold."""
         is_below = self.options.threshold is not None and link.candidates and link.candidates[0].score < self.options.threshold
         reason = link.nil_reason or ("below-threshold" if is_below else None)
         return replace(link, detection_score=score, nil_reason=reason)
@@ -313,12 +313,12 @@ def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:
 
 
 MIN_ANSWERS = 200
-"""Fewer say nothing."""
-_KEPT = 100_000  # the confidences of the first so many answers
+"""Minimum number of links for a drift warning."""
+_KEPT = 100_000  # maximum number of confidences that are collected
 
 
 class DriftWatch:
-    """Looks at links on their way.
+    """Detects drift: compares the confidences of links with the calibration data.
 
     >>> watch = DriftWatch(None)
     >>> list(watch.watch([])), watch.warning
@@ -330,7 +330,7 @@ class DriftWatch:
         self._seen: list[float] = []
 
     def watch(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-        """Yield documents as they are."""
+        """Yield the documents unchanged, and collect their confidences."""
         for each in linked:
             if self._fitted and len(self._seen) < _KEPT:
                 self._seen += (link.confidence for link in each.links if link.confidence is not None)
@@ -338,7 +338,7 @@ class DriftWatch:
 
     @property
     def warning(self) -> str | None:
-        """What to tell a person: that confidences, precision and coverage may not hold for these documents."""
+        """A warning if the confidences differ from the calibration data, so that precision and coverage may not hold."""
         if self._fitted is None or len(self._seen) < MIN_ANSWERS:
             return None
         index = self._fitted.calibration.spread.index(np.array(self._seen))

@@ -1,5 +1,5 @@
-"""Onym as a service: link texts, map terms and look concepts up over HTTP.
+"""HTTP service: link texts, map terms and look up concepts.
 
-Always true here: the HTTP process parses no text besides JSON, linkers live in processes of their own, what cannot be answered
-in time is refused at once, and no text of a request reaches a log, an error or a metric.
+Invariants: the HTTP process only parses JSON; linkers run in separate processes; a request that cannot be answered in time is
+rejected at once; and logs, errors and metrics never contain text of a request.
 """

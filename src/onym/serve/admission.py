@@ -1,10 +1,10 @@
-"""The first layer of the service: ASGI middleware that admits or refuses a request by its head, before its body is read.
+"""ASGI middleware that admits or rejects a request by its path and headers, before the body is read.
 
-It is bare ASGI, since a refusal must cost next to nothing when there is too much to do already. It also gives requests their
-ids, and is the last to see an exception: what is logged of one is a code.
+It is plain ASGI, because rejecting a request must be cheap when the service is overloaded. It also assigns request ids, and is
+the outermost exception handler: only the error code and a safe message are logged.
 
-Pages of other sites may use /reconcile alone: its answers have headers for that (CORS), without credentials. OpenRefine sends
-no header, so a token stands in the path there: `/reconcile/TOKEN`.
+Pages of other origins may only use /reconcile: its responses have CORS headers, without credentials. OpenRefine cannot send an
+Authorization header, so the token is part of the path there: `/reconcile/TOKEN`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Send = Callable[[Message], Awaitable[None]]
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 OPEN = frozenset({"/live", "/ready"})
-"""What needs no token, as the files of the page: they say nothing of pipelines or requests. Other sites may link to it."""
+"""Paths that need no token, like the files of the page: they reveal nothing about pipelines or requests."""
 FREE = frozenset({"/metrics", "/openapi.json"})
-"""What is answered however much there is to do, as all that is open."""
+"""Further paths that are answered even when the service is overloaded."""
 ROUTE = "onym"
-"""Where a route notes its name, in the scope of a request: paths hold ids, and queries text."""
+"""Scope key of the route name, which metrics and logs use instead of the path: paths contain ids, and query strings text."""
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _PORT = re.compile(r":\d{1,5}$")
 _STREAM = "/link/batch"
@@ -41,33 +41,33 @@ _log = logging.getLogger("onym.serve")
 _OWN = frozenset({b"same-origin", b"none"})
 ROOT = "/reconcile"
 UNLOCKED = "onym.unlocked"
-"""Where a scope notes that the token stood in the path."""
+"""Scope key that is set if the token was in the path."""
 CORS: Headers = [(b"access-control-allow-origin", b"*")]
 
 
 class Load(Protocol):
-    """How much there is to do, and whether the service is about to end."""
+    """Current load of the service, and whether it is shutting down."""
 
     @property
     def is_draining(self) -> bool:
-        """True where answers end their connections."""
+        """True if the service is shutting down; responses then close their connections."""
 
     def estimate_wait(self, path: str) -> float:
-        """Return the seconds that a request to a path would wait."""
+        """Return the expected queueing time of a request to a path, in seconds."""
 
 
 class RequestWatch(Protocol):
-    """What hears of answers and refusals."""
+    """Callbacks for answered and rejected requests."""
 
     def request(self, route: str, status: int, seconds: float) -> None:
-        """Hear of an answer."""
+        """Handle an answered request."""
 
     def note_refusal(self, code: str) -> None:
-        """Hear of a refusal."""
+        """Handle a rejected request."""
 
 
 class Admission:
-    """Wraps the application. `pages` are paths that need no token."""
+    """Middleware around the application. `pages` are paths that need no token."""
 
     def __init__(self, app: App, settings: ServeSettings, load: Load, watch: RequestWatch, pages: Collection[str] = ()) -> None:
         self._app, self._settings, self._load, self._watch = app, settings, load, watch
@@ -78,8 +78,8 @@ class Admission:
         self.in_flight = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Admit or refuse."""
-        if scope["type"] != "http":  # uvicorn sends nothing else that is of use here
+        """Reject the request, or pass it to the application."""
+        if scope["type"] != "http":  # no WebSockets, no lifespan events
             return
         headers: dict[bytes, bytes] = {}
         hosts = 0
@@ -100,16 +100,16 @@ class Admission:
             self.in_flight -= is_counted
 
     def _refusal(self, path: str, headers: Mapping[bytes, bytes], hosts: int, *, has_token: bool) -> OnymError | None:
-        """Return why a request is not read; the cheapest reasons first."""
+        """Return the error if the request must be rejected; the cheapest checks come first."""
         if hosts != 1 or (self._hosts and _host(headers[b"host"]) not in self._hosts):
             fix = "use the address that it listens on, or start it with --allow-host"
-            return ConfigError("serve-host", "the service is not at this host", fix=fix)
+            return ConfigError("serve-host", "the Host header is not one that this service answers", fix=fix)
         if path not in self._open and is_foreign(path, headers):
-            fix = "use the page of the service itself, or a program that is no web page; /reconcile is for other pages"
+            fix = "use the service's own page, or a client other than a browser; pages of other origins may only use /reconcile"
             return ConfigError("serve-origin", "the request comes from a web page of another origin", fix=fix)
         if self._token and path not in self._open and not (has_token or self._has_token(headers)):
             fix = "put it into the path: /reconcile/TOKEN" if is_reconcile(path) else "send Authorization: Bearer TOKEN"
-            return ConfigError("serve-token", "there is no token, or a wrong one", fix=fix)
+            return ConfigError("serve-token", "the token is missing or wrong", fix=fix)
         if path in self._free:
             return None
         return self._body_refusal(path, headers) or self._load_refusal(path)
@@ -120,7 +120,7 @@ class Admission:
     def _body_refusal(self, path: str, headers: Mapping[bytes, bytes]) -> OnymError | None:
         size = headers.get(b"content-length", b"0")
         if not size.isdigit() or len(size) > _DIGITS:
-            return InputError("request-malformed", "Content-Length is not a number, or a very large one")
+            return InputError("request-malformed", "Content-Length is not a number, or too large")
         if path.endswith(_STREAM):
             return None
         return too_large(self._settings.max_body) if int(size) > self._settings.max_body else None
@@ -132,12 +132,12 @@ class Admission:
     async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
         self._watch.note_refusal(error.code)
         status = status_of(error)
-        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # many, just when there is much to do
-        wait = self._load.estimate_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - so that not all come at once
+        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # not info: there are many under overload
+        wait = self._load.estimate_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, so that clients do not retry all at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
         headers += CORS if is_reconcile(scope["path"]) else []
         if error.code == "serve-body" or self._load.is_draining:
-            headers.append((b"connection", b"close"))  # what is on its way is not worth reading
+            headers.append((b"connection", b"close"))  # do not read the rest of the body
         await send_error(send, error, status, headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: bytes) -> None:
@@ -152,7 +152,7 @@ class Admission:
                 message["headers"] = [*add_safe_headers(message["headers"]), (b"x-request-id", request_id), *shared]
                 if self._load.is_draining:
                     message["headers"].append((b"connection", b"close"))
-            async with asyncio.timeout(self._settings.timeout):  # a client that does not read holds nothing for ever
+            async with asyncio.timeout(self._settings.timeout):  # the client may never read the response
                 await send(message)
 
         try:
@@ -171,7 +171,7 @@ class Admission:
 
 
 async def send_error(send: Send, error: OnymError, status: int, headers: Headers) -> None:
-    """Send an error as the whole answer."""
+    """Send an error response."""
     body = body_of(error)
     fixed = [(b"content-type", JSON), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": add_safe_headers([*fixed, *headers])})
@@ -179,13 +179,13 @@ async def send_error(send: Send, error: OnymError, status: int, headers: Headers
 
 
 def _request_id(headers: Mapping[bytes, bytes]) -> bytes:
-    """Return the id that the client sent, if it is one, or a new one."""
+    """Return the client's X-Request-ID if it is valid, else a new id."""
     own = headers.get(b"x-request-id", b"")
     return own if own and _ID.fullmatch(own) else b"%032x" % random.getrandbits(128)
 
 
 def _host(value: bytes) -> str:
-    """Return a host without its port.
+    """Return the host name of a Host header, without the port.
 
     >>> _host(b"localhost:8080"), _host(b"[::1]:8080")
     ('localhost', '::1')
@@ -194,10 +194,10 @@ def _host(value: bytes) -> str:
 
 
 def is_foreign(path: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Tell whether a page of another origin sent a request to what is not for it.
+    """Return whether a web page of another origin sent the request; all origins may use /reconcile.
 
-    Browsers send `Sec-Fetch-Site` to this machine and over TLS, where a proxy may have changed `Host`; elsewhere there is
-    `Origin`, which has to be the host. Other programs send neither.
+    Browsers send `Sec-Fetch-Site` to localhost and over TLS, where a proxy may have changed `Host`. Otherwise they send
+    `Origin`, which must equal the host. Other clients send neither.
 
     >>> is_foreign("/v1/search", {b"host": b"localhost:8080", b"origin": b"http://evil.example"})
     True
@@ -214,7 +214,7 @@ def is_foreign(path: str, headers: Mapping[bytes, bytes]) -> bool:
 
 
 def is_reconcile(path: str) -> bool:
-    """Tell whether a path is one of the reconciliation service.
+    """Return whether a path belongs to the reconciliation service.
 
     >>> is_reconcile("/reconcile/suggest/entity"), is_reconcile("/v1/link")
     (True, False)
@@ -223,7 +223,7 @@ def is_reconcile(path: str) -> bool:
 
 
 def take_secret(scope: MutableMapping[str, Any], token: str) -> bool:
-    """Take the token out of the path of a request, and tell whether it was there. The comparison takes constant time.
+    """Remove the token from the path of a request and return whether it was there. The comparison takes constant time.
 
     >>> scope = {"path": "/reconcile/0123456789abcdef/preview"}
     >>> take_secret(scope, "0123456789abcdef"), scope["path"]
@@ -243,5 +243,5 @@ def take_secret(scope: MutableMapping[str, Any], token: str) -> bool:
 
 
 def note_route(scope: MutableMapping[str, Any], route: str) -> None:
-    """Note which route answers, for metrics and logs."""
+    """Record the name of the route, for metrics and logs."""
     scope.get(ROUTE, {})["route"] = route

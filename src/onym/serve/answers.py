@@ -1,4 +1,4 @@
-"""What a linker process answers: jobs in, statuses and JSON out. Jobs that are linked alike are linked together."""
+"""Execution of jobs in a linker process: jobs in, HTTP statuses and JSON out. Jobs with the same options form one batch."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from onym.text.similarity import FEW_CALLS
 from onym.types import Document, LinkedDocument, Problem
 
 Job = dict[str, Any]
-"""`op` says what to do; the rest is what a request says."""
+"""`op` is the operation; the other keys are the fields of the request."""
 Said = tuple[int, bytes]
-"""The status of HTTP, and JSON."""
+"""HTTP status and JSON body."""
 _WITHOUT_VALUES = {
     "concept-unknown": "no concept has this id",
     "concept-ambiguous": "several concepts have this id",
-    "filter-unknown": "no concept is of one of these semantic types",
+    "filter-unknown": "no concept has one of these semantic types",
 }
-_VARIANTS = 32  # pipelines with other types or another precision that are kept
-_TURNS = FEW_CALLS + 1  # after so many calls TF-IDF has made all its weights
+_VARIANTS = 32  # maximum number of cached pipelines with other types or another precision
+_TURNS = FEW_CALLS + 1  # TF-IDF builds its full weight matrix after FEW_CALLS calls
 
 
 class JobRunner:
-    """A pipeline that answers jobs.
+    """Runs jobs with a pipeline.
 
     >>> from onym.pipeline import build_pipeline
     >>> answers = JobRunner(build_pipeline(getfixture("tiny_kb"), getfixture("tmp_path") / "pipeline"))
@@ -55,24 +55,24 @@ class JobRunner:
 
     @classmethod
     def open(cls, folder: str, precision: float | None) -> JobRunner:
-        """Open a pipeline's folder, and get ready for the first job."""
+        """Open the pipeline of a folder and warm it up."""
         answers = cls(load(folder).with_precision(precision))
         answers.warm_up()
         return answers
 
     @property
     def release(self) -> dict[str, Any]:
-        """What the answers depend on: a digest of everything, that of the knowledge base, and the options that were chosen."""
+        """The release: a digest of everything that answers depend on, the digest of the KB, and the non-default options."""
         terms = self._pipeline.term_calibration
         depends = {**self._pipeline.source(), "terms": terms and digest_of(terms)}
         source = json.dumps(depends, sort_keys=True, default=str)
         options = self._pipeline.options.non_default_options()
-        options.pop("concepts", None)  # they may be many
+        options.pop("concepts", None)  # the list may be long
         digest = hashlib.sha256(source.encode()).hexdigest()[:16]
         return {"release": digest, "kb": self._pipeline.kb.digest, "options": options}
 
     def warm_up(self) -> None:
-        """Link a name of the knowledge base some times, so that nothing is left to be loaded when the first request comes."""
+        """Link a name of the knowledge base a few times, so that everything is loaded before the first request."""
         name = self._pipeline.kb.preferred_form(0) if len(self._pipeline.kb) else "fever"
         mention = {"start": 0, "end": len(name)}
         document = {"id": "", "text": name, "mentions": [mention]}
@@ -81,7 +81,7 @@ class JobRunner:
             self.of([*link, {"op": "search", "q": name, "limit": 1}])
 
     def of(self, jobs: Sequence[Job]) -> list[Said]:
-        """Return an answer for each job, in their order."""
+        """Return a status and a body for each job, in order."""
         said: list[Said | None] = [None] * len(jobs)
         alike: dict[tuple[Any, ...], list[int]] = {}
         for at, job in enumerate(jobs):
@@ -95,7 +95,7 @@ class JobRunner:
         return [each for each in said if each is not None]
 
     def _link_jobs(self, key: tuple[Any, ...], jobs: Sequence[Job]) -> list[Said]:
-        """Link the documents of jobs with equal options together; one that is malformed costs itself alone."""
+        """Link the documents of jobs with the same options as one batch; a malformed one fails alone."""
         documents = [_attempt(lambda job=job: _document(job)) for job in jobs]  # type: ignore[misc]
         right = [doc for doc in documents if isinstance(doc, Document)]
         pipeline = _attempt(lambda: self._variant(*key)) if right else self._pipeline
@@ -113,7 +113,7 @@ class JobRunner:
 
 
 def _document(job: Job) -> Document:
-    """Return the document of a job; one with a problem is refused whole."""
+    """Return the document of a job; raise InputError if any part of it is malformed."""
     if job.get("text") is not None:
         return Document("1", job["text"])
     try:
@@ -141,7 +141,7 @@ def _reply(act: Callable[[], Any]) -> Said:
 
 
 def _attempt(act: Callable[[], Any]) -> Any:
-    """Return what a function returns, or its error with a code: the message of a foreign exception may hold text."""
+    """Return the function's result, or its exception as an OnymError: other messages may contain request text."""
     try:
         return act()
     except BaseException as e:
@@ -151,7 +151,7 @@ def _attempt(act: Callable[[], Any]) -> Any:
 
 
 def _reply_error(error: OnymError) -> Said:
-    """Return an error as an answer, without the values of the request that it names."""
+    """Return the response for an error, without values of the request."""
     error.what = _WITHOUT_VALUES.get(error.code, error.what)
     return status_of(error), body_of(error)
 

@@ -1,12 +1,12 @@
-"""The application: the routes of all pipelines, the page, health, metrics, and how an exception becomes an answer.
+"""The FastAPI application: pipeline routes, web page, health checks, metrics and exception handlers.
 
-FastAPI describes bodies and replies by their models, and does neither read nor write them: a body is read within limits of size
-and time and validated from its bytes, and a reply goes out in the bytes that a linker process sent.
+FastAPI only uses the models of bodies and replies to generate the OpenAPI description. The endpoints read a body themselves,
+within limits of size and time, and validate its bytes; a reply is sent in the bytes that the linker process wrote.
 
-The lines of a stream are answered once each, in order, while the next ones are read. Only some are under way at a time, so that
-a stream of any length needs little memory and leaves room for others. All of its lines are answered by one release.
+The lines of a stream (/link/batch) are answered in order, while further lines are read. Only a few lines are in flight at a
+time, so a long stream needs little memory and does not starve other requests. One release answers all lines of a stream.
 
-The page at `/` uses the routes under /v1 as any client does. Its files are small, without secrets, in memory from the start.
+The page at `/` uses the routes under /v1 like any other client. Its files are read into memory at import.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from onym.serve.routes.link import LinkRequest
 from onym.serve.settings import ServeSettings
 
 MEDIA_TYPE = "application/x-ndjson"
-_WINDOW = 16  # lines of a stream that are under way
+_WINDOW = 16  # lines of a stream that are in flight at a time
 
 
 class LinesResponse(Response):
-    """Answers the lines of a body."""
+    """Streaming response with one line for each line of the request body."""
 
     media_type = MEDIA_TYPE
 
@@ -64,7 +64,7 @@ class LinesResponse(Response):
         self._pipeline, self._settings = pipeline, settings
 
     async def __call__(self, scope: Scope, receive: StarletteReceive, send: Send) -> None:  # noqa: ARG002
-        """Send an answer for each line. The head waits for the first one: until then a client may wait for `100 Continue`."""
+        """Send one line per request line. The headers wait for the first one: a client may be waiting for `100 Continue`."""
         is_started = False
         with self._pipeline.current.use() as pool:
             release = (b"onym-release", pool.release["release"].encode())
@@ -81,7 +81,7 @@ class LinesResponse(Response):
 
 
 async def answer_lines(receive: Receive, pool: LinkerPool, settings: ServeSettings) -> AsyncGenerator[bytes, None]:
-    """Yield the answers to the lines of a body, in order; an error is a line too."""
+    """Yield the answer to each line of a body, in order; an error is a line too."""
     under_way: asyncio.Queue[Job | OnymError | None] = asyncio.Queue(_WINDOW)
     reading = asyncio.create_task(_read(receive, pool, settings, under_way))
     taken: Job | OnymError | None = None
@@ -96,7 +96,7 @@ async def answer_lines(receive: Receive, pool: LinkerPool, settings: ServeSettin
             if taken is None:
                 return
             body = body_of(taken) if isinstance(taken, OnymError) else await _answer_of(taken, reading)
-            if reading.done():  # it ends when the client is gone
+            if reading.done():  # the client has disconnected
                 return
             yield body + b"\n"
     finally:
@@ -108,7 +108,7 @@ async def answer_lines(receive: Receive, pool: LinkerPool, settings: ServeSettin
 
 
 async def _answer_of(job: Job, reading: asyncio.Task[None]) -> bytes:
-    """Return the answer of a job, or its error; do not wait for it longer than the client does."""
+    """Return the reply to a job, or its error; stop waiting if the client disconnects."""
     await asyncio.wait((job.reply, reading), timeout=seconds_until_deadline(job), return_when=asyncio.FIRST_COMPLETED)
     try:
         return job.reply.result().body if job.reply.done() else body_of(timeout_error())
@@ -119,7 +119,7 @@ async def _answer_of(job: Job, reading: asyncio.Task[None]) -> bytes:
 async def _read(
     receive: Receive, pool: LinkerPool, settings: ServeSettings, under_way: asyncio.Queue[Job | OnymError | None]
 ) -> None:
-    """Queue the lines of a body as jobs, and None at its end; then wait for the client to go."""
+    """Queue the lines of a body as jobs, then None at its end; then wait for the client to disconnect."""
     number = 0
     try:
         async for line in iter_lines(receive, settings):
@@ -127,7 +127,7 @@ async def _read(
             await under_way.put(_job(line, number, pool, settings))
     except ClientGoneError:
         return
-    except OnymError as e:  # the body is too slow, or a line too long: nothing after it can be read
+    except OnymError as e:  # a body too slow or a line too long: stop reading
         await under_way.put(e)
     await under_way.put(None)
     await wait_until_gone(receive)
@@ -143,13 +143,13 @@ def _job(line: bytes, number: int, pool: LinkerPool, settings: ServeSettings) ->
 
 
 def require_short(wanted: Wanted, settings: ServeSettings) -> None:
-    """Refuse texts that would keep a linker process for too long; other requests are limited by their models."""
+    """Raise LimitError if a text would block a linker process for too long; the models limit other requests."""
     if isinstance(wanted, LinkRequest) and wanted.characters > settings.max_text:
         raise too_much_text(wanted.characters, settings.max_text)
 
 
 async def iter_lines(receive: Receive, settings: ServeSettings) -> AsyncIterator[bytes]:
-    """Yield the lines of a body that are not blank; one may be as long as the body of another request."""
+    """Yield the non-blank lines of a body; each line may have up to `max_body` bytes."""
     rest, is_more = b"", True
     loop = asyncio.get_running_loop()
     while is_more:
@@ -170,13 +170,13 @@ async def iter_lines(receive: Receive, settings: ServeSettings) -> AsyncIterator
 Endpoint = Callable[..., Coroutine[Any, Any, Response]]
 
 _JSON = "application/json"
-_CLIENT_GONE = 499  # as nginx logs it; nobody receives it
+_CLIENT_GONE = 499  # nginx's status for a disconnected client; only seen in logs
 _ABOUT = "Biomedical entity linking: find concepts in text and map them to identifiers."
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""What the page may do: load its own files and ask its own service. No text becomes a script, and no form is sent."""
+"""The page may only load its own files and call its own service; inline scripts and form submissions are blocked."""
 _PAGE_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _PAGE_HEADERS = {
     "content-security-policy": PAGE_POLICY,
@@ -187,7 +187,7 @@ _PAGE_HEADERS = {
 
 
 class ErrorFields(Reply):
-    """A permanent code, what happened, where, and how to fix it."""
+    """A stable error code, what happened, where, and how to fix it."""
 
     code: str
     what: str
@@ -196,28 +196,28 @@ class ErrorFields(Reply):
 
 
 class ErrorReply(Reply):
-    """An error; it never holds text of the request."""
+    """An error; it never contains text of the request."""
 
     error: ErrorFields
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorReply, "description": "The request is malformed."},
-    401: {"model": ErrorReply, "description": "There is no token, or a wrong one."},
+    401: {"model": ErrorReply, "description": "The token is missing or wrong."},
     413: {"model": ErrorReply, "description": "The body is too large."},
-    422: {"model": ErrorReply, "description": "The text or an option cannot be linked."},
+    422: {"model": ErrorReply, "description": "The text cannot be linked, or an option is invalid."},
     429: {
         "model": ErrorReply,
-        "description": "There is too much to do; Retry-After says when to come again.",
+        "description": "The service is overloaded; Retry-After says when to retry.",
         "content": {_JSON: {"example": {"error": overload_error().as_dict()}}},
     },
-    503: {"model": ErrorReply, "description": "The pipeline is not open, or the process that linked the text ended."},
-    504: {"model": ErrorReply, "description": "There is no answer within the time limit."},
+    503: {"model": ErrorReply, "description": "The pipeline is still loading, or the linker process died."},
+    504: {"model": ErrorReply, "description": "The request timed out."},
 }
 
 
 def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, metrics: Metrics, load: Load) -> FastAPI:
-    """Return the application. The first pipeline answers at /v1 and /reconcile, each of several also under its NAME."""
+    """Build the application. The first pipeline answers at /v1 and /reconcile; if there are several, each also at /v1/NAME."""
     app = FastAPI(title="Onym", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
     first = next(iter(pipelines.values()))
     app.include_router(pipeline_router(first, settings, "/v1"))
@@ -239,29 +239,29 @@ def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, met
 
 
 class _BodyRoute(APIRoute):
-    """A route whose body FastAPI describes, and its endpoint reads."""
+    """A route whose endpoint reads the body; FastAPI only describes it."""
 
     def get_route_handler(self) -> Endpoint:
         return self.endpoint
 
 
 class _Endpoint:
-    """What answers a route of a pipeline. All paths begin with `prefix`."""
+    """The endpoint of a route for one pipeline. All paths begin with `prefix`."""
 
     def __init__(self, route: Route, pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> None:
         self._route, self._pipeline, self._settings = route, pipeline, settings
         self._label = prefix + route.label
 
     async def post(self, request: Request) -> Response:
-        """Read a body within limits, validate its bytes, and answer it."""
+        """Read and validate the body, and answer the request."""
         note_route(request.scope, self._label)
         require_media_type(request, _JSON)
-        self._pipeline.current  # noqa: B018 - refuses before the body is read where nothing is open
+        self._pipeline.current  # noqa: B018 - raises before the body is read if the pipeline is not open
         body = await read_body(request.receive, self._settings.max_body, self._settings.body_timeout)
         return await self._answer(parse(self._route.takes, body), request)
 
     async def get(self, request: Request, **values: Any) -> Response:
-        """Answer what stands in the address, which FastAPI has read."""
+        """Answer a request whose values are in the URL, which FastAPI has parsed."""
         note_route(request.scope, self._label)
         return await self._answer(check(self._route.takes, values, "the address"), request)
 
@@ -273,7 +273,7 @@ class _Endpoint:
 
 
 def pipeline_router(pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> APIRouter:
-    """Return the routes of a pipeline; all paths begin with `prefix`."""
+    """Return the routes of a pipeline under a path prefix."""
     router = APIRouter(prefix=prefix, responses=_ERRORS)
     for route in all_routes():
         _add_route(router, route, _Endpoint(route, pipeline, settings, prefix))
@@ -301,7 +301,7 @@ def _add_lines(router: APIRouter, pipeline: ServedPipeline, settings: ServeSetti
     async def link_batch(request: Request) -> Response:
         note_route(request.scope, f"{prefix}/link/batch")
         require_media_type(request, MEDIA_TYPE)
-        pipeline.current  # noqa: B018 - refuses where nothing is open
+        pipeline.current  # noqa: B018 - raises if the pipeline is not open
         return LinesResponse(pipeline, settings)
 
     router.add_api_route(
@@ -309,14 +309,14 @@ def _add_lines(router: APIRouter, pipeline: ServedPipeline, settings: ServeSetti
         _describe_endpoint(link_batch, _body(LinkRequest, MEDIA_TYPE)),
         methods=["POST"],
         name=link_batch.__name__,
-        description="Link many texts: each line is the body of a request to link, and is answered by a line, in order.",
+        description="Link many texts: each line is a request body as for /link; the response has one line for each, in order.",
         responses={200: {"content": {MEDIA_TYPE: {}}}},
         route_class_override=_BodyRoute,
     )
 
 
 def _describe_endpoint(act: Endpoint, *parameters: Parameter) -> Endpoint:
-    """Return an endpoint with the parameters by which FastAPI describes it."""
+    """Return an endpoint with the signature that FastAPI needs to describe its parameters."""
 
     async def endpoint(request: Request, **values: Any) -> Response:
         return await act(request, **values)
@@ -334,7 +334,7 @@ def _body(kind: type[Wanted], media_type: str = _JSON) -> Parameter:
 
 
 def _parameters(route: Route) -> list[Parameter]:
-    """Return what stands in the path, where the path names it, and in the query."""
+    """Return the path and query parameters of a route."""
     found = []
     for name, field in route.takes.model_fields.items():
         where = (Path if f"{{{name}" in route.path else Query)(description=field.description)
@@ -345,7 +345,7 @@ def _parameters(route: Route) -> list[Parameter]:
 
 
 def _annotate(*parts: Any) -> Any:
-    """Return `Annotated` of a type that is known when the program runs."""
+    """Return `Annotated[parts]` for a type that is only known at run time."""
     return getitem(cast("Any", Annotated), parts)
 
 
@@ -357,20 +357,20 @@ def _responses(route: Route) -> dict[int | str, dict[str, Any]]:
 def _add_health(app: FastAPI, pipelines: dict[str, ServedPipeline], load: Load) -> None:
     @app.get("/live")
     async def live(request: Request) -> Response:
-        """Say that the HTTP process answers."""
+        """Return 200 if the HTTP process is alive."""
         note_route(request.scope, "/live")
         return JSONResponse({"live": True})
 
     @app.get("/ready")
     async def ready(request: Request) -> Response:
-        """Say whether requests should be sent here: all pipelines are open, and the service is not about to end."""
+        """Return 200 if all pipelines are open and the service is not shutting down, else 503."""
         note_route(request.scope, "/ready")
         is_ready = not load.is_draining and all(each.is_ready for each in pipelines.values())
         return JSONResponse({"ready": is_ready, "draining": load.is_draining}, 200 if is_ready else 503)
 
     @app.get("/v1/pipelines")
     async def served(request: Request) -> Response:
-        """Name the pipelines, with the release and the knowledge base of each."""
+        """List the pipelines with their release, knowledge base and number of linker processes."""
         note_route(request.scope, "/v1/pipelines")
         return JSONResponse(
             {name: {**each.current.release, "linker_processes": len(each.current.pids)} for name, each in pipelines.items()}
@@ -378,7 +378,7 @@ def _add_health(app: FastAPI, pipelines: dict[str, ServedPipeline], load: Load) 
 
 
 def _add_handlers(app: FastAPI, metrics: Metrics) -> None:
-    """Answer exceptions with codes; none of them shows what a request holds."""
+    """Add exception handlers that return error codes, without values of the request."""
 
     @app.exception_handler(OnymError)
     async def answer_error(_: Request, error: OnymError) -> Response:
@@ -393,9 +393,9 @@ def _add_handlers(app: FastAPI, metrics: Metrics) -> None:
     async def unknown(request: Request, error: HTTPException) -> Response:
         if error.status_code == 405:
             return await answer_error(
-                request, ConfigError("serve-method", "this path has no such method", fix="see /openapi.json")
+                request, ConfigError("serve-method", "this path does not support the method", fix="see /openapi.json")
             )
-        return await answer_error(request, ConfigError("serve-path", "there is nothing at this path", fix="see /openapi.json"))
+        return await answer_error(request, ConfigError("serve-path", "no such path", fix="see /openapi.json"))
 
     @app.exception_handler(ClientGoneError)
     async def answer_gone(_: Request, __: ClientGoneError) -> Response:
@@ -408,7 +408,7 @@ def _add_handlers(app: FastAPI, metrics: Metrics) -> None:
 
 
 class PageFile(NamedTuple):
-    """A file as it is answered."""
+    """The content and media type of a file of the page."""
 
     content: bytes
     media_type: str
@@ -425,7 +425,7 @@ def _read_page() -> dict[str, PageFile]:
 
 
 PAGE_FILES = _read_page()
-"""All files of the page."""
+"""The files of the page by URL path."""
 
 
 def page_router() -> APIRouter:

@@ -1,4 +1,4 @@
-"""Reading the body of a request: its type, a limit, a time, and a client that goes away."""
+"""Reading of request bodies, with checks of media type, size, time and disconnection."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class ClientGoneError(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
 
 async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
-    """Return a whole body; one that is too large or too slow is refused as soon as this is known."""
+    """Return the whole body; raise as soon as it is too large or too slow."""
     parts = [part async for part in iter_body(receive, max_bytes, asyncio.get_running_loop().time() + seconds)]
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 async def iter_body(receive: Receive, max_bytes: int, deadline: float) -> AsyncIterator[bytes]:
-    """Yield the parts of a body as they arrive."""
+    """Yield the chunks of a body as they arrive."""
     size, is_more = 0, True
     while is_more:
         message = await receive_message(receive, deadline)
@@ -37,7 +37,7 @@ async def iter_body(receive: Receive, max_bytes: int, deadline: float) -> AsyncI
 
 
 async def receive_message(receive: Receive, deadline: float) -> MutableMapping[str, Any]:
-    """Return the next message of a request that comes before the deadline."""
+    """Return the next message of a request; raise if the deadline passes or the client disconnects."""
     try:
         async with asyncio.timeout_at(deadline):
             message = await receive()
@@ -50,20 +50,20 @@ async def receive_message(receive: Receive, deadline: float) -> MutableMapping[s
 
 
 async def wait_until_gone(receive: Receive) -> None:
-    """Wait until the client is gone. The body must have been read."""
+    """Wait until the client disconnects. The body must have been read."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def too_large(max_bytes: int) -> LimitError:
-    """Return the refusal of a body that is too large."""
+    """Return the error for a body that is too large."""
     fix = "send it in parts, or raise --max-body"
     return LimitError("serve-body", f"the body is larger than {max_bytes:,} bytes", fix=fix)
 
 
 def require_media_type(request: Request, media_type: str) -> None:
-    """Refuse other bodies: a page of another site can send forms and plain text without being asked whether it may."""
+    """Reject other media types: web pages of other origins can send forms and plain text without a CORS preflight."""
     stated = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if stated != media_type or request.headers.get("content-encoding", "identity") != "identity":
         fix = f"send Content-Type: {media_type}, without Content-Encoding"
-        raise ConfigError("serve-media-type", "the body is of another type", fix=fix)
+        raise ConfigError("serve-media-type", "the body has the wrong media type", fix=fix)

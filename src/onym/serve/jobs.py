@@ -1,6 +1,6 @@
-"""Jobs that wait: first in, first out, taken together by characters. What nobody waits for any more is not linked.
+"""The job queue: first in, first out, taken in batches by number of characters. Jobs of disconnected clients are dropped.
 
-How long those that wait will take is told by the last batches.
+The waiting time is estimated from the most recent batches.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from onym.serve.refusals import timeout_error
 
-_HEARD = 20  # batches that the estimate is made of
-_MAX_RATIO = 4.0
-_ENOUGH = 5  # batches: fewer say little, the first after a start least of all
-_FIXED = 200  # characters that a job costs besides its own
+_HEARD = 20  # most recent batches that the estimate uses
+_MAX_RATIO = 4.0  # cap on the time per character of a batch, relative to the median
+_ENOUGH = 5  # minimum number of batches for an estimate; the first ones after a start are slow
+_FIXED = 200  # overhead of a job, in characters
 
 
 class JobReply(NamedTuple):
-    """What a linker process answered: status, JSON, and the release that it is of."""
+    """The reply of a linker: HTTP status, JSON body, and release."""
 
     status: int
     body: bytes
@@ -30,7 +30,7 @@ class JobReply(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """Something to do until a deadline, by the clock of the event loop. `reply` is cancelled where nobody waits any more."""
+    """A job with a deadline (event loop time). `reply` is cancelled when the client has gone."""
 
     content: dict[str, Any] = field(repr=False)
     characters: int
@@ -40,7 +40,7 @@ class Job:
 
 
 class JobQueue:
-    """Takes jobs, and gives them away in batches of some characters, shared among those who wait for work."""
+    """A FIFO queue that hands out batches of at most `max_characters`, split evenly among the waiting linkers."""
 
     def __init__(self, max_characters: int) -> None:
         self._max = max_characters
@@ -53,27 +53,27 @@ class JobQueue:
         return len(self._jobs)
 
     def put(self, job: Job) -> None:
-        """Let a job wait."""
+        """Append a job."""
         job.since = asyncio.get_running_loop().time()
         self._jobs.append(job)
         self.characters += job.characters
         self._filled.set()
 
     def put_back(self, jobs: Sequence[Job]) -> None:
-        """Let jobs wait again, before all others: they were taken, and nobody has them."""
+        """Put unsent jobs back at the front of the queue."""
         self._jobs.extendleft(reversed(jobs))
         self.characters += sum(job.characters for job in jobs)
         self._filled.set()
 
     def drop(self, job: Job) -> None:
-        """Forget a job for which nobody waits; one that is being linked is left alone."""
+        """Cancel a job and remove it from the queue; one that is being linked keeps running."""
         job.reply.cancel()
         if job in self._jobs:
             self._jobs.remove(job)
             self.characters -= job.characters
 
     async def take(self) -> list[Job]:
-        """Return the next jobs: at least one, and as many more as fit. Those whose time is over are refused on the way."""
+        """Wait for jobs and return the next batch: one job, and as many more as fit. Expired jobs fail with a timeout error."""
         while True:
             self._takers += 1
             try:
@@ -105,10 +105,10 @@ class JobQueue:
 
 
 class Pace:
-    """Seconds for a character, over the last batches; a short one counts for little.
+    """Seconds per character, averaged over the last batches and weighted by size.
 
-    A batch counts at most `_MAX_RATIO` times as slow as the median one: what one bad request took does not decide how long
-    others are expected to wait.
+    The time per character of a batch is capped at `_MAX_RATIO` times the median, so that a single slow request does not distort
+    the estimate.
 
     >>> pace = Pace()
     >>> for _ in range(10):
@@ -122,7 +122,7 @@ class Pace:
         self._per_character = 0.0
 
     def hear(self, jobs: int, characters: int, seconds: float) -> None:
-        """Hear of a batch that was answered."""
+        """Add the duration of a batch."""
         self._batches.append((_size(jobs, characters), seconds))
         if len(self._batches) >= _ENOUGH:
             limit = _MAX_RATIO * median(taken / size for size, taken in self._batches)
@@ -130,7 +130,7 @@ class Pace:
             self._per_character = taken / sum(size for size, _ in self._batches)
 
     def seconds(self, jobs: int, characters: int) -> float:
-        """Return how long some jobs will take; 0 as long as too little was heard."""
+        """Return the expected duration of jobs; 0 until there are enough batches for an estimate."""
         return _size(jobs, characters) * self._per_character
 
 

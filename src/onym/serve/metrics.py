@@ -1,4 +1,4 @@
-"""What a service counts, for Prometheus: numbers, routes and reasons, never a text."""
+"""Prometheus metrics of the service: numbers, routes and error codes, never text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHARACTERS = (100, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 100_000, 1_000_0
 
 
 class Metrics:
-    """The counters of one service.
+    """The metrics of one service.
 
     >>> metrics = Metrics()
     >>> metrics.note_refusal("serve-token")
@@ -26,19 +26,19 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = own = CollectorRegistry()
-        self._requests = Counter("onym_requests", "Requests that were answered.", ["route", "status"], registry=own)
+        self._requests = Counter("onym_requests", "Answered requests.", ["route", "status"], registry=own)
         self._seconds = Histogram("onym_request_seconds", "Time to the answer.", ["route"], buckets=_SECONDS, registry=own)
-        self._refused = Counter("onym_refused", "Requests refused before they were read.", ["code"], registry=own)
-        self._gone = Counter("onym_disconnected", "Requests whose client went away.", registry=own)
-        self._batches = Histogram("onym_batch_characters", "Characters linked together.", buckets=_CHARACTERS, registry=own)
+        self._refused = Counter("onym_refused", "Requests rejected before their body was read.", ["code"], registry=own)
+        self._gone = Counter("onym_disconnected", "Requests whose client disconnected.", registry=own)
+        self._batches = Histogram("onym_batch_characters", "Characters per batch.", buckets=_CHARACTERS, registry=own)
         self._waited = Histogram("onym_queue_seconds", "Time in the queue.", buckets=_SECONDS, registry=own)
-        self._busy = Counter("onym_linker_seconds", "Time in which linker processes had jobs.", registry=own)
+        self._busy = Counter("onym_linker_seconds", "Time that linker processes were busy.", registry=own)
         self._deaths = Counter("onym_linker_deaths", "Linker processes that ended and were replaced.", registry=own)
         self._reloads = Counter("onym_reloads", "Reloads of pipelines.", ["result"], registry=own)
 
     def watch(self, pipelines: Mapping[str, ServedPipeline], in_flight: Callable[[], int]) -> None:
-        """Show how much waits, whenever somebody looks."""
-        waiting = Gauge("onym_queue_jobs", "Jobs that wait.", ["pipeline"], registry=self._registry)
+        """Add gauges of queued jobs, ready linker processes and requests in flight."""
+        waiting = Gauge("onym_queue_jobs", "Jobs in the queue.", ["pipeline"], registry=self._registry)
         ready = Gauge("onym_linker_processes", "Linker processes that are ready.", ["pipeline"], registry=self._registry)
         for name, pipeline in pipelines.items():
             waiting.labels(name).set_function(partial(_waiting, pipeline))
@@ -46,26 +46,26 @@ class Metrics:
         Gauge("onym_in_flight", "Requests that are being read or answered.", registry=self._registry).set_function(in_flight)
 
     def request(self, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
+        """Count an answered request."""
         self._requests.labels(route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
     def note_refusal(self, code: str) -> None:
-        """Count a refusal."""
+        """Count a rejected request."""
         self._refused.labels(code).inc()
 
     def note_disconnect(self) -> None:
-        """Count a client that did not wait."""
+        """Count a client that disconnected."""
         self._gone.inc()
 
     def batch(self, jobs: Sequence[Job], waited: float, seconds: float) -> None:
-        """Count jobs that were linked together."""
+        """Record a batch of jobs."""
         self._batches.observe(sum(job.characters for job in jobs))
         self._waited.observe(waited)
         self._busy.inc(seconds)
 
     def death(self) -> None:
-        """Count a linker process that ended."""
+        """Count a linker process that died."""
         self._deaths.inc()
 
     def reload(self, *, is_done: bool) -> None:
@@ -73,7 +73,7 @@ class Metrics:
         self._reloads.labels("done" if is_done else "failed").inc()
 
     def text(self) -> bytes:
-        """Return all counts as Prometheus reads them."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 

@@ -1,11 +1,11 @@
 """Linkers as replicas of a Ray Serve deployment, for many machines: `onym serve --engine ray`, with `onym[serve,ray]`.
 
-HTTP stays Onym's own: admission, limits, deadlines and queue are those of one machine, and Ray's proxy is switched off. A pool
-has a lane for each replica that there may be. A lane hands a batch to the deployment and waits; Ray chooses a replica, replaces
-one that dies, adds some while all lanes wait, and removes them later. Each release is an application of its own.
+Onym's own HTTP process still does admission, limits, deadlines and queueing; Ray's HTTP proxy is disabled. A pool has one lane
+per replica, up to the maximum. A lane sends a batch to the deployment and waits. Ray chooses the replica, replaces dead ones,
+and scales their number with the load. Each release is a Ray Serve application of its own.
 
-`Replica` and `release_of` run on the cluster. Jobs and answers are JSON. What fails is told by a code: the message of an
-exception may hold text, and would go through Ray.
+`Replica` and `release_of` run on the cluster. Jobs and replies are JSON. Errors are passed as codes, because the message of an
+exception may contain request text, which would go through Ray.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from onym.serve.settings import ServeSettings
 from onym.workers import error_reply, require_no_error
 
 FAILED = "serve-cluster-failed"
-_START_S = 600.0  # in which all replicas must be ready: a cluster may have to add machines
-_LOOK_S = 0.1
+_START_S = 600.0  # timeout in seconds for all replicas to be ready; a cluster may have to add machines
+_LOOK_S = 0.1  # seconds between two checks of the status
 _QUIET = {"log_level": "ERROR", "enable_access_log": False}
-_OUT_OF_TIME = 4  # the status of a replica that ends itself
+_OUT_OF_TIME = 4  # exit status of a replica whose caller gave up
 
 
 @contextmanager
 def serving(settings: ServeSettings) -> Iterator[Callable[[Path], Replicas]]:
-    """Give what makes the replicas of a release, while a cluster is connected."""
-    cpus = 2 * len(settings.pipelines) * _max_replicas(settings)  # a new release is opened beside the old one
+    """Connect to a cluster, and yield a function that creates the replicas of a release."""
+    cpus = 2 * len(settings.pipelines) * _max_replicas(settings)  # twice, because a reload runs two releases at once
     with cluster(settings.address or LOCAL, cpus) as ray:
         try:
             from ray import serve
         except ImportError as e:
             raise missing_extra("the engine of Ray clusters", "ray") from e
         logging.getLogger("ray.serve").setLevel(logging.ERROR)
-        with _code_errors("Ray Serve cannot be started"):
+        with _code_errors("could not start Ray Serve"):
             serve.start(proxy_location="Disabled", http_options={"location": "NoServer"}, logging_config=_QUIET)
         yield lambda _: Replicas(ray, serve, settings)
 
 
 class Replicas:
-    """The deployment of one release. Linkers are lanes to it; the first of them lets it be started."""
+    """The deployment of one release. Its linkers are lanes; opening the first one deploys it."""
 
     def __init__(self, ray: Any, serve: Any, settings: ServeSettings) -> None:
         self.size = _max_replicas(settings)
@@ -64,13 +64,13 @@ class Replicas:
         self._handle: Any = None
 
     async def start(self) -> Lane:
-        """Return another lane."""
+        """Return a new lane."""
         self._lanes += 1
         return Lane(self, self._lanes)
 
     async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, Any]:
-        """Return the release: that of the deployment at first, and for a lane that follows another what is there now."""
-        is_path = folder.is_file() or locate(folder) == folder  # a pack, or a folder; else the name of an installed one
+        """Return the release: that of the deployment, or for a lane that replaces another, what the folder contains now."""
+        is_path = folder.is_file() or locate(folder) == folder  # a pack or a folder; else the name of an installed pipeline
         path = str(folder.absolute() if is_path else folder)
         if lane > self.size:
             return await self._release(path, precision)
@@ -79,7 +79,7 @@ class Replicas:
         return await self._deploying
 
     async def answers(self, jobs: Sequence[dict[str, Any]]) -> list[tuple[int, bytes]]:
-        """Return what a replica answers."""
+        """Return the replies of a replica."""
         response = self._handle.of.remote(json.dumps(jobs).encode())
         try:
             return list(await response)
@@ -89,19 +89,19 @@ class Replicas:
         except self._serve.exceptions.BackPressureError:
             raise BusyError from None
         except Exception:
-            raise ProcessEndedError from None  # without a cause: errors of Ray may hold text
+            raise ProcessEndedError from None  # without a cause: errors of Ray may contain request text
 
     async def close(self) -> None:
-        """Delete the deployment, if there is one."""
+        """Delete the deployment, if it was started."""
         if self._deploying is None:
             return
         self._deploying.cancel()
         await asyncio.gather(self._deploying, return_exceptions=True)
-        with suppress(Exception):  # of a cluster that is gone
+        with suppress(Exception):  # the cluster may be gone
             await asyncio.to_thread(self._serve.delete, self.name)
 
     async def _release(self, folder: str, precision: float | None) -> dict[str, Any]:
-        """Look what a node finds in the folder; the process that looked ends, since a pipeline takes memory."""
+        """Open the folder on a node and return its release; the process exits afterwards to free its memory."""
         look = self._ray.remote(num_cpus=0, max_retries=0, max_calls=1)(release_of)
         with _code_errors("a node of the cluster could not open the pipeline"):
             reply: dict[str, Any] = await look.remote(folder, precision)
@@ -113,7 +113,7 @@ class Replicas:
         deployment = self._serve.deployment(Replica, name="linker", **_options(self._settings))
         application = deployment.bind(folder, precision, release["release"])
         target = self._serve.RunTarget(target=application, name=self.name, route_prefix=None, logging_config=_QUIET)
-        with _code_errors("the replicas cannot be started"):
+        with _code_errors("could not start the replicas"):
             async with asyncio.timeout(_START_S):
                 await asyncio.to_thread(self._serve.run_many, [target], wait_for_applications_running=False)
                 await self._wait_until_ready()
@@ -123,15 +123,15 @@ class Replicas:
     async def _wait_until_ready(self) -> None:
         while (status := (await asyncio.to_thread(self._serve.status)).applications[self.name].status) != "RUNNING":
             if status == "DEPLOY_FAILED":
-                what = "the replicas cannot be started: DEPLOY_FAILED"
+                what = "could not start the replicas: DEPLOY_FAILED"
                 raise ConfigError(
-                    FAILED, what, fix="install the same version of Onym on each node, with the pipeline at its path"
+                    FAILED, what, fix="install the same version of Onym on each node, with the pipeline at the same path"
                 )
             await asyncio.sleep(_LOOK_S)
 
 
 class Lane:
-    """A way for one batch at a time to the replicas of a release."""
+    """A linker that sends one batch at a time to the replicas of a release."""
 
     def __init__(self, replicas: Replicas, number: int) -> None:
         self._replicas, self.pid = replicas, number
@@ -141,25 +141,25 @@ class Lane:
 
     @property
     def label(self) -> str:
-        """What it is, for logs."""
+        """Name for logs."""
         return "a replica"
 
     async def open(self, pipeline: Path, precision: float | None) -> None:
-        """Wait until there are replicas, and note their release."""
+        """Wait until the replicas are ready, and set `release`."""
         self.release = await self._replicas.open(self.pid, pipeline, precision)
 
     async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
-        """Hand jobs to a replica, and wait for its answers."""
+        """Send jobs to a replica and wait for its replies."""
         self._replies = deque(await self._replicas.answers(jobs))
 
     async def reply(self) -> tuple[int, bytes]:
-        """Return the next answer: its status, and JSON as it came."""
+        """Return the HTTP status and the JSON of the next job."""
         if not self._replies:
             raise ProcessEndedError
         return self._replies.popleft()
 
     async def end(self) -> int:
-        """End the lane; replicas are Ray's to end."""
+        """End the lane; Ray ends the replicas."""
         if not self.ended.done():
             self.ended.set_result(0)
         return self.ended.result()
@@ -170,7 +170,7 @@ def _max_replicas(settings: ServeSettings) -> int:
 
 
 def _options(settings: ServeSettings) -> dict[str, Any]:
-    """Return how a deployment scales, and when it refuses: a batch for each replica, and as many that wait."""
+    """Return the options of the deployment: its scaling, one batch at a time per replica, and as many in the queue."""
     maximum = _max_replicas(settings)
     scaling = {"min_replicas": settings.workers, "max_replicas": maximum, "target_ongoing_requests": 1}
     replicas = {"num_replicas": maximum} if maximum == settings.workers else {"autoscaling_config": scaling}
@@ -186,35 +186,35 @@ def _options(settings: ServeSettings) -> dict[str, Any]:
 
 @contextmanager
 def _code_errors(what: str) -> Iterator[None]:
-    """Give an error of Ray a code, without its message, which may hold anything."""
+    """Replace errors of Ray by a ConfigError with the exception's class name; its message may contain request text."""
     try:
         yield
     except OnymError:
         raise
     except Exception as e:
-        fix = "look at the cluster: ray status, and the same version of Onym on each node"
+        fix = "check the cluster with `ray status`, and that each node has the same version of Onym"
         raise ConfigError(FAILED, f"{what}: {type(e).__name__}", fix=fix) from None
 
 
 class Replica:
-    """A pipeline of a known release that answers one batch at a time."""
+    """A Ray actor with a pipeline of a given release, which answers one batch at a time."""
 
     def __init__(self, folder: str, precision: float | None, release: str) -> None:
         self._answers = JobRunner.open(folder, precision)
         if self._answers.release["release"] != release:
-            raise RuntimeError("the folder of the pipeline has another release now")
+            raise RuntimeError("the pipeline's folder has another release now")
         self._thread = ThreadPoolExecutor(1)
 
     async def of(self, jobs: bytes) -> list[Said]:
-        """Return an answer for each job. If the caller gives up, the process ends, and Ray starts another."""
+        """Return a reply for each job. If the caller cancels, the process exits, and Ray starts another."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._answers.of, json.loads(jobs))
         except asyncio.CancelledError:
-            os._exit(_OUT_OF_TIME)  # a thread that hangs cannot be ended
+            os._exit(_OUT_OF_TIME)  # a hanging thread cannot be killed
 
 
 def release_of(folder: str, precision: float | None) -> dict[str, Any]:
-    """Open a pipeline on some node, and return its release, or why it cannot be opened."""
+    """Open a pipeline on a node of the cluster, and return its release or the error."""
     try:
         return JobRunner.open(folder, precision).release
     except BaseException as e:

@@ -1,15 +1,15 @@
-"""The linkers of a pipeline: those of one release share a queue, and a new release takes over from the old one.
+"""Pools of linkers: the linkers of one release share a queue, and the pool of a new release replaces the old one.
 
-A linker is a process of this machine (`onym.serve.process`), or a replica of a Ray cluster (`onym.serve.on_ray`). One that dies
-is replaced. A reload opens the folder again with new linkers. When all of them are ready, requests that come go to them; those
-that came before are finished by the old ones, also streams: one request is answered by one release.
+A release is the state of a pipeline's folder when it was opened. A linker is a local process (`onym.serve.process`) or a
+replica in a Ray cluster (`onym.serve.on_ray`). One that dies is replaced. A reload opens the folder with new linkers. Once all
+of them are ready, new requests go to them, and the old ones finish theirs: each request is answered by a single release.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,61 +22,61 @@ from onym.serve.refusals import dead_worker_error, not_ready_error, overload_err
 from onym.serve.settings import ServeSettings
 
 _log = logging.getLogger("onym.serve")
-_GRACE_S = 1.0  # that a process has after the last deadline of its jobs
-_PAUSE_S, _MAX_PAUSE_S = 0.1, 10.0  # before a process that could not be started is started again
+_GRACE_S = 1.0  # seconds after the last deadline of its jobs until a process is killed
+_PAUSE_S, _MAX_PAUSE_S = 0.1, 10.0  # exponential backoff between attempts to start a process, in seconds
 
 
 class PoolWatch(Protocol):
-    """What hears of batches and deaths."""
+    """Callbacks for finished batches and dead processes."""
 
     def batch(self, jobs: Sequence[Job], waited: float, seconds: float) -> None:
-        """Hear of jobs that were answered together."""
+        """Handle an answered batch of jobs."""
 
     def death(self) -> None:
-        """Hear of a process that ended."""
+        """Handle the exit of a linker."""
 
 
 class JobLinker(Protocol):
-    """What takes a batch of jobs at a time. Where it ends, `ProcessEndedError` is raised, or `ended` is done."""
+    """A linker, which takes one batch of jobs at a time. When it dies, calls raise `ProcessEndedError` and `ended` is done."""
 
     release: dict[str, Any]
     ended: asyncio.Future[int]
 
     @property
     def pid(self) -> int:
-        """A number that tells it from others."""
+        """Process id or another unique number."""
 
     @property
     def label(self) -> str:
-        """What it is, for logs."""
+        """Name for logs."""
 
     async def open(self, pipeline: Path, precision: float | None) -> None:
-        """Let it open a pipeline, and note its release."""
+        """Open a pipeline and set `release`."""
 
     async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
-        """Send jobs, which are answered in their order; `BusyError` where it takes none now."""
+        """Send jobs, which are answered in order; raise `BusyError` if the linker accepts none now."""
 
     async def reply(self) -> tuple[int, bytes]:
-        """Return the next answer: its status, and JSON."""
+        """Return the HTTP status and the JSON of the next job."""
 
     async def end(self) -> int:
-        """End it at once, and return its status."""
+        """Kill the linker and return its exit status."""
 
 
 class Linkers(Protocol):
-    """What starts the linkers of a pool: `size` at first, and others for those that end."""
+    """Starts the linkers of a pool: `size` of them, and replacements for those that die."""
 
     size: int
 
     async def start(self) -> JobLinker:
-        """Start a linker, which is not ready yet."""
+        """Start a linker; it must still be opened."""
 
     async def close(self) -> None:
-        """Release what the linkers share; all of them are ended before."""
+        """Release shared resources, after all linkers have ended."""
 
 
 class LinkerPool:
-    """Linkers over one folder. All of them are of the same release, or they are not used."""
+    """The linkers of one pipeline folder, all of the same release."""
 
     def __init__(
         self,
@@ -101,17 +101,17 @@ class LinkerPool:
 
     @property
     def pids(self) -> list[int]:
-        """The ids of the processes that are ready."""
+        """The ids of the linkers that are ready."""
         return [process.pid for process in self._open]
 
     @property
     def seconds_until_start(self) -> float:
-        """Seconds until a job that comes now is begun, as far as the last batches tell."""
+        """Expected queueing time of a new job in seconds, estimated from recent batches."""
         jobs, characters = len(self.queue) + self._busy_jobs, self.queue.characters + self._busy_characters
         return self._pace.seconds(jobs, characters) / self._linkers.size
 
     async def start(self) -> None:
-        """Start all processes; an error that one of them reports is raised."""
+        """Start all linkers; raise the first error if one fails."""
         try:
             await self._start()
         except BaseException:
@@ -124,7 +124,12 @@ class LinkerPool:
         error = next((each for each in first if isinstance(each, BaseException)), None)
         if error is None and any(process.release != processes[0].release for process in processes):
             what = "the folder of the pipeline changed while it was opened"
-            error = IntegrityError("serve-release", what, where=str(self._folder), fix="open it again")
+            error = IntegrityError(
+                "serve-release",
+                what,
+                where=str(self._folder),
+                fix="start or reload the service when the folder no longer changes",
+            )
         if error is not None:
             for process in processes:
                 await process.end()
@@ -135,7 +140,7 @@ class LinkerPool:
 
     @contextmanager
     def use(self) -> Iterator[LinkerPool]:
-        """Keep this release while a request is answered, whatever is opened meanwhile."""
+        """Keep the linkers of this release running until the block ends, even if another release is opened."""
         self._users += 1
         self._idle.clear()
         try:
@@ -146,14 +151,14 @@ class LinkerPool:
                 self._idle.set()
 
     def put(self, content: dict[str, Any], characters: int) -> Job:
-        """Queue a job; its `reply` is to be awaited until its deadline."""
+        """Queue a job; the caller awaits its `reply` until its deadline."""
         loop = asyncio.get_running_loop()
         job = Job(content, max(1, characters), loop.time() + self._settings.timeout, loop.create_future())
         self.queue.put(job)
         return job
 
     async def close(self) -> None:
-        """End the processes as soon as no request uses them."""
+        """Wait until no request uses the linkers, then end them."""
         await self._idle.wait()
         for task in self._tasks:
             task.cancel()
@@ -173,7 +178,7 @@ class LinkerPool:
         return process
 
     async def _keep(self, process: JobLinker) -> None:
-        """Let a process work until it dies, then another; for as long as the pool is there."""
+        """Run a linker, and replace it whenever it dies, until the task is cancelled."""
         while True:
             try:
                 self._open.add(process)
@@ -182,7 +187,7 @@ class LinkerPool:
                 self._open.discard(process)
                 status = await process.end()
             self._watch.death()
-            _log.error("%s ended with status %d; another one is started", process.label, status)
+            _log.error("%s died with status %d; starting another one", process.label, status)
             process = await self._replace_linker()
 
     async def _replace_linker(self) -> JobLinker:
@@ -193,15 +198,15 @@ class LinkerPool:
                 if process.release == self.release:
                     return process
                 await process.end()
-                _log.warning("the folder of the pipeline has another release now: it is opened anew")
+                _log.warning("the pipeline's folder has a new release; reloading it")
                 self._on_changed()
             except (OnymError, ProcessEndedError) as e:
-                _log.error("a linker could not be started: %s", getattr(e, "code", "it ended"))
+                _log.error("could not start a linker: %s", getattr(e, "code", "it died"))
             await asyncio.sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE_S)
 
     async def _work(self, process: JobLinker) -> None:
-        """Send batches until the process ends; its end is also heard while it has nothing to do."""
+        """Send batches to a linker until it dies, which is also noticed while it is idle."""
         while not process.ended.done():
             taking = asyncio.ensure_future(self.queue.take())
             try:
@@ -221,7 +226,7 @@ class LinkerPool:
                 return
 
     async def _answer(self, process: JobLinker, jobs: Sequence[Job]) -> bool:
-        """Hand jobs to a process, and its answers to those who wait; tell whether the process is still of use."""
+        """Send jobs to a linker and set their replies; return whether the linker can still be used."""
         loop = asyncio.get_running_loop()
         began, characters = loop.time(), sum(job.characters for job in jobs)
         self._busy_jobs += len(jobs)
@@ -261,68 +266,63 @@ MakePool = Callable[[Path, Callable[[], None]], LinkerPool]
 
 
 class ServedPipeline:
-    """A folder, and the pool of its newest release."""
+    """A pipeline folder, with the pool of its current release."""
 
     def __init__(self, name: str, folder: Path, make_pool: MakePool) -> None:
         self.name, self.folder = name, folder
         self._make_pool = make_pool
         self._current: LinkerPool | None = None
-        self._closing: set[asyncio.Task[None]] = set()
+        self._background: set[asyncio.Task[Any]] = set()
         self._lock = asyncio.Lock()
 
     @property
     def current(self) -> LinkerPool:
-        """The pool that answers what comes now."""
+        """The pool for new requests; raises if the pipeline is not open yet."""
         if self._current is None:
             raise not_ready_error()
         return self._current
 
     @property
     def is_ready(self) -> bool:
-        """True where at least one process is ready."""
+        """True if at least one linker is ready."""
         return self._current is not None and bool(self._current.pids)
 
     async def open(self) -> None:
-        """Open the folder, at first or again; where this fails, what was there stays."""
+        """Open or reopen the folder; if this fails, the current pool is kept."""
         async with self._lock:
             pool = self._make_pool(self.folder, self._schedule_reload)
             await pool.start()
             before, self._current = self._current, pool
         _log.info("pipeline %s is ready: release %s", self.name, pool.release["release"])
         if before is not None:
-            self._finish(before)
+            self._run_in_background(before.close())
 
     async def reload(self) -> bool:
-        """Open the folder again and tell whether it worked; the reason is logged."""
+        """Reopen the folder; log the error and return False if this fails."""
         try:
             await self.open()
         except OnymError as e:
-            _log.error("pipeline %s was not reloaded, the old release stays: [%s] %s", self.name, e.code, e.what)
+            _log.error("could not reload pipeline %s, keeping the old release: [%s] %s", self.name, e.code, e.what)
             return False
         return True
 
     async def close(self) -> None:
-        """End all processes, when what they have is answered."""
+        """Finish all requests, then end all linkers."""
         pools = [] if self._current is None else [self._current.close()]
-        await asyncio.gather(*pools, *self._closing)
-
-    def _finish(self, pool: LinkerPool) -> None:
-        task = asyncio.create_task(pool.close())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        await asyncio.gather(*pools, *self._background)
 
     def _schedule_reload(self) -> None:
         if not self._lock.locked():
-            task = asyncio.create_task(self._reload_once())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._run_in_background(self.reload())
 
-    async def _reload_once(self) -> None:
-        await self.reload()
+    def _run_in_background(self, act: Coroutine[Any, Any, object]) -> None:
+        task = asyncio.create_task(act)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
 
 async def ask(pool: LinkerPool, content: dict[str, Any], characters: int, receive: Receive) -> JobReply:
-    """Return what a pool answers. If the client goes away meanwhile, the job is dropped; no text is linked for nobody."""
+    """Return the pool's reply to a job; drop the job if the client disconnects or the deadline passes."""
     job = pool.put(content, characters)
     gone = asyncio.ensure_future(wait_until_gone(receive))
     try:
@@ -337,5 +337,5 @@ async def ask(pool: LinkerPool, content: dict[str, Any], characters: int, receiv
 
 
 def seconds_until_deadline(job: Job) -> float:
-    """Return the seconds until the deadline of a job."""
+    """Return the seconds that are left until the deadline of a job."""
     return max(0.0, job.deadline - asyncio.get_running_loop().time())

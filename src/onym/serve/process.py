@@ -1,4 +1,4 @@
-"""A linker process, as the HTTP process has it: started, ready, sent jobs, heard, ended."""
+"""Linker subprocesses, as the HTTP process controls them: start, open a pipeline, send jobs, read replies, kill."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ WORKER = worker_command("onym.serve.worker")
 
 
 class ProcessEndedError(Exception):
-    """The process ended, or said what it should not say."""
+    """The process died, or broke the protocol."""
 
 
 class BusyError(Exception):
-    """It takes no more jobs now; it did not end."""
+    """The linker is alive, but accepts no more jobs at the moment."""
 
 
 class Processes:
-    """The linkers of this machine: as many processes as are wanted, which share its CPUs."""
+    """Linker processes of this machine, which share its CPUs."""
 
     def __init__(self, size: int = 1, command: Sequence[str] = WORKER) -> None:
         self.size, self._command = size, command
 
     async def start(self) -> LinkerProcess:
-        """Start a process, which is not ready yet."""
+        """Start a process; it must still be opened."""
         return await LinkerProcess.start(self._command, self.size)
 
     async def close(self) -> None:
-        """Do nothing: processes share nothing."""
+        """Do nothing: processes have no shared resources."""
 
 
 class LinkerProcess:
-    """One process with a pipe of its own. It ends with the process that started it, since its standard input ends then."""
+    """A linker subprocess. It exits when its parent dies, because its standard input is closed then."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -48,21 +48,21 @@ class LinkerProcess:
 
     @classmethod
     async def start(cls, command: Sequence[str], workers: int) -> LinkerProcess:
-        """Start one of some processes, which is not ready yet."""
+        """Start one of `workers` processes; it must still be opened."""
         return cls(await start_in_loop(command, workers))
 
     @property
     def pid(self) -> int:
-        """The id of the process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def label(self) -> str:
-        """What it is, for logs."""
+        """Name for logs."""
         return f"linker process {self.pid}"
 
     async def open(self, pipeline: Path, precision: float | None) -> None:
-        """Let it open a pipeline; what cannot be opened is an error with a code."""
+        """Open a pipeline in the process and set `release`; raise the process's error if it fails."""
         await self._send({"pipeline": str(pipeline), "precision": precision})
         line = await self._line()
         reply: dict[str, Any] = json.loads(line)
@@ -70,11 +70,11 @@ class LinkerProcess:
         self.release = {name: value for name, value in reply.items() if name != "ready"}
 
     async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
-        """Send jobs, which are answered in their order."""
+        """Send jobs, which are answered in order."""
         await self._send({"jobs": jobs})
 
     async def reply(self) -> tuple[int, bytes]:
-        """Return the next answer: its status, and JSON as it came."""
+        """Return the HTTP status and the JSON of the next job."""
         status, _, size = (await self._line()).partition(b" ")
         try:
             return int(status), await self._out.readexactly(int(size))
@@ -82,10 +82,10 @@ class LinkerProcess:
             raise ProcessEndedError from e
 
     async def end(self) -> int:
-        """End it at once, and return its status."""
+        """Kill the process and return its exit status."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError):
-                os.kill(self.pid, signal.SIGKILL)  # asyncio's own `kill` may reap a dead process, and lose its status
+                os.kill(self.pid, signal.SIGKILL)  # asyncio's own `kill` may reap the process and lose its exit status
         if self._process.stdin is not None:
             self._process.stdin.close()
         return await asyncio.shield(self.ended)

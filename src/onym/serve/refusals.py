@@ -1,6 +1,6 @@
-"""Errors as answers of the service: a status of HTTP, and the same code, sentence and fix that commands print.
+"""Error responses: an HTTP status, and the same code, message and fix that commands print; and default security headers.
 
-All answers, errors or not, also tell browsers: run nothing, show me in no frame, keep no copy. Routes may say more.
+By default, every response forbids browsers to run scripts from it, to frame it and to cache it. Routes may override this.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KINDS: tuple[tuple[type[OnymError], int], ...] = (
     (IntegrityError, 500),
 )
 POLICY = "default-src 'none'; frame-ancestors 'none'"
-"""The Content-Security-Policy of all that is not a page: nothing of it is run, loaded or framed."""
+"""Content-Security-Policy of everything but pages: nothing is run, loaded or framed."""
 _DEFAULTS: Headers = [
     (b"content-security-policy", POLICY.encode()),
     (b"cache-control", b"no-store"),
@@ -48,7 +48,7 @@ _DEFAULTS: Headers = [
 
 
 def status_of(error: OnymError) -> int:
-    """Return the status of HTTP for an error.
+    """Return the HTTP status for an error.
 
     >>> status_of(UnknownConceptError("concept-unknown", "no concept has the id")), status_of(overload_error())
     (404, 429)
@@ -68,41 +68,41 @@ def body_of(error: OnymError) -> bytes:
 
 
 def headers_of(error: OnymError, retry_after: int = 1) -> Headers:
-    """Return what a client has to know besides: when to come again, and how to show who it is."""
+    """Return extra response headers (Retry-After, WWW-Authenticate)."""
     if error.code in _COME_AGAIN:
         return [(b"retry-after", str(retry_after).encode())]
     return [(b"www-authenticate", b"Bearer")] if error.code == "serve-token" else []
 
 
 def overload_error() -> LimitError:
-    """Return the refusal of a request that would wait too long."""
-    return LimitError("serve-overloaded", "there is more to do than can be answered in time", fix="come again later")
+    """Return the error for a request that would wait too long."""
+    return LimitError("serve-overloaded", "the service is overloaded", fix="retry later (see Retry-After)")
 
 
 def too_much_text(characters: int, limit: int) -> LimitError:
-    """Return the refusal of a text that would keep a linker process for too long."""
+    """Return the error for a text that would block a linker process for too long."""
     what = f"the text and its mentions count {characters:,} characters, more than {limit:,}"
     return LimitError("serve-text", what, fix="send it in parts, or raise --max-text")
 
 
 def dead_worker_error() -> InternalError:
-    """Return the answer of requests whose linker process ended while it had them."""
-    fix = "send the request again, once; a text that ends the process each time is a bug"
-    return InternalError("serve-worker-died", "the process that linked the text ended", fix=fix)
+    """Return the error for requests whose linker process died while it worked on them."""
+    fix = "retry once; if the same text fails again, report a bug"
+    return InternalError("serve-worker-died", "the linker process died", fix=fix)
 
 
 def timeout_error() -> LimitError:
-    """Return the answer of a request that took too long."""
-    return LimitError("serve-timeout", "there is no answer within the time limit", fix="send less text, or raise --timeout")
+    """Return the error for a request that took too long."""
+    return LimitError("serve-timeout", "the request timed out", fix="send less text, or raise --timeout")
 
 
 def not_ready_error() -> InternalError:
-    """Return the answer while pipelines are being opened."""
-    return InternalError("serve-not-ready", "the pipeline is not open yet", fix="wait until /ready answers 200")
+    """Return the error for requests that arrive before the pipeline is open."""
+    return InternalError("serve-not-ready", "the pipeline is still loading", fix="wait until /ready returns 200")
 
 
 def add_safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Return the headers of an answer with the safe ones that it does not set itself.
+    """Return the headers of a response, with default security headers for those that it does not set.
 
     >>> add_safe_headers([(b"cache-control", b"no-cache")])[0], len(add_safe_headers([(b"cache-control", b"no-cache")]))
     ((b'cache-control', b'no-cache'), 5)

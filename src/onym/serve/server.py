@@ -1,8 +1,8 @@
-"""A service from its settings to its end: pipelines, application, admission, listener, signals, connections.
+"""Runs a service: opens pipelines, listens, handles signals, limits connections and shuts down.
 
-A service that ends says so first, waits until it is asked no more, then stops listening and finishes what it has. Connections
-do not wait for ever, and there are not too many of them: uvicorn has no limit of time for the head of a request, and takes
-connections until the system has no file left for another one.
+On shutdown, /ready returns 503 first, so that load balancers stop sending requests; then the service stops listening and
+finishes the requests that it has. Connections are limited in number and must send their headers in time, because uvicorn itself
+has neither limit.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from onym.serve.settings import ServeSettings
 _log = logging.getLogger("onym.serve")
 _BACKLOG = 2_048
 MakeLinkers = Callable[[Path], Linkers]
-"""What makes the linkers of a release of the pipeline in a folder."""
+"""Creates the linkers for a release of the pipeline in a folder."""
 
 
 class Service:
-    """Everything that answers, without a listener. It is made inside of an event loop."""
+    """All components of a service except the listener. Must be created in an event loop."""
 
     def __init__(self, settings: ServeSettings, linkers_of: MakeLinkers) -> None:
         self.metrics = Metrics()
@@ -51,23 +51,23 @@ class Service:
 
     @property
     def is_draining(self) -> bool:
-        """True where the service is about to end."""
+        """True if the service is shutting down."""
         return self.lifecycle.is_draining
 
     def estimate_wait(self, path: str) -> float:
-        """Return the seconds that a request to a path would wait."""
+        """Return the expected queueing time of a request to a path, in seconds."""
         parts = path.split("/", 3)
         named = self.pipelines.get(parts[2]) if len(parts) > 2 else None
         pipeline = named or next(iter(self.pipelines.values()))
         return pipeline.current.seconds_until_start if pipeline.is_ready else 0.0
 
     async def open(self) -> None:
-        """Open all pipelines, one after the other."""
+        """Open all pipelines, one after another."""
         for pipeline in self.pipelines.values():
             await pipeline.open()
 
     def schedule_reload(self) -> None:
-        """Open all pipelines anew, while the old ones answer."""
+        """Reload all pipelines in the background, while the old releases keep answering."""
         task = asyncio.get_running_loop().create_task(self._reload())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -84,7 +84,7 @@ class Service:
 
 
 def run_service(settings: ServeSettings) -> None:
-    """Serve until a signal ends it."""
+    """Serve until a signal stops the service."""
     listener = listening(settings.host, settings.port)
     try:
         with engine_of(settings) as linkers_of:
@@ -95,7 +95,7 @@ def run_service(settings: ServeSettings) -> None:
 
 @contextmanager
 def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
-    """Give what starts linkers: processes of this machine, or replicas of a Ray cluster, which is connected meanwhile."""
+    """Yield a function that creates linkers: local processes, or replicas of a Ray cluster, to which it connects."""
     if settings.engine != "ray":
         yield lambda _: Processes(settings.workers)
         return
@@ -129,7 +129,7 @@ def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
         service.admission,
         http=protocol_with(settings.body_timeout, settings.max_connections),
         log_config=None,
-        access_log=False,  # it would log what is searched for
+        access_log=False,  # it would log query strings
         server_header=False,
         proxy_headers=False,
         lifespan="off",
@@ -144,7 +144,7 @@ def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
 
 
 class _StoppableServer(uvicorn.Server):
-    """uvicorn without its signal handlers: it would stop listening at once, before anybody knows."""
+    """uvicorn without its signal handlers, which stop listening at once, before load balancers notice."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -159,24 +159,24 @@ class _StoppableServer(uvicorn.Server):
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; an address that cannot be had is an error."""
+    """Return a listening socket; raise ConfigError if the address cannot be bound."""
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)  # with its protocol: else asyncio does not switch Nagle's delay off
+        listener = socket.socket(family, kind, protocol)  # with `protocol`, so that asyncio sets TCP_NODELAY
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(_BACKLOG)  # from now on who connects waits, and is not turned away
+        listener.listen(_BACKLOG)  # from now on, connections wait instead of being refused
     except OSError as e:
         if listener is not None:
             listener.close()
-        what = f"the service cannot listen there: {e.strerror}"
+        what = f"cannot listen on this address: {e.strerror}"
         raise ConfigError("serve-address", what, where=f"{host}:{port}", fix="choose another --port or --host") from e
     return listener
 
 
 class Lifecycle:
-    """Whether a service is about to end. `stop` is called when it should no longer listen."""
+    """The shutdown state of a service. `stop` is called when it should stop listening."""
 
     def __init__(self, drain_delay: float, stop: Callable[[], None] = lambda: None) -> None:
         self._drain_delay, self.stop = drain_delay, stop
@@ -184,20 +184,20 @@ class Lifecycle:
         self._draining: asyncio.Task[None] | None = None
 
     def drain(self) -> None:
-        """Be not ready from now on; stop after the delay, in which balancers notice it. Answers end their connections."""
+        """Make /ready return 503 and close connections after each response; stop after the drain delay."""
         if self._draining is None:
-            _log.info("draining: not ready any more, listening for %g s", self._drain_delay)
+            _log.info("draining: no longer ready, still listening for %g s", self._drain_delay)
             self.is_draining = True
             self._draining = asyncio.create_task(self._stop_later())
 
     def stop_now(self) -> None:
-        """Stop without a delay; what was begun is finished."""
+        """Stop listening at once; requests in flight are finished."""
         self.is_draining = True
         self.stop()
 
     @contextmanager
     def on_signals(self, reload: Callable[[], None]) -> Iterator[None]:
-        """Drain on SIGTERM, stop on SIGINT, reload on SIGHUP, while the block runs."""
+        """Within the block, drain on SIGTERM, stop on SIGINT and reload on SIGHUP."""
         loop = asyncio.get_running_loop()
         acts = {signal.SIGTERM: self.drain, signal.SIGINT: self.stop_now, signal.SIGHUP: reload}
         for number, act in acts.items():
@@ -216,15 +216,15 @@ class Lifecycle:
 
 
 class Connections:
-    """The connections of a service. Where there are as many as may be, a new one takes the room of one that is idle."""
+    """The open connections of a service. When the limit is reached, the longest-idle connection is closed."""
 
     def __init__(self, maximum: int) -> None:
         self._maximum = maximum
         self._all: set[Any] = set()
-        self._waiting: dict[Any, asyncio.TimerHandle] = {}  # for a head, those that wait for longest first
+        self._waiting: dict[Any, asyncio.TimerHandle] = {}  # timeouts of idle connections, longest-idle first
 
     def enter(self, connection: Any) -> None:
-        """Take a new one; where no other can end, it ends at once."""
+        """Add a connection; at the limit, close the longest-idle one, or the new one if none is idle."""
         if len(self._all) >= self._maximum:
             idle = next(iter(self._waiting), connection)
             idle.transport.abort()
@@ -232,26 +232,26 @@ class Connections:
         self._all.add(connection)
 
     def leave(self, connection: Any) -> None:
-        """Forget one that ended."""
+        """Remove a closed connection."""
         self.wait_no_more(connection)
         self._all.discard(connection)
 
     def wait(self, connection: Any, seconds: float) -> None:
-        """Let a connection end if no head of a request arrives in time; one that waits already waits no longer than that."""
+        """Close a connection unless request headers arrive in time; a timeout that already runs is not extended."""
         if connection not in self._waiting:
             self._waiting[connection] = connection.loop.call_later(seconds, connection.transport.close)
 
     def wait_no_more(self, connection: Any) -> None:
-        """Hear that the head of a request has arrived."""
+        """Cancel the timeout of a connection whose request headers have arrived."""
         if timer := self._waiting.pop(connection, None):
             timer.cancel()
 
 
 def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Protocol]:
-    """Return uvicorn's protocol, with connections that end where the head of a request does not arrive in time.
+    """Return uvicorn's protocol with a connection limit, and a timeout for request headers.
 
-    The first head has `head_timeout` seconds. A later one has as long as an idle connection is kept: after a refusal, what is
-    left of a body that nobody reads looks like the beginning of a head.
+    The headers of the first request must arrive within `head_timeout` seconds, those of later ones within the keep-alive time:
+    after a rejected request, the unread rest of its body looks like the start of new headers.
     """
     connections = Connections(max_connections)
 
@@ -270,7 +270,7 @@ def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Pro
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if self.cycle.response_complete and not self.transport.is_closing():  # no other request came meanwhile
+            if self.cycle.response_complete and not self.transport.is_closing():  # no pipelined request follows
                 connections.wait(self, self.timeout_keep_alive)
 
         def connection_lost(self, exc: Exception | None) -> None:

@@ -1,8 +1,8 @@
-"""A process that opens a pipeline and answers jobs: `python -m onym.serve.worker`.
+"""Entry point of a linker process, which opens a pipeline and answers jobs: `python -m onym.serve.worker`.
 
-Lines of JSON come in by standard input: first what to open, then lists of jobs. By standard output goes a line that says
-`ready`, or `error`, and then for each job a line with its status and size, followed by so many bytes of JSON, which the HTTP
-process hands on as they are. When standard input ends, the process ends.
+It reads lines of JSON from standard input: first the pipeline to open, then lists of jobs. It writes a line with `ready` or
+`error` to standard output, and then for each job a line with the HTTP status and the size in bytes of the JSON that follows,
+which the HTTP process passes on unchanged. The process exits when standard input is closed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from onym.workers import error_reply, iter_commands, leave, own_stdout, say
 
 
 def main() -> int:
-    """Run until standard input ends."""
+    """Answer jobs until standard input is closed."""
     replies = own_stdout()
     commands = iter_commands(sys.stdin.buffer)
     first = next(commands)
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def reply(replies: BinaryIO, status: int, body: bytes) -> None:
-    """Write an answer with its size.
+    """Write a reply: status, size and body.
 
     >>> import io
     >>> replies = io.BytesIO()
@@ -46,7 +46,7 @@ def reply(replies: BinaryIO, status: int, body: bytes) -> None:
     b'200 2\\n{}'
     """
     data = memoryview(b"%d %d\n%b" % (status, len(body), body))
-    while data:  # a pipe without a buffer may take a part
+    while data:  # an unbuffered pipe may accept only a part
         data = data[replies.write(data) or 0 :]
 
 

@@ -62,7 +62,7 @@ def huge_requests_do_not_stop_small_ones(scene: Scene) -> str:
             assert answer.status_code == 413, answer.text
         small = [client.post("/v1/link", json={"text": "High fever."}).status_code for _ in range(20)]
     assert small == [200] * 20, small
-    assert "ended with status" not in (scene.folder / "log.txt").read_text("utf-8")
+    assert "died with status" not in (scene.folder / "log.txt").read_text("utf-8")
     return f"413 {answer.json()['error']['code']}, and small requests are answered"
 
 

@@ -1,4 +1,4 @@
-"""A small knowledge base with names and definitions that a browser must not run, and pipelines over it."""
+"""Fixtures: a small knowledge base with hostile names and definitions (scripts), and a pipeline over it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ mesh:D000001\t{HOSTILE}\t{HOSTILE}&amp;\t{HOSTILE}"'\tC23\thp:{HOSTILE}
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a calibrated pipeline that links by TF-IDF."""
+    """Return the folder of a calibrated TF-IDF pipeline."""
     base = tmp_path_factory.mktemp("reconcile")
     (base / "rows.tsv").write_text(ROWS)
     build_kb(Recipe(sources=(SourceConfig(path="rows.tsv", name="rows"),), groups=True), base / "kb", root=base)
@@ -48,10 +48,10 @@ def kb(pipeline: Pipeline) -> KnowledgeBase:
 
 @pytest.fixture(scope="session")
 def real_specs() -> Path:
-    """Return the folder of specifications; where it is absent the test is skipped, except in CI."""
+    """Return the folder of specifications; if it is missing, skip the test, or fail in CI."""
     found = specs_folder()
     if not found.is_dir():
         if os.environ.get("CI"):
-            pytest.fail(f"CI needs the specifications, and {found} is not there")
-        pytest.skip(f"the specifications are not there: {found}")
+            pytest.fail(f"CI needs the specifications, but {found} is missing")
+        pytest.skip(f"the specifications are missing: {found}")
     return found

@@ -1,4 +1,4 @@
-"""What is shown of a concept: properties, values that extend a table, the card."""
+"""Properties of concepts, data extension and preview cards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.kb import KnowledgeBase
 from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, extend_concepts, properties_like, propose_properties
 
 
-def test_values_are_those_of_the_sources(kb: KnowledgeBase) -> None:
+def test_property_values(kb: KnowledgeBase) -> None:
     fever = kb["mesh:D005334"]
     values = {key: each.values(fever) for key, each in PROPERTIES.items()}
     assert values["name"] == ["Fever"]
@@ -22,14 +22,14 @@ def test_values_are_those_of_the_sources(kb: KnowledgeBase) -> None:
     assert values["types"] == ["C23"]
 
 
-def test_properties_are_found_and_proposed() -> None:
+def test_suggests_and_proposes_properties() -> None:
     assert [each["id"] for each in properties_like("XREF")] == ["xrefs"]
     assert len(properties_like("")) == len(PROPERTIES)
     assert propose_properties("Disease", 1) == {"properties": [{"id": "name", "name": "name"}], "type": "Disease", "limit": 1}
     assert set(propose_properties("", None)) == {"properties"}
 
 
-def test_each_id_has_each_property(kb: KnowledgeBase) -> None:
+def test_extends_each_id_with_each_property(kb: KnowledgeBase) -> None:
     found = extend_concepts(kb, ["mesh:d005334", "no-such-id"], [{"id": "xrefs"}, {"id": "nothing"}])
     assert found["meta"] == [{"id": "xrefs", "name": "cross-references"}, {"id": "nothing", "name": "nothing"}]
     assert found["rows"] == {
@@ -41,7 +41,7 @@ def test_each_id_has_each_property(kb: KnowledgeBase) -> None:
 @pytest.mark.parametrize(
     ("limit", "count"), [(1, 1), ("2", 2), (0, 3), (None, 3), ("x", 3), (-1, 3), (float("inf"), 3), ([], 3)]
 )
-def test_a_limit(kb: KnowledgeBase, limit: object, count: int) -> None:
+def test_limit_setting(kb: KnowledgeBase, limit: object, count: int) -> None:
     wanted = [{"id": "synonyms", "settings": {"limit": limit}}]
     assert len(extend_concepts(kb, ["MESH:D005334"], wanted)["rows"]["MESH:D005334"]["synonyms"]) == count
 
@@ -65,7 +65,7 @@ class Tags(HTMLParser):
         self.links += [value or "" for name, value in attrs if name == "href"]
 
 
-def test_a_card_shows_what_is_known() -> None:
+def test_card_shows_property_values() -> None:
     page = card(
         "MESH:D005334", {"name": ["Fever"], "synonyms": ["Pyrexia", "Ague"], "xrefs": ["HP:0001945"], "groups": ["Disease"]}
     )
@@ -80,14 +80,14 @@ def test_a_card_shows_what_is_known() -> None:
 @given(
     st.text(max_size=40), st.lists(st.text(max_size=40) | st.sampled_from(["<script>alert(1)</script>", "\"'><img onerror=x>"]))
 )
-def test_whatever_a_knowledge_base_holds_is_text(concept_id: str, values: list[str]) -> None:
+def test_card_escapes_all_values(concept_id: str, values: list[str]) -> None:
     tags = Tags(card(concept_id, dict.fromkeys(KEYS, values)))
     assert tags.found <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "a", "code", "dl", "dt", "dd"}
     assert tags.attributes <= {"lang", "charset", "href", "target", "rel"}
     assert all(link.startswith("https://bioregistry.io/") for link in tags.links)
 
 
-def test_the_policy_lets_nothing_be_loaded_and_frames_show_it() -> None:
+def test_policy_loads_nothing_and_allows_framing() -> None:
     policy = HEADERS["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "script-src" not in policy

@@ -1,4 +1,4 @@
-"""The token in the path of /reconcile, and who may read the answers."""
+"""The token in the path of /reconcile, and CORS headers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.serve.stub import folder_of, with_service
 TOKEN = "a/b+c%20d?e#0123456789"
 
 
-def test_a_path_is_one_of_reconciliation_or_not() -> None:
+def test_is_reconcile() -> None:
     paths = ("/reconcile", "/reconcile/", "/reconcile/preview", "/reconciled", "/v1/reconcile", "/")
     assert [is_reconcile(path) for path in paths] == [True, True, True, False, False, False]
 
@@ -36,20 +36,20 @@ def test_a_path_is_one_of_reconciliation_or_not() -> None:
         ("/reconcile/\ufffd\udcff", None),
     ],
 )
-def test_the_token_is_taken_out_of_the_path(path: str, after: str | None) -> None:
+def test_removes_token_from_path(path: str, after: str | None) -> None:
     scope: dict[str, Any] = {"path": path}
     assert take_secret(scope, TOKEN) is (after is not None)
     assert scope["path"] == (after or path)
     assert scope.get(UNLOCKED, False) is (after is not None)
 
 
-def test_without_a_token_nothing_is_taken() -> None:
+def test_empty_token_leaves_path_unchanged() -> None:
     scope: dict[str, Any] = {"path": "/reconcile/preview"}
     assert not take_secret(scope, "")
     assert scope == {"path": "/reconcile/preview"}
 
 
-def test_off_loopback_the_secret_stands_in_the_path_and_in_no_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_token_in_path_is_accepted_and_never_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def act(client: httpx.AsyncClient, service: Service) -> list[httpx.Response]:
         secret = quote(TOKEN, safe="")
         return [
@@ -69,14 +69,14 @@ def test_off_loopback_the_secret_stands_in_the_path_and_in_no_log(tmp_path: Path
     assert answers[0].json()["job"]["base"] == f"http://localhost/reconcile/{quote(TOKEN, safe='')}"
     assert answers[2].json()["job"]["base"] == "http://localhost/reconcile"
     assert "/reconcile/TOKEN" in answers[3].json()["error"]["fix"]
-    logged = "".join(each.getMessage() for each in caplog.records if not each.name.startswith("http"))  # that of the service
+    logged = "".join(each.getMessage() for each in caplog.records if not each.name.startswith("http"))  # not those of httpx
     assert "GET /reconcile 200" in logged
     for text in (logged, metrics.text, answers[4].text):
         assert TOKEN not in text
         assert quote(TOKEN, safe="") not in text
 
 
-def test_other_sites_may_read_answers_of_reconciliation_and_of_nothing_else(tmp_path: Path) -> None:
+def test_cors_headers_for_reconcile_only(tmp_path: Path) -> None:
     origin = {"origin": "https://example.org"}
 
     async def act(client: httpx.AsyncClient, _: Service) -> list[httpx.Response]:

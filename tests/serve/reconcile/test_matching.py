@@ -1,4 +1,4 @@
-"""What linker processes answer: matches, scores, types, suggestions, the manifest."""
+"""Reconciliation in linker processes: matches, scores, types, suggestions, the manifest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def matcher(pipeline: Pipeline) -> Matcher:
     return Matcher(pipeline)
 
 
-def test_a_confident_candidate_is_a_match(matcher: Matcher) -> None:
+def test_confident_candidate_is_a_match(matcher: Matcher) -> None:
     found = first(matcher, "heart attack")
     assert found is not None
     assert (found["id"], found["name"], found["match"]) == ("MESH:D009203", "Myocardial Infarction", True)
@@ -46,7 +46,7 @@ def test_a_confident_candidate_is_a_match(matcher: Matcher) -> None:
     assert found["type"] == [{"id": "Disease", "name": "Disease"}]
 
 
-def test_what_is_less_confident_than_the_precision_is_none(matcher: Matcher) -> None:
+def test_no_match_below_precision(matcher: Matcher) -> None:
     fine, typo = first(matcher, "fever"), first(matcher, "fevr")
     assert fine is not None
     assert typo is not None
@@ -64,7 +64,7 @@ def test_a_tie_is_never_a_match(matcher: Matcher) -> None:
     assert not any(each["match"] for each in found)
 
 
-def test_without_a_calibration_of_terms_nothing_is_a_match(pipeline: Pipeline) -> None:
+def test_no_match_without_term_calibration(pipeline: Pipeline) -> None:
     for bare in (Pipeline(pipeline.linker), Pipeline(pipeline.linker, calibration=_make_calibration(pipeline))):
         matcher = Matcher(bare)
         found = first(matcher, "fever", 0.01)
@@ -74,17 +74,17 @@ def test_without_a_calibration_of_terms_nothing_is_a_match(pipeline: Pipeline) -
 
 
 def _make_calibration(pipeline: Pipeline) -> Any:
-    """Return a calibration of mentions that were found in texts: it says nothing of terms."""
+    """Return a calibration for mentions detected in texts, which does not apply to terms."""
     assert pipeline.term_calibration is not None
     return pipeline.term_calibration.model_copy(update={"mentions": "found"})
 
 
-def test_the_precision_of_the_service_hides_no_candidate(pipeline: Pipeline) -> None:
+def test_service_precision_hides_no_candidate(pipeline: Pipeline) -> None:
     strict = Pipeline(pipeline.linker, calibration=pipeline.term_calibration, precision=0.9, coverage=0.5)
     assert len(Matcher(strict).of({"q0": {"text": "MI"}}, 0.95)["q0"]["result"]) == 2
 
 
-def test_types_leave_candidates_out(matcher: Matcher) -> None:
+def test_type_filter(matcher: Matcher) -> None:
     other = matcher.of({"q": {"text": "fever", "types": ["c14"]}}, 0.01)["q"]["result"]
     assert not any(each["match"] or each["id"] == "MESH:D005334" for each in other)
     for types, is_all, is_there in (
@@ -97,13 +97,13 @@ def test_types_leave_candidates_out(matcher: Matcher) -> None:
         assert (first(matcher, "fever", types=types, is_all=is_all) is not None) is is_there
 
 
-def test_the_context_tells_abbreviations_apart(matcher: Matcher) -> None:
+def test_context_expands_abbreviations(matcher: Matcher) -> None:
     found = first(matcher, "HA", context="A heart attack (HA) last year")
     assert found is not None
     assert found["id"] == "MESH:D009203"
 
 
-def test_each_query_has_its_own_answer_whatever_it_is(matcher: Matcher) -> None:
+def test_answers_each_query(matcher: Matcher) -> None:
     texts = ["fever", "", "zzz", "\x00", "fever " * 160, "Fever"]
     found = matcher.of({str(row): {"text": text} for row, text in enumerate(texts)}, 0.95)
     assert list(found) == [str(row) for row in range(len(texts))]
@@ -114,7 +114,7 @@ def test_each_query_has_its_own_answer_whatever_it_is(matcher: Matcher) -> None:
     assert cut["0"]["result"] == []
 
 
-def test_a_bug_is_an_error_and_not_an_empty_answer(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_error_is_raised(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = Matcher(pipeline)
     monkeypatch.setattr("onym.pipeline.pipeline.link_among", lambda _, documents, **__: _fail_documents(documents))
     with pytest.raises(InternalError):
@@ -130,27 +130,27 @@ def candidates(*scores: float) -> list[Candidate]:
     return [Candidate(f"made:{row}", "name", score) for row, score in enumerate(scores)]
 
 
-def test_the_confidence_is_the_first_score_and_the_rest_is_shared() -> None:
+def test_first_score_is_confidence_and_rest_is_shared() -> None:
     assert display_scores(candidates(0.9, 0.5, 0.4), 0.6) == [60.0, 20.0, 10.0]
     assert display_scores(candidates(0.9, 0.5), 0.1) == [10.0, 5.0]
     assert display_scores(candidates(1.0, 1.0, 0.4), 0.5) == [50.0, 50.0, 12.5]
-    assert display_scores(candidates(0.9), 0.94999999) == [94.99]  # never more than the confidence says
+    assert display_scores(candidates(0.9), 0.94999999) == [94.99]  # never higher than the confidence
     assert display_scores([], None) == []
 
 
-def test_without_a_confidence_it_is_the_score_of_the_linker() -> None:
+def test_without_confidence_uses_linker_scores() -> None:
     assert display_scores(candidates(7.0, 0.5, -0.1, -1e9), None) == [100.0, 50.0, 50.0, 0.0]
     assert display_scores(candidates(math.log(0.25), math.nan), None) == [25.0, 0.0]
 
 
 @given(st.lists(st.floats(-50, 5), max_size=9), st.none() | st.floats(0, 1))
-def test_scores_fall_and_are_percents(scores: list[float], confidence: float | None) -> None:
+def test_scores_are_descending_percentages(scores: list[float], confidence: float | None) -> None:
     shown = display_scores(candidates(*sorted(scores, reverse=True)), confidence)
     assert shown == sorted(shown, reverse=True)
     assert all(0 <= each <= 100 for each in shown)
 
 
-def test_groups_come_first_and_any_case_is_known(kb: KnowledgeBase) -> None:
+def test_groups_come_first_and_case_is_ignored(kb: KnowledgeBase) -> None:
     types = SemanticTypes(kb)
     assert types.default() == ["Disease", "Phenotype"]
     assert types.select_known(["disease", "c14", "Planet"]) == ["Disease", "C14"]
@@ -160,14 +160,14 @@ def test_groups_come_first_and_any_case_is_known(kb: KnowledgeBase) -> None:
     assert as_type("C14") == {"id": "C14", "name": "C14"}
 
 
-def test_what_a_candidate_shows_can_be_wanted(kb: KnowledgeBase, tiny_kb: Path) -> None:
+def test_candidate_types_can_be_used_as_filter(kb: KnowledgeBase, tiny_kb: Path) -> None:
     with_groups, without = SemanticTypes(kb), SemanticTypes(KnowledgeBase.open(tiny_kb))
     fever = Candidate("mesh:D005334", "fever", 1.0, "Fever", "Disease")
     assert (with_groups.of(fever), without.of(fever)) == (["Disease"], ["C23"])
     assert without.select_known(without.of(fever)) == ["C23"]
 
 
-def test_entities_by_id_name_beginning_and_words(kb: KnowledgeBase) -> None:
+def test_suggests_entities_by_id_name_prefix_and_words(kb: KnowledgeBase) -> None:
     for text in ("D005334", "mesh:d005334", "fever", "pyrex", "ague"):
         assert suggest_entities(kb, text, 5)[0] == {
             "id": "MESH:D005334",
@@ -179,7 +179,7 @@ def test_entities_by_id_name_beginning_and_words(kb: KnowledgeBase) -> None:
     assert suggest_entities(kb, "", 5) == suggest_entities(kb, "\x00", 5) == []
 
 
-def test_a_cursor_skips(kb: KnowledgeBase) -> None:
+def test_cursor_skips_suggestions(kb: KnowledgeBase) -> None:
     both = suggest_entities(kb, "MI", 5)
     assert [each["id"] for each in both[:2]] == ["MESH:D006973", "MESH:D009203"]
     assert suggest_entities(kb, "MI", 5, 1) == both[1:]
@@ -190,7 +190,7 @@ def test_a_cursor_skips(kb: KnowledgeBase) -> None:
 BASE = "https://example.org/reconcile/secret"
 
 
-def test_all_addresses_are_those_of_the_service(kb: KnowledgeBase) -> None:
+def test_manifest_urls_start_with_base(kb: KnowledgeBase) -> None:
     found = manifest_of(BASE, "Onym", SemanticTypes(kb), 0.9)
     assert found["view"]["url"] == found["preview"]["url"] == f"{BASE}/preview?id={{{{id}}}}"
     assert {each["service_url"] for each in found["suggest"].values()} == {BASE}
@@ -198,13 +198,13 @@ def test_all_addresses_are_those_of_the_service(kb: KnowledgeBase) -> None:
     assert (found["name"], found["matchPrecision"]) == ("Onym", 0.9)
 
 
-def test_it_says_where_nothing_is_matched(kb: KnowledgeBase) -> None:
+def test_manifest_name_says_if_not_calibrated(kb: KnowledgeBase) -> None:
     found = manifest_of(BASE, "Onym", SemanticTypes(kb), None)
     assert found["name"] == "Onym (not calibrated: no automatic matches)"
     assert found["matchPrecision"] is None
 
 
-def test_jobs_are_answered_by_the_pipeline(pipeline: Pipeline) -> None:
+def test_job_runner_answers_reconcile_jobs(pipeline: Pipeline) -> None:
     def one(**job: Any) -> Any:
         [(status, body)] = answers.of([job])
         assert status == 200
@@ -219,5 +219,5 @@ def test_jobs_are_answered_by_the_pipeline(pipeline: Pipeline) -> None:
     assert one(op="extend", ids=["D005334"], properties=[{"id": "name"}])["rows"]["D005334"]["name"] == [{"str": "Fever"}]
 
 
-def test_the_release_depends_on_the_calibration_of_terms(pipeline: Pipeline) -> None:
+def test_release_depends_on_term_calibration(pipeline: Pipeline) -> None:
     assert JobRunner(pipeline).release["release"] != JobRunner(Pipeline(pipeline.linker, pipeline.detector)).release["release"]

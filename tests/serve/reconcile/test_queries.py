@@ -1,4 +1,4 @@
-"""What clients send, and what is wrong with it."""
+"""Parsing and validation of reconciliation queries."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def test_a_query_becomes_a_job() -> None:
     assert found.job() == {"text": "MI", "types": ["Disease"], "is_all": True, "limit": 2, "context": "heart; 7; True; note"}
 
 
-def test_what_is_absent_is_nothing() -> None:
+def test_missing_fields_have_defaults() -> None:
     [found] = parse_queries('{"q0": {}}').values()
     assert found.job() == {"text": "", "types": [], "is_all": False, "limit": None, "context": ""}
     [wish] = parse_queries('{"q0": {"query": "a", "type": ["Gene", ""], "type_strict": "should"}}').values()
     assert wish.types == []
 
 
-def test_what_is_too_long_is_cut_or_has_no_answer() -> None:
+def test_long_values_are_cut_or_dropped() -> None:
     long = {"query": "a" * 1_001, "limit": 1e300, "properties": [{"pid": "p", "v": "b" * 5_000}]}
     queries = parse_queries(json.dumps({"q0": long}))
     job = queries["q0"].job()
@@ -42,20 +42,20 @@ def test_what_is_too_long_is_cut_or_has_no_answer() -> None:
         {"Smith": {"properties": [{"v": 1}]}}, {"Smith": {"properties": {}}}, {str(row): {} for row in range(1_001)},
     ],
 )  # fmt: skip
-def test_what_is_malformed_is_refused_without_a_word_of_it(batch: Any) -> None:
+def test_malformed_query_error_shows_no_text(batch: Any) -> None:
     with pytest.raises(InputError, match="request-malformed") as error:
         parse_queries(json.dumps(batch))
     assert "Smith" not in str(error.value)
 
 
 @pytest.mark.parametrize("limit", NOT_A_LIMIT)
-def test_a_limit_that_is_not_a_number_from_0_is_refused(limit: str) -> None:
+def test_rejects_invalid_limit(limit: str) -> None:
     with pytest.raises(InputError, match="request-malformed"):
         parse_queries(f'{{"q0": {{"query": "a", "limit": {limit}}}}}')
 
 
 @pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e400"])
-def test_numbers_that_are_not_json_are_refused_wherever_they_are(number: str) -> None:
+def test_rejects_nan_and_infinity_anywhere(number: str) -> None:
     with pytest.raises(InputError, match="request-malformed"):
         parse_queries(f'{{"q0": {{"query": "a", "unknown": [{{"x": {number}}}]}}}}')
     with pytest.raises(InputError, match="request-malformed"):
@@ -63,6 +63,6 @@ def test_numbers_that_are_not_json_are_refused_wherever_they_are(number: str) ->
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\udcff", '{"ids": ["a"]}', '{"ids": [7], "properties": []}'])
-def test_a_malformed_extension_is_refused(text: str) -> None:
+def test_rejects_malformed_extension(text: str) -> None:
     with pytest.raises(InputError, match="request-malformed"):
         parse_extend(text)

@@ -1,4 +1,4 @@
-"""The routes of /reconcile: over stubs for what they hand on, over real linker processes for what they answer."""
+"""The routes of /reconcile, with stub linkers for the jobs that they send, and with real ones for the responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.serve.reconcile.conftest import HOSTILE
 from tests.serve.stub import folder_of, with_service
 
 
-def test_each_route_hands_on_what_it_was_sent(tmp_path: Path) -> None:
+def test_routes_pass_requests_to_linker(tmp_path: Path) -> None:
     queries = json.dumps({"q0": {"query": "fever"}})
     extend = json.dumps({"ids": ["a"], "properties": [{"id": "name"}]})
 
@@ -57,7 +57,7 @@ def test_each_route_hands_on_what_it_was_sent(tmp_path: Path) -> None:
         ({"data": {"extend": '{"ids": ["die"], "properties": []}', "id": "die"}}, 200, None),
     ],
 )
-def test_what_is_refused(tmp_path: Path, options: dict[str, Any], status: int, code: str | None) -> None:
+def test_rejects_invalid_requests(tmp_path: Path, options: dict[str, Any], status: int, code: str | None) -> None:
     async def act(client: httpx.AsyncClient, _: Service) -> httpx.Response:
         return await client.post("/reconcile", **options)
 
@@ -66,13 +66,13 @@ def test_what_is_refused(tmp_path: Path, options: dict[str, Any], status: int, c
     assert "Smith" not in answer.text
 
 
-def test_a_form_of_many_fields_is_not_read() -> None:
+def test_rejects_form_with_many_fields() -> None:
     with pytest.raises(InputError, match="request-malformed"):
         fields_of(b"a&" * 1_000)
     assert fields_of("queries={\u00e9}".encode())["queries"] == "{\u00e9}"
 
 
-def test_each_of_several_pipelines_has_its_own(tmp_path: Path) -> None:
+def test_each_pipeline_has_its_own_routes(tmp_path: Path) -> None:
     folders = {}
     for name in ("mesh", "hpo"):
         (tmp_path / name).mkdir()
@@ -89,7 +89,7 @@ def test_each_of_several_pipelines_has_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_answers_are_what_the_specification_says(folder: Path, real_specs: Path, tmp_path: Path) -> None:
+def test_responses_conform_to_specification(folder: Path, real_specs: Path, tmp_path: Path) -> None:
     schemas = ReconcileSchemas(real_specs / "reconciliation-0.2" / "0.2")
     service = Running(folder, tmp_path / "log.txt")
     try:

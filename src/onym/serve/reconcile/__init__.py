@@ -1,4 +1,4 @@
-"""The W3C Reconciliation Service API 0.2, which OpenRefine speaks: matching, suggestions, previews and data extension.
+"""The W3C Reconciliation Service API 0.2, as used by OpenRefine: matching, suggestions, previews and data extension.
 
-The module `matching` runs in linker processes, `routes` and `queries` where HTTP is, and `concepts` in both.
+`matching` runs in linker processes, `routes` in the HTTP process, and `concepts` in both.
 """

@@ -1,7 +1,7 @@
-"""What the reconciliation service shows of a concept: properties that extend a table, and a card of HTML.
+"""Properties of concepts for data extension, and HTML preview cards.
 
-A knowledge base has no parents, so none are offered. The card has no script, everything in it is escaped, and it may stand in
-frames. Nothing here needs a pipeline: linker processes read the values, and the HTTP process draws the card.
+There is no property for parents, because a knowledge base does not store them. A card has no script, all values are escaped,
+and other pages may frame it. Linker processes read the property values; the HTTP process renders the card.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ HEADERS = {
     ),
     "referrer-policy": "no-referrer",
 }
-"""No script, nothing that is loaded, no word to other sites of where a link was: the token may stand in the address."""
+"""Headers of a card: no scripts, nothing loaded, and no Referer header, because the token may be in the URL."""
 _SHOWN = {"synonyms": 12, "xrefs": 12, "types": 12}
 _LINKED = re.compile(r"[A-Za-z][A-Za-z0-9.]*:[A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
 class Property:
-    """A property, and how its values are read from a concept."""
+    """A property of concepts, with the function that reads its values."""
 
     id: str
     name: str
@@ -47,7 +47,7 @@ class Property:
     values: Callable[[Concept], list[str]]
 
     def to_dict(self) -> dict[str, str]:
-        """Return it as suggestions show it."""
+        """Return the property as in suggestions."""
         return {"id": self.id, "name": self.name, "description": self.description}
 
 
@@ -59,13 +59,15 @@ PROPERTIES: dict[str, Property] = {
     each.id: each
     for each in (
         Property("name", "name", "The preferred name.", lambda concept: [concept.preferred_name]),
-        Property("synonyms", "synonyms", "All other names, as the sources write them.", _synonyms),
-        Property("definition", "definition", "What the sources say that it is.", lambda concept: list(concept.definitions)),
+        Property("synonyms", "synonyms", "All other names.", _synonyms),
+        Property("definition", "definition", "Definitions from the sources.", lambda concept: list(concept.definitions)),
         Property(
             "xrefs", "cross-references", "Ids in other vocabularies.", lambda concept: [style_id(x) for x in concept.xrefs]
         ),
-        Property("groups", "semantic groups", "Such as Disease or Chemical.", lambda concept: list(concept.groups)),
-        Property("types", "semantic types", "As the sources have them.", lambda concept: list(concept.types)),
+        Property(
+            "groups", "semantic groups", "Semantic groups, such as Disease or Chemical.", lambda concept: list(concept.groups)
+        ),
+        Property("types", "semantic types", "Semantic types of the sources.", lambda concept: list(concept.types)),
         Property(
             "alternative_ids",
             "alternative ids",
@@ -77,7 +79,7 @@ PROPERTIES: dict[str, Property] = {
 
 
 def properties_like(prefix: str) -> list[dict[str, str]]:
-    """Return the properties whose name or id holds a text.
+    """Return the properties whose name or id contains the text.
 
     >>> [each["id"] for each in properties_like("syn")]
     ['synonyms']
@@ -87,7 +89,7 @@ def properties_like(prefix: str) -> list[dict[str, str]]:
 
 
 def propose_properties(kind: str, limit: int | None) -> dict[str, object]:
-    """Return the properties that concepts of a type have: all, since the knowledge base decides.
+    """Return the properties for concepts of a type; they are the same for all types.
 
     >>> [each["id"] for each in propose_properties("Disease", 2)["properties"]]
     ['name', 'synonyms']
@@ -97,7 +99,7 @@ def propose_properties(kind: str, limit: int | None) -> dict[str, object]:
 
 
 def extend_concepts(kb: KnowledgeBase, ids: Sequence[str], properties: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the values of properties for each id; an unknown id, or an unknown property, has none.
+    """Return property values for each id; unknown ids and unknown properties have empty lists.
 
     >>> from onym.kb import KnowledgeBase
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -122,7 +124,7 @@ def _concept(kb: KnowledgeBase, concept_id: str) -> Concept | None:
 
 
 def _limit(settings: Mapping[str, Any]) -> int | None:
-    """Return how many values are wanted; 0, or what is no number, stands for all."""
+    """Return the maximum number of values; None (all) if the limit is 0 or not a number."""
     try:
         return max(0, int(settings.get("limit") or 0)) or None
     except (TypeError, ValueError, OverflowError):
@@ -130,7 +132,7 @@ def _limit(settings: Mapping[str, Any]) -> int | None:
 
 
 def card(concept_id: str, values: Mapping[str, Sequence[str]]) -> str:
-    """Return the card of a concept; `values` are those of its properties.
+    """Return the HTML card of a concept; `values` are its property values by property id.
 
     >>> "<h1>Fever</h1>" in card("MESH:D005334", {"name": ["Fever"]})
     True
@@ -157,7 +159,7 @@ def _few(values: Mapping[str, Sequence[str]], key: str) -> list[str]:
 
 
 def _id(concept_id: str) -> str:
-    """Return an id, as a link where it can be one: to the registry that knows where ids lead."""
+    """Return an id as HTML; a valid CURIE links to bioregistry.io."""
     shown = f"<code>{escape(concept_id)}</code>"
     if not _LINKED.fullmatch(concept_id):
         return shown

@@ -1,7 +1,7 @@
-"""What a linker process does for the reconciliation service: match the values of a column, suggest, describe the service.
+"""Reconciliation jobs of a linker process: match the values of a column, suggest concepts and types, describe the service.
 
-A match is certain only where the calibrated confidence says so. The score of a candidate, from 0 to 100 as OpenRefine shows it,
-is the confidence in percent. Types are the semantic groups and types of the knowledge base, by their names.
+A candidate is reported as a match only if its calibrated confidence is high enough. Its score, which OpenRefine shows on a
+scale from 0 to 100, is the confidence in percent. Types are the semantic groups and types of the knowledge base.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Menti
 Act = Callable[[dict[str, Any]], Any]
 Queries = Mapping[str, Mapping[str, Any]]
 Filter = tuple[tuple[str, ...], bool]
-_VARIANTS = 32  # pipelines of other types that are kept
+_VARIANTS = 32  # maximum number of cached pipelines with other type filters
 _MAX_DEFAULT = 50
 _MAX_DESCRIPTION = 200
 WIDTH, HEIGHT = 420, 260
-"""Of a preview, in pixels."""
+"""Size of a preview in pixels."""
 _IDS, _TYPES = "https://bioregistry.io/", "urn:onym:semantic-types"
 _LIMIT = {
     "name": "limit",
@@ -41,7 +41,7 @@ _LIMIT = {
 
 
 def reconcile_acts(pipeline: Pipeline) -> dict[str, Act]:
-    """Return what is done for each kind of job.
+    """Return the function of each reconciliation operation, by `op`.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.linkers.exact import ExactLinker
@@ -67,7 +67,7 @@ def reconcile_acts(pipeline: Pipeline) -> dict[str, Act]:
 
 
 class Matcher:
-    """Matches terms by a pipeline. `is_calibrated` says whether it has confidences of terms; without them nothing is a match.
+    """Matches terms with a pipeline. Without a calibration for terms, no candidate is reported as a match.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.linkers.exact import ExactLinker
@@ -84,11 +84,11 @@ class Matcher:
 
     @property
     def is_calibrated(self) -> bool:
-        """True where the confidences are those of terms."""
+        """True if the pipeline has a calibration for terms."""
         return self._pipeline.calibration is not None
 
     def of(self, queries: Queries, precision: float) -> dict[str, Any]:
-        """Return the candidates of each query; those with the same filter are linked together."""
+        """Return the candidates of each query; queries with the same type filter form one batch."""
         found: dict[str, Any] = {key: {"result": []} for key in queries}
         alike: dict[Filter, list[str]] = {}
         for key, query in queries.items():
@@ -102,7 +102,7 @@ class Matcher:
         return found
 
     def _filter_by_types(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
-        """Return the pipeline of some types; None where no concept can be of them."""
+        """Return the pipeline restricted to types; None if no concept can have them."""
         known = self._types.select_known(types)
         if not types:
             return self._pipeline
@@ -134,24 +134,23 @@ class Matcher:
 
 
 def _document(query: Mapping[str, Any]) -> Document:
-    """Return a term as a document of one mention; what is known besides stands in the lines after it."""
+    """Return a term as a document with one mention, followed by its context."""
     text, context = query["text"], query.get("context") or ""
     return Document("1", f"{text}\n\n{context}" if context else text, (Mention(0, len(text), text),))
 
 
 def _link(linked: LinkedDocument) -> Link | None:
-    """Return the link of a term; one that cannot be linked has none, but a bug is an error."""
+    """Return the link of a term, or None if it could not be linked; raise on an internal error."""
     if any(problem.code == INTERNAL for problem in linked.problems):
         raise InternalError("internal-error", linked.problems[0].what)
     return next(iter(linked.links), None)
 
 
 def display_scores(candidates: Sequence[Candidate], confidence: float | None) -> list[float]:
-    """Return a score for each candidate, best first.
+    """Return a score from 0 to 100 for each candidate, best first.
 
-    The first one has its confidence, and so have those that tie with it. The others share the rest by rank: the second has half
-    of what is left of the probability, at most half of the first, the third half of that. Without a confidence, the scores are
-    those of the linker, log-probabilities as probabilities.
+    The first candidate, and those that tie with it, get the confidence c. The second gets half of min(c, 1 - c), the third half
+    of that, and so on. Without a confidence, the scores are those of the linker; log-probabilities become probabilities.
 
     >>> fever, malaria = Candidate("hp:0001945", "fever", 0.9), Candidate("mondo:0005136", "ague", 0.3)
     >>> display_scores([fever, malaria], 0.96)
@@ -168,7 +167,7 @@ def display_scores(candidates: Sequence[Candidate], confidence: float | None) ->
 
 
 def _percent(share: float) -> float:
-    """Return a share in percent, rounded down, so that a score is never higher than the confidence is."""
+    """Return a fraction in percent, rounded down so that a score never exceeds the confidence."""
     return math.floor(round(share * 10_000, 6)) / 100
 
 
@@ -179,7 +178,7 @@ def _share(score: float) -> float:
 
 
 class SemanticTypes:
-    """Finds groups and types, in any case.
+    """Case-insensitive lookup of the semantic groups and types of a knowledge base.
 
     >>> types = SemanticTypes(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> types.select_known(["c14", "Planet"]), types.beginning("c1")
@@ -191,26 +190,26 @@ class SemanticTypes:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """All groups, then all types, by their names in lower case."""
+        """Groups and types by lower-cased name; a group wins over a type of the same name."""
         labels = [*_all(self._kb.groups), *_all(self._kb.types)]
         return {label.lower(): label for label in reversed(labels)}
 
     def default(self) -> list[str]:
-        """Return what columns are of: the groups, or the types where there are no groups."""
+        """Return the default types for a column: the groups, or the types if there are no groups."""
         return (_all(self._kb.groups) or _all(self._kb.types))[:_MAX_DEFAULT]
 
     def select_known(self, names: Sequence[str]) -> list[str]:
-        """Return those of the names that the knowledge base has."""
+        """Return the names that the knowledge base has, in its spelling."""
         return [self.labels[name.lower()] for name in names if name.lower() in self.labels]
 
     def of(self, candidate: Candidate) -> list[str]:
-        """Return the group of a candidate, or its types where the knowledge base has no such group: what can be wanted."""
+        """Return the candidate's group, or its types if that group is not in the knowledge base."""
         if candidate.type.lower() in self.labels:
             return [candidate.type]
         return [self._kb.types[int(each)] for each in self._kb.concept_types[self._kb.concept_ids.find(candidate.concept_id)]]
 
     def beginning(self, prefix: str) -> list[str]:
-        """Return the groups and types that begin so, then those that hold it."""
+        """Return the groups and types that start with the prefix, then those that contain it."""
         wanted = prefix.strip().lower()
         found = [label for name, label in self.labels.items() if wanted in name]
         return sorted(found, key=lambda label: (not label.lower().startswith(wanted), label))
@@ -221,7 +220,7 @@ def _all(labels: Strings) -> list[str]:
 
 
 def as_type(label: str) -> dict[str, str]:
-    """Return a group or type as the specification has it.
+    """Return a group or type in the format of the specification.
 
     >>> as_type("Disease")
     {'id': 'Disease', 'name': 'Disease'}
@@ -230,7 +229,7 @@ def as_type(label: str) -> dict[str, str]:
 
 
 def suggest_entities(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) -> list[dict[str, Any]]:
-    """Return concepts by an id, a name, its beginning, or some of its words.
+    """Find concepts by id, name, prefix or words of a name.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> [(each["id"], each["name"]) for each in suggest_entities(kb, "pyre", 5)]
@@ -243,7 +242,7 @@ def suggest_entities(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) 
 
 
 def suggest_types(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) -> list[dict[str, str]]:
-    """Return semantic groups and types.
+    """Find semantic groups and types by a prefix or a part of the name.
 
     >>> suggest_types(KnowledgeBase.open(getfixture("tiny_kb")), "c14", 5)
     [{'id': 'C14', 'name': 'C14'}]
@@ -262,7 +261,7 @@ def _describe_concept(concept: Concept) -> dict[str, Any]:
 
 
 def manifest_of(base: str, name: str, types: SemanticTypes, precision: float | None) -> dict[str, Any]:
-    """Return the manifest of a service at an address. `precision` is that of matches; None where nothing is matched.
+    """Return the manifest of the service at a URL. `precision` is the minimum confidence of a match; None means no matches.
 
     >>> from onym.kb import KnowledgeBase
     >>> types = SemanticTypes(KnowledgeBase.open(getfixture("tiny_kb")))

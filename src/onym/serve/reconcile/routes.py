@@ -1,7 +1,4 @@
-"""The routes of the reconciliation service of one pipeline, and what clients send there: queries, requests for properties.
-
-All of them read only. Unknown keys are ignored.
-"""
+"""HTTP routes of the reconciliation service, and the models of its requests. Unknown keys are ignored."""
 
 from __future__ import annotations
 
@@ -25,25 +22,25 @@ from onym.serve.routes import Request as Wanted
 from onym.serve.settings import DEFAULT, ServeSettings
 
 MAX_CONTEXT = 2_000
-"""Characters of the values of properties that are used."""
+"""Maximum characters of property values that are used as context."""
 MAX_PROPERTIES = 64
 T = TypeVar("T")
 
 
 class Tolerant(Wanted):
-    """A part of a request whose unknown keys are ignored, as the specification has it."""
+    """Base class of requests with unknown keys, which the specification says to ignore."""
 
     model_config = ConfigDict(extra="ignore")
 
 
 class PropertyValue(Tolerant):
-    """The values of another column: strings, numbers, truth values or entities."""
+    """The values of another column: strings, numbers, booleans or entities."""
 
     pid: str
     v: Any = None
 
     def texts(self) -> Iterator[str]:
-        """Yield the values as texts; of an entity that is its name."""
+        """Yield the values as strings; of an entity, its name."""
         for value in self.v if isinstance(self.v, list) else [self.v]:
             shown = value.get("name") if isinstance(value, dict) else value
             if isinstance(shown, str | int | float):
@@ -51,7 +48,7 @@ class PropertyValue(Tolerant):
 
 
 class ReconcileQuery(Tolerant):
-    """A value that is to be matched.
+    """A query for one value to match.
 
     >>> ReconcileQuery(query="MI", properties=[PropertyValue(pid="note", v="a heart attack (MI)")]).context
     'a heart attack (MI)'
@@ -65,18 +62,18 @@ class ReconcileQuery(Tolerant):
 
     @property
     def types(self) -> list[str]:
-        """The semantic groups or types that are wanted; none where they are a wish only."""
+        """The required semantic groups or types; empty if `type_strict` is "should"."""
         wanted = [] if self.type is None or self.type_strict == "should" else self.type
         return [each for each in ([wanted] if isinstance(wanted, str) else wanted) if each][:MAX_TYPES]
 
     @property
     def context(self) -> str:
-        """What the values of other columns say."""
+        """The values of the other columns, joined."""
         texts = (text.strip() for each in self.properties or () for text in each.texts())
         return "; ".join(filter(None, texts))[:MAX_CONTEXT]
 
     def job(self) -> dict[str, Any]:
-        """Return it as the linker process reads it; a query that is too long has no text, and so no answer."""
+        """Return the query for the linker process; a query that is too long becomes empty, and gets no candidates."""
         text = (self.query or "").strip()
         return {
             "text": text if len(text) <= MAX_TERM else "",
@@ -88,14 +85,14 @@ class ReconcileQuery(Tolerant):
 
 
 class WantedProperty(Tolerant):
-    """A property that is wanted, with settings."""
+    """A requested property, with settings."""
 
     id: str
     settings: dict[str, Any] | None = None
 
 
 class ExtendQuery(Tolerant):
-    """Entities, and the properties of them that are wanted."""
+    """A data extension request: the values of properties for entities."""
 
     ids: list[str] = Field(max_length=MAX_TERMS)
     properties: list[WantedProperty] = Field(max_length=MAX_PROPERTIES)
@@ -108,7 +105,7 @@ _EXTEND: TypeAdapter[ExtendQuery] = TypeAdapter(ExtendQuery)
 
 
 def parse_queries(text: str) -> dict[str, ReconcileQuery]:
-    """Return a batch of queries by their keys.
+    """Parse a batch of queries by key.
 
     >>> parse_queries('{"q0": {"query": "Fever"}}')["q0"].query
     'Fever'
@@ -117,7 +114,7 @@ def parse_queries(text: str) -> dict[str, ReconcileQuery]:
 
 
 def parse_extend(text: str) -> ExtendQuery:
-    """Return a request for properties.
+    """Parse a data extension request.
 
     >>> parse_extend('{"ids": ["MESH:D005334"], "properties": [{"id": "synonyms"}]}').properties[0].id
     'synonyms'
@@ -126,12 +123,12 @@ def parse_extend(text: str) -> ExtendQuery:
 
 
 def characters_of(queries: Mapping[str, ReconcileQuery]) -> int:
-    """Return how much there is to link."""
+    """Return the cost of queries, in characters of raw text."""
     return sum(PER_SURFACE + len(each.query or "") + len(each.context) for each in queries.values())
 
 
 def _parse(adapter: TypeAdapter[T], text: str, where: str) -> T:
-    """Return what a text holds; what is wrong is said without the keys of the batch, which may be text."""
+    """Parse and validate JSON; errors leave out the keys of the batch, which may be user text."""
     values = read_json(text.encode("utf-8", "replace"), where)
     try:
         return adapter.validate_python(values)
@@ -148,11 +145,11 @@ FORM = "application/x-www-form-urlencoded"
 _JSON = "application/json"
 _MAX_FIELDS = 32
 _HITS = 10
-_PER_CONCEPT = 10  # characters of a text that take as long
+_PER_CONCEPT = 10  # cost of reading a concept, in characters of raw text
 _SAFE = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    "cross-origin-resource-policy": "cross-origin",  # pages that isolate themselves may show previews too
+    "cross-origin-resource-policy": "cross-origin",  # cross-origin isolated pages may embed previews
 }
 _PREFLIGHT = {
     "access-control-allow-methods": "GET, POST, OPTIONS",
@@ -167,13 +164,13 @@ Limit = Annotated[int | None, Query(ge=0, le=MAX_HITS)]
 
 
 class Reconciliation:
-    """What the reconciliation service of a pipeline answers; all paths begin with `prefix`."""
+    """Endpoints of the reconciliation service of one pipeline. All paths begin with `prefix`."""
 
     def __init__(self, pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> None:
         self._pipeline, self._settings, self._prefix = pipeline, settings, prefix
 
     async def manifest_or_queries(self, request: Request) -> Response:
-        """Answer queries that stand in the address; without any, say what the service can do."""
+        """Answer queries in the query string; without any, return the service manifest."""
         note_route(request.scope, self._prefix)
         if {"queries", "extend"} & set(request.query_params):
             return await self._answer_fields(request.query_params, request)
@@ -183,30 +180,30 @@ class Reconciliation:
         return await self._answer(job, 1, request)
 
     async def form(self, request: Request) -> Response:
-        """Answer the queries of a form."""
+        """Answer queries in a form body."""
         note_route(request.scope, self._prefix)
         require_media_type(request, FORM)
-        self._pipeline.current  # noqa: B018 - refuses before the body is read where nothing is open
+        self._pipeline.current  # noqa: B018 - raises before the body is read if the pipeline is not open
         body = await read_body(request.receive, self._settings.max_body, self._settings.body_timeout)
         return await self._answer_fields(fields_of(body), request)
 
     async def suggest(self, request: Request, kind: str, prefix: Text = "", cursor: Count = 0) -> Response:
-        """Suggest entities, types or properties for what somebody types."""
+        """Suggest entities, types or properties for a prefix."""
         note_route(request.scope, f"{self._prefix}/suggest")
         if kind == "property":
             return _json({"result": properties_like(prefix)[cursor:]})
         if kind not in ("entity", "type"):
-            raise ConfigError("serve-path", "there is nothing at this path", fix="suggest entity, type or property")
+            raise ConfigError("serve-path", "no such path", fix="use /suggest/entity, /suggest/type or /suggest/property")
         job = {"op": "suggest", "kind": kind, "prefix": prefix, "limit": _HITS, "skip": cursor}
         return await self._answer(job, len(prefix), request)
 
     async def propose(self, request: Request, kind: Kind = "", limit: Limit = None) -> Response:
-        """Name the properties that a table can be extended with."""
+        """List the properties for data extension."""
         note_route(request.scope, f"{self._prefix}/extend/propose")
         return _json(propose_properties(kind, limit))
 
     async def preview(self, request: Request, concept_id: Id) -> Response:
-        """Show a concept as a card of HTML."""
+        """Return the HTML card of a concept."""
         note_route(request.scope, f"{self._prefix}/preview")
         job = {"op": "extend", "ids": [concept_id], "properties": [{"id": key} for key in PROPERTIES]}
         reply = await self._reply(job, 1, request)
@@ -219,12 +216,12 @@ class Reconciliation:
         return Response(card(concept_id, values), 200, {**_SAFE, **HEADERS}, "text/html; charset=utf-8")
 
     async def preflight(self, request: Request) -> Response:
-        """Tell a browser that pages of other sites may send queries."""
+        """Answer a CORS preflight request: pages of all origins may send queries."""
         note_route(request.scope, self._prefix)
         return Response(None, 204, _PREFLIGHT)
 
     async def _answer_fields(self, fields: QueryParams, request: Request) -> Response:
-        """Answer a batch of queries, or a request for properties."""
+        """Answer a batch of queries or a data extension request."""
         if "queries" in fields:
             queries = parse_queries(fields["queries"])
             jobs = {key: query.job() for key, query in queries.items()}
@@ -233,7 +230,7 @@ class Reconciliation:
         if "extend" in fields:
             wanted = parse_extend(fields["extend"])
             return await self._answer({"op": "extend", **wanted.model_dump()}, _PER_CONCEPT * len(wanted.ids), request)
-        raise InputError("request-malformed", "there is neither queries nor extend", where="the form")
+        raise InputError("request-malformed", "neither queries nor extend is given", where="the form")
 
     async def _answer(self, content: dict[str, Any], characters: int, request: Request) -> Response:
         reply = await self._reply(content, characters, request)
@@ -245,7 +242,7 @@ class Reconciliation:
 
 
 def reconcile_router(pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> APIRouter:
-    """Return the routes of a pipeline; all paths begin with `prefix`, which is /reconcile or /reconcile/NAME."""
+    """Return the reconciliation routes of a pipeline under `prefix`: /reconcile or /reconcile/NAME."""
     router, answers = APIRouter(prefix=prefix, include_in_schema=False), Reconciliation(pipeline, settings, prefix)
     gets: dict[str, Callable[..., Any]] = {
         "": answers.manifest_or_queries,
@@ -263,14 +260,14 @@ def reconcile_router(pipeline: ServedPipeline, settings: ServeSettings, prefix: 
 
 
 def base_of(request: Request, settings: ServeSettings, prefix: str) -> str:
-    """Return the address of a service as its client sees it, with the token where the client sent it in the path."""
+    """Return the service's URL as the client sees it, with the token if the client sent it in the path."""
     origin = settings.public_url.rstrip("/") or f"{request.url.scheme}://{request.headers['host']}"
     secret = f"/{quote(settings.token, safe='')}" if request.scope.get(UNLOCKED) else ""
     return f"{origin}{ROOT}{secret}{prefix.removeprefix(ROOT)}"
 
 
 def fields_of(body: bytes) -> QueryParams:
-    """Return the fields of a form.
+    """Parse the fields of a URL-encoded form.
 
     >>> fields_of(b"queries=%7B%7D")["queries"]
     '{}'

@@ -1,8 +1,7 @@
-"""The routes of a pipeline. A module here declares some as `ROUTES`, and is found since it is here: no list names it.
+"""The routes of a pipeline. All modules of this package are loaded, and each lists its routes in `ROUTES`.
 
-A route says what it takes and what it replies, as pydantic models, which FastAPI describes, and what a linker process does for
-it. The modules are imported by the HTTP process, which has no pipeline, and by linker processes, which have no HTTP: they
-import neither at their top.
+A route has pydantic models of its request and reply, and the function that a linker process calls for it. Both the HTTP process
+and the linker processes import these modules, so they must not import pipeline or HTTP code at the top level.
 """
 
 from __future__ import annotations
@@ -26,36 +25,38 @@ if TYPE_CHECKING:
 
 MAX_TERMS, MAX_TERM, MAX_TYPES, MAX_HITS = 1_000, 1_000, 64, 100
 PER_SURFACE = 50
-"""Characters of raw text that take as long to link as one annotated mention or one term, besides its own characters."""
+"""Cost of linking one annotated mention or one term, in characters of raw text, in addition to its own length."""
 Term = Annotated[str, StringConstraints(max_length=MAX_TERM)]
 T = TypeVar("T", bound="Request")
 _PARAMETER = re.compile(r"\{.*?\}")
 
 
 class Request(BaseModel):
-    """What a request says; unknown keys of a body are refused."""
+    """Base class of requests; unknown keys are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
     @property
     def characters(self) -> int:
-        """How much there is to do, in characters of raw text."""
+        """The cost of the request, in characters of raw text."""
         return 1
 
     def job(self) -> dict[str, Any]:
-        """Return what it says as plain values, for a linker process."""
+        """Return the request as plain values, for a linker process."""
         return self.model_dump(by_alias=True)
 
 
 class Options(Request):
-    """How a pipeline is used for one request. A field `x` is an option of all routes that link, by `Pipeline.with_x`."""
+    """Pipeline options of a request that links. A field `x` is applied by `Pipeline.with_x`."""
 
-    types: list[Term] = Field(default=[], max_length=MAX_TYPES, description="Answers of these semantic groups or types alone.")
+    types: list[Term] = Field(
+        default=[], max_length=MAX_TYPES, description="Only link to concepts of these semantic groups or types."
+    )
     precision: float | None = Field(default=None, gt=0, lt=1, description="Target precision, for a calibrated pipeline.")
 
     @staticmethod
     def of(job: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the options of a job, in the order of the fields; jobs with the same ones are linked together.
+        """Return the options of a job in the order of the fields, None for defaults. Jobs with equal options form one batch.
 
         >>> Options.of({"op": "link", "text": "High fever.", "types": ["Disease"]})
         (('Disease',), None)
@@ -66,25 +67,24 @@ class Options(Request):
 
     @staticmethod
     def apply(pipeline: Pipeline, *values: Any) -> Pipeline:
-        """Return a pipeline with options as `of` returns them; those that are None stay as they are."""
+        """Return a copy of the pipeline with the options that `of` returned; None leaves an option unchanged."""
         for name, value in zip(Options.model_fields, values, strict=True):
             pipeline = pipeline if value is None else getattr(pipeline, f"with_{name}")(value)
         return pipeline
 
 
 class Reply(BaseModel):
-    """An object with these keys and no others."""
+    """Base class of replies: an object without further keys."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
 class Route:
-    """A route below /v1 and /v1/NAME. Fields of `takes` that the path names stand there; the others in the query or the body.
+    """A route below /v1 and /v1/NAME. Fields of `takes` are parameters of the path, of the query string or keys of the body.
 
-    `act` is called in a linker process, with the pipeline as the request's options have it and the job, and returns plain
-    values. It has none where jobs are linked together, as texts are. `name` is that of the operation in the description, if it
-    is not `op`.
+    A linker process calls `act` with the pipeline, as changed by the request's options, and the job; it returns plain values.
+    `act` is None for jobs that are linked in batches. `name` is the operation id in the OpenAPI description; by default `op`.
     """
 
     path: str
@@ -99,7 +99,7 @@ class Route:
 
     @property
     def label(self) -> str:
-        """The path as metrics and logs have it.
+        """The path for metrics and logs, without values.
 
         >>> Route("/concepts/{concept_id:path}", "concept", Request, Reply, "Return a concept.").label
         '/concepts/{id}'
@@ -109,7 +109,7 @@ class Route:
 
 @lru_cache(1)
 def all_routes() -> tuple[Route, ...]:
-    """Return the routes of all modules here, by their names.
+    """Return the routes of all modules of this package, sorted by module name.
 
     >>> sorted(route.path for route in all_routes())
     ['/concepts/{concept_id:path}', '/link', '/map', '/search', '/workbook']
@@ -123,7 +123,7 @@ def _iter_routes() -> Iterator[Route]:
 
 
 def row_model(name: str, columns: Mapping[str, type], required: Sequence[str]) -> type[Reply]:
-    """Return the model of a row of a table: all columns are there, and values are null except where they are `required`.
+    """Create the model of a table row: every column is present, and all but the `required` ones may be null.
 
     >>> list(row_model("Row", {"start": int, "score": float}, ["start"]).model_fields)
     ['start', 'score']
@@ -133,7 +133,7 @@ def row_model(name: str, columns: Mapping[str, type], required: Sequence[str]) -
 
 
 def parse(kind: type[T], body: bytes, where: str = "the body") -> T:
-    """Return a request; what is wrong with a body is said by name and kind, never by value.
+    """Parse and validate a request; errors name the field and the problem, never the value.
 
     >>> from onym.serve.routes.link import LinkRequest
     >>> parse(LinkRequest, b'{"text": 7}')
@@ -144,7 +144,7 @@ def parse(kind: type[T], body: bytes, where: str = "the body") -> T:
 
 
 def read_json(body: bytes, where: str) -> Any:
-    """Parse JSON; NaN, Infinity, numbers such as 1e400 that would become Infinity, and more than 200 levels are refused.
+    """Parse JSON; reject NaN, Infinity, numbers that overflow to Infinity (1e400), and more than 200 nested levels.
 
     >>> read_json(b'{"limit": NaN}', "the body")
     Traceback (most recent call last):
@@ -168,7 +168,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def check(kind: type[T], values: Any, where: str) -> T:
-    """Return a request of plain values; what is wrong with them is said by name and kind, never by value."""
+    """Validate plain values as a request; errors name the field and the problem, never the value."""
     try:
         return kind.model_validate(values)
     except ValidationError as e:
@@ -176,9 +176,9 @@ def check(kind: type[T], values: Any, where: str) -> T:
 
 
 def make_validation_error(errors: Sequence[Any], where: str) -> InputError:
-    """Return the refusal of values by what pydantic says is wrong first; the names of unknown keys may be text."""
+    """Return the first error of pydantic as an InputError, without unknown keys, which may be user text."""
     first = errors[0]
     is_extra = first["type"] == "extra_forbidden"
     loc = [str(part) for part in first["loc"][: -1 if is_extra else None]]
-    kind = "a key that is not known" if is_extra else first["msg"]
+    kind = "unknown key" if is_extra else first["msg"]
     return InputError("request-malformed", f"{'.'.join(loc) or 'body'}: {kind}", where=where, fix="see /openapi.json")

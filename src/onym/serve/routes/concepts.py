@@ -1,4 +1,4 @@
-"""Look concepts up, by an id or by a name."""
+"""Routes that look up concepts by id or by name."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 class ConceptRequest(Request):
-    """The id of a concept."""
+    """A request for a concept by id."""
 
     concept_id: str = Field(max_length=MAX_TERM, serialization_alias="id")
 
 
 class SearchRequest(Request):
-    """A name of concepts that are wanted, and how many of them."""
+    """A search for concepts by name."""
 
-    q: str = Field(max_length=MAX_TERM, description="A name, its beginning, or some of its words.")
+    q: str = Field(max_length=MAX_TERM, description="A name, a prefix of a name, or some words of it.")
     limit: int = Field(default=10, ge=1, le=MAX_HITS)
 
     @property
     def characters(self) -> int:
-        """How long the name is."""
+        """The length of the query."""
         return len(self.q)
 
 
@@ -44,14 +44,14 @@ class ConceptReply(Reply):
 
 
 class HitReply(ConceptReply):
-    """A concept that was found, by which name, and how: exact, prefix or words."""
+    """A concept with the name that matched, and how it matched: exact, prefix or words."""
 
     match: str
     name: str
 
 
 class SearchReply(Reply):
-    """Concepts, best first."""
+    """The concepts that were found, best first."""
 
     hits: list[HitReply]
 
@@ -74,7 +74,7 @@ ROUTES = (
         op="concept",
         takes=ConceptRequest,
         replies=ConceptReply,
-        description="Return a concept by its id, in any case, with or without a prefix.",
+        description="Return a concept by its id; case does not matter, and the prefix may be omitted.",
         act=_concept,
         method="GET",
     ),
@@ -83,7 +83,7 @@ ROUTES = (
         op="search",
         takes=SearchRequest,
         replies=SearchReply,
-        description="Find concepts by a name.",
+        description="Search concepts by name.",
         act=_search,
         method="GET",
     ),

@@ -1,4 +1,4 @@
-"""Link a text, or a document with an id and perhaps annotated mentions: what is taken, and what is replied."""
+"""The route that links a text, or a document with an id and optional annotated mentions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXAMPLE: dict[str, Any] = LinkedDocument(Document("1", "High fever.", (_FEVER,)
 
 
 class LinkRequest(Options):
-    """A text, or a document with an id and perhaps annotated mentions, to be linked.
+    """A request to link a text, or a document with an id and optional annotated mentions.
 
     >>> LinkRequest(text="High fever.").characters
     11
@@ -38,35 +38,35 @@ class LinkRequest(Options):
         }
     )
 
-    text: str | None = Field(default=None, description="Raw text; mentions are found in it.")
+    text: str | None = Field(default=None, description="Raw text; mentions are detected.")
     document: dict[str, Any] | None = Field(
         default=None,
-        description="A document as a line of Onym's JSONL has it: id, text, and mentions, which are linked as they are.",
+        description="A document in Onym's JSONL format: id, text and annotated mentions, which are linked without detection.",
     )
     top_k: int | None = Field(
-        default=None, ge=1, le=MAX_TOP_K, description="Candidates per mention, at most those of the pipeline."
+        default=None, ge=1, le=MAX_TOP_K, description="Maximum candidates per mention; cannot exceed the pipeline's own limit."
     )
     format: Literal["links", "document"] = Field(
         default="links",
-        description="links: as `onym link --json` prints them; document: as a line of JSONL, linked-document/2.",
+        description="links: the output of `onym link --json`; document: a line of JSONL (linked-document/2).",
     )
     explain: bool = Field(
         default=False,
-        description="Add `explanations`, one per link, and `rejections`, names in the text that are not mentions, as "
-        "`onym explain --json` prints them; with the format links alone.",
+        description="Add `explanations`, one per link, and `rejections`, names in the text that were not taken as mentions, as "
+        "in `onym explain --json`. Only for the format links.",
     )
 
     @model_validator(mode="after")
     def _require_one(self) -> LinkRequest:
         if (self.text is None) == (self.document is None):
-            raise ValueError("give either text or document")
+            raise ValueError("give either text or document, and not both")
         if self.explain and self.format != "links":
-            raise ValueError("explanations are for the format links")
+            raise ValueError("explain needs the format links")
         return self
 
     @property
     def characters(self) -> int:
-        """How much there is to link. Mentions may overlap, so their surfaces can be much longer than the text."""
+        """The cost of the request. Mentions may overlap, so their surfaces can be much longer than the text."""
         if self.document is None:
             return len(self.text or "")
         mentions = self.document.get("mentions")
@@ -74,12 +74,12 @@ class LinkRequest(Options):
         return len(str(self.document.get("text", ""))) + surfaces
 
     def job(self) -> dict[str, Any]:
-        """Return what it says as plain values; what is not said, a linker process need not read."""
+        """Return the non-default fields as plain values, for a linker process."""
         return self.model_dump(exclude_defaults=True)
 
 
 def _surface_characters(mention: Any) -> int:
-    """Return how much one annotated mention adds, in characters of raw text.
+    """Return the cost of an annotated mention, in characters of raw text.
 
     >>> _surface_characters({"start": 5, "end": 10})
     55
@@ -89,7 +89,7 @@ def _surface_characters(mention: Any) -> int:
 
 
 class CandidateReply(Reply):
-    """A concept that a mention may mean."""
+    """A candidate concept of a mention or term."""
 
     concept_id: str
     preferred_name: str
@@ -98,16 +98,16 @@ class CandidateReply(Reply):
 
 
 class LinkReply(row_model("LinkRow", kinds_of(), ("document", "start", "end", "text", "ties"))):  # type: ignore[misc]
-    """A mention, its best concept, and all candidates, best first; offsets count code points.
+    """A mention with its best concept and all candidates, best first. Offsets count code points.
 
-    Its other keys are the columns of the flat table.
+    The other keys are the columns of the flat table.
     """
 
     candidates: list[CandidateReply]
 
 
 class ReasonReply(Reply):
-    """A name or a memory that speaks for the concept.
+    """A name, or an annotated mention of training documents, that supports the concept.
 
     Kinds: same-name, similar-name, model-name, other-name, memory, similar-mention.
     """
@@ -118,7 +118,7 @@ class ReasonReply(Reply):
 
 
 class EffectReply(Reply):
-    """What a feature of a reranker did for the concept, against the runner-up."""
+    """The contribution of a reranker feature to the concept's score, relative to the runner-up."""
 
     feature: str
     value: float | None
@@ -127,7 +127,7 @@ class EffectReply(Reply):
 
 
 class ExplanationReply(Reply):
-    """Why a mention got its concept, or none."""
+    """Why a mention was linked to its concept, or left unlinked."""
 
     start: int
     end: int
@@ -152,7 +152,7 @@ class ExplanationReply(Reply):
 
 
 class RejectionReply(Reply):
-    """A name of the knowledge base in the text that was not taken as a mention; `detail` gives the reason in words."""
+    """A name of the knowledge base in the text that was not taken as a mention; `detail` is the reason in words."""
 
     start: int
     end: int
@@ -162,9 +162,9 @@ class RejectionReply(Reply):
 
 
 class LinkedReply(Reply):
-    """A linked text, as `onym link --json` prints it. With `format: document` it is a linked-document/2 instead.
+    """A linked text, as in `onym link --json`; with `format: document`, a linked-document/2 instead.
 
-    `explanations`, one per link, and `rejections` are there with `explain: true` alone.
+    `explanations`, one per link, and `rejections` are only present with `explain: true`.
     """
 
     id: str
@@ -176,7 +176,7 @@ class LinkedReply(Reply):
 
 
 def reply_with_links(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline) -> dict[str, Any]:
-    """Return a linked document as plain values, as the job wants it."""
+    """Return a linked document as plain values, in the format that the job requests."""
     from onym.corpora.plain import to_plain_linked
     from onym.pipeline.explanation import explain_linked
 
@@ -197,7 +197,7 @@ ROUTES = (
         op="link",
         takes=LinkRequest,
         replies=LinkedReply,
-        description="Link a text, or a document with an id and perhaps annotated mentions.",
+        description="Link a text, or a document with an id and optional annotated mentions.",
         example=_EXAMPLE,
     ),
 )

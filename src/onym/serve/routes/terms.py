@@ -1,4 +1,4 @@
-"""Map terms, such as the values of a column, to their best concepts."""
+"""The route that maps terms, such as the values of a column, to their best concepts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MapRequest(Options):
-    """Terms, such as the values of a column, to be mapped to their best concepts."""
+    """A request to map terms, such as the values of a column, to their best concepts."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"terms": ["pyrexia", "heart attack"]}]})
 
@@ -26,7 +26,7 @@ class MapRequest(Options):
 
     @property
     def characters(self) -> int:
-        """How much there is to map."""
+        """The cost of the request, in characters of raw text."""
         return sum(PER_SURFACE + len(term) for term in self.terms if term)
 
 
@@ -44,7 +44,7 @@ class MappedRow(Reply):
 
 
 class MapReply(Reply):
-    """A row for each term, in their order."""
+    """A row for each term, in order."""
 
     rows: list[MappedRow]
 

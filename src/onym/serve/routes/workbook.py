@@ -1,4 +1,4 @@
-"""Read the first sheet of a workbook (.xlsx), for the page: a browser cannot."""
+"""The route that reads the first sheet of an .xlsx workbook for the web page, since browsers cannot."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
 
 MAX_CELLS = 200_000
-"""Cells of a sheet that are read; more would keep a linker process for too long."""
+"""Maximum cells of a sheet; more would block a linker process for too long."""
 
 
 class WorkbookRequest(Request):
-    """A workbook, in base64."""
+    """A request to read a workbook."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"content": "UEsDBBQAAAA..."}]})
 
@@ -25,12 +25,12 @@ class WorkbookRequest(Request):
 
     @property
     def characters(self) -> int:
-        """How much there is to read."""
+        """The size of the workbook in base64."""
         return len(self.content)
 
 
 class WorkbookReply(Reply):
-    """The rows of the first sheet as text, the header first."""
+    """The rows of the first sheet as text, header first."""
 
     rows: list[list[str]]
 
@@ -69,7 +69,7 @@ ROUTES = (
         op="workbook",
         takes=WorkbookRequest,
         replies=WorkbookReply,
-        description="Read the first sheet of an .xlsx workbook as rows of text, without its empty rows.",
+        description="Read the first sheet of an .xlsx workbook as rows of text; empty rows are dropped.",
         act=_read,
         name="read_workbook",
     ),

@@ -1,4 +1,4 @@
-// Tables as text: reading .csv and .tsv, and writing .csv that no spreadsheet computes.
+// Reads .csv and .tsv, and writes .csv with formulas escaped.
 
 const DELIMITERS = [",", ";", "\t"];
 const SAMPLE = 20;
@@ -11,7 +11,7 @@ export function parseTable(text, name = "") {
   return tableOf(parseRows(text, delimiterOf(text, name)));
 }
 
-// Returns { columns, rows } of all rows, the header first.
+// Returns { columns, rows } for rows that begin with the header.
 export function tableOf([header, ...rows]) {
   if (!header) throw new TableError("The table is empty.");
   rows.forEach((row, at) => {
@@ -31,7 +31,7 @@ function cellText(value) {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// The delimiter that makes the first rows as long as the header, and of those the one with the most columns.
+// Returns the delimiter for which the first rows are as long as the header; of several, the one with the most columns.
 function delimiterOf(text, name) {
   if (name.toLowerCase().endsWith(".tsv")) return "\t";
   const merits = DELIMITERS.map((delimiter) => {
@@ -46,11 +46,11 @@ function sampleRows(text, delimiter) {
   try {
     return parseRows(text, delimiter, SAMPLE);
   } catch {
-    return []; // a quotation mark that is none with this delimiter
+    return []; // unclosed quotation mark with this delimiter
   }
 }
 
-// Cells may be quoted, and quoted ones may hold delimiters, line breaks and doubled quotes. Empty lines are left out.
+// Quoted cells may contain delimiters, line breaks and doubled quotes. Empty lines are skipped.
 function parseRows(text, delimiter, limit = Infinity) {
   const rows = [];
   let row = [];

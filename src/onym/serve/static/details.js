@@ -1,10 +1,10 @@
-// Why a mention is linked as it is: matched synonym, expansion, reasons, runner-up, candidates, and the concept itself.
+// Details of a mention: matched synonym, expansion, reasons, runner-up, candidates, and the concept.
 
 import { confidence, fill, make, showError } from "./dom.js";
 import { ask } from "./service.js";
 import { reasonText, typeName, unlinkedText } from "./words.js";
 
-const NAMES = 12; // of a concept that are shown
+const NAMES = 12; // maximum names of a concept to show
 const EFFECTS = 5;
 const CANDIDATES = 5;
 
@@ -50,7 +50,7 @@ function reasons(link, explanation) {
     const margin = explanation?.margin ?? best.score - second.score;
     add("Runner-up: ", second.preferred_name, " ", make("code", {}, second.concept_id), `, ${margin.toFixed(3)} behind.`);
   }
-  return lines.length ? lines : [make("li", {}, "There is no candidate.")];
+  return lines.length ? lines : [make("li", {}, "No candidates.")];
 }
 
 function effects(explanation) {
@@ -98,7 +98,7 @@ function more(rows, body) {
   return button;
 }
 
-// Shows a concept of the knowledge base. Its id is the only thing that becomes part of an address.
+// Shows a concept of the knowledge base. Only its id becomes part of a URL.
 async function showConcept(target, base, id) {
   target.dataset.wanted = id;
   try {

@@ -1,8 +1,8 @@
-// The only way in which values become a part of the page: as text. Nothing here, and nothing elsewhere, parses HTML.
+// DOM helpers. Values are only ever inserted as text; no script of the page parses HTML.
 
 export const byId = (id) => document.getElementById(id);
 
-// Makes an element: its properties, and its children, which are elements or become text.
+// Creates an element with properties and children (elements or text).
 export function make(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -40,7 +40,7 @@ export function clearError() {
   fill(byId("error"));
 }
 
-// Hands a file to the user. The text never is a part of an address.
+// Downloads a file. Its content never becomes part of a URL.
 export function save(name, type, ...parts) {
   const address = URL.createObjectURL(new Blob(parts, { type }));
   const anchor = make("a", { href: address, download: name, hidden: true });
@@ -48,10 +48,10 @@ export function save(name, type, ...parts) {
   anchor.click();
   anchor.remove();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
-  announce(`${name} was made.`);
+  announce(`${name} was downloaded.`);
 }
 
-// A confidence as a number, and as a bar for the eye; one that is not known says so.
+// Shows a confidence as a bar and a number, or "not calibrated" if it is null.
 export function confidence(value) {
   if (value === null || value === undefined) return make("span", { class: "quiet" }, "not calibrated");
   const meter = make("meter", { min: 0, max: 1, value, "aria-hidden": "true" });

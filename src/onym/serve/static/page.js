@@ -1,4 +1,4 @@
-// The start of the page: tabs, pipelines, token.
+// Entry point of the page: tabs, pipelines, token.
 
 import { announce, byId, fill, make, showError } from "./dom.js";
 import { ask, onTokenNeeded } from "./service.js";
@@ -7,7 +7,7 @@ import { startText } from "./text.js";
 
 let pipelines = {};
 
-// With several pipelines each has its own routes under its name.
+// If there are several pipelines, each has its own routes under its name.
 function base() {
   const names = Object.keys(pipelines);
   return names.length > 1 ? `v1/${encodeURIComponent(byId("pipeline").value)}` : "v1";
@@ -57,7 +57,7 @@ function startTabs() {
   });
 }
 
-// Shows the form and returns a promise of what is typed into it.
+// Shows the token form and returns a promise of the token.
 function askForToken(wasWrong) {
   const form = byId("token-form");
   form.hidden = false;

@@ -1,9 +1,9 @@
-// PubTator, as the service's own writer makes it: one line each for title and abstract, then one for each mention.
+// PubTator, in the same format as Onym's own writer: a title line, an abstract line, then a line for each mention.
 
 const BREAKS = /[\n\r\0]/g;
 const SPECIAL = /[\t\n\r\0]/g;
 
-// `points` are the code points of the text, which offsets count.
+// `points` are the code points of the text; offsets count them.
 export function pubtator({ id, points, links }) {
   const text = points.map((point) => point.replace(BREAKS, " "));
   const lines = [`${id}|t|${text.join("")}`, `${id}|a|`];

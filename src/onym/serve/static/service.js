@@ -1,8 +1,8 @@
-// Requests to the service this page came from. All addresses are relative, so that a proxy may serve it at another path.
+// Requests to the service of this page. All URLs are relative, so that a proxy may serve the page under another path.
 
 const ATTEMPTS = 20;
 const LONGEST_WAIT_S = 60;
-let token = ""; // in memory alone: closing the page forgets it
+let token = ""; // kept in memory only
 let askForToken = null;
 let asking = null;
 
@@ -13,12 +13,12 @@ export class ServiceError extends Error {
   }
 }
 
-// `ask` is called when the service wants a token: it returns a promise of one.
+// Sets the function that is called when the service needs a token, and returns a promise of one.
 export function onTokenNeeded(ask) {
   askForToken = ask;
 }
 
-// Returns the JSON of an answer. An overloaded service is asked again when it says; `onWait` hears of it.
+// Returns the JSON of a response. If the service is overloaded, calls `onWait` and retries after the time in Retry-After.
 export async function ask(path, body = null, { signal = null, onWait = () => {} } = {}) {
   for (let attempt = 1; ; attempt += 1) {
     const sent = token;
@@ -55,8 +55,8 @@ async function errorOf(response) {
   try {
     return new ServiceError((await response.json()).error, response.status);
   } catch {
-    const what = `The answer has the status ${response.status} and no explanation`;
-    return new ServiceError({ what, fix: "A proxy between this page and the service may have refused the request." }, response.status);
+    const what = `The response has status ${response.status} and no error message`;
+    return new ServiceError({ what, fix: "A proxy between this page and the service may have rejected the request." }, response.status);
   }
 }
 
@@ -66,7 +66,7 @@ function secondsToWait(response) {
   return Math.min(stated, LONGEST_WAIT_S);
 }
 
-// One question for a token at a time, also where several requests need it; none where there is another one meanwhile.
+// Asks for a token once, even if several requests need it; does nothing if the token has changed since `sent`.
 async function newToken(sent) {
   if (sent !== token) return;
   asking ??= askForToken(token !== "").then((value) => {

@@ -1,4 +1,4 @@
-// The second tab: a column of a table, mapped in parts, shown with a sortable confidence.
+// The table tab: maps a column of a table in several requests, and shows the rows, sortable by confidence.
 
 import { announce, byId, clearError, confidence, fill, make, number, plural, save, showError } from "./dom.js";
 import { TableError, parseTable, tableOf, toCsv } from "./csv.js";
@@ -9,10 +9,10 @@ import { unlinkedText } from "./words.js";
 const MOST_BYTES = 50_000_000;
 const PART_TERMS = 200;
 const PART_CHARACTERS = 100_000;
-const LONGEST_TERM = 1_000; // characters, as the service takes them
+const LONGEST_TERM = 1_000; // characters; the limit of the service
 const PAGE = 100;
 const MOST_CANDIDATES = 5;
-const MOST_SHEET_BYTES = 1_400_000; // base64 makes it a third larger, and the service takes 2 MB
+const MOST_SHEET_BYTES = 1_400_000; // in base64 a third larger; the service accepts 2 MB
 const ADDED = ["concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason"];
 const HEADS = [
   ["number", "Row"],
@@ -43,7 +43,7 @@ export function startTable(pipelineBase) {
   byId("next").addEventListener("click", () => turn(1));
 }
 
-// A file that is dropped beside the field must not replace the page.
+// Without this, a file dropped outside the field would replace the page.
 function startDrop() {
   const drop = byId("drop");
   window.addEventListener("dragover", (event) => event.preventDefault());
@@ -80,7 +80,7 @@ async function open(file) {
   announce(`${file.name} was read: ${plural(table.rows.length, "row")}. Choose the column of terms.`);
 }
 
-// A workbook is read by the service: browsers cannot.
+// The service reads workbooks, because browsers cannot.
 async function sheetOf(file) {
   if (file.size > MOST_SHEET_BYTES) throw new TableError("The workbook has more than 1.4 MB. Save it as CSV, or use onym map for it.");
   announce(`Reading ${file.name} …`);
@@ -99,7 +99,7 @@ async function textOf(file) {
   }
 }
 
-// The column with the largest number of distinct texts that hold letters; ids and numbers are not terms.
+// Returns the column with the most distinct cells that contain letters and are not ids.
 function likelyColumn() {
   const sample = table.rows.slice(0, 200);
   const isTerm = (cell) => /\p{L}{3}/u.test(cell) && !/^\w+[:_]\w+$/.test(cell);
@@ -145,7 +145,7 @@ async function map(event) {
   if (found.size) showRows(at, found);
 }
 
-// Yields parts that a request may hold; terms that are too long for one are answered here.
+// Yields the terms of one request at a time; terms that are too long are added to `found` without a concept.
 function* parts(terms, found) {
   let part = [];
   let size = 0;
@@ -196,7 +196,7 @@ function resetFilter(rows) {
   byId("row-threshold").value = "0";
   byId("row-threshold").disabled = !isCalibrated;
   byId("row-threshold-note").textContent = isCalibrated
-    ? "Hides rows of a lower confidence, and above 0 those without a concept. Downloads have all rows."
+    ? "Above 0, rows with a lower confidence or without a concept are hidden. Downloads contain all rows."
     : "This pipeline is not calibrated: its rows have no confidence.";
 }
 
@@ -216,7 +216,7 @@ function sort(name, isDescending) {
   showPage();
 }
 
-// Numbers by size, texts by letters; what is not there comes last in both directions.
+// Compares numbers or strings; null sorts last in both directions.
 function compare(a, b, order) {
   if (a === null || b === null) return (a === null) - (b === null);
   return order * (typeof a === "number" ? a - b : a.localeCompare(b));
@@ -291,7 +291,7 @@ function turn(step) {
 
 const outputName = (ending) => `${mapped.name.replace(/\.\w+$/, "")}.mapped.${ending}`;
 
-// Returns the columns and rows of a download: those of the table in its order, and what was added.
+// Returns the columns and rows of a download: the table in its original order, with the added columns.
 function output() {
   const columns = [];
   for (const name of [...mapped.columns, ...ADDED]) {

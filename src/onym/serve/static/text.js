@@ -1,4 +1,4 @@
-// The first tab: a text, its mentions, filters, and downloads of what is shown.
+// The text tab: a text, its mentions, filters, and downloads of the shown links.
 
 import { announce, byId, clearError, confidence, fill, make, plural, save, showError } from "./dom.js";
 import { showDetails } from "./details.js";
@@ -12,7 +12,7 @@ const EXAMPLE =
   "There was no sign of tuberculosis or pneumonia.";
 const COLOURS = 8;
 const TYPES_SHOWN = 40;
-let result = null; // the answer, its text as code points, and which mention is selected
+let result = null; // the reply, its text as code points, and the selected mention
 let base = () => "v1";
 
 export function startText(pipelineBase) {
@@ -62,7 +62,7 @@ function show(answer, from) {
   announce(`${plural(answer.links.length, "mention")} found, ${linked} linked.`);
 }
 
-// Returns the names in the text that were not taken as mentions, with the reasons, folded.
+// Returns a collapsed list of the names in the text that were not taken as mentions, with the reasons.
 function notMentions(rejections) {
   if (!rejections.length) return [];
   const items = rejections.map((each) => make("li", {}, `${each.text}: ${each.detail}`));
@@ -81,7 +81,7 @@ function showTypes(types) {
     });
     return make("label", { class: `chip ${colourOf(type)}` }, box, type, make("span", { class: "count" }, counts.get(type)));
   });
-  fill(byId("types"), ...(chips.length ? chips : [make("span", { class: "quiet" }, "no mention was found")]));
+  fill(byId("types"), ...(chips.length ? chips : [make("span", { class: "quiet" }, "no mentions found")]));
 }
 
 function showThreshold() {
@@ -89,13 +89,13 @@ function showThreshold() {
   const isCalibrated = result.answer.links.some((each) => each.confidence !== null);
   slider.disabled = !isCalibrated;
   if (!isCalibrated) slider.value = 0;
-  const note = "Links below it are hidden, and left out of downloads.";
+  const note = "Links below the minimum are hidden, and left out of downloads.";
   byId("threshold-note").textContent = isCalibrated ? note : "This pipeline is not calibrated: its links have no confidence.";
 }
 
 const colourOf = (type) => `k${result.colours.get(typeName(type))}`;
 
-// Returns the numbers of the links that the filters let through.
+// Returns the indexes of the links that pass the filters.
 function shownLinks() {
   const least = Number(byId("threshold").value);
   const isShown = (each) => result.wanted.has(typeName(each.type)) && (least === 0 || (each.confidence ?? 0) >= least);
@@ -112,7 +112,7 @@ function refilter() {
   markSelected();
 }
 
-// Returns the text in pieces. Where mentions overlap, a piece belongs to the shortest one; the others are in the table below.
+// Splits the text into plain and marked pieces. Where mentions overlap, the shortest is marked; the table lists all.
 function marked(shown) {
   const links = result.answer.links;
   const cuts = [...new Set([0, result.points.length, ...shown.flatMap((at) => [links[at].start, links[at].end])])].sort((a, b) => a - b);
@@ -129,7 +129,7 @@ function marked(shown) {
   return glued(pieces);
 }
 
-// Keeps brackets, commas and full stops on the line of the mention that they stand at.
+// Keeps brackets, commas and full stops on the same line as the mention next to them.
 function glued(pieces) {
   const groups = [];
   for (const piece of pieces) {

@@ -1,19 +1,19 @@
-// What the codes in answers mean, in words.
+// Texts for the codes in replies.
 
 const REASONS = {
   "same-name": (text) => `The text is the name “${text}”.`,
   "similar-name": (text, value) => `The most similar name is “${text}” (similarity ${value.toFixed(2)}).`,
   "model-name": (text, value) => `The model found the name “${text}” (score ${value.toFixed(2)}).`,
   "other-name": (text, value) => `Another name is similar: “${text}” (similarity ${value.toFixed(2)}).`,
-  memory: (text, value) => `Annotated documents have “${text}” with this concept ${value.toFixed(0)} times.`,
+  memory: (text, value) => `In annotated documents, “${text}” has this concept ${value.toFixed(0)} times.`,
   "similar-mention": (text, value) =>
-    `Annotated documents have a mention like “${text}” with this concept (similarity ${value.toFixed(2)}).`,
+    `In annotated documents, the similar mention “${text}” has this concept (similarity ${value.toFixed(2)}).`,
 };
 const UNLINKED = {
   "no-candidate": "no name of the knowledge base matches",
   "below-threshold": "the score is below the minimum",
   "below-precision": "the confidence is below what the target precision needs",
-  "filtered-out": "the best meaning is a concept of another type",
+  "filtered-out": "the best concept is excluded by the filter",
   "too-long": "the term has more than 1,000 characters",
 };
 
@@ -22,7 +22,7 @@ export function reasonText({ kind, text, value }) {
 }
 
 export function unlinkedText(reason) {
-  return Object.hasOwn(UNLINKED, reason) ? UNLINKED[reason] : String(reason ?? "no reason is known");
+  return Object.hasOwn(UNLINKED, reason) ? UNLINKED[reason] : String(reason ?? "unknown reason");
 }
 
 export const typeName = (type) => type || "no type";

@@ -1,5 +1,5 @@
-// A workbook of one sheet, made in the browser: a zip archive (stored, not compressed) of small XML files. Texts are stored as
-// texts, so that none of them is a formula, whatever it begins with.
+// Writes a workbook with one sheet: an uncompressed zip archive of small XML files. Texts are stored as strings, so that none
+// becomes a formula.
 
 const MOST_ROWS = 1_048_576;
 const MOST_LETTERS = 32_767;
@@ -29,9 +29,9 @@ const FILES = {
 
 export class SheetError extends Error {}
 
-// Returns the parts of the file, for a Blob.
+// Returns the chunks of the file, for a Blob.
 export function workbook(columns, rows) {
-  if (rows.length >= MOST_ROWS) throw new SheetError("A sheet holds 1,048,576 rows. Download CSV instead.");
+  if (rows.length >= MOST_ROWS) throw new SheetError("A sheet can have at most 1,048,576 rows. Download CSV instead.");
   const files = Object.entries(FILES).map(([name, text]) => [name, HEAD + text]);
   files.push(["xl/worksheets/sheet1.xml", HEAD + sheet(columns, rows)]);
   return zip(files);
@@ -46,12 +46,12 @@ function sheet(columns, rows) {
 function cell(value) {
   if (value === null || value === undefined || value === "") return "<c/>";
   if (typeof value === "number") return `<c><v>${value}</v></c>`;
-  if (value.length > MOST_LETTERS) throw new SheetError("A cell of a sheet holds 32,767 characters. Download CSV instead.");
+  if (value.length > MOST_LETTERS) throw new SheetError("A cell can have at most 32,767 characters. Download CSV instead.");
   const style = FORMULA.test(value) ? ' s="1"' : "";
   return `<c t="inlineStr"${style}><is><t xml:space="preserve">${escaped(value)}</t></is></c>`;
 }
 
-// What XML does not have is written by its number, as spreadsheets do.
+// Escapes XML, and writes characters that XML does not allow as _xHHHH_, as spreadsheets do.
 function escaped(text) {
   const shown = text.toWellFormed().replace(/_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b-\x1f\ufffe\uffff]/g, (found) => {
     return `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}_`;
