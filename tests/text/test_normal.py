@@ -1,4 +1,4 @@
-"""The one normal form, for a string and for a column."""
+"""Tests of the normal form of names, for a string and for a column."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_column_is_normalised_as_strings_are(texts: list[str]) -> None:
 
 
 @given(st.text())
-def test_the_normal_form_is_normal(text: str) -> None:
+def test_normalisation_is_idempotent(text: str) -> None:
     once = normal_name(text)
     assert normal_name(once) == once
     assert not set(once) & set(PUNCTUATION)

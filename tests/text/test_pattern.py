@@ -1,4 +1,4 @@
-"""A pattern of many characters matches those and no others."""
+"""Tests that the pattern of a character set matches exactly these characters."""
 
 from __future__ import annotations
 
