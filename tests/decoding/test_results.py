@@ -10,11 +10,11 @@ def test_the_ranking_decides() -> None:
     assert best([LONG, SHORT], "sum", 5) == (SHORT, LONG)
 
 
-def test_only_so_many() -> None:
+def test_limits_the_number() -> None:
     assert best([SHORT, LONG], "sum", 1) == (SHORT,)
     assert best([], "sum", 1) == ()
 
 
-def test_equal_ones_stand_in_the_order_of_the_trie() -> None:
+def test_ties_are_ordered_by_leaf() -> None:
     same = [Hypothesis(leaf, -1.0, 2) for leaf in (9, 3, 7)]
     assert [each.leaf for each in best(same, "mean", 2)] == [3, 7]

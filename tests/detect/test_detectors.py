@@ -30,7 +30,7 @@ def test_only_some_concepts(tiny_kb: Path) -> None:
     assert open_detector("dictionary", kb, only=concepts_of_types(kb, ["C14"])).config["concepts_allowed"] == 2
 
 
-def test_an_option_that_is_none_is_not_passed_and_an_unknown_one_is_refused() -> None:
+def test_ignores_none_and_rejects_unknown_options() -> None:
     assert detector_config("dictionary", min_length=None, dtype=None) == DictionaryDetectorConfig()
     assert detector_config("dictionary", min_length=2, abbreviations=False) == DictionaryDetectorConfig(
         min_length=2, abbreviations=False

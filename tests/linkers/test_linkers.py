@@ -1,4 +1,4 @@
-"""Linkers by their short names."""
+"""Tests of opening linkers by their short names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_short_name_is_enough(tiny_kb: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["exact", "tfidf", "dense", "generative", "collective", "cascade", "rerank"])
-def test_an_option_of_another_part_and_an_unknown_one_are_refused(name: str) -> None:
+def test_rejects_unknown_options_and_those_of_other_linkers(name: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         linker_config(name, colour="red")
     assert linker_config(name, colour=None) == linker_config(name)
@@ -138,7 +138,7 @@ def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> Non
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
 @pytest.mark.parametrize("prefer", [(), ("mondo",)])
 def test_all_linkers_order_ties_alike(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
-    """Candidates of one score stand in the order of the knowledge base, whatever found them; all of a tie are counted."""
+    """In every linker, candidates with equal scores are in the order of the knowledge base, and all ties are counted."""
     kb = make_tied_kb(tmp_path, prefer)
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
     if name in ("dense", "collective"):
@@ -163,7 +163,7 @@ def order_key(kb: KnowledgeBase, candidate: Candidate) -> tuple[int, ...]:
 
 
 def make_tied_kb(folder: Path, prefer: tuple[str, ...]) -> KnowledgeBase:
-    """Build a knowledge base of two vocabularies whose concepts share names."""
+    """Build a knowledge base from two vocabularies whose concepts share names."""
     head = "id\tname\tsynonyms\n"
     (folder / "mesh.tsv").write_text(f"{head}mesh:C1\tlump\tcancer\nmesh:D1\tlump\tcancer|growth\nmesh:D2\tcancer\t\n")
     (folder / "mondo.tsv").write_text(f"{head}mondo:1\tcancer\tgrowth\n")

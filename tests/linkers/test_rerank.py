@@ -1,4 +1,4 @@
-"""The reranker as a linker; what it learns is tested with its training."""
+"""Tests of the reranker as a linker; its training is tested in tests/train."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.linkers.test_reranker import ORIGIN, write_folder
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a reranker that trusts every name with a similarity over 0.5, and no other."""
+    """Return a reranker that accepts exactly the names with a similarity above 0.5."""
     return write_folder(tmp_path_factory.mktemp("rerank") / "model")
 
 
@@ -45,7 +45,7 @@ def test_scores_are_probabilities_and_confidence_is_calibrated(linker: Linker) -
     assert (nothing.nil_reason, nothing.stage, nothing.confidence) == ("no-candidate", None, None)
 
 
-def test_a_mask_and_a_number_of_candidates_hold(linker: Linker) -> None:
+def test_respects_filter_and_top_k(linker: Linker) -> None:
     (linked,) = linker.link([document("MI", "MI")], top_k=1)
     assert len(linked.links[0].candidates) == 1
     only = concepts_with_ids(linker.kb, ["D006973"])
@@ -67,7 +67,7 @@ def test_it_is_a_part_of_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) 
     assert link.confidence is not None
 
 
-def test_a_model_is_needed_and_parts_are_those_of_the_training(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
+def test_rejects_missing_model_and_wrong_components(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     with pytest.raises(ConfigError, match="model-missing"):
         open_linker("rerank", kb)
