@@ -71,9 +71,7 @@ PHRASES = (
 )
 
 TREE = ("src", "tests", "benchmarks", "docs", "results", ".ci", ".github")
-OWN_FILES = frozenset(
-    ("tests/architecture/words.py", "tests/benchmarks/test_house.py")
-)  # contain these words on purpose
+OWN_FILES = frozenset(("tests/architecture/words.py", "tests/benchmarks/test_house.py"))  # contain these words on purpose
 _OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[:!]?[ ]?")
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")

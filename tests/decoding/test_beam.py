@@ -88,7 +88,7 @@ def test_a_longer_name_can_have_the_better_mean() -> None:
 @both
 @pytest.mark.parametrize("ranking", ["mean", "sum"])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_beam_that_is_large_enough_finds_each_name(stopping: Stopping, ranking: Ranking, seed: int) -> None:
+def test_large_beam_finds_every_name(stopping: Stopping, ranking: Ranking, seed: int) -> None:
     names = some_trie(seed)
     found, _ = search(names, names.node_count + 1, mentions=2, chain=seed % 3, ranking=ranking, stopping=stopping)
     for mention, decoded in enumerate(found):
@@ -112,7 +112,7 @@ def test_fewer_names_than_the_width(stopping: Stopping) -> None:
 
 @both
 @pytest.mark.parametrize("chain", [0, 8])
-def test_mentions_that_are_done_leave_the_batch(stopping: Stopping, chain: int) -> None:
+def test_finished_mentions_leave_the_batch(stopping: Stopping, chain: int) -> None:
     names = some_trie(13)
     together, session = search(names, 2, mentions=12, chain=chain, stopping=stopping)
     assert session.kept

@@ -5,7 +5,7 @@ from onym.decoding.search import Hypothesis, best
 SHORT, LONG = Hypothesis(4, -2.0, 1), Hypothesis(2, -3.0, 3)
 
 
-def test_the_ranking_decides() -> None:
+def test_sorts_by_the_chosen_ranking() -> None:
     assert best([SHORT, LONG], "mean", 5) == (LONG, SHORT)
     assert best([LONG, SHORT], "sum", 5) == (SHORT, LONG)
 

@@ -85,7 +85,7 @@ def test_parallel_batches_change_neither_results_nor_threads(search: Any) -> Non
 
 
 @both
-def test_many_threads_find_what_one_finds(search: Any) -> None:
+def test_threads_give_the_same_results(search: Any) -> None:
     adapter = adapter_of(tiny_bart())
     names = trie_of([[5, 6], [5, 7, 8], [9], [10, 11, 12]], adapter.eos, adapter.vocabulary)
     sources = [[0, *range(4, 5 + number % 9), 2] for number in range(24)]
@@ -140,7 +140,7 @@ def test_the_exact_search_has_the_budget_it_is_passed() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("has_model", [False, True])
-def test_only_names_come_out(seed: int, *, has_model: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_are_always_names_of_the_trie(seed: int, *, has_model: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of the million cases of tests/robustness/decoding/decode_sound.py."""
     monkeypatch.setattr(decode_sound, "AT_ONCE", {False: 100, True: 10})
     counts = decode_sound.search(decode_sound.Job(seed, has_model=has_model))

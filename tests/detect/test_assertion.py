@@ -112,7 +112,7 @@ def test_ignores_phrases_inside_a_mention(text: str) -> None:
     assert not any(marks(text))
 
 
-def test_a_phrase_that_is_itself_a_mention_counts() -> None:
+def test_phrase_that_is_itself_a_mention_has_effect() -> None:
     assert marks("<Family history> of <asthma>. Past <medical history> of <stroke>.") == [
         "",
         "historical other-experiencer",

@@ -42,7 +42,7 @@ def test_lists_cover_all_marks() -> None:
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_phrases_mark_what_comes_after_or_before_them(mark: AssertionMark) -> None:
+def test_phrases_mark_mentions_after_or_before_them(mark: AssertionMark) -> None:
     assert [phrase for phrase in phrases(FORWARD[mark]) if mark not in marks_of_fever(f"{phrase} fever")] == []
     assert [phrase for phrase in phrases(BACKWARD[mark]) if mark not in marks_of_fever(f"fever {phrase}")] == []
 

@@ -18,7 +18,7 @@ def test_the_built_in_detectors() -> None:
     assert [part.name for part, _ in DETECTORS.parts() if part.is_built_in] == ["dictionary", "model"]
 
 
-def test_the_detector_says_its_own_name(tiny_kb: Path) -> None:
+def test_config_has_the_name_of_the_detector(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     detector = open_detector(detector_config("dictionary", nested=True), kb)
     assert detector.config | {"detector": "dictionary", "nested": True} == detector.config

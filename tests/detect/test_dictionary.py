@@ -129,7 +129,7 @@ def test_ignores_existing_mentions(kb: KnowledgeBase) -> None:
     assert detected.document.id == "1"
 
 
-def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+def test_config_records_the_options(kb: KnowledgeBase) -> None:
     config = DictionaryDetector(kb, DictionaryDetectorConfig(min_length=5)).config
     assert config == {
         "detector": "dictionary",

@@ -50,7 +50,7 @@ def test_agrees_with_brute_force(spans: list[Span], nested: bool, random: object
 
 
 @given(SPANS)
-def test_nothing_overlaps(spans: list[Span]) -> None:
+def test_spans_do_not_overlap(spans: list[Span]) -> None:
     found = resolve_overlaps(spans)
     assert all(one.end <= other.start for one, other in pairwise(found))
     assert bool(found) == bool(spans)

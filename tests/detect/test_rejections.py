@@ -95,7 +95,7 @@ def test_a_passage_ends_a_name(kb: KnowledgeBase) -> None:
     assert [each.reason for each in DictionaryDetector(kb).find_rejections(doc)] == ["sentence-boundary"]
 
 
-def test_a_dictionary_can_say_what_it_rejected(kb: KnowledgeBase) -> None:
+def test_dictionary_detector_reports_rejections(kb: KnowledgeBase) -> None:
     assert isinstance(DictionaryDetector(kb), FindsRejections)
 
 

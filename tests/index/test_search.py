@@ -110,7 +110,7 @@ def test_equal_names_are_in_the_order_of_their_ids() -> None:
     assert ids[0].tolist() == list(range(50))
 
 
-def test_the_map_lives_as_long_as_the_index(kb: KnowledgeBase) -> None:
+def test_index_keeps_its_mapping_alive(kb: KnowledgeBase) -> None:
     indexes = [open_derived_index(kb, Hashed(), kind) for kind in KINDS]
     gc.collect()
     queries = Hashed().encode([kb.names[11]])
@@ -142,7 +142,7 @@ def test_rejects_invalid_ids_in_results(kb: KnowledgeBase) -> None:
         Index([IndexPart(0, 5, library)], small, "").search(QUERIES, 5)
 
 
-def test_little_memory_is_taken(tmp_path: Path, large_kb: KnowledgeBase) -> None:
+def test_does_not_copy_the_codes(tmp_path: Path, large_kb: KnowledgeBase) -> None:
     """FAISS uses the memory-mapped file without copying the codes."""
     for kind in ("flat", "flat16", "sq8", "hnsw"):
         ((_, _, index),) = open_derived_index(large_kb, Hashed(), kind)._parts
@@ -150,7 +150,7 @@ def test_little_memory_is_taken(tmp_path: Path, large_kb: KnowledgeBase) -> None
         assert not codes.is_owned
 
 
-def test_many_threads_find_what_one_finds(large_kb: KnowledgeBase, index: Index) -> None:
+def test_threads_give_the_same_results(large_kb: KnowledgeBase, index: Index) -> None:
     some = np.arange(0, len(large_kb.names), 2)
 
     def search(_: int) -> list[Any]:

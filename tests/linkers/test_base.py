@@ -232,7 +232,7 @@ def test_describe_filter(words: KnowledgeBase) -> None:
     assert describe_filter(only, restrict=True) == {**describe_mask(only), "others_compete": False}
 
 
-def test_filters_of_equal_size_differ() -> None:
+def test_description_distinguishes_filters_of_equal_size() -> None:
     one, other = np.array([True, False, False]), np.array([False, True, False])
     assert describe_filter(one)["concepts_allowed"] == describe_filter(other)["concepts_allowed"]
     assert describe_filter(one) != describe_filter(other)

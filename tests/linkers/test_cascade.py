@@ -134,7 +134,7 @@ def test_generative_model_searches_without_dense_component(kb: KnowledgeBase) ->
     assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "said"]
 
 
-def test_documents_come_back_in_order_with_all_their_mentions(kb: KnowledgeBase) -> None:
+def test_keeps_document_order_and_all_mentions(kb: KnowledgeBase) -> None:
     docs = [document("MI", doc_id="1"), Document("2", "nothing"), DOC, document("fever", doc_id="4")]
     linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)).link(docs))
     assert [each.document for each in linked] == docs

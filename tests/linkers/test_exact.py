@@ -44,7 +44,7 @@ def test_a_shared_name_is_a_tie(kb: KnowledgeBase) -> None:
     assert answers(ExactLinker(kb), document("an MI", "MI"), top_k=1) == [[("mesh:D006973", 1.0)]]
 
 
-def test_a_mention_without_a_name_says_why_it_is_unlinked(kb: KnowledgeBase) -> None:
+def test_unlinked_mention_has_a_nil_reason(kb: KnowledgeBase) -> None:
     (linked,) = ExactLinker(kb).link([document("fever, chill", "fever", "chill")])
     assert [(link.concept_id, link.nil_reason) for link in linked.links] == [
         ("mesh:D005334", None),
@@ -74,7 +74,7 @@ def test_keeps_document_order_and_empty_documents(kb: KnowledgeBase) -> None:
     assert all(link.concept_id == "mesh:D005334" for each in linked for link in each.links)
 
 
-def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+def test_config_records_the_options(kb: KnowledgeBase) -> None:
     linker = ExactLinker(kb, ExactLinkerConfig(expand_abbreviations=False))
     assert linker.config == {"linker": "exact", "expand_abbreviations": False, "inflections": False}
 

@@ -124,7 +124,7 @@ def test_the_prompt_matters(model: Path, kb: KnowledgeBase) -> None:
     assert answers(open_in_fp32(model, kb)) != answers(open_in_fp32(model, kb, GENRE))
 
 
-def test_exact_search_finds_what_scoring_each_name_finds(model: Path, kb: KnowledgeBase) -> None:
+def test_exact_search_agrees_with_scoring_each_name(model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb, search="exact", ranking="mean", width=3)
     decoded = linker.decode([DOC])
     assert all(each.is_proved for each in decoded)
@@ -133,7 +133,7 @@ def test_exact_search_finds_what_scoring_each_name_finds(model: Path, kb: Knowle
         assert candidates[0].score == pytest.approx(max(log_prob / tokens for log_prob, tokens in all_names), abs=1e-4)
 
 
-def test_no_more_candidates_than_requested(model: Path, kb: KnowledgeBase) -> None:
+def test_returns_at_most_top_k_candidates(model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb)
     whole, short = answers(linker), answers(linker, top_k=1)
     assert [each[:1] for each in whole] == short
@@ -143,7 +143,7 @@ def test_no_more_candidates_than_requested(model: Path, kb: KnowledgeBase) -> No
 # Restrictions.
 
 
-def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: KnowledgeBase) -> None:
+def test_links_only_allowed_concepts(model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb)
     only = concepts_of_types(kb, ["C23"])
     for candidates in answers(linker, only=only):
@@ -151,7 +151,7 @@ def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: Knowle
     assert {c.concept_id for each in answers(linker) for c in each} > {"mesh:D005334"}
 
 
-def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, kb: KnowledgeBase) -> None:
+def test_restriction_leaves_the_beam_to_allowed_names(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D005334"])
     linker = open_in_fp32(model, kb, width=3)
     for decoded in linker.decode([DOC], linker.trie.restriction(names_of(kb, only))):
@@ -159,7 +159,7 @@ def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, k
         assert found == {"fever", "pyrexia", "hyperthermia"}
 
 
-def test_a_shared_name_leads_to_the_allowed_concept_alone(model: Path, kb: KnowledgeBase) -> None:
+def test_shared_name_gives_only_the_allowed_concept(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D006973"])
     for candidates in answers(open_in_fp32(model, kb), only=only):
         assert [candidate.concept_id for candidate in candidates] == ["mesh:D006973"]
@@ -330,7 +330,7 @@ def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
         open_in_fp32(model, kb, GENRE)
 
 
-def test_the_config_says_what_the_answers_depend_on(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
+def test_config_records_what_results_depend_on(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb, window=64)
     config = json.loads(json.dumps(linker.config))
     assert (config["linker"], config["model"], config["template"]) == ("generative", "tiny-bart", "genbioel")

@@ -32,7 +32,7 @@ def test_the_built_in_linkers() -> None:
 
 
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
-def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
+def test_config_has_the_name_of_the_linker(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
     if name in ("dense", "collective"):
@@ -44,7 +44,7 @@ def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path
     assert linker.kb is kb
 
 
-def test_a_short_name_is_enough(tiny_kb: Path) -> None:
+def test_opens_linker_by_short_name(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     assert open_linker("tfidf", kb).config == open_linker(linker_config("tfidf"), kb).config
 
@@ -63,7 +63,7 @@ def test_the_kind_of_index_reaches_the_linker(tmp_path: Path, tiny_kb: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "growing the trie")])
-def test_what_is_built_on_first_use_is_reported(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
+def test_reports_progress_of_the_first_build(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries")))
     config = linker_config(name, model=save_encoder(tmp_path / "tiny-bert") if name == "dense" else model)
     steps: list[tuple[str, int]] = []
@@ -128,7 +128,7 @@ def test_a_cascade_needs_a_model_or_an_encoder(tiny_kb: Path) -> None:
         linker_config("cascade", search="exact")
 
 
-def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> None:
+def test_cascade_of_exact_and_dense(tmp_path: Path, tiny_kb: Path) -> None:
     pytest.importorskip("faiss")
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     linker = open_linker(linker_config("cascade", encoder=str(save_encoder(tmp_path / "tiny-bert"))), kb)
@@ -137,7 +137,7 @@ def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> Non
 
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
 @pytest.mark.parametrize("prefer", [(), ("mondo",)])
-def test_all_linkers_order_ties_alike(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
+def test_all_linkers_order_ties_equally(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
     """In every linker, candidates with equal scores are in the order of the knowledge base, and all ties are counted."""
     kb = make_tied_kb(tmp_path, prefer)
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}

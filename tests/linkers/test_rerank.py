@@ -53,14 +53,14 @@ def test_respects_filter_and_top_k(linker: Linker) -> None:
     assert [candidate.concept_id for candidate in linked.links[0].candidates] == ["mesh:D006973"]
 
 
-def test_documents_come_back_in_order_and_empty_ones_too(linker: Linker) -> None:
+def test_keeps_document_order_and_empty_documents(linker: Linker) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(150)]
     linked = list(linker.link(iter(docs)))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
     assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
 
 
-def test_it_is_a_part_of_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
+def test_works_in_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
     build_pipeline(tiny_kb, tmp_path / "pipeline", linker=linker_config("rerank", model=str(model)))
     link = load(tmp_path / "pipeline").link("No fever.").links[0]
     assert (link.concept_id, link.stage) == ("mesh:D005334", "rerank")

@@ -55,7 +55,7 @@ def test_filter_promotes_the_best_remaining_concept(kb: KnowledgeBase) -> None:
     assert {concept_id for each in found for concept_id, _ in each} == {"mesh:D005334"}
 
 
-def test_documents_come_back_in_order_and_empty_ones_too(kb: KnowledgeBase) -> None:
+def test_keeps_document_order_and_empty_documents(kb: KnowledgeBase) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(600)]
     linked = list(TfidfLinker(kb).link(iter(docs), top_k=1))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
@@ -85,7 +85,7 @@ def test_retrieves_the_configured_number_of_names(kb: KnowledgeBase) -> None:
     assert queries == [1, 3]
 
 
-def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+def test_config_records_the_options(kb: KnowledgeBase) -> None:
     config = TfidfLinker(kb, TfidfLinkerConfig(names_per_mention=20)).config
     assert config == {"linker": "tfidf", "expand_abbreviations": True, "names_per_mention": 20}
 

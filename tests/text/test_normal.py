@@ -44,7 +44,7 @@ def test_the_published_rule() -> None:
     assert normal_name("a:b & c#d^e~f|g") == "a:b & c#d^e~f|g"
 
 
-def test_a_capital_sigma_is_the_same_in_a_column_whatever_is_around_it() -> None:
+def test_column_handles_capital_sigma_like_strings() -> None:
     around = [chr(c) for c in range(0x3000) if unicodedata.category(chr(c)) in ("Mn", "Lm", "Sk", "Cf", "Po", "Lu", "Ll", "Lo")]
     texts = [
         pattern.format(char)

@@ -14,7 +14,7 @@ from onym.text.similarity import NameSimilarity
 NAMES = ["heart attack", "heart failure", "fever", "yellow fever", "attack heart"]
 
 
-def test_the_best_come_first_and_equal_ones_in_order() -> None:
+def test_sorts_by_score_then_row() -> None:
     rows, scores = NameSimilarity(NAMES).top(["heart attack"], 3)[0]
     assert rows.tolist() == [0, 4, 1]  # the same 3-grams in another order give exactly the same score
     assert scores[0] == scores[1] == 1.0 > scores[2] > 0
@@ -34,7 +34,7 @@ def test_no_queries() -> None:
     assert NameSimilarity(NAMES).pairwise([], []).tolist() == []
 
 
-def test_within_searches_the_wanted_names_alone() -> None:
+def test_within_finds_only_wanted_names() -> None:
     wanted = np.array([False, True, False, True, False])
     rows, _ = NameSimilarity(NAMES).within(wanted).top(["heart fever attack"], 5)[0]
     assert set(rows.tolist()) == {1, 3}

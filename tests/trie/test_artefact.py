@@ -60,7 +60,7 @@ def test_each_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, trie_folder
     assert repr(trie).startswith(f"<PackedTrie {trie.digest}: 9 names, ")
 
 
-def test_the_manifest_says_what_the_trie_was_made_of(kb: KnowledgeBase, trie_folder: Path) -> None:
+def test_manifest_records_the_origin(kb: KnowledgeBase, trie_folder: Path) -> None:
     trie, found, artefact = open_trie_artefact(trie_folder)
     assert artefact.manifest.config == {
         "kb": kb.digest, "names": 9, "tokenizer": "letters", "template": "plain", "eos": 2, "vocabulary": 256,
@@ -176,7 +176,7 @@ def test_rejects_invalid_manifest(kb: KnowledgeBase, tmp_path: Path, change: dic
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_a_column_that_is_missing_from_the_manifest(trie_folder: Path) -> None:
+def test_rejects_manifest_without_a_column(trie_folder: Path) -> None:
     version = trie_folder / (trie_folder / "CURRENT").read_text().strip()
     manifest = json.loads((version / "manifest.json").read_text())
     del manifest["files"]["height.npy"]

@@ -50,7 +50,7 @@ def test_names_are_sorted_by_tokens_then_ids(names: list[list[int]]) -> None:
     assert grow(to_ragged(names), EOS, VOCABULARY).names.tolist() == order
 
 
-def test_the_types_are_small() -> None:
+def test_uses_the_smallest_dtypes() -> None:
     columns = grow(to_ragged([[3], [4]]), EOS, VOCABULARY)
     assert [str(column.dtype) for column in columns] == ["uint16", "uint32", "uint32", "uint32", "uint16", "uint32"]
     assert grow(to_ragged([[70_000]]), EOS, 85_401).tokens.tolist() == [0, 70_000, EOS]

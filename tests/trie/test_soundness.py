@@ -70,7 +70,7 @@ def test_rejects_wrong_lengths_and_types() -> None:
     assert not is_sound(PackedTrie(trie.columns, EOS, 70_000), len(NAMES))
 
 
-def test_a_root_alone_has_no_names() -> None:
+def test_single_root_has_no_names() -> None:
     trie = PackedTrie.build(to_ragged([]), EOS, VOCABULARY)
     assert not is_sound(change_columns(trie, names=np.zeros(1, dtype=np.uint32), high=np.ones(1, dtype=np.uint32)), 1)
 

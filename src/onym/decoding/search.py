@@ -195,8 +195,8 @@ class _Search:
 class ExactSearch:
     """Exact best-first search over all mentions of an explorer, which must keep all children.
 
-    Each round expands up to `at_once` prefixes per mention. A mention that needs more than `budget` expansions gets the best
-    names found so far and by a beam search.
+    Each round expands up to `at_once` prefixes per mention. A mention that needs more than `budget` expansions gets the best of
+    the names found so far and those of a beam search.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Dictionary detector: finds the names of the knowledge base in a text. Needs no training.
 
-The text is normalised like names, with each character aligned to the raw text. From each word on, prefixes are looked up in the
-knowledge base's sorted name column, which is memory-mapped and shared by processes; nothing is built. For many texts,
+The text is normalised like names, with each character aligned to the raw text. Starting at each word, longer and longer phrases
+are looked up in the knowledge base's sorted name column, which is memory-mapped and shared by processes. For many texts,
 `onym.kb.name_table` finds the same names in a batch. Mentions begin and end at word boundaries. `NameFilter` rejects names that
 are too common to be mentions.
 

@@ -90,7 +90,7 @@ class NameFilter:
         return None if forms_allowed is None or _bare(surface) in forms_allowed else reason
 
     def describe(self, name: int, reason: RejectionReason) -> str:
-        """Explain a reason that `reject` returned in words."""
+        """Explain a reason returned by `reject` in words."""
         return {
             "too-short": f"the name has fewer than {self._min_length} characters (detector option min_length)",
             "no-letter": "the name has no letter",
@@ -105,7 +105,7 @@ class NameFilter:
         names, least = self.kb.names, self._min_general
         data, ends = names.data.view(np.ndarray), names.offsets.astype(np.int64)
         spaces = np.concatenate(([-1], np.flatnonzero(data == _SPACE)))
-        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last words
+        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last word of each name
         has_more = starts > ends[:-1]
         rows = np.flatnonzero(has_more)
         rows = rows[_may_be_frequent(data, starts[rows], ends[1:][rows], least)]

@@ -60,7 +60,7 @@ class Linker(Protocol):
 
 
 class AnswerSource(Protocol):
-    """A linker or pipeline, as described in the header of a predictions file."""
+    """A linker or pipeline, with what the header of a predictions file records of it."""
 
     kb: KnowledgeBase
 
@@ -184,7 +184,7 @@ Answers = Callable[[Sequence[str]], Sequence[Ranked]]
 
 
 class Cacheable(ABC):
-    """A linker, or a composite with components, whose results depend on the mention's surface only and can be cached."""
+    """A linker that can cache results by surface, because it (or some of its components) ignores context."""
 
     @abstractmethod
     def with_cache(self) -> Linker:

@@ -37,7 +37,7 @@ _ENCODER, _RERANKER = "encoder", "reranker"
 class CascadeLinkerConfig(LinkerConfig):
     """The components of a cascade. The generative one scores `candidates` concepts, with up to `names` names of each.
 
-    On the command line, `--encoder` is the model of the dense component (or that of the reranker's); the other options
+    On the command line, `--encoder` is the model of the dense component, including that of a reranker; the other options
     belong to the generative component.
     """
 
@@ -96,7 +96,7 @@ def open(config: CascadeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -
     """Open all components."""
     if config.dense is None and config.generative is None and config.rerank is None:
         what = "a cascade needs an encoder, a generative model or a reranker"
-        raise ConfigError("model-missing", what, fix="give --encoder and/or --model, or --reranker, with a folder")
+        raise ConfigError("model-missing", what, fix="add --encoder FOLDER, --model FOLDER or both, or --reranker FOLDER")
     return CascadeLinker(
         exact=exact_part.open(config.exact, kb, context) if config.exact else None,
         dense=dense_part.open(config.dense, kb, context) if config.dense else None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DenseLinkerConfig(ModelLinkerConfig):
-    """Nearest names by the embeddings of an encoder."""
+    """Options of the dense linker."""
 
     kind: Literal["dense"] = "dense"
     index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")

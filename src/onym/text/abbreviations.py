@@ -151,7 +151,7 @@ _MAX_TOKEN = 100  # characters, with quotation marks; keeps the run time linear
 
 @dataclass(frozen=True, slots=True)
 class ShortFormCandidate:
-    """A possible short form, and the text from `start` to `end` in which to search its long form.
+    """A possible short form, and the text from `start` to `end` in which to search for its long form.
 
     The long form ends at `end`; if `anchored`, it also begins at `start`. `siblings` are the other items in the bracket of
     the short form. If `tidy`, only the strictest rules are used.
@@ -191,7 +191,7 @@ def find_announced(layout: Layout) -> Iterator[ShortFormCandidate]:
 
 
 def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
+    """Yield short forms in a bracket: `odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
     begin = max(bracket.inside_of, layout.sentence_start(bracket.start))
     first, last = items[0], items[-1]
     spans = dict.fromkeys((first, (_after_cues(layout, *first), first[1])))
@@ -205,14 +205,14 @@ def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iter
 
 
 def _both_inside(_layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`(blood-brain barrier, BBB)` and `(BBB, blood-brain barrier)`."""
+    """Yield pairs in a bracket: `(blood-brain barrier, BBB)` and `(BBB, blood-brain barrier)`."""
     if len(items) > 1:
         yield ShortFormCandidate(*items[-1], bracket.start + 1, items[-2][1])
         yield ShortFormCandidate(*items[0], *items[1], anchored=True)
 
 
 def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`(AI = artificial insemination)` and the other way round."""
+    """Yield equations in a bracket: `(AI = artificial insemination)` and vice versa."""
     sign = layout.text.find("=", bracket.start, bracket.end)
     if sign > 0:
         left = layout.trim(bracket.start + 1, sign)
@@ -222,7 +222,7 @@ def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator
 
 
 def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`OR (odds ratio)`, `PAM (for PABP-interacting motif)`."""
+    """Yield short forms before a bracket: `OR (odds ratio)`, `PAM (for PABP-interacting motif)`."""
     end = bracket.start
     while end > bracket.inside_of and layout.text[end - 1].isspace():
         end -= 1
@@ -490,7 +490,7 @@ def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
 
 
 def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Offsets, Offsets] | None:
-    """Return the span of the short form and the span in which to search its long form."""
+    """Return the span of the short form, and the span in which to search for its long form."""
     clause = max(text.rfind(". ", done, opening), text.rfind(", ", done, opening))
     before = (clause + 2 if clause >= 0 else done, opening)
     inside = (opening + 1, min([closing, *(cut for sign in (", ", "; ") if (cut := text.find(sign, opening, closing)) >= 0)]))
