@@ -79,7 +79,7 @@ def test_a_new_release_encodes_only_new_names(tmp_path: Path) -> None:
     encoder, steps = Hashed(), []
     found = open_derived_vectors(release, encoder, progress=lambda what, _names: steps.append(what))
     assert encoder.encoded == ["a new one", "zz another"]
-    assert steps[0] == "encoding names, 25 of them known before"
+    assert steps[0] == "encoding names, 25 of them reused"
     assert np.array_equal(np.concatenate(list(found.shards())), all_vectors(release, encoder))
     assert open_vectors(next(release.folder.parent.glob("vectors/*"))).origin == VectorsOrigin.of(release, encoder)
 

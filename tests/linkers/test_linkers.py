@@ -62,7 +62,7 @@ def test_the_kind_of_index_reaches_the_linker(tmp_path: Path, tiny_kb: Path) -> 
     assert open_linker(config, kb).config["index"] == "sq8"
 
 
-@pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "growing the trie")])
+@pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "building the trie")])
 def test_reports_progress_of_the_first_build(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries")))
     config = linker_config(name, model=save_encoder(tmp_path / "tiny-bert") if name == "dense" else model)

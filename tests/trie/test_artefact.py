@@ -85,7 +85,7 @@ def test_batch_size_does_not_change_the_trie(
         ("tokenising names", 0),
         ("tokenising names", 3),
         ("tokenising names", 6),
-        ("growing the trie", 9),
+        ("building the trie", 9),
         ("writing", 9),
     ]
     assert (tmp_path / "other" / "CURRENT").read_text() == (trie_folder / "CURRENT").read_text()

@@ -111,7 +111,7 @@ def test_second_process_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
     trie = open_derived_trie(kb, Letters(), Plain(), progress=progress)
     assert waited.is_set()
     assert steps[:2] == ["waiting for another process that builds the trie"] * 2
-    assert "growing the trie" in steps
+    assert "building the trie" in steps
     assert len(trie.names) == len(kb.names)
 
 
