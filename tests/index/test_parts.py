@@ -120,5 +120,5 @@ def test_rejects_ids_outside_the_part() -> None:
     library.add(np.ones((5, 2), dtype=np.float32))
     origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=8, width=2, metric="inner-product")
     index = Index([IndexPart(0, 3, library), IndexPart(3, 8, library)], origin, "")
-    with pytest.raises(IntegrityError, match="does not exist"):
+    with pytest.raises(IntegrityError, match="invalid name id"):
         index.search(np.ones((1, 2), dtype=np.float32), 5)

@@ -61,7 +61,7 @@ def test_sparse_lists() -> None:
 def test_rejects_wrong_lengths(kind: str, files: dict[str, Bytes]) -> None:
     data = files[kind]
     for is_new in (True, False):
-        assert "longer" in problem_of(np.append(data, np.uint8(0)), kind, WIDTH, NAMES, is_new=is_new)
+        assert "extra bytes" in problem_of(np.append(data, np.uint8(0)), kind, WIDTH, NAMES, is_new=is_new)
         for length in (0, 3, 36, 37, 60, len(data) // 2, len(data) - 1):
             assert problem_of(data[:length], kind, WIDTH, NAMES, is_new=is_new)
         assert problem_of(data, kind, WIDTH, NAMES + 1, is_new=is_new)
