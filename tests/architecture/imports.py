@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-# From top to bottom: a package imports only packages on lines below its own.
+# Layers from top to bottom: a package may import only packages on lines below its own.
 LAYERS = (
     ("testing",),
     ("cli",),
@@ -41,18 +41,19 @@ LAYERS = (
     ("_lazy", "_version"),
 )
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
-ANY_LAYER = ("__init__", "__main__")  # `import onym` and `python -m onym` reach every package
+ANY_LAYER = ("__init__", "__main__")  # `import onym` and `python -m onym` may import every package
 
 # Plug-ins besides those of `registry.py` and the entry points: one command, output, engine or adapter per module.
 PLUG_INS = ("outputs", "batch.engines", "decoding.adapters")
 COMMANDS, COMMAND = "cli", "command"  # a command is a module of `cli` with this function
-CATALOGUES = ("onym.datasets.catalogue",)  # they list modules of their own package: `from onym.datasets import bc5cdr, cometa`
+# Modules that list modules of their own package: `from onym.datasets import bc5cdr, cometa`.
+CATALOGUES = ("onym.datasets.catalogue",)
 _REGISTRY = re.compile(r'Registry\(\s*"[\w-]+",\s*"onym\.([\w.]+)"')
 
 
 @dataclass(frozen=True)
 class Import:
-    """One imported name; `written` is the module that the statement names, `owner` the one that defines the name."""
+    """One imported name; `written` is the module in the statement, `owner` the module that defines the name."""
 
     module: str
     line: int
@@ -86,7 +87,7 @@ class Source:
 
     @cached_property
     def imports(self) -> list[Import]:
-        """All imports of modules of the package by each other."""
+        """All imports between modules of the package."""
         return [found for module in self.files for found in self._imports_of(module) if found.owner != module]
 
     def _imports_of(self, module: str) -> Iterator[Import]:
@@ -114,7 +115,7 @@ class Source:
         return ".".join([*base[: len(base) - node.level + 1], *filter(None, [node.module])])
 
     def _owner(self, target: str, name: str) -> str:
-        """Return the module that defines a name: the module itself, or where a package's `__init__` has it from."""
+        """Return the module that defines a name: the module itself, or the one from which a package re-exports it."""
         if f"{target}.{name}" in self.files:
             return f"{target}.{name}"
         while target not in self.files:
@@ -124,7 +125,7 @@ class Source:
 
     @cached_property
     def _exports(self) -> dict[str, dict[str, tuple[str, str]]]:
-        """What each `__init__` re-exports, lazily or not: lazy names are imported under TYPE_CHECKING."""
+        """The re-exports of each `__init__`; lazy ones are found by their import under TYPE_CHECKING."""
         found: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
         for package in filter(self.is_package, self.files):
             for node in ast.walk(self.trees[package]):
@@ -136,15 +137,15 @@ class Source:
         return f"{self.path(found.module)}:{found.line}"
 
     def cycles(self) -> list[list[str]]:
-        """Return the groups of modules that reach each other."""
+        """Return the import cycles, as groups of modules."""
         graph: dict[str, set[str]] = {module: set() for module in self.files}
         for found in self.imports:
-            # `onym.load` is an import of what defines it, not of all that `onym` offers
+            # `onym.load` counts as an import of the defining module, not of all that `onym` exports
             graph[found.module] |= {found.owner} if found.written == "onym" else {found.owner, found.written} - {found.module}
         return [group for group in _components(graph) if len(group) > 1]
 
     def upward(self) -> list[str]:
-        """Return the imports of a package that is not below, each once."""
+        """Return the imports of packages that are not in a lower layer, each once."""
         found: dict[str, None] = {}
         for each in self.imports:
             own, other = package_of(each.module), package_of(each.owner if each.written == "onym" else each.written)
@@ -153,7 +154,7 @@ class Source:
         return list(found)
 
     def private(self) -> list[str]:
-        """Return the imports of a private module or name from outside the folder that it is in."""
+        """Return the imports of private modules or names from outside their folder."""
         found: dict[str, None] = {}
         for each in self.imports:
             folder, name = self._private(each)
@@ -162,7 +163,7 @@ class Source:
         return list(found)
 
     def _private(self, found: Import) -> tuple[str, str]:
-        """Return the folder that alone may import this, and what is private; what is public has no such folder."""
+        """Return the only folder that may import this, and the private name; for public names there is no such folder."""
         parts = found.written.split(".")
         for depth, part in enumerate(parts):
             if _is_private(part):
@@ -173,7 +174,7 @@ class Source:
         return module if self.is_package(module) else module.rpartition(".")[0]
 
     def one_importer(self) -> tuple[list[str], int]:
-        """Return the modules that exactly one other module imports, and how many modules were looked at."""
+        """Return the modules that exactly one other module imports, and the number of modules checked."""
         importers: dict[str, set[str]] = defaultdict(set)
         for found in self.imports:
             if not self.is_package(found.module):

@@ -1,4 +1,4 @@
-"""Names of functions and classes: functions that are named by a participle instead of a verb, and classes that share a name."""
+"""Finds functions named by a participle instead of a verb, and classes that share a name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 TREE = ("src", "benchmarks", "tests")
-# Participles and adjectives that do not end in "ed". Left out are those that are verbs as well: read, run, put, set, cut.
+# Participles and adjectives that do not end in "ed", except for those that are also verbs: read, run, put, set, cut.
 IRREGULAR = frozenset(
     (
         *(
@@ -74,7 +74,7 @@ FIRST_WORDS = frozenset(
         *("save", "score", "select", "skip", "sort", "stop", "summarise", "tabulate", "take", "to", "wait", "watch", "write"),
     )
 )
-# Names that stay: plug-ins and other libraries define or call them, files store them, or the field uses them as terms.
+# Exceptions: names that plug-ins or other libraries define or call, that files store, or that are terms of the field.
 STAYING = frozenset(
     (
         *("preserved_facets", "preferred_name", "preferred_form", "concepts_named", "template_named"),
@@ -94,7 +94,7 @@ def find_participles(root: Path) -> list[str]:
 
 
 def find_duplicate_classes(root: Path) -> list[str]:
-    """Return the second and further classes of each name in the product, as `file:line: name`; underscores do not count."""
+    """Return repeated class names in the product, as `file:line: name`; leading underscores are ignored."""
     found: dict[str, list[str]] = defaultdict(list)
     for path, tree in _iter_trees(root, ("src/onym",)):
         for node in ast.walk(tree):
@@ -110,7 +110,7 @@ def _iter_trees(root: Path, folders: Iterable[str]) -> Iterator[tuple[Path, ast.
 
 
 def is_participle(name: str) -> bool:
-    """Return True if a function is named by what was done, not by what it does: `found_groups`, `kind_named`, `ready`.
+    """Return True if a function name is a participle or adjective instead of a verb.
 
     >>> [is_participle(name) for name in ("located", "_found_groups", "kind_named", "ready")]
     [True, True, True, True]

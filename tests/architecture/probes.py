@@ -59,7 +59,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Probe:
-    """What is added, and where it must appear. `extra` are files for the steps alone; they are not counted."""
+    """A feature to add, and where it must appear. `extra` are files that only the steps need; they are not counted."""
 
     edits: tuple[Edit, ...]
     steps: tuple[tuple[str, str], ...]
@@ -244,7 +244,7 @@ def run_probe(name: str, probe: Probe, src: Path, folder: Path) -> int | None:
 
 
 def write_inputs(work: Path) -> None:
-    """Write what the steps read: a knowledge base, texts, corpora, a release and a dataset."""
+    """Write the inputs of the steps: a knowledge base, texts, corpora, a release and a dataset."""
     from tests.datasets.made import write_biosyn
 
     work.mkdir(parents=True)
@@ -269,11 +269,11 @@ def write_inputs(work: Path) -> None:
 
 
 class Copy:
-    """A copy of the source, whose commands run in processes of their own with a cache of their own."""
+    """A copy of the source; its commands run in subprocesses with a separate cache."""
 
     def __init__(self, src: Path, inputs: Path, folder: Path) -> None:
         self.package, self.work = folder / "src" / "onym", folder / "work"
-        shutil.copytree(src, self.package)  # with compiled modules: their sources keep their times
+        shutil.copytree(src, self.package)  # keeps modification times, so compiled modules stay valid
         shutil.copytree(inputs, self.work)
         paths = [str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
         plain = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", "ONYM_CACHE": str(folder / "cache")}
@@ -335,7 +335,7 @@ class Copy:
 
 
 def _request(url: str, body: str, seconds: float = 0) -> str:
-    """Return the answer to a request; try again for some seconds while nobody listens."""
+    """Return the response to a request; retry for some seconds until the server listens."""
     request = urllib.request.Request(url, body.encode() or None, {"Content-Type": "application/json"})
     end = time.monotonic() + seconds
     while True:

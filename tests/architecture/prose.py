@@ -58,7 +58,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _literal(value: ast.expr) -> str:
-    """Return the text of a string or an f-string, with the source of its expressions; "" of anything else."""
+    """Return the text of a string or an f-string, with the source of its expressions; "" for other nodes."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
     if isinstance(value, ast.JoinedStr):

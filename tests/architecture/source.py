@@ -18,7 +18,7 @@ SHORT = 60  # lines
 TEXT = "Type 2 diabetes mellitus (T2DM) was diagnosed; no T2DM and no myocardial infarction in the family."
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-# Run in a process of its own: it prints the files whose functions ran, in all threads, and the number of imported modules.
+# Runs in a subprocess; prints the files whose functions ran, in all threads, and the number of imported modules.
 _TRACE = """
 import inspect, json, os, sys, threading
 files = set()
@@ -44,7 +44,7 @@ def count_lines(paths: Iterable[Path]) -> int:
 
 
 def size_figures(source: Source) -> dict[str, object]:
-    """Return how many files, lines and short modules there are, and how long functions and imports are."""
+    """Return the numbers of files, lines and short modules, and the lengths of functions and imports."""
     lines = {module: count_lines([path]) for module, path in source.files.items()}
     modules = [module for module in lines if not source.is_package(module)]
     nodes = [node for tree in source.trees.values() for node in ast.walk(tree)]
@@ -72,7 +72,7 @@ def _docstring_length(node: Function) -> int:
 
 
 def find_untyped_public(source: Source) -> list[str]:
-    """Return the public functions and methods without an annotation of a parameter or of what they return."""
+    """Return the public functions and methods that lack an annotation of a parameter or the return value."""
     return [
         f"{source.path(module)}:{function.lineno}: {function.name}"
         for module, tree in source.trees.items()
@@ -106,14 +106,14 @@ def link_text() -> dict[str, list[str]]:
 
 
 def count_help_lines(command: str) -> int:
-    """Return how many lines the help of a command has at 80 columns."""
+    """Return the number of lines of a command's help at 80 columns."""
     words = [sys.executable, "-m", "onym", *command.split(), "--help"]
     done = subprocess.run(words, env={**os.environ, "COLUMNS": "80"}, capture_output=True, text=True, check=True)
     return len(done.stdout.splitlines())
 
 
 def find_documented(page: Path, names: Iterable[str]) -> list[str]:
-    """Return the names that have a heading or a table row of their own on a page.
+    """Return the names that have their own heading or table row on a page.
 
     A heading may name several: `## KnowledgeBase, build_kb`. A row names one in code, with or without `onym.` before it.
     """

@@ -1,4 +1,4 @@
-"""The direction of imports, and the packages that alone may import dangerous libraries."""
+"""Tests of import layers, and of the packages that may import dangerous libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.architecture.imports import ANY_LAYER, LAYER, Source
 
 SRC = Path(onym.__file__).parent
 
-# The packages that alone may import each of these libraries.
+# The only packages that may import each of these libraries.
 ALLOWED: dict[str, set[str]] = {
     "pickle": set(), "marshal": set(), "shelve": set(), "dill": set(), "joblib": set(), "cloudpickle": set(),
     "xml": set(), "lxml": {"store"}, "ijson": {"store"},
@@ -51,7 +51,7 @@ def test_imports(source: Source, kind: str) -> None:
     assert getattr(source, kind)() == []
 
 
-def test_dangerous_libraries_are_imported_where_they_may_be() -> None:
+def test_dangerous_libraries_are_imported_only_where_allowed() -> None:
     others = [
         f"{path.relative_to(SRC)}:{line} imports {name}"
         for path in modules()
@@ -69,10 +69,10 @@ def _imports(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.module or ""
 
 
-def test_files_are_written_in_the_store_alone() -> None:
+def test_only_the_store_writes_files() -> None:
     found = []
     for path in modules():
-        if package_of(path) in ("store", "testing"):  # tests write what they are about
+        if package_of(path) in ("store", "testing"):  # test helpers write test data
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and _opens_for_writing(node):

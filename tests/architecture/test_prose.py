@@ -1,4 +1,4 @@
-"""The texts that people read are found in the source, each with its kind and line."""
+"""Tests that docstrings, comments, errors and help texts are found in the source."""
 
 from __future__ import annotations
 

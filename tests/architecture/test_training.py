@@ -1,4 +1,4 @@
-"""Training by family: what is generic knows no family, families do not know each other, and configurations need no torch."""
+"""Tests of imports in training: generic code imports no model family, families do not import each other."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import onym
 
 TRAIN = Path(onym.__file__).parent / "train"
 FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank")
-DISPATCH = {"run.py", "pipeline.py"}  # by stage, to the families; the last one to several in turn
-KNOWN = {"prefer": {"generative"}}  # it trains the same models
+DISPATCH = {"run.py", "pipeline.py"}  # modules that dispatch to the families
+KNOWN = {"prefer": {"generative"}}  # shares the models of another family
 
 
 def families_in(path: Path) -> set[str]:
     return set(re.findall(rf"onym\.train\.({'|'.join(FAMILIES)})\b", path.read_text("utf-8")))
 
 
-def test_generic_code_knows_no_family() -> None:
+def test_generic_code_imports_no_family() -> None:
     generic = [path for path in TRAIN.rglob("*.py") if path.parent != TRAIN or path.stem not in FAMILIES]
     assert {path.name for path in generic if families_in(path)} == DISPATCH
 
 
-def test_families_do_not_know_each_other() -> None:
+def test_families_do_not_import_each_other() -> None:
     assert {name: families_in(TRAIN / f"{name}.py") for name in FAMILIES} == {name: KNOWN.get(name, set()) for name in FAMILIES}
 
 
 @pytest.mark.parametrize("module", ["stages", "mentions", "rerank", "pipeline"])
-def test_no_torch_is_needed(module: str) -> None:
+def test_configuration_needs_no_torch(module: str) -> None:
     code = f"import sys; import onym.train.{module}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,4 +1,4 @@
-"""Words that Onym avoids, and where they are used: private coinages for which the field has a common term."""
+"""Finds uses of words that Onym avoids, because the field has a common term."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ WORDS = frozenset(
     )
 )
 PAIRS = frozenset((("written", "out"), ("as", "written")))
-USUAL = frozenset((("held", "out"),))  # pairs that the field says: held-out data
-DATASET_WORDS = frozenset(("benchmark", "benchmarks"))  # in the product: there a corpus with splits is a dataset
+USUAL = frozenset((("held", "out"),))  # pairs that are terms of the field: held-out data
+DATASET_WORDS = frozenset(("benchmark", "benchmarks"))  # denied in src, where a corpus with splits is called a dataset
 
-# A name that means one thing has one definition.
+# Classes that must have only one definition.
 UNIQUE = ("Span", "Progress", "Answer", "Stage", "Known", "Place")
 
-# What another library's protocol asks for: a file object has `tell`, a sampler of random text uses `clip`.
+# Names required by other libraries' protocols: file objects have `tell`.
 FOREIGN = frozenset(("tell",))
 
-# Phrases of prose, each a pattern in which a space stands for any white space.
+# Denied phrases, as patterns in which a space matches any white space.
 PHRASES = (
     r"from what a(?: biomedical)? text says",
     r"by equal names",
@@ -71,12 +71,12 @@ PHRASES = (
 )
 
 TREE = ("src", "tests", "benchmarks", "docs", "results", ".ci", ".github")
-OWN_FILES = frozenset(("tests/architecture/words.py", "tests/benchmarks/test_house.py"))  # they define the words and plant them
+OWN_FILES = frozenset(("tests/architecture/words.py", "tests/benchmarks/test_house.py"))  # contain these words on purpose
 _OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[:!]?[ ]?")
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
 _PYTHON_BLOCK = re.compile(r"(?ms)^```python\n(.*?)^```")
-Found = tuple[int, str]  # a line, and a name or a text that begins there
+Found = tuple[int, str]  # line number, and the name or text that begins there
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def iter_files(root: Path) -> Iterator[Path]:
 
 
 def find_duplicates(root: Path) -> list[Finding]:
-    """Return the second and further definitions of the names that must have one."""
+    """Return repeated definitions of names that must have only one."""
     seen: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for path in sorted((root / "src").rglob("*.py")):
         for line, name in iter_definitions(ast.parse(path.read_text("utf-8"))):
@@ -152,7 +152,7 @@ def _prose(file: str, blocks: Iterable[tuple[int, str]]) -> Iterator[Finding]:
 
 
 def _data(path: Path) -> object:
-    """Return what a data file says; of a file of predictions its header."""
+    """Return the contents of a data file; for a predictions file, only its header."""
     if path.suffix == ".toml":
         return tomllib.loads(path.read_text("utf-8"))
     if path.suffix == ".json":
@@ -182,7 +182,7 @@ def _relative(root: Path, path: Path) -> str:
 
 
 def iter_names(tree: ast.AST) -> Iterator[Found]:
-    """Yield the line and the name of each binding; names that belong to other libraries are only read, never bound."""
+    """Yield the line and the name of each binding; names of other libraries are only read, never bound."""
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         yield from ((line, name) for name in _iter_bound_names(node))
@@ -229,7 +229,7 @@ def iter_python_prose(source: str, tree: ast.AST) -> Iterator[Found]:
 
 
 def _comments(source: str) -> Iterator[Found]:
-    """Yield runs of comments: a phrase may go over the end of a line."""
+    """Yield runs of comments, because a phrase may continue on the next line."""
     first, last, texts = 0, 0, list[str]()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT:
@@ -245,13 +245,13 @@ def _comments(source: str) -> Iterator[Found]:
 
 
 def iter_code_spans(page: str) -> Iterator[Found]:
-    """Yield the line and the text of each single word that a page sets in code."""
+    """Yield the line and text of each single word in code markup on a page."""
     for match in _CODE_SPAN.finditer(page):
         yield page.count("\n", 0, match.start()) + 1, match.group(1)
 
 
 def iter_examples(page: str) -> Iterator[tuple[int, ast.AST]]:
-    """Yield the line where each example in Python begins, and the example; of a doctest the statements."""
+    """Yield the first line and source of each Python example; for doctests, only the statements."""
     for match in _PYTHON_BLOCK.finditer(page):
         lines = match.group(1).splitlines()
         typed = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
@@ -277,7 +277,7 @@ def find_denied_words(name: str, *, dataset_words: bool = False) -> Iterator[str
 
 
 def split(name: str) -> list[str]:
-    """Return the words of a name in lower case: what stands between underscores, hyphens, dots and changes of case.
+    """Split a name into lower-case words at underscores, hyphens, dots and changes of case.
 
     >>> split("max_span-tokens.KBReader2")
     ['max', 'span', 'tokens', 'kb', 'reader', '2']
@@ -286,7 +286,7 @@ def split(name: str) -> list[str]:
 
 
 def find_denied_phrases(text: str) -> Iterator[tuple[int, str]]:
-    """Yield where in a text a denied phrase begins, with the phrase.
+    """Yield the offset of each denied phrase in a text, and the phrase.
 
     >>> list(find_denied_phrases("ranked by  likeness"))
     [(11, 'likeness')]

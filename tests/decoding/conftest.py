@@ -1,4 +1,4 @@
-"""Small models compute fastest in one thread."""
+"""Runs these tests in one thread, which is fastest for small models."""
 
 from __future__ import annotations
 

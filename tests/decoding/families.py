@@ -1,4 +1,4 @@
-"""Tiny models of every family, with random weights, and what they say of a text by their own forward pass."""
+"""Tiny models of every family with random weights, and their reference logits by transformers' forward pass."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ FAMILIES: dict[str, Callable[[], Any]] = {
 
 @cache
 def model(family: str, dtype: torch.dtype = torch.float32) -> Any:
-    """Return a model whose weights, biases among them, all matter."""
+    """Return a model in which all weights and biases affect the output."""
     torch.manual_seed(len(family))
     found = FAMILIES[family]()
     with torch.no_grad():
         for weights in found.parameters():
-            if weights.requires_grad:  # Marian's positions are not learnt
+            if weights.requires_grad:  # Marian's position embeddings are fixed
                 weights.add_(torch.randn_like(weights) * 0.2)
         if "final_logits_bias" in dict(found.named_buffers()):
             found.final_logits_bias.copy_(torch.randn_like(found.final_logits_bias))
@@ -68,7 +68,7 @@ def model(family: str, dtype: torch.dtype = torch.float32) -> Any:
 
 
 def logits(found: Any, source: Sequence[int], tokens: Sequence[int]) -> Tensor:
-    """Return the logits after the last of the decoder's tokens, the start token before them; nothing is padded or kept."""
+    """Return the logits after the start token and the given decoder tokens, without padding or caching."""
     ids = torch.tensor([[found.config.decoder_start_token_id, *tokens]])
     with torch.no_grad():
         after: Tensor = found(input_ids=torch.tensor([source]), decoder_input_ids=ids, use_cache=False).logits[0, -1]

@@ -1,4 +1,4 @@
-"""A model that is a table: what it says of a path depends on the path alone, and can be looked up."""
+"""A fake model: its logits are a function of the token path."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Table = Callable[[Path], Tensor]
 
 
 def draw_logits(path: Path) -> Tensor:
-    """Return logits that are drawn for a path."""
+    """Return pseudo-random logits for a path."""
     return torch.randn(VOCABULARY, generator=torch.Generator().manual_seed(zlib.crc32(repr(path).encode()))) * 1.5
 
 
 def tabulate_logits(chances: dict[Path, dict[int, float]]) -> Table:
-    """Return logits such that after a path the tokens have the chances that are written; the others share the rest."""
+    """Return logits for the given token probabilities after each path; the other tokens share the rest."""
 
     def logits(path: Path) -> Tensor:
         said = chances.get(path, {})
@@ -35,7 +35,7 @@ def tabulate_logits(chances: dict[Path, dict[int, float]]) -> Table:
 
 
 class PathSession:
-    """A session over a table. It answers only what a session can be asked, and counts how often it is."""
+    """A session of the fake model. It checks the calls of the protocol and counts the passes."""
 
     vocabulary = VOCABULARY
 
@@ -61,7 +61,7 @@ class PathSession:
             assert parent >= 0 or (-1 - parent < row and owners[-1 - parent] == owner)
             assert int(wave[row]) == (0 if parent >= 0 else int(wave[-1 - parent]) + 1)
             path = (*self._paths[owner][above], token)
-            assert path not in self._paths[owner], "a node is asked about twice"
+            assert path not in self._paths[owner], "a node is expanded twice"
             slots.append(len(self._paths[owner]))
             self._paths[owner].append(path)
             found.append(self._table(path))
@@ -74,7 +74,7 @@ class PathSession:
 
 
 def log_prob(table: Table, before: Path, name: Path) -> float:
-    """Return the log-probability of a name and its end, by looking every token up."""
+    """Return the log-probability of a name with its end token, by brute force."""
     tokens = (*name, EOS)
     return sum(float(table((*before, *tokens[:offset])).log_softmax(0)[token]) for offset, token in enumerate(tokens))
 

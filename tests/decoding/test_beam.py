@@ -1,4 +1,4 @@
-"""Beam search takes and drops what transformers and fairseq take and drop."""
+"""Tests that beam search agrees with transformers and fairseq."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def leaves(decoded: Decoded) -> list[int]:
     return [each.leaf for each in decoded.hypotheses]
 
 
-def test_finished_names_use_up_the_beam_of_fairseq_alone() -> None:
-    """After two tokens `3` ends and `3 4` goes on; `5 6`, third, goes on where two may go on beside the end."""
+def test_finished_names_take_beam_slots_only_in_fairseq() -> None:
+    """After two tokens, `3` ends and `3 4` continues. `5 6`, in third place, continues only under transformers' rule."""
     names = trie([3], [3, 4], [5, 6])
     table = tabulate_logits(
         {
@@ -49,8 +49,8 @@ def test_finished_names_use_up_the_beam_of_fairseq_alone() -> None:
     assert [each.tokens for each in by_one.hypotheses] == [2, 3]
 
 
-def test_fairseq_takes_who_comes_first() -> None:
-    """When `4 5 6` and `4 5 7` end there is room for one beside `3`, which came before, though both are better than it."""
+def test_fairseq_keeps_names_that_finish_first() -> None:
+    """`3` finished first, so under fairseq's rule only one of `4 5 6` and `4 5 7` fits, although both score better than `3`."""
     names = trie([3], [4, 5, 6], [4, 5, 7])
     table = tabulate_logits(
         {
@@ -68,8 +68,8 @@ def test_fairseq_takes_who_comes_first() -> None:
     assert leaves(by_two) == [names.find([4, 5, 6]), names.find([4, 5, 7])]
 
 
-def test_an_end_counts_among_the_first_only() -> None:
-    """With a width of one, the end of `3` is second after `3 4`, and does not count for either rule."""
+def test_end_token_must_rank_within_the_width() -> None:
+    """With width 1, the end of `3` ranks second after `3 4`, so both rules ignore it."""
     names = trie([3], [3, 4])
     table = tabulate_logits({(0,): {3: 0.9}, (0, 3): {EOS: 0.4, 4: 0.5}, (0, 3, 4): {EOS: 0.01}})
     for stopping in ("transformers", "fairseq"):
@@ -88,7 +88,7 @@ def test_a_longer_name_can_have_the_better_mean() -> None:
 @both
 @pytest.mark.parametrize("ranking", ["mean", "sum"])
 @pytest.mark.parametrize("seed", range(8))
-def test_a_beam_that_is_large_enough_finds_each_name(stopping: Stopping, ranking: Ranking, seed: int) -> None:
+def test_large_beam_finds_every_name(stopping: Stopping, ranking: Ranking, seed: int) -> None:
     names = some_trie(seed)
     found, _ = search(names, names.node_count + 1, mentions=2, chain=seed % 3, ranking=ranking, stopping=stopping)
     for mention, decoded in enumerate(found):
@@ -103,7 +103,7 @@ def test_a_beam_that_is_large_enough_finds_each_name(stopping: Stopping, ranking
 
 @both
 def test_fewer_names_than_the_width(stopping: Stopping) -> None:
-    names = trie([3], [3, 4], [3])  # two of three are alike
+    names = trie([3], [3, 4], [3])  # two of the three are equal
     (found,), _ = search(names, 5, stopping=stopping)
     assert sorted(leaves(found)) == sorted([names.find([3]), names.find([3, 4])])
     (one,), _ = search(trie([3, 4, 5]), 10, stopping=stopping)
@@ -112,7 +112,7 @@ def test_fewer_names_than_the_width(stopping: Stopping) -> None:
 
 @both
 @pytest.mark.parametrize("chain", [0, 8])
-def test_mentions_that_are_done_leave_the_batch(stopping: Stopping, chain: int) -> None:
+def test_finished_mentions_leave_the_batch(stopping: Stopping, chain: int) -> None:
     names = some_trie(13)
     together, session = search(names, 2, mentions=12, chain=chain, stopping=stopping)
     assert session.kept
@@ -141,14 +141,14 @@ def test_some_mentions_of_an_explorer(stopping: Stopping) -> None:
 
 @both
 @pytest.mark.parametrize("value", [-torch.inf, torch.inf, torch.nan])
-def test_a_model_that_says_nothing_writes_nothing(stopping: Stopping, value: float) -> None:
+def test_non_finite_logits_give_no_names(stopping: Stopping, value: float) -> None:
     found, session = search(some_trie(2), 3, mentions=2, table=lambda _: torch.full((9,), value), stopping=stopping)
     assert [each.hypotheses for each in found] == [(), ()]
     assert session.passes == []
 
 
 @both
-def test_what_breaks_on_the_way_is_dropped(stopping: Stopping) -> None:
+def test_drops_prefixes_with_nan(stopping: Stopping) -> None:
     names = trie([3, 4], [5])
     (found,), _ = search(
         names, 2, table=lambda path: torch.full((9,), torch.nan) if 3 in path else draw_logits(path), stopping=stopping
@@ -157,22 +157,22 @@ def test_what_breaks_on_the_way_is_dropped(stopping: Stopping) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 8])
-def test_as_transformers_and_fairseq(seed: int) -> None:
-    """Real small models: the benchmark of 10,000 cases, some of them. See tests/robustness/decoding/decode_parity.py."""
+def test_agrees_with_transformers_and_fairseq(seed: int) -> None:
+    """Some of the 10,000 cases of tests/robustness/decoding/decode_parity.py, with real small models."""
     verdict = decode_parity.compare(seed)
     assert verdict.counts["mismatches"] == verdict.counts["ties"] == 0
     assert verdict.counts["cases"] == decode_parity.Group.SIZE
     assert verdict.worst < 1e-4
 
 
-def test_the_seeds_above_have_both_rules() -> None:
+def test_seeds_cover_both_stopping_rules() -> None:
     rules = {decode_parity.Group.random(seed).stopping for seed in (0, 1, 7, 8)}
     assert rules == {"transformers", "fairseq"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 8])
-def test_the_benchmark_sees_what_is_wrong(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parity_check_detects_wrong_results(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = decode_parity.Group.find_names
     wrong = [
         lambda ranked: ranked[:-1],

@@ -1,4 +1,4 @@
-"""From .bin to safetensors: the same weights, and nothing but weights."""
+"""Tests of the conversion from .bin to safetensors: same weights, and no code is run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from onym.testing.models import save_model, tiny_bart
 
 @pytest.fixture(scope="module")
 def pickle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a model as older checkpoints are: one pickled table of tensors, tied ones in it several times."""
+    """Return a model like older checkpoints: one pickled dict of tensors, with tied ones repeated."""
     folder = save_model(tmp_path_factory.mktemp("convert") / "old")
     (folder / "model.safetensors").unlink()
     torch.save(tiny_bart().state_dict(), folder / "pytorch_model.bin")
@@ -32,7 +32,7 @@ def pickle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def old(tmp_path: Path, pickle_folder: Path) -> Path:
-    """Return an old model that may be spoilt."""
+    """Return a copy of the old model that a test may modify."""
     return shutil.copytree(pickle_folder, tmp_path / "old")
 
 
@@ -63,7 +63,7 @@ def test_the_weights_are_the_same(tmp_path: Path, old: Path, change: Callable[[P
     assert all(torch.equal(found[name], wanted[name]) for name in wanted)
 
 
-def test_what_the_new_folder_holds(tmp_path: Path, old: Path) -> None:
+def test_contents_of_the_new_folder(tmp_path: Path, old: Path) -> None:
     (old / "modeling.py").write_text("raise ValueError\n")
     (old / "merges.txt").write_text("#version: 0.2\n")
     shard_weights(old)
@@ -73,21 +73,21 @@ def test_what_the_new_folder_holds(tmp_path: Path, old: Path) -> None:
     assert (tmp_path / "new" / "tokenizer.json").read_bytes() == (old / "tokenizer.json").read_bytes()
 
 
-def test_a_folder_that_exists(tmp_path: Path, old: Path) -> None:
+def test_rejects_existing_folder_without_force(tmp_path: Path, old: Path) -> None:
     convert_weights(old, tmp_path / "new")
     with pytest.raises(ConfigError, match="output-exists"):
         convert_weights(old, tmp_path / "new")
     convert_weights(old, tmp_path / "new", force=True)
     with pytest.raises(ConfigError, match="output-exists"):
-        convert_weights(old, old, force=True)  # the old weights stay
+        convert_weights(old, old, force=True)  # the old weights are unchanged
     assert (old / "pytorch_model.bin").is_file()
 
 
-# Files that hold code.
+# Files that contain code.
 
 
 class Evil:
-    """Leaves a mark when it is unpickled."""
+    """Creates a marker folder when it is unpickled."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark
@@ -97,7 +97,7 @@ class Evil:
 
 
 class EvilState(Evil):
-    """Would leave its mark when its state is set."""
+    """Creates the marker folder when its state is set."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OrderedDict, (), {"a": Evil(self.mark)}
@@ -125,7 +125,7 @@ def in_an_old_file(evil: Any, path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [Evil, EvilState])
 @pytest.mark.parametrize("write", [plain_pickle, bare_pickle, among_tensors, as_key, in_an_old_file])
-def test_a_file_that_holds_code_is_refused_and_nothing_is_run(
+def test_rejects_files_with_code_without_running_it(
     tmp_path: Path, old: Path, kind: type[Evil], write: Callable[[Any, Path], None]
 ) -> None:
     mark = tmp_path / "was-run"
@@ -136,14 +136,14 @@ def test_a_file_that_holds_code_is_refused_and_nothing_is_run(
     assert not (tmp_path / "new").exists()
 
 
-def test_the_mark_would_be_left(tmp_path: Path) -> None:
-    """The test above can fail."""
+def test_marker_appears_with_plain_unpickling(tmp_path: Path) -> None:
+    """Check that the test above can fail."""
     plain_pickle(Evil(tmp_path / "was-run"), tmp_path / "file")
     pickle.loads((tmp_path / "file").read_bytes())
     assert (tmp_path / "was-run").exists()
 
 
-# Files that are damaged, or something else.
+# Damaged files, and files of other formats.
 
 
 def content(value: Any) -> Callable[[Path], None]:
@@ -182,14 +182,14 @@ def data(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
         index('{"weight_map": {"weight": "/etc/passwd"}}'),
     ],
 )
-def test_a_file_that_is_something_else(tmp_path: Path, old: Path, spoil: Callable[[Path], object]) -> None:
+def test_rejects_other_files(tmp_path: Path, old: Path, spoil: Callable[[Path], object]) -> None:
     spoil(old)
     with pytest.raises(InputError, match="model-malformed"):
         convert_weights(old, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
-def test_where_there_is_nothing_to_convert(tmp_path: Path, old: Path) -> None:
+def test_rejects_folder_without_bin_files(tmp_path: Path, old: Path) -> None:
     with pytest.raises(ConfigError, match="model-missing"):
         convert_weights(tmp_path / "none", tmp_path / "new")
     index('{"weight_map": {"weight": "pytorch_model-1.bin"}}')(old)
@@ -203,7 +203,7 @@ def test_without_torch(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatc
         convert_weights(old, tmp_path / "new")
 
 
-# Folders that lead out of themselves.
+# Folders with links that lead outside.
 
 
 @pytest.mark.parametrize("name", ["vocab.txt", "pytorch_model.bin", "pytorch_model.bin.index.json", "names/config.json"])
@@ -222,8 +222,8 @@ def test_only_regular_files_of_the_folder_are_read(tmp_path: Path, old: Path, na
     assert not (tmp_path / "new").exists()
 
 
-def test_a_tensor_that_repeats_one_number_is_refused(tmp_path: Path, old: Path) -> None:
-    """A file of some kilobytes could ask for any amount of memory."""
+def test_rejects_expanded_tensors(tmp_path: Path, old: Path) -> None:
+    """Otherwise a file of a few kilobytes could request any amount of memory."""
     torch.save({"weight": torch.ones(1).expand(10**6, 10**6)}, old / "pytorch_model.bin")
     with pytest.raises(InputError, match="model-malformed"):
         convert_weights(old, tmp_path / "new")

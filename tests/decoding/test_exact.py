@@ -1,4 +1,4 @@
-"""Best-first search finds the best names, and knows when it has."""
+"""Tests that exact best-first search finds the best names and proves it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_best_names(ranking: Ranking, top_k: int, seed: int) -> None:
         assert scores(decoded, ranking) == pytest.approx(best_of(names, mention, ranking, top_k), abs=1e-4)
 
 
-def test_what_a_beam_of_one_misses() -> None:
+def test_finds_what_a_beam_of_one_misses() -> None:
     names = trie([3, 5], [4, 6])
     table = tabulate_logits(
         {(0,): {3: 0.6, 4: 0.3}, (0, 3): {5: 0.1}, (0, 4): {6: 0.9}, (0, 3, 5): {EOS: 1.0}, (0, 4, 6): {EOS: 1.0}}
@@ -52,8 +52,8 @@ def test_what_a_beam_of_one_misses() -> None:
     assert exact.hypotheses[0].leaf == names.find([4, 6])
 
 
-def test_it_asks_no_more_than_it_must() -> None:
-    """By sum, the best name is proved as soon as it is better than every open prefix: the others are never opened."""
+def test_expands_no_more_nodes_than_needed() -> None:
+    """With sum scores, the best name is proved once it beats every open prefix, so the others are never expanded."""
     names = trie([3, 4], [5, 4, 4], [6, 4, 4], [7, 4, 4])
     table = tabulate_logits({(0,): {3: 0.9}, (0, 3): {4: 0.9}, (0, 3, 4): {EOS: 0.9}})
     (found,) = ExactSearch(explorer(names, table=table), 1, ranking="sum", at_once=1).run()
@@ -77,13 +77,13 @@ def test_a_small_budget_gives_names_without_a_proof(ranking: Ranking, seed: int,
         assert scores(decoded, ranking)[0] >= scores(beam, ranking)[0] - 1e-6
 
 
-def test_the_budgets_above_are_too_small_for_some() -> None:
+def test_small_budget_leaves_names_unproved() -> None:
     names = some_trie(11, max_names=60)
     assert not any(each.is_proved for each in ExactSearch(explorer(names, mentions=3), 2, budget=1).run())
 
 
-def test_the_budget_is_kept_though_many_are_queried_at_once() -> None:
-    """After the root there are three prefixes to ask about, and the budget has one left: nobody asks about all three."""
+def test_batched_expansion_respects_the_budget() -> None:
+    """After the root, three prefixes remain but the budget allows only one more, so the search stops."""
     names = trie([3], [4], [5])
     (little,) = ExactSearch(explorer(names), 3, budget=2, at_once=8).run()
     (enough,) = ExactSearch(explorer(names), 3, budget=4, at_once=8).run()
@@ -92,7 +92,7 @@ def test_the_budget_is_kept_though_many_are_queried_at_once() -> None:
 
 
 def test_proved_and_unproved_in_one_batch() -> None:
-    """The budget is each mention's own; those that are proved leave the batch, and the others fall back on a beam."""
+    """The budget is per mention; proved mentions leave the batch, and the others fall back to beam search."""
     names = some_trie(1, max_names=60)
     free = ExactSearch(explorer(names, mentions=8), 1, budget=1000, at_once=1).run()
     budget = sorted(each.expansions for each in free)[4]
@@ -113,22 +113,22 @@ def test_a_restriction(ranking: Ranking) -> None:
 
 @rankings
 @pytest.mark.parametrize("value", [-torch.inf, torch.inf, torch.nan])
-def test_a_model_that_says_nothing_writes_nothing(ranking: Ranking, value: float) -> None:
+def test_non_finite_logits_give_no_names(ranking: Ranking, value: float) -> None:
     found = ExactSearch(explorer(some_trie(2), mentions=2, table=lambda _: torch.full((9,), value)), 3, ranking=ranking).run()
     assert [each.hypotheses for each in found] == [(), ()]
 
 
 @pytest.mark.slow
-def test_as_brute_force() -> None:
-    """Real small models: the benchmark of 10,000 cases, some of them. See tests/robustness/decoding/decode_exact.py."""
+def test_agrees_with_brute_force() -> None:
+    """Some of the 10,000 cases of tests/robustness/decoding/decode_exact.py, with real small models."""
     verdicts = [decode_exact.compare(seed) for seed in (1, 2, 3, 4)]
     assert [verdict.counts["mismatches"] for verdict in verdicts] == [0] * 4
     assert [verdict.counts["cases"] for verdict in verdicts] == [2 * decode_exact.Group.SIZE] * 4
     assert max(verdict.worst for verdict in verdicts) < 1e-4
 
 
-def test_the_benchmark_sees_a_lesser_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that is given up after a few prefixes is not exact."""
+def test_parity_check_detects_inexact_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that stops after a few prefixes is not exact."""
     group = decode_exact.Group.random(2)
 
     def hasty(self: decode_exact.Group, ranking: Ranking, top_k: int) -> list[Decoded]:

@@ -1,4 +1,4 @@
-"""What is known of a trie: the children of a node, with the model's chances for them."""
+"""Tests of the explorer: children of expanded nodes, with the model's log-probabilities."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_root_is_known_from_the_beginning() -> None:
         require_right(found, mention, ROOT, ())
 
 
-def test_the_prompt_counts() -> None:
+def test_prompt_changes_the_scores() -> None:
     found = Explorer(PathSession([[1], [1]]), NAMES, [[5], []])
     tokens = NAMES.children(ROOT)[0].astype(np.int64)
     assert np.allclose(found.known[0][ROOT].log_probs, draw_logits((1, 5)).log_softmax(0).numpy()[tokens], atol=1e-5)
@@ -67,7 +67,7 @@ def test_nothing_to_ask() -> None:
 
 
 @pytest.mark.parametrize("chain", [0, 1, 2, 8])
-def test_paths_without_a_choice_are_read_ahead(chain: int) -> None:
+def test_reads_unbranched_paths_ahead(chain: int) -> None:
     found, session = explorer(NAMES, mentions=2, chain=chain)
     path = (7, 3, 4, 5, 8)
     found.ask([NodeRequest(mention, path_of(NAMES, 7), ROOT) for mention in range(2)])
@@ -80,7 +80,7 @@ def test_paths_without_a_choice_are_read_ahead(chain: int) -> None:
     assert found.expansions.tolist() == [1 + read] * 2
 
 
-def test_reading_ahead_stops_at_a_choice_and_at_the_end() -> None:
+def test_reading_ahead_stops_at_branches_and_ends() -> None:
     found, _ = explorer(NAMES, chain=8)
     found.ask([NodeRequest(0, path_of(NAMES, 3), ROOT), NodeRequest(0, path_of(NAMES, 6), ROOT)])
     assert set(found.known[0]) == {ROOT, path_of(NAMES, 3), path_of(NAMES, 6)}
@@ -102,10 +102,10 @@ def test_a_restriction_hides_children() -> None:
     assert found.known[0][ROOT].children.tolist() == [three]
     found.ask([NodeRequest(0, three, ROOT)])
     assert found.known[0][three].children.tolist() == [path_of(NAMES, 3, 5)]
-    require_right(found, 0, three, (3,))  # normalised over all tokens, not over those that are allowed
+    require_right(found, 0, three, (3,))  # normalised over all tokens, not only over the allowed ones
 
 
-def test_the_kept_go_on_under_their_own_numbers() -> None:
+def test_kept_mentions_keep_their_numbers() -> None:
     found, session = explorer(NAMES, mentions=4)
     three = path_of(NAMES, 3)
     found.ask([NodeRequest(mention, three, ROOT) for mention in range(4)])
@@ -117,12 +117,12 @@ def test_the_kept_go_on_under_their_own_numbers() -> None:
     require_right(found, 1, path_of(NAMES, 3, 4), (3, 4))
     require_right(found, 3, path_of(NAMES, 3, 5), (3, 5))
     require_right(found, 3, path_of(NAMES, 6), (6,))
-    require_right(found, 0, three, (3,))  # what is known stays known
+    require_right(found, 0, three, (3,))  # expanded nodes stay known
 
 
 @pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
 @pytest.mark.parametrize("index", [3, 6, slice(None)])
-def test_what_a_model_cannot_say_is_impossible(value: float, index: Any) -> None:
+def test_non_finite_logits_become_minus_infinity(value: float, index: Any) -> None:
     def break_logits(path: Path) -> torch.Tensor:
         logits = draw_logits(path)
         logits[index] = value

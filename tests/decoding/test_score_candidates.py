@@ -1,4 +1,4 @@
-"""Names that are given have the scores that the model's own forward pass gives them, however they are put together."""
+"""Tests that scores of given names agree with the model's forward pass, for any batching."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TOKENS = st.lists(st.integers(3, 6), max_size=3)
 
 @given(st.lists(st.lists(TOKENS, max_size=4), max_size=5), st.integers(1, 6))
 def test_any_names_in_any_batches(names: list[list[list[int]]], rows: int) -> None:
-    """Names that begin alike, the same name twice and a name without a token among them."""
+    """Includes common prefixes, repeated names and a name without tokens."""
     sessions: list[PathSession] = []
 
     def start(sources: Sequence[Sequence[int]]) -> PathSession:
@@ -66,12 +66,12 @@ def test_any_names_in_any_batches(names: list[list[list[int]]], rows: int) -> No
     assert all(len(session.passes) <= 1 for session in sessions)
 
 
-def test_nothing_is_scored_for_nothing() -> None:
+def test_no_names() -> None:
     def start(_sources: object) -> PathSession:
         raise AssertionError
 
     assert score_candidates(start, [[1], [2]], [[], []], [[], []], eos=EOS) == [[], []]
 
 
-def test_how_a_name_is_ranked() -> None:
+def test_mean_and_sum_scores() -> None:
     assert (ScoredName(-6.0, 3).score("sum"), ScoredName(-6.0, 3).score("mean")) == (-6.0, -2.0)

@@ -1,4 +1,4 @@
-"""Any number of mentions: batches change nothing, and the answers come back in order."""
+"""Tests that batching does not change results, and that they are in order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_batches_change_nothing(search: Any, chain: int) -> None:
         assert max(sizes) == min(batch, 7)
 
 
-def test_like_lengths_are_decoded_together() -> None:
+def test_decodes_similar_lengths_together() -> None:
     lengths: list[list[int]] = []
 
     def start(sources: Sequence[Sequence[int]]) -> PathSession:
@@ -63,7 +63,7 @@ def test_like_lengths_are_decoded_together() -> None:
 
 
 @both
-def test_batches_side_by_side_give_the_same_and_leave_the_threads_as_they_were(search: Any) -> None:
+def test_parallel_batches_change_neither_results_nor_threads(search: Any) -> None:
     names, config = some_trie(4), SearchConfig(search, batch=2)
     alone = search_names(PathSession, names, SOURCES, PROMPTS, config)
     threads: set[int] = set()
@@ -85,7 +85,7 @@ def test_batches_side_by_side_give_the_same_and_leave_the_threads_as_they_were(s
 
 
 @both
-def test_many_threads_find_what_one_finds(search: Any) -> None:
+def test_threads_give_the_same_results(search: Any) -> None:
     adapter = adapter_of(tiny_bart())
     names = trie_of([[5, 6], [5, 7, 8], [9], [10, 11, 12]], adapter.eos, adapter.vocabulary)
     sources = [[0, *range(4, 5 + number % 9), 2] for number in range(24)]
@@ -109,7 +109,7 @@ def test_no_mention() -> None:
 
 @both
 @pytest.mark.parametrize("top_k", [1, 3])
-def test_only_so_many_names_come_back(search: Any, top_k: int) -> None:
+def test_returns_at_most_top_k_names(search: Any, top_k: int) -> None:
     names = trie([3], [4], [5], [6], [7])
     (five,) = search_names(PathSession, names, [[1]], [[]], SearchConfig(search, width=5, top_k=5))
     (some,) = search_names(PathSession, names, [[1]], [[]], SearchConfig(search, width=5, top_k=top_k))
@@ -140,15 +140,15 @@ def test_the_exact_search_has_the_budget_it_is_passed() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("has_model", [False, True])
-def test_only_names_come_out(seed: int, *, has_model: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The benchmark of a million decodes, some of them. See tests/robustness/decoding/decode_sound.py."""
+def test_results_are_always_names_of_the_trie(seed: int, *, has_model: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of the million cases of tests/robustness/decoding/decode_sound.py."""
     monkeypatch.setattr(decode_sound, "AT_ONCE", {False: 100, True: 10})
     counts = decode_sound.search(decode_sound.Job(seed, has_model=has_model))
     assert counts["decodes"] + counts["model_decodes"] == (10 if has_model else 100)
     assert counts["outside"] == counts["malformed"] == 0
 
 
-def test_the_benchmark_sees_a_name_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_soundness_check_detects_invalid_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decode_sound, "AT_ONCE", {False: 100, True: 10})
     of = decode_sound.Book.of
     monkeypatch.setattr(decode_sound.Book, "of", lambda names, *more: of([[3, *name] for name in names], *more))
@@ -175,7 +175,7 @@ WORDS = (
 @both
 @pytest.mark.parametrize("family", ["bart", "t5"])
 def test_a_model_on_another_device(search: Any, family: str) -> None:
-    """Every tensor is made where the model is, and the scores come back."""
+    """Every tensor is created on the model's device, and the scores are returned."""
     names = [[5, 6, 7], [5, 9], [8, 6, 7, 10], [11], [12, 13]]
     config = SearchConfig(search, width=3, top_k=3, batch=3, chain=2)
 
@@ -206,8 +206,8 @@ def test_a_model_on_another_device(search: Any, family: str) -> None:
         SearchConfig("exact", "mean", budget=10_000),
     ],
 )
-def test_a_real_model_finds_how_words_are_spoken(real_models: Path, config: SearchConfig) -> None:
-    """Trained weights of BART: of the sounds of thirty words, and of others that are nearly the same, a word has its own."""
+def test_trained_model_finds_pronunciations(real_models: Path, config: SearchConfig) -> None:
+    """A trained grapheme-to-phoneme BART must find the right pronunciation of 30 words among near misses."""
     pytest.importorskip("safetensors")
     model, spelt, spoken = _speaker(real_models / "bart-g2p")
     names = list(spoken.values())
@@ -222,7 +222,7 @@ def test_a_real_model_finds_how_words_are_spoken(real_models: Path, config: Sear
 
 
 def _speaker(folder: Path) -> tuple[Any, dict[str, list[int]], dict[str, list[int]]]:
-    """Return a model that says how words are spoken, the letters of some, and their sounds by its own greedy search."""
+    """Return a grapheme-to-phoneme model, the spelling of some words, and their pronunciation by its greedy search."""
     import torch
     from transformers import BartForConditionalGeneration
     from transformers.utils import logging

@@ -1,4 +1,4 @@
-"""A tree of tokens says at each of its nodes what the model itself says of the path that leads there."""
+"""Tests that the logits at each node of a token tree agree with the model's forward pass over the path."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_prompts_of_any_length_are_read_in_one_pass(family: str, monkeypatch: py
 
 
 @both
-def test_the_prompt_is_as_good_as_a_path(family: str) -> None:
-    """Reading the prompt token by token gives what reading it at once gives."""
+def test_prompt_equals_a_path(family: str) -> None:
+    """Reading the prompt token by token gives the same as reading it at once."""
     walk = Walk(model(family), [SOURCES[0]], [[]])
     for end in range(1, 5):
         walk.read([(0, (21, 22, 23, 5)[:end])])
@@ -66,7 +66,7 @@ def test_a_path_is_read_in_one_pass(family: str) -> None:
 
 
 @both
-def test_old_slots_can_be_gone_back_to(family: str) -> None:
+def test_continues_from_old_slots(family: str) -> None:
     walk = Walk(model(family), SOURCES, PROMPTS)
     walk.read([(0, (4,)), (1, (4,))])
     walk.read([(0, (4, 5))])
@@ -75,7 +75,7 @@ def test_old_slots_can_be_gone_back_to(family: str) -> None:
 
 
 @both
-def test_the_kept_are_numbered_anew(family: str) -> None:
+def test_kept_mentions_are_renumbered(family: str) -> None:
     walk = Walk(model(family), SOURCES, PROMPTS)
     walk.read([(mention, (token,)) for mention in range(3) for token in (4, 5)])
     walk.keep([1, 2])
@@ -89,7 +89,7 @@ def test_the_kept_are_numbered_anew(family: str) -> None:
 def test_many_tokens_make_the_session_grow(family: str) -> None:
     walk = Walk(model(family), SOURCES[:2], PROMPTS[:2])
     base: Path = ()
-    for _ in range(4):  # at 32, 64 and 128 slots the buffers may be full
+    for _ in range(4):  # the buffers are full at 32, 64 and 128 slots
         for token in range(4, 40):
             walk.read([(mention, (*base, token)) for mention in range(2)])
         base = (*base, 4)
@@ -107,8 +107,8 @@ def test_padding_changes_nothing(family: str) -> None:
 
 @both
 @pytest.mark.parametrize("seed", range(6))
-def test_any_walk(family: str, seed: int) -> None:
-    """Random trees, read in random portions: paths, siblings, old slots, some mentions and not others, some let go."""
+def test_random_trees(family: str, seed: int) -> None:
+    """Random trees, read in random portions: paths, siblings, old slots, subsets of mentions, and dropped mentions."""
     rng = np.random.default_rng(seed)
     found = model(family)
     mentions = int(rng.integers(1, 5))
@@ -149,7 +149,7 @@ def test_in_bf16(family: str) -> None:
 
 
 @pytest.mark.parametrize("number", [torch.nan, torch.inf])
-def test_answers_that_are_no_numbers_are_refused(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_non_finite_outputs(number: float, monkeypatch: pytest.MonkeyPatch) -> None:
     adapter = adapter_of(model("bart"))
     begun = TreeSession(adapter, SOURCES)
     slots, _ = begun.begin(PROMPTS)

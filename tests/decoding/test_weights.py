@@ -1,4 +1,4 @@
-"""Opening seq2seq models: whole, without code, without network, and able to start and end a text."""
+"""Tests of opening seq2seq models: complete weights, no code, no network, valid special tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path, model_folder: Path) -> Path:
-    """Return a model that may be spoilt."""
+    """Return a copy of the model that a test may modify."""
     return shutil.copytree(model_folder, tmp_path / "model")
 
 
@@ -36,12 +36,12 @@ def test_the_weights_are_those_of_the_file(model: Path) -> None:
     assert not any(parameter.requires_grad for parameter in loaded.parameters())
 
 
-def test_nothing_is_written_to_the_terminal_and_settings_stay(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_prints_nothing_and_keeps_global_settings(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from transformers.utils import logging
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     open_model(add_defaults(model), "fp32")
-    change_config(decoder_layers=2)(model)  # of a second layer there are no weights
+    change_config(decoder_layers=2)(model)  # there are no weights for a second layer
     with pytest.raises(InputError):
         open_model(model)
     assert capfd.readouterr() == ("", "")
@@ -70,7 +70,7 @@ def in_bf16(found: dict[str, torch.Tensor]) -> None:
 
 
 @pytest.mark.parametrize("change", [drop_bias, without_head, all_tied_copies, in_bf16])
-def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
+def test_opens_layouts_of_published_checkpoints(model: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> None:
     rewrite_weights(model, change)
     loaded, wanted = open_model(model, "fp32"), tiny_bart()
     tolerance = 0.02 if change is in_bf16 else 0.0
@@ -78,7 +78,7 @@ def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str,
     assert loaded.lm_head.weight is loaded.model.decoder.embed_tokens.weight
 
 
-# What is refused.
+# Rejected models.
 
 
 @pytest.mark.parametrize(
@@ -100,21 +100,21 @@ def test_what_published_files_differ_in(model: Path, change: Callable[[dict[str,
         change_config(decoder_start_token_id=420),
     ],
 )
-def test_a_damaged_model(model: Path, spoil: Callable[[Path], Any]) -> None:
+def test_rejects_damaged_models(model: Path, spoil: Callable[[Path], Any]) -> None:
     spoil(model)
     with pytest.raises(InputError, match="model-malformed"):
         open_model(model)
 
 
 @pytest.mark.parametrize("sizes", [{"d_model": -1}, {"decoder_attention_heads": 0}, {"decoder_layers": 65}])
-def test_sizes_that_no_model_has(model: Path, sizes: dict[str, int]) -> None:
+def test_rejects_invalid_sizes(model: Path, sizes: dict[str, int]) -> None:
     change_config(**sizes)(model)
     with pytest.raises(LimitError, match="limit-model"):
         open_model(model)
 
 
 @pytest.mark.parametrize("family", ["none", "gpt2", "bert", "encoder-decoder"])
-def test_a_family_that_is_not_known(model: Path, family: str) -> None:
+def test_rejects_unknown_family(model: Path, family: str) -> None:
     change_config(model_type=family)(model)
     with pytest.raises(ConfigError, match="model-family"):
         open_model(model)
@@ -127,26 +127,26 @@ def test_a_family_that_is_not_known(model: Path, family: str) -> None:
         change_config(quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True}),
     ],
 )
-def test_what_is_not_used_is_not_looked_at(model: Path, spoil: Callable[[Path], Any]) -> None:
+def test_ignores_unused_files(model: Path, spoil: Callable[[Path], Any]) -> None:
     spoil(model)
     assert torch.equal(open_model(model, "fp32").lm_head.weight, tiny_bart().lm_head.weight)
 
 
 @pytest.mark.parametrize("spoil", [change_config(decoder_layers=2), change_config(encoder_layers=2)])
-def test_weights_that_are_not_there_are_not_made_up(model: Path, spoil: Callable[[Path], None]) -> None:
+def test_rejects_missing_weights(model: Path, spoil: Callable[[Path], None]) -> None:
     spoil(model)
     with pytest.raises(InputError, match="weights are missing") as caught:
         open_model(model)
     assert caught.value.code == "model-malformed"
 
 
-def test_next_to_safetensors_an_old_file_is_not_looked_at(model: Path) -> None:
+def test_ignores_bin_file_next_to_safetensors(model: Path) -> None:
     (model / "pytorch_model.bin").write_bytes(b"not even a pickle")
     assert open_model(model)
 
 
 @pytest.mark.parametrize("family", ["bart", "none"])
-def test_a_models_own_code_is_not_run(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+def test_does_not_run_code_of_the_model(model: Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
     mark = with_own_code(model, "AutoModelForSeq2SeqLM", family)
     monkeypatch.setitem(sys.modules, "evil", None)
     if family == "bart":

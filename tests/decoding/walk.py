@@ -1,4 +1,4 @@
-"""A walk over a session: what was read, and what the model itself says there."""
+"""Reads token paths in a session and compares the logits with the model's forward pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Path = tuple[int, ...]
 
 
 class Walk:
-    """Reads paths of tokens and remembers their slots. `errors` are how far the logits were from the model's own."""
+    """Reads token paths and records their slots; `errors` are the deviations of the logits from the forward pass."""
 
     def __init__(self, model: Any, sources: Sequence[Sequence[int]], prompts: Sequence[Sequence[int]]) -> None:
         self.errors: list[float] = []
@@ -33,7 +33,7 @@ class Walk:
         return max(self.errors)
 
     def read(self, paths: Sequence[tuple[int, Path]]) -> None:
-        """Read the last tokens of paths in one pass; a path's beginning was read before, or stands just before it."""
+        """Read the last token of each path in one pass; its prefix was read before, or is earlier in `paths`."""
         rows: dict[tuple[int, Path], int] = {}
         parents: list[int] = []
         waves: list[int] = []

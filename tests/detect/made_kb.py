@@ -1,4 +1,4 @@
-"""Knowledge bases of a few lines."""
+"""Builds small knowledge bases for tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ x:13\t1,2\t\tother
 
 
 def make_kb(folder: Path, rows: str = ROWS, *, groups: bool = False) -> KnowledgeBase:
-    """Build a knowledge base of rows: id, name, synonyms, types."""
+    """Build a knowledge base from rows of (id, name, synonyms, types)."""
     (folder / "made.tsv").write_text(f"id\tname\tsynonyms\ttypes\n{rows}")
     build_kb(Recipe.of({"sources": [{"path": "made.tsv"}], "groups": groups}), folder / "made-kb", root=folder)
     return KnowledgeBase.open(folder / "made-kb")

@@ -1,4 +1,4 @@
-"""What sentences assert of the mentions in them."""
+"""Tests of assertion detection."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def test_each_mark(text: str, expected: list[str]) -> None:
         "Mother reports <fever>.",
         "In May <fever> began.",
         "iNOS is NO synthase in <asthma>.",
-        "A notable <fever>.",  # words are whole
-        "The no\u0301 <fever>.",  # and a mark belongs to its letter
+        "A notable <fever>.",  # only whole words match
+        "The no\u0301 <fever>.",  # a combining mark belongs to its letter
     ],
 )
-def test_what_only_looks_like_a_phrase_marks_nothing(text: str) -> None:
+def test_pseudo_phrases_mark_nothing(text: str) -> None:
     assert marks(text) == [""]
 
 
@@ -108,11 +108,11 @@ def test_a_scope_ends(text: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["<No fever>.", "<Absence of fever>, <cough>.", "<Neg for x>: <cough>."])
-def test_a_phrase_inside_a_mention_is_a_part_of_its_name(text: str) -> None:
+def test_ignores_phrases_inside_a_mention(text: str) -> None:
     assert not any(marks(text))
 
 
-def test_a_phrase_that_is_itself_a_mention_counts() -> None:
+def test_phrase_that_is_itself_a_mention_has_effect() -> None:
     assert marks("<Family history> of <asthma>. Past <medical history> of <stroke>.") == [
         "",
         "historical other-experiencer",
@@ -121,7 +121,7 @@ def test_a_phrase_that_is_itself_a_mention_counts() -> None:
     ]
 
 
-def test_mentions_inside_others_and_without_order() -> None:
+def test_nested_and_unsorted_mentions() -> None:
     text = "No acute heart attack, but fever."
     found = [Mention(start, end, text[start:end]) for start, end in ((27, 32), (9, 21), (3, 21), (9, 14))]
     assert assertion_marks(Document("1", text, tuple(found))) == [(), ("negated",), ("negated",), ("negated",)]
@@ -152,7 +152,7 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join)
 
 
 @given(TEXTS, st.randoms())
-def test_marks_belong_to_mentions_in_whatever_order(text: str, random: object) -> None:
+def test_marks_do_not_depend_on_mention_order(text: str, random: object) -> None:
     doc = document(text)
     expected = dict(zip(doc.mentions, assertion_marks(doc), strict=True))
     order = list(doc.mentions)
@@ -161,20 +161,20 @@ def test_marks_belong_to_mentions_in_whatever_order(text: str, random: object) -
 
 
 @given(TEXTS, TEXTS)
-def test_only_the_own_sentence_is_looked_at(text: str, other: str) -> None:
+def test_other_sentences_have_no_effect(text: str, other: str) -> None:
     doc = document(f"{text}.\n\n\n{other}")
     first = document(f"{text}.")
     assert assertion_marks(doc)[: len(first.mentions)] == assertion_marks(first)
 
 
 @given(TEXTS)
-def test_the_case_of_letters_does_not_count(text: str) -> None:
-    text = text.replace("A: ", "").replace(". ", "").replace("\n", " ")  # what splits texts depends on capitals
+def test_ignores_case(text: str) -> None:
+    text = text.replace("A: ", "").replace(". ", "").replace("\n", " ")  # sentence splitting depends on capitals
     assert marks(text) == marks(text.replace("no ", "NO ").replace("but ", "BUT ").replace("history of", "History Of"))
 
 
 @given(draw_linked_documents())
-def test_links_change_in_nothing_else(linked: LinkedDocument) -> None:
+def test_with_assertion_changes_nothing_else(linked: LinkedDocument) -> None:
     marked = with_assertion(linked)
     assert marked.document == linked.document
     assert [replace(link, assertion=None) for link in marked.links] == [replace(link, assertion=None) for link in linked.links]
@@ -196,7 +196,7 @@ def test_a_mention_of_white_space_has_no_sentence() -> None:
     assert assertion_marks(Document("1", "", ())) == []
 
 
-def test_one_endless_sentence_takes_no_endless_time() -> None:
-    """Time that grew with the square of the length would be minutes here."""
+def test_run_time_is_linear_in_one_long_sentence() -> None:
+    """Quadratic run time would take minutes here."""
     doc = document("no <fever> was ruled out but " * 20_000)
     assert set(assertion_marks(doc)) == {("negated",)}

@@ -1,4 +1,4 @@
-"""The phrases of assertion: each does what its list says."""
+"""Tests that each assertion phrase has the effect of the list it is in."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def marks_of_fever(text: str) -> tuple[AssertionMark, ...]:
     return assertion_marks(Document("1", text, (Mention(start, start + 5, "fever"),)))[0]
 
 
-def test_the_lists_are_of_all_marks() -> None:
+def test_lists_cover_all_marks() -> None:
     assert tuple(FORWARD) == tuple(BACKWARD) == tuple(STOP) == tuple(OPENERS) == MARKS
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_phrases_mark_what_comes_after_or_before_them(mark: AssertionMark) -> None:
+def test_phrases_mark_mentions_after_or_before_them(mark: AssertionMark) -> None:
     assert [phrase for phrase in phrases(FORWARD[mark]) if mark not in marks_of_fever(f"{phrase} fever")] == []
     assert [phrase for phrase in phrases(BACKWARD[mark]) if mark not in marks_of_fever(f"fever {phrase}")] == []
 
@@ -53,18 +53,18 @@ def test_phrases_end_a_scope(mark: AssertionMark) -> None:
     assert [text for text in ends if mark in marks_of_fever(text)] == []
 
 
-def test_phrases_that_say_nothing() -> None:
+def test_pseudo_phrases_have_no_effect() -> None:
     assert [phrase for phrase in phrases(NOTHING) if marks_of_fever(f"{phrase} fever")] == []
 
 
-def test_phrases_are_of_words_as_texts_have_them() -> None:
+def test_phrases_consist_of_words() -> None:
     listed = [phrase for table in (FORWARD, BACKWARD, STOP) for text in table.values() for phrase in phrases(text)]
     for phrase in [*listed, *phrases(NOTHING)]:
         assert [phrase[start:end] for start, end in words(phrase)] == phrase.split(), phrase
         assert phrase == phrase.lower()
 
 
-def test_no_phrase_is_longer_than_a_match_may_be() -> None:
+def test_phrases_fit_the_maximum_match_length() -> None:
     def depth(node: _Node) -> int:
         return 1 + max((depth(each) for each in node.following.values()), default=-1)
 

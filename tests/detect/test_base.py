@@ -1,4 +1,4 @@
-"""Spans become mentions, batch by batch: a document that cannot be read costs no other one."""
+"""Tests that spans become mentions in batches, and that a failing document does not affect the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 from onym.types import Document, Mention, Problem, Relation
 
 
-def test_mentions_stand_in_the_order_of_the_text_with_their_scores() -> None:
+def test_mentions_are_sorted_with_their_scores() -> None:
     doc = Document("1", "fever, cough", (Mention(0, 1, "f"),), relations=(Relation("R", (("Arg1", "T1"),)),))
     found = with_spans(doc, [Span(7, 12, 0.5), Span(0, 5, 0.9, "symptom")])
     assert [(m.start, m.end, m.surface, m.type) for m in found.document.mentions] == [
@@ -23,7 +23,7 @@ def test_mentions_stand_in_the_order_of_the_text_with_their_scores() -> None:
 
 
 @pytest.mark.parametrize(("start", "end"), [(3, 3), (4, 3), (-1, 2)])
-def test_a_span_is_not_empty(start: int, end: int) -> None:
+def test_rejects_empty_spans(start: int, end: int) -> None:
     with pytest.raises(InputError, match="type-offsets"):
         Span(start, end)
 
@@ -38,7 +38,7 @@ def documents(count: int) -> list[Document]:
 
 
 def finding(errors: dict[str, Exception], sizes: list[int]) -> Find:
-    """Return what finds a span in each document of a batch, keeps its size, and raises the error of a document."""
+    """Return a function that finds a span per document, records batch sizes, and raises the errors given by document id."""
 
     def find(batch: Sequence[Document]) -> Iterator[Sequence[Span]]:
         sizes.append(len(batch))
@@ -50,7 +50,7 @@ def finding(errors: dict[str, Exception], sizes: list[int]) -> Find:
     return find
 
 
-def test_documents_are_read_in_batches_as_they_come() -> None:
+def test_detects_in_batches() -> None:
     sizes: list[int] = []
     found = detect_batches(iter(documents(5)), finding({}, sizes), batch=2)
     assert next(found).document.id == "0"
@@ -62,7 +62,7 @@ def test_documents_are_read_in_batches_as_they_come() -> None:
 
 
 @pytest.mark.parametrize("error", [InputError, LimitError])
-def test_an_error_about_a_document_is_its_problem(error: type[InputError | LimitError]) -> None:
+def test_document_error_becomes_a_problem(error: type[InputError | LimitError]) -> None:
     raised = error("limit-record", "a document is too long", where="token 9")
     found = list(detect_batches(documents(3), finding({"1": raised}, []), batch=3))
     assert [each.document.id for each in found] == ["0", "1", "2"]
@@ -72,7 +72,7 @@ def test_an_error_about_a_document_is_its_problem(error: type[InputError | Limit
     assert found[1].document.text == "fever"
 
 
-def test_a_bug_is_the_problem_of_its_document_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+def test_bug_becomes_a_problem_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
     found = list(detect_batches(documents(3), finding({"2": KeyError(SECRET)}, []), batch=3))
     assert [len(each.problems) for each in found] == [0, 0, 1]
     (problem,) = found[2].problems
@@ -82,13 +82,13 @@ def test_a_bug_is_the_problem_of_its_document_without_its_message(caplog: pytest
     assert SECRET not in caplog.text
 
 
-def test_a_span_outside_of_the_text_is_a_problem_of_its_document() -> None:
+def test_span_outside_the_text_becomes_a_problem() -> None:
     (found,) = detect_batches([Document("1", "fever")], lambda _: [[Span(3, 9)]])
     assert [problem.code for problem in found.problems] == ["type-offsets"]
 
 
 @pytest.mark.parametrize("error", [ConfigError, IntegrityError])
-def test_an_error_that_concerns_all_documents_ends_the_run(error: type[ConfigError | IntegrityError]) -> None:
+def test_global_error_stops_the_run(error: type[ConfigError | IntegrityError]) -> None:
     found = detect_batches(documents(2), finding({"1": error("some-code", "for all")}, []), batch=1)
     assert next(found).document.id == "0"
     with pytest.raises(error, match="some-code"):

@@ -1,4 +1,4 @@
-"""The classifier that tells mentions from words."""
+"""Tests of the mention classifier."""
 
 from __future__ import annotations
 
@@ -48,32 +48,32 @@ def find_with(kb: Path, classifier: MentionClassifier | None, **options: Any) ->
     return [mention.surface for mention in found.document.mentions]
 
 
-def test_what_is_unlikely_is_no_mention(tiny_kb: Path) -> None:
+def test_drops_names_below_the_threshold(tiny_kb: Path) -> None:
     assert find_with(tiny_kb, None) == find_with(tiny_kb, make_classifier()) == ["Fever", "fever", "heart attack"]
     assert find_with(tiny_kb, make_classifier(before_to=-3)) == ["Fever", "heart attack"]
     assert find_with(tiny_kb, make_classifier(before_to=-3), threshold=0.01) == ["Fever", "fever", "heart attack"]
     assert find_with(tiny_kb, make_classifier(before_to=-3), convention="one") == ["Fever", "fever", "heart attack"]
 
 
-def test_a_mention_has_its_probability_as_a_score(tiny_kb: Path) -> None:
+def test_score_is_the_probability(tiny_kb: Path) -> None:
     detector = DictionaryDetector(KnowledgeBase.open(tiny_kb), classifier=make_classifier(before_to=-3, last_attack=2))
     (found,) = detector.detect([Document("1", TEXT)])
     assert [round(score, 3) for score in found.scores] == [0.5, 0.881]
     assert detector.config["threshold"] == 0.5
 
 
-def test_a_convention_has_weights_of_its_own() -> None:
+def test_conventions_have_their_own_weights() -> None:
     own = MentionClassifier(weights(**{"|one": 2.0}), ClassifierSettings(conventions={"one": 0.5}))
     span = Span(0, 5)
     assert own.probability("fever", span) == 0.5
     assert own.probability("fever", span, "one") == pytest.approx(1 / (1 + np.exp(-2)))
 
 
-def test_what_it_did_not_learn_from_is_refused(tiny_kb: Path) -> None:
-    with pytest.raises(ConfigError, match="did not learn from 'two'"):
+def test_rejects_unknown_conventions(tiny_kb: Path) -> None:
+    with pytest.raises(ConfigError, match="was not trained on 'two'"):
         find_with(tiny_kb, make_classifier(), convention="two")
     for options in ({"threshold": 0.3}, {"convention": "one"}):
-        with pytest.raises(ConfigError, match="those of a classifier"):
+        with pytest.raises(ConfigError, match="need a classifier"):
             find_with(tiny_kb, None, **options)
 
 
@@ -91,7 +91,7 @@ def test_any_text_has_a_probability(text: str, data: st.DataObject) -> None:
     assert chance == pytest.approx(1 / (1 + np.exp(-np.clip(total, -500, 500))), abs=1e-6)
 
 
-def test_it_comes_back_as_it_was_written(tmp_path: Path, tiny_kb: Path) -> None:
+def test_write_and_open_round_trip(tmp_path: Path, tiny_kb: Path) -> None:
     write_classifier(weights(before_to=-3), ClassifierSettings(threshold=0.4, conventions={"one": 0.2}), {}, tmp_path / "c")
     again = open_classifier(tmp_path / "c")
     assert (again.threshold(), again.threshold("one")) == (0.4, 0.2)
@@ -102,17 +102,17 @@ def test_it_comes_back_as_it_was_written(tmp_path: Path, tiny_kb: Path) -> None:
 
 
 @pytest.mark.parametrize("values", [np.zeros(3), np.full(SIZE, np.nan), np.full(SIZE, np.inf)])
-def test_weights_that_are_none_are_refused(tmp_path: Path, values: Any) -> None:
+def test_rejects_invalid_weights(tmp_path: Path, values: Any) -> None:
     write_classifier(values, ClassifierSettings(), {}, tmp_path / "c")
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_classifier(tmp_path / "c")
 
 
-def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_rejects_invalid_settings(tmp_path: Path) -> None:
     class Odd(ClassifierSettings):
         def model_dump(self, **_: Any) -> dict[str, Any]:
             return json.loads('{"threshold": 7}')  # type: ignore[no-any-return]
 
     write_classifier(weights(), Odd(), {}, tmp_path / "c")
-    with pytest.raises(IntegrityError, match="how the classifier is used"):
+    with pytest.raises(IntegrityError, match="settings in the manifest are invalid"):
         open_classifier(tmp_path / "c")

@@ -18,7 +18,7 @@ def test_the_built_in_detectors() -> None:
     assert [part.name for part, _ in DETECTORS.parts() if part.is_built_in] == ["dictionary", "model"]
 
 
-def test_the_detector_says_its_own_name(tiny_kb: Path) -> None:
+def test_config_has_the_name_of_the_detector(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     detector = open_detector(detector_config("dictionary", nested=True), kb)
     assert detector.config | {"detector": "dictionary", "nested": True} == detector.config
@@ -30,7 +30,7 @@ def test_only_some_concepts(tiny_kb: Path) -> None:
     assert open_detector("dictionary", kb, only=concepts_of_types(kb, ["C14"])).config["concepts_allowed"] == 2
 
 
-def test_an_option_that_is_none_is_not_passed_and_an_unknown_one_is_refused() -> None:
+def test_ignores_none_and_rejects_unknown_options() -> None:
     assert detector_config("dictionary", min_length=None, dtype=None) == DictionaryDetectorConfig()
     assert detector_config("dictionary", min_length=2, abbreviations=False) == DictionaryDetectorConfig(
         min_length=2, abbreviations=False

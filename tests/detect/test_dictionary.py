@@ -1,4 +1,4 @@
-"""The names of a knowledge base in texts: at their places in the raw text, whole words, the longest."""
+"""Tests of the dictionary detector."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def find_surfaces(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
-    """Return the surfaces that are found, at their offsets."""
+    """Return the surfaces of the mentions, after checking their offsets."""
     (detected,) = DictionaryDetector(kb, DictionaryDetectorConfig(**settings)).detect([Document("1", text)])
     assert len(detected.scores) == len(detected.document.mentions)
     return [text[mention.start : mention.end] for mention in detected.document.mentions]
@@ -39,17 +39,17 @@ def find_surfaces(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
     ("text", "surfaces"),
     [
         ("", []),
-        ("A heart attack.", ["heart attack"]),  # the longest
+        ("A heart attack.", ["heart attack"]),  # the longest name wins
         ("Heart-attack, HEART\t ATTACK", ["Heart-attack", "HEART\t ATTACK"]),
-        ("sweetheart attack hearts", []),  # whole words
+        ("sweetheart attack hearts", []),  # whole words only
         ("the heart's attack", ["heart"]),
         ("heart-related", ["heart"]),
         ("\u03b2-actin and \u0392-ACTIN", ["\u03b2-actin", "\u0392-ACTIN"]),
         ("poly(ADP-ribose) polymerase", ["poly(ADP-ribose)"]),
         ("all men was ALL, WAS", ["men", "ALL", "WAS"]),
-        ("It was of the heart. Attack was swift.", ["heart"]),  # another sentence
+        ("It was of the heart. Attack was swift.", ["heart"]),  # crosses a sentence boundary
         ("\U0001f9ec heart\u200battack \u202eheart", ["heart", "heart"]),
-        ("he\u0301art heart\u0301", []),  # a mark belongs to its letter
+        ("he\u0301art heart\u0301", []),  # a combining mark belongs to its letter
         ("\ud800 heart", ["heart"]),
     ],
 )
@@ -57,13 +57,13 @@ def test_names_are_found(kb: KnowledgeBase, text: str, surfaces: list[str]) -> N
     assert find_surfaces(kb, text) == surfaces
 
 
-def test_the_other_number_of_names_on_request(kb: KnowledgeBase) -> None:
+def test_finds_singular_and_plural_on_request(kb: KnowledgeBase) -> None:
     text = "Hearts and heart attacks; sweethearts."
     assert find_surfaces(kb, text) == ["heart"]
     assert find_surfaces(kb, text, inflections=True) == ["Hearts", "heart attacks"]
 
 
-def test_nested_names_on_request(kb: KnowledgeBase) -> None:
+def test_finds_nested_names_on_request(kb: KnowledgeBase) -> None:
     assert find_surfaces(kb, "myocardial infarction, heart attack") == ["myocardial infarction", "heart attack"]
     surfaces = ["myocardial infarction", "infarction", "heart", "heart attack"]
     assert find_surfaces(kb, "myocardial infarction, heart attack", nested=True) == surfaces
@@ -75,7 +75,7 @@ def test_defined_abbreviations(kb: KnowledgeBase) -> None:
     assert find_surfaces(kb, text, abbreviations=False) == ["Heart attack"]
 
 
-def test_a_short_form_that_the_text_defines_otherwise_is_not_the_knowledge_bases(kb: KnowledgeBase) -> None:
+def test_abbreviation_defined_otherwise_is_no_mention(kb: KnowledgeBase) -> None:
     assert find_surfaces(kb, "We saw ALL twice.") == ["ALL"]
     assert find_surfaces(kb, "The anterolateral ligament (ALL) was cut; ALL healed.") == []
 
@@ -90,7 +90,7 @@ def test_a_mention_lies_in_one_passage(kb: KnowledgeBase) -> None:
     assert [mention.surface for mention in detected.document.mentions] == ["heart"]
 
 
-def test_the_type_is_that_of_what_is_meant(kb: KnowledgeBase) -> None:
+def test_type_is_that_of_the_intended_concept(kb: KnowledgeBase) -> None:
     text = "Heart attack (HA); later Poly(ADP-ribose) or PAR. Interleukin-2 (IL2), IL2."
     (detected,) = DictionaryDetector(kb).detect([Document("1", text)])
     found = [(mention.surface, mention.type) for mention in detected.document.mentions]
@@ -113,7 +113,7 @@ def test_only_some_concepts(kb: KnowledgeBase) -> None:
     assert detector.config["concepts_allowed"] == int(only.sum())
 
 
-def test_names_of_fewer_concepts_than_may_be_answers(kb: KnowledgeBase) -> None:
+def test_types_option_narrows_the_filter(kb: KnowledgeBase) -> None:
     detector = DictionaryDetector(
         kb, DictionaryDetectorConfig(types="anatomy, disease"), only=concepts_of_types(kb, ["anatomy", "chemical"])
     )
@@ -122,14 +122,14 @@ def test_names_of_fewer_concepts_than_may_be_answers(kb: KnowledgeBase) -> None:
     assert detector.config["types"] == "anatomy, disease"
 
 
-def test_mentions_that_are_there_are_not_looked_at(kb: KnowledgeBase) -> None:
+def test_ignores_existing_mentions(kb: KnowledgeBase) -> None:
     doc = Document("1", "heart", (Mention(0, 1, "h"),))
     (detected,) = DictionaryDetector(kb).detect([doc])
     assert [mention.surface for mention in detected.document.mentions] == ["heart"]
     assert detected.document.id == "1"
 
 
-def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+def test_config_records_the_options(kb: KnowledgeBase) -> None:
     config = DictionaryDetector(kb, DictionaryDetectorConfig(min_length=5)).config
     assert config == {
         "detector": "dictionary",
@@ -163,10 +163,10 @@ PIECES = st.sampled_from(
 
 
 @given(text=st.lists(PIECES | st.characters(), max_size=30).map("".join))
-def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, text: str) -> None:
+def test_offsets_refer_to_the_raw_text(kb: KnowledgeBase, text: str) -> None:
     for nested in (False, True):
         (detected,) = DictionaryDetector(kb, DictionaryDetectorConfig(nested=nested)).detect([Document("1", text)])
-        for mention in detected.document.mentions:  # a document with other surfaces could not even be made
+        for mention in detected.document.mentions:  # Document itself checks the surfaces
             assert text[mention.start : mention.end] == mention.surface
             before, after = text[: mention.start][-1:], text[mention.end :][:1]
             assert not (before.isalnum() and mention.surface[0].isalnum())
@@ -174,7 +174,7 @@ def test_whatever_the_text_offsets_are_those_of_the_raw_text(kb: KnowledgeBase, 
 
 
 @given(texts=st.lists(st.lists(PIECES | st.characters(), max_size=20).map("".join), min_size=1, max_size=4))
-def test_many_texts_at_once_have_the_names_of_one_after_the_other(kb: KnowledgeBase, texts: list[str]) -> None:
+def test_batch_agrees_with_single_texts(kb: KnowledgeBase, texts: list[str]) -> None:
     docs = [analyse(Document(str(number), text)) for number, text in enumerate(texts)]
     for types in (None, "disease"):
         detector = DictionaryDetector(kb, DictionaryDetectorConfig(types=types))
@@ -184,7 +184,7 @@ def test_many_texts_at_once_have_the_names_of_one_after_the_other(kb: KnowledgeB
         assert at_once == [sorted(spans) for spans in one_by_one]
 
 
-def test_equal_fingerprints_of_other_names_change_nothing(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hash_collisions_change_nothing(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     docs = [Document(str(number), "A heart attack, MEN and men.") for number in range(_FEW_TEXTS)]
     expected = next(DictionaryDetector(kb).detect(docs[:1])).document.mentions
     table = NameTable.of(kb.names)
@@ -198,8 +198,8 @@ def test_equal_fingerprints_of_other_names_change_nothing(kb: KnowledgeBase, mon
 @given(
     name=st.integers(0, 20), before=st.sampled_from(["", "x ", "\U0001f9ec", "("]), after=st.sampled_from(["", " x", "\u2026"])
 )
-def test_a_name_in_the_open_is_found_and_linked(kb: KnowledgeBase, name: int, before: str, after: str) -> None:
-    """All that is accepted: what the detector finds is what exact match knows."""
+def test_finds_and_links_every_accepted_name(kb: KnowledgeBase, name: int, before: str, after: str) -> None:
+    """Every name that the filter accepts is detected, and exact match links it."""
     form = kb.term_forms[name % len(kb.term_forms)]
     detector = DictionaryDetector(kb, DictionaryDetectorConfig(min_length=1, abbreviations=False))
     if form in ("by", "1,2"):

@@ -1,4 +1,4 @@
-"""Names that are too common to be mentions wherever they stand."""
+"""Tests of the filter for names that are too common to be mentions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_short_forms_are_accepted_as_they_are_written(
         assert names.describe(kb.find(name), reason)
 
 
-def test_function_words_are_names_of_nothing(kb: KnowledgeBase) -> None:
+def test_rejects_function_words(kb: KnowledgeBase) -> None:
     assert NameFilter(kb, min_length=1).reject(kb.find("by"), "by") == "function-word"
     assert NameFilter(kb, min_length=2).reject(kb.find("mi"), "MI") is None
 
@@ -56,7 +56,7 @@ def test_longer_abbreviations_are_accepted_in_any_case(kb: KnowledgeBase) -> Non
     assert NameFilter(kb, case_sensitive_below=2).reject(kb.find("il 2"), "il-2") is None
 
 
-def test_a_form_of_a_concept_that_is_not_requested_does_not_count(kb: KnowledgeBase) -> None:
+def test_ignores_spellings_of_excluded_concepts(kb: KnowledgeBase) -> None:
     name = kb.find("men")
     assert NameFilter(kb).reject(name, "men") is None
     diseases = NameFilter(kb, only=concepts_of_types(kb, ["disease"]))
@@ -64,7 +64,7 @@ def test_a_form_of_a_concept_that_is_not_requested_does_not_count(kb: KnowledgeB
     assert diseases.reject(name, "MEN") is None
 
 
-def test_a_word_with_which_many_names_end_says_too_little(tmp_path: Path) -> None:
+def test_rejects_words_that_end_many_names(tmp_path: Path) -> None:
     rows = "".join(f"x:{number}\tkind{number} disease\t\tdisease\n" for number in range(1, 101))
     few = make_kb(
         tmp_path, rows.replace("kind7 disease", "kind7 fever") + "x:500\tDisease\t\tdisease\nx:501\tFever\t\tdisease\n"
@@ -79,13 +79,13 @@ def test_a_word_with_which_many_names_end_says_too_little(tmp_path: Path) -> Non
     assert names.reject(many.find("kind7 disease"), "kind7 disease") is None
 
 
-def test_characters_that_are_words_count_twice(tmp_path: Path) -> None:
+def test_wide_characters_count_twice(tmp_path: Path) -> None:
     made = make_kb(tmp_path, "x:1\t\u75be\u75c5\t\tdisease\nx:2\t\u03b2x\t\tdisease\n")
     assert NameFilter(made).reject(made.find("\u75be\u75c5"), "\u75be\u75c5") is None
     assert NameFilter(made).reject(made.find("\u03b2x"), "\u03b2x") is not None
 
 
-def test_general_words_are_those_that_are_counted(tmp_path: Path) -> None:
+def test_general_words_agree_with_plain_counting(tmp_path: Path) -> None:
     words = ["disease", "release", "syndrome", "drome", "e", "se", "krankheit"]
     counted = {word: 20 * rank for rank, word in enumerate(words, 1)}
     rows = "".join(f"x:{word}{at}\tx{at} {word}\t\tdisease\n" for word, count in counted.items() for at in range(count))

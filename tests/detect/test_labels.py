@@ -1,4 +1,4 @@
-"""What a trained detector is to find."""
+"""Tests of the type selection of trained detectors."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def folder(tmp_path: Path) -> Path:
     return save_collective(tmp_path / "m", labels=LABELS, hidden=4, links=False)
 
 
-def test_what_a_model_does_not_know_is_refused() -> None:
+def test_rejects_unknown_types_and_conventions() -> None:
     settings = CollectiveSettings(labels=LABELS)
-    with pytest.raises(ConfigError, match="finds no 'Species'"):
+    with pytest.raises(ConfigError, match="cannot find mentions of type 'Species'"):
         select_types(settings, ["Species"])
-    with pytest.raises(ConfigError, match="did not learn from 'three'"):
+    with pytest.raises(ConfigError, match="was not trained on 'three'"):
         select_types(settings, convention="three")
     with pytest.raises(ConfigError, match="no types"):
         select_types(CollectiveSettings(), ["Gene"])
 
 
-def test_a_threshold_is_for_all_types() -> None:
+def test_threshold_applies_to_all_types() -> None:
     assert {each.threshold for each in select_types(CollectiveSettings(labels=LABELS), threshold=0.7)} == {0.7}
     assert select_types(CollectiveSettings(threshold=0.3))[0].threshold == 0.3
 
@@ -70,14 +70,13 @@ def test_a_probability_is_the_mean_of_the_conventions(folder: Path) -> None:
     assert all(both[span] == pytest.approx((one[span] + two[span]) / 2, abs=1e-6) for span in shared)
 
 
-def test_types_follow_from_the_concepts_that_are_linked_to(folder: Path, tmp_path: Path) -> None:
+def test_types_default_to_those_of_the_wanted_concepts(folder: Path, tmp_path: Path) -> None:
     rows = "mesh:D1\tfever\tpyrexia\tC23\nmesh:D2\tiron\t\tD01\n"
     kb, config = make_kb(tmp_path, rows, groups=True), ModelDetectorConfig(model=ModelReference(path=str(folder)))
     unrestricted = model_part.open(config, kb, OpenContext())
     assert [each["type"] for each in unrestricted.config["types"]] == ["Disease", "Gene"]
     diseases = model_part.open(config, kb, OpenContext(), only=concepts_of_types(kb, ["Disease"]))
     assert [each["type"] for each in diseases.config["types"]] == ["Disease"]
-    chemicals = model_part.open(
-        config, kb, OpenContext(), only=concepts_of_types(kb, ["Chemical"])
-    )  # which the model does not know
-    assert [each["type"] for each in chemicals.config["types"]] == ["Disease", "Gene"]  # it knows no chemicals: all count
+    # The model has no type for chemicals, so all types are used.
+    chemicals = model_part.open(config, kb, OpenContext(), only=concepts_of_types(kb, ["Chemical"]))
+    assert [each["type"] for each in chemicals.config["types"]] == ["Disease", "Gene"]

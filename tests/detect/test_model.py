@@ -1,4 +1,4 @@
-"""A trained detector, by its model."""
+"""Tests of opening a trained detector."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 
 
 @pytest.mark.parametrize("detect", ["spans", "tags"])
-def test_a_model_is_the_detector_that_it_was_trained_to_be(tmp_path: Path, detect: str) -> None:
+def test_training_decides_between_spans_and_tags(tmp_path: Path, detect: str) -> None:
     pytest.importorskip("torch")
     from onym.models.collective import Collective
     from onym.testing.models import save_collective
 
     detector = detector_of(Collective.open(save_collective(tmp_path / "m", detect=detect)), ModelDetectorConfig(threshold=0.3))
     assert (detector.config["detector"], detector.config["threshold"]) == (detect, 0.3)
-    with pytest.raises(ConfigError, match="finds none"):
+    with pytest.raises(ConfigError, match="cannot detect"):
         detector_of(Collective.open(save_collective(tmp_path / "linker", detect="none")))
 
 
-def test_the_threshold_of_zero_is_passed_and_none_is_the_models_own(tmp_path: Path, kb: KnowledgeBase) -> None:
+def test_threshold_zero_is_used_and_none_is_the_default(tmp_path: Path, kb: KnowledgeBase) -> None:
     from onym.testing.models import save_collective
 
     folder = save_collective(tmp_path / "m", threshold=1.0)
@@ -49,7 +49,7 @@ def test_the_threshold_of_zero_is_passed_and_none_is_the_models_own(tmp_path: Pa
     assert len(some.scores) == len(some.document.mentions)
 
 
-def test_parts_of_one_context_share_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
+def test_components_share_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
     from onym.testing.models import save_collective
 
     config, context = detector_config("model", model=save_collective(tmp_path / "m")), OpenContext()

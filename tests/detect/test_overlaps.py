@@ -1,4 +1,4 @@
-"""Which of several spans stay, whatever the order in which they come."""
+"""Tests of the resolution of overlapping spans; the input order must not matter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def crosses(one: Span, other: Span) -> bool:
 
 
 def plain(spans: list[Span], *, nested: bool) -> list[Span]:
-    """Return what stays, by looking at every pair."""
+    """Resolve overlaps by brute force, comparing all pairs."""
     kept: list[Span] = []
     for span in sorted(spans, key=lambda s: (-s.score, s.start - s.end, s.start, s.type)):
         apart = [span.end <= other.start or other.end <= span.start for other in kept]
@@ -43,14 +43,14 @@ def plain(spans: list[Span], *, nested: bool) -> list[Span]:
 
 
 @given(SPANS, st.booleans(), st.randoms())
-def test_it_is_what_a_plain_account_gives(spans: list[Span], nested: bool, random: object) -> None:
+def test_agrees_with_brute_force(spans: list[Span], nested: bool, random: object) -> None:
     expected = plain(spans, nested=nested)
     random.shuffle(spans)  # type: ignore[attr-defined]
     assert sorted(resolve_overlaps(spans, nested=nested), key=lambda s: (s.start, s.end)) == expected
 
 
 @given(SPANS)
-def test_nothing_overlaps(spans: list[Span]) -> None:
+def test_spans_do_not_overlap(spans: list[Span]) -> None:
     found = resolve_overlaps(spans)
     assert all(one.end <= other.start for one, other in pairwise(found))
     assert bool(found) == bool(spans)

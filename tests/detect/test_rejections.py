@@ -1,4 +1,4 @@
-"""Names of the knowledge base in a text that are not mentions, and the reasons."""
+"""Tests of the reasons why KB names in a text are not mentions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def find_rejections(kb: KnowledgeBase, text: str, **settings: Any) -> dict[str, str]:
-    """Return the reason of each surface."""
+    """Return the rejection reasons by surface."""
     return {
         each.surface: each.reason
         for each in DictionaryDetector(kb, DictionaryDetectorConfig(**settings)).find_rejections(Document("1", text))
@@ -48,13 +48,13 @@ def test_each_reason(kb: KnowledgeBase, text: str, reasons: dict[str, str]) -> N
     assert find_rejections(kb, text) == reasons
 
 
-def test_an_option_decides_what_is_rejected(kb: KnowledgeBase) -> None:
+def test_rejection_depends_on_options(kb: KnowledgeBase) -> None:
     assert find_rejections(kb, "MI by", min_length=1) == {"by": "function-word"}
     assert find_rejections(kb, "a heart attack", nested=True) == {}
     assert find_rejections(kb, "Heart attacks", inflections=True) == {"Heart": "overlapped"}
 
 
-def test_the_detail_says_the_numbers_and_names(kb: KnowledgeBase) -> None:
+def test_detail_contains_numbers_and_names(kb: KnowledgeBase) -> None:
     def details(text: str) -> list[str]:
         return [each.detail for each in DictionaryDetector(kb).find_rejections(Document("1", text))]
 
@@ -78,7 +78,7 @@ def test_names_of_other_types_are_filtered(kb: KnowledgeBase) -> None:
     assert found[1].detail.endswith("(chemical)")
 
 
-def test_names_that_other_sources_lend(tmp_path: Path) -> None:
+def test_rejects_names_from_other_sources(tmp_path: Path) -> None:
     (tmp_path / "mesh.tsv").write_text("id\tname\tsynonyms\txrefs\nmesh:C1\tketamine\tketalar\tcas:1\n")
     (tmp_path / "chebi.tsv").write_text("id\tname\tsynonyms\txrefs\nchebi:1\tketamine\tketaject\tcas:1\n")
     sources = [{"path": "mesh.tsv"}, {"path": "chebi.tsv", "only_joined": True}]
@@ -95,7 +95,7 @@ def test_a_passage_ends_a_name(kb: KnowledgeBase) -> None:
     assert [each.reason for each in DictionaryDetector(kb).find_rejections(doc)] == ["sentence-boundary"]
 
 
-def test_a_dictionary_can_say_what_it_rejected(kb: KnowledgeBase) -> None:
+def test_dictionary_detector_reports_rejections(kb: KnowledgeBase) -> None:
     assert isinstance(DictionaryDetector(kb), FindsRejections)
 
 

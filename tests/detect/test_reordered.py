@@ -1,4 +1,4 @@
-"""Names whose words stand in another order."""
+"""Tests of finding names with their words in another order."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     [
         ("attacks of the heart", ["attacks of the heart"]),
         ("attack-heart", ["attack-heart"]),
-        ("the attack, heart and all", []),  # a list
+        ("the attack, heart and all", []),  # a list of two things
         ("attack (heart)", []),
         ("of the heart", []),
-        ("attack " + "of the " * 4 + "heart", []),  # too far
+        ("attack " + "of the " * 4 + "heart", []),  # words too far apart
     ],
 )
-def test_what_is_one_phrase(kb: KnowledgeBase, text: str, found: list[str]) -> None:
+def test_matches_words_of_one_phrase_only(kb: KnowledgeBase, text: str, found: list[str]) -> None:
     assert [text[start:end] for start, end, _ in ReorderedNames(kb).find(text)] == found
 
 

@@ -1,4 +1,4 @@
-"""The detector by spans, on a tiny model: what is likely enough, and nothing that gets in its way."""
+"""Tests of the span detector with a tiny model: spans above the threshold that do not overlap."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_nested_spans_on_request(model: Collective) -> None:
     assert len(deep.document.mentions) > len(flat.document.mentions)
 
 
-def test_a_document_of_nothing(model: Collective) -> None:
+def test_empty_document(model: Collective) -> None:
     found = list(SpanDetector(model, threshold=0.0).detect([Document("1", ""), Document("2", " \n"), Document("3", "fever")]))
     assert [bool(each.document.mentions) for each in found] == [False, False, True]
 
 
-def test_scores_that_are_no_numbers_are_a_problem_of_the_document(tmp_path: Path) -> None:
+def test_nan_scores_become_a_problem(tmp_path: Path) -> None:
     spoilt = Collective.open(save_collective(tmp_path / "m", detect="spans"), "fp32")
     for values in spoilt.heads.parameters():
         values.fill_(3e38)

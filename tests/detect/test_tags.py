@@ -1,4 +1,4 @@
-"""The detector by tags, on scores that are given: runs of words, and where a new mention begins."""
+"""Tests of the tag detector with fixed scores: runs of words, and where a new mention begins."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_detector(model: Collective) -> None:
     assert TagDetector(model).config["threshold"] == 0.5
 
 
-def test_scores_that_are_no_numbers_are_a_problem_of_the_document(tmp_path: Path) -> None:
+def test_nan_scores_become_a_problem(tmp_path: Path) -> None:
     spoilt = Collective.open(save_collective(tmp_path / "m", detect="tags"), "fp32")
     for values in spoilt.heads.parameters():
         values.fill_(3e38)

@@ -1,4 +1,4 @@
-"""Words of tokens: mentions begin and end at their edges."""
+"""Tests of word boundaries in tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_all_spans_of_whole_words() -> None:
 
 @settings(max_examples=200)
 @given(st.text(st.sampled_from("ab1 -é🙂e\u0301\u200b\r\n"), max_size=20), st.integers(1, 6))
-def test_spans_are_those_that_begin_and_end_a_word(text: str, max_tokens: int) -> None:
+def test_spans_begin_and_end_at_word_boundaries(text: str, max_tokens: int) -> None:
     tokens = TOKENS.tokenize_with_offsets(text)
     begins, finishes = word_edges(text, tokens)
     wanted = [

@@ -1,4 +1,4 @@
-"""Knowledge bases of one's own, whose vectors and indexes are in nobody else's way."""
+"""Fixtures: separate knowledge bases, so that the vectors and indexes of tests do not interfere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An encoder without a model, a knowledge base of many names, and vectors to look for."""
+"""A fake encoder, and knowledge bases with given names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ WIDTH = 16
 
 
 class Hashed:
-    """An encoder whose vector of a text is drawn by the text's own hash; it counts what it encodes."""
+    """A fake encoder: the vector of a text is random, seeded by its hash. It records the encoded texts."""
 
     def __init__(self, digest: str = "hashed", precision: str = "float32", width: int = WIDTH) -> None:
         self.digest, self.precision, self.width = digest, precision, width
         self.encoded: list[str] = []
-        self.fails_at = ""  # a text at which the encoder dies
+        self.fails_at = ""  # raise KeyboardInterrupt at this text
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         if self.fails_at and self.fails_at in texts:
@@ -37,7 +37,7 @@ class Hashed:
 
 
 def kb_of(folder: Path, names: Sequence[str]) -> KnowledgeBase:
-    """Build a knowledge base with these names, a concept for each; again at the same folder, it is a new release."""
+    """Build a knowledge base with one concept per name; a second call for the same folder builds a new release."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [f"demo:{number}\t{name}" for number, name in enumerate(names)]
     (folder / "names.tsv").write_text("\n".join(["id\tname", *rows]) + "\n")

@@ -1,4 +1,4 @@
-"""The index on disk: what it says of itself is checked before FAISS reads it."""
+"""Tests of the index on disk: everything is checked before FAISS reads it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tests.index.made import WIDTH, Hashed, names_of
 
 @pytest.fixture
 def never_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail where FAISS is given a byte."""
+    """Fail if FAISS is called to read the file."""
 
     def refuse(*_: Any) -> Any:
-        pytest.fail("FAISS was given the file")
+        pytest.fail("FAISS was called")
 
     monkeypatch.setattr(artefact_module, "_read", refuse)
 
@@ -38,7 +38,7 @@ def file_of(folder: Path) -> Path:
 
 
 def republish(kb: KnowledgeBase, dest: Path, data: bytes, **changes: Any) -> Path:
-    """Publish a file as the index of a knowledge base, with digests that fit."""
+    """Publish a file as the index of a knowledge base, with valid digests."""
     with staging(dest) as stage:
         with stage.file("index.faiss") as file:
             file.write(data)
@@ -48,7 +48,7 @@ def republish(kb: KnowledgeBase, dest: Path, data: bytes, **changes: Any) -> Pat
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_file_is_as_faiss_itself_writes_it(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+def test_file_equals_that_of_faiss(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
     build_index(kb, Hashed(), tmp_path / "index", kind)
     wanted = KINDS[kind].make(WIDTH, 30)
     vectors = Hashed().encode(names_of(kb))
@@ -60,20 +60,20 @@ def test_the_file_is_as_faiss_itself_writes_it(kb: KnowledgeBase, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_builds_are_the_same_artefact(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+def test_builds_are_reproducible(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
     digests = {build_index(large_kb, Hashed(), tmp_path / name, kind).digest() for name in ("one", "two")}
     assert len(digests) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_vectors_of_many_dimensions(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
-    """The limits that FAISS is given when it reads are no smaller than what it needs."""
+    """The deserialisation limits are large enough for real indexes."""
     encoder = Hashed(width=96)
     build_index(large_kb, encoder, tmp_path / "index", kind)
     assert open_index_artefact(tmp_path / "index").parts[0].index.d == 96
 
 
-def test_the_names_may_have_been_read_in_another_precision(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_accepts_names_encoded_in_another_precision(kb: KnowledgeBase, tmp_path: Path) -> None:
     build_index(kb, Hashed(precision="bfloat16"), tmp_path / "index")
     assert open_index_artefact(tmp_path / "index", IndexOrigin.of(kb, Hashed(), "flat"))[1].precision == "bfloat16"
 
@@ -83,7 +83,7 @@ def test_the_names_may_have_been_read_in_another_precision(kb: KnowledgeBase, tm
     ("encoder", "kind", "other"), [(Hashed("other"), "flat", "encoder"), (Hashed(), "sq8", "kind"),
                                    (Hashed(width=8), "flat", "width")]
 )  # fmt: skip
-def test_an_index_of_other_things(kb: KnowledgeBase, tmp_path: Path, encoder: Hashed, kind: str, other: str) -> None:
+def test_rejects_index_of_another_origin(kb: KnowledgeBase, tmp_path: Path, encoder: Hashed, kind: str, other: str) -> None:
     build_index(kb, Hashed(), tmp_path / "index")
     with pytest.raises(IntegrityError, match=other) as caught:
         open_index_artefact(tmp_path / "index", IndexOrigin.of(kb, encoder, kind))
@@ -101,7 +101,7 @@ def test_an_index_of_other_things(kb: KnowledgeBase, tmp_path: Path, encoder: Ha
         lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
     ],
 )
-def test_a_file_that_is_not_the_manifests(kb: KnowledgeBase, tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
+def test_rejects_file_unlike_its_manifest(kb: KnowledgeBase, tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
     build_index(kb, Hashed(), tmp_path / "index")
     path = file_of(tmp_path / "index")
     path.write_bytes(spoil(path.read_bytes()))
@@ -135,16 +135,16 @@ def flat(count: int = 30, width: int = WIDTH, index: Any = None) -> bytes:
         (lambda: b"IxFI", {}),
     ],
 )
-def test_a_file_that_is_not_what_its_origin_says(
+def test_rejects_file_unlike_its_origin(
     kb: KnowledgeBase, tmp_path: Path, data: Callable[[], bytes], changes: dict[str, Any]
 ) -> None:
-    """All digests are right here: somebody made it so."""
+    """An attacker can make all digests valid."""
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_index_artefact(republish(kb, tmp_path / "index", data(), **changes))
 
 
 @pytest.mark.usefixtures("never_read")
-def test_codes_that_claim_another_length(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_rejects_codes_of_wrong_length(kb: KnowledgeBase, tmp_path: Path) -> None:
     data = flat()
     at = len(data) - 30 * WIDTH * 4 - 8
     assert struct.unpack_from("<Q", data, at) == (30 * WIDTH,)
@@ -155,8 +155,8 @@ def test_codes_that_claim_another_length(kb: KnowledgeBase, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfpq", "pq"])
-def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
-    """One number after the other: the file is refused, or what it finds are names of the knowledge base."""
+def test_changed_numbers_never_give_invalid_ids(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+    """For each changed number, the file is rejected, or the results are still valid name ids."""
     build_index(kb, Hashed(), tmp_path / "good", kind)
     data, origin = file_of(tmp_path / "good").read_bytes(), IndexOrigin.of(kb, Hashed(), kind)
     wanted, refused = Hashed().encode(["a"]), 0
@@ -173,7 +173,7 @@ def test_numbers_in_the_file_that_were_changed(kb: KnowledgeBase, tmp_path: Path
 
 
 @pytest.mark.parametrize("vectors", [None, b"", bytes(30 * WIDTH * 2 - 2), bytes(30 * WIDTH * 2 + 2)])
-def test_vectors_of_the_index_that_are_not_those_of_the_names(kb: KnowledgeBase, tmp_path: Path, vectors: bytes | None) -> None:
+def test_rejects_wrong_number_of_vectors(kb: KnowledgeBase, tmp_path: Path, vectors: bytes | None) -> None:
     build_index(kb, Hashed(), tmp_path / "good", "ivfpq")
     with staging(tmp_path / "index") as stage:
         for name, data in (("index.faiss", file_of(tmp_path / "good").read_bytes()), ("vectors.f16", vectors)):
@@ -187,13 +187,13 @@ def test_vectors_of_the_index_that_are_not_those_of_the_names(kb: KnowledgeBase,
 
 
 @pytest.mark.parametrize("is_known_here", [True, False])
-def test_neighbours_are_looked_at_each_time(
+def test_checks_neighbours_on_every_open(
     kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known_here: bool
 ) -> None:
-    """A graph that leads astray, with digests that fit, is refused whatever this machine remembers."""
+    """A graph with invalid neighbours and valid digests is rejected, even if the machine has verified it before."""
     build_index(kb, Hashed(), tmp_path / "good", "hnsw")
     data = bytearray(file_of(tmp_path / "good").read_bytes())
-    at = 37 + 8 + 6 * 8 + 8 + 7 * 4 + 8 + 30 * 4 + 8 + 31 * 8 + 8  # the first neighbour of all
+    at = 37 + 8 + 6 * 8 + 8 + 7 * 4 + 8 + 30 * 4 + 8 + 31 * 8 + 8  # the first neighbour in the graph
     struct.pack_into("<i", data, at, 30)
     republish(kb, tmp_path / "index", bytes(data), kind="hnsw")
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / ("cache" if is_known_here else "other")))
@@ -201,7 +201,7 @@ def test_neighbours_are_looked_at_each_time(
         open_index_artefact(tmp_path / "index")
 
 
-def test_limits_of_faiss_are_as_before(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_restores_the_limits_of_faiss(kb: KnowledgeBase, tmp_path: Path) -> None:
     before = faiss().get_deserialization_vector_byte_limit(), faiss().get_deserialization_loop_limit()
     build_index(kb, Hashed(), tmp_path / "index")
     open_index_artefact(tmp_path / "index")

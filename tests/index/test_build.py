@@ -35,7 +35,7 @@ def test_a_knowledge_base_of_one_name(tmp_path: Path, kind: str, capfd: pytest.C
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_unknown_kind_costs_no_work(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_rejects_unknown_kind_before_encoding(kb: KnowledgeBase, tmp_path: Path) -> None:
     encoder = Hashed()
     with pytest.raises(ConfigError, match="index-unknown"):
         build_index(kb, encoder, tmp_path / "index", "magic")

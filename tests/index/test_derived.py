@@ -32,14 +32,14 @@ def test_each_kind_and_encoder_has_its_own(kb: KnowledgeBase) -> None:
     assert {folder.parent for folder in folders} == {kb.folder.parent / "indexes"}
 
 
-def test_another_precision_is_no_reason_to_build_again(kb: KnowledgeBase) -> None:
+def test_another_precision_does_not_rebuild(kb: KnowledgeBase) -> None:
     open_derived_index(kb, Hashed(precision="bfloat16"))
     other = Hashed()
     assert open_derived_index(kb, other).origin.precision == "bfloat16"
     assert other.encoded == []
 
 
-def test_a_torn_index_is_built_again_from_the_vectors(kb: KnowledgeBase) -> None:
+def test_rebuilds_corrupt_index_from_the_vectors(kb: KnowledgeBase) -> None:
     path = next(location(kb, Hashed()).glob("*/index.faiss"))
     path.write_bytes(path.read_bytes()[:-1])
     encoder = Hashed()
@@ -54,7 +54,7 @@ def test_a_new_release_has_a_new_index(tmp_path: Path) -> None:
     assert (len(first), len(second), len(encoder.encoded)) == (30, 31, 1)
 
 
-def test_the_kind_that_is_advised_is_kept_once(kb: KnowledgeBase) -> None:
+def test_auto_shares_the_index_of_the_recommended_kind(kb: KnowledgeBase) -> None:
     assert location(kb, Hashed()) == location(kb, Hashed(), "flat")
 
 
@@ -79,14 +79,14 @@ def test_faiss_reads_an_index_once(kb: KnowledgeBase, monkeypatch: pytest.Monkey
     assert len(reads) == 2
 
 
-def test_an_index_that_rotted_is_built_again_under_full_verification(kb: KnowledgeBase) -> None:
+def test_full_verification_rebuilds_corrupt_index(kb: KnowledgeBase) -> None:
     folder = location(kb, Hashed())
     rot(folder, "index.faiss", -1, b"\x7f")
     open_derived_index(KnowledgeBase.open(kb.folder.parent, verify="full"), Hashed())
     assert check_artefact(folder) == []
 
 
-def test_no_index_is_made_of_vectors_that_rotted(kb: KnowledgeBase) -> None:
+def test_corrupt_vectors_are_not_used_for_an_index(kb: KnowledgeBase) -> None:
     open_derived_index(kb, Hashed(), "flat")
     (vectors,) = (kb.folder.parent / "vectors").iterdir()
     rot(vectors, "vectors-00000.npy", -1, b"\x7f")

@@ -26,12 +26,12 @@ def test_another_metric_is_not_ready() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 4, SIZE - 1])
-def test_a_file_too_short_for_a_head(size: int) -> None:
+def test_truncated_header(size: int) -> None:
     assert Header.parse(b"\x00" * size) is None
 
 
 @pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.is_streamed])
-def test_a_streamed_file_is_that_of_faiss_byte_for_byte(kind: str) -> None:
+def test_streamed_file_equals_that_of_faiss(kind: str) -> None:
     vectors = np.random.default_rng(0).standard_normal((100, 24)).astype(np.float32)
     index = KINDS[kind].make(24, 100)
     index.train(vectors)

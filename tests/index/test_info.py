@@ -10,7 +10,7 @@ from onym.kb import KnowledgeBase
 from tests.index.made import WIDTH, Hashed
 
 
-def test_of_an_index_and_of_a_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_describes_an_index_and_those_of_a_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
     folder = kb.folder.parent
     with pytest.raises(IntegrityError, match="onym index build") as caught:
         info(folder)
@@ -25,6 +25,6 @@ def test_of_an_index_and_of_a_knowledge_base(kb: KnowledgeBase, tmp_path: Path) 
     assert {**described, "folder": ""} in [{**each, "folder": ""} for each in found]
 
 
-def test_of_nothing(tmp_path: Path) -> None:
+def test_rejects_folder_without_an_index(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="artefact-missing"):
         info(tmp_path)

@@ -9,9 +9,7 @@ from onym.index.kinds import AUTO, KINDS, code_bits, codes_per_vector, faiss, fi
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("count", [2, 3, 50, 400])
-def test_each_kind_learns_of_few_vectors_and_finds_by_inner_product(
-    kind: str, count: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_kinds_train_on_few_vectors_and_use_inner_product(kind: str, count: int, capfd: pytest.CaptureFixture[str]) -> None:
     vectors = np.random.default_rng(0).standard_normal((count, 24)).astype(np.float32)
     index = KINDS[kind].make(24, count)
     assert index.is_trained == (not KINDS[kind].sample)
@@ -29,7 +27,7 @@ def test_the_file_begins_with_the_kinds_mark(kind: str) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 39, 100, 10_000, 10**7])
-def test_no_more_is_learnt_than_there_are_vectors(count: int) -> None:
+def test_trains_no_more_centroids_than_vectors(count: int) -> None:
     assert 1 <= lists_of(count) <= max(1, count)
     assert 1 <= code_bits(count) <= 8
     assert 2 ** code_bits(count) <= max(2, count)
@@ -45,11 +43,11 @@ def test_an_unknown_kind() -> None:
         find_kind("magic")
 
 
-def test_few_names_are_looked_at_one_by_one() -> None:
+def test_auto_is_flat_for_few_names() -> None:
     assert [kind_for(AUTO, names).name for names in (0, 1, 100_000)] == ["flat"] * 3
 
 
-def test_what_is_advised_is_always_a_kind() -> None:
+def test_auto_is_always_a_known_kind() -> None:
     for exponent in range(33):
         assert kind_for(AUTO, 2**exponent) in KINDS.values()
     assert [kind_for(kind, 2**32).name for kind in KINDS] == list(KINDS)

@@ -9,14 +9,14 @@ from onym.errors import ConfigError
 from onym.index.kinds import faiss, one_thread
 
 
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ConfigError, match="extra-missing") as caught:
         faiss()
     assert "onym[dense]" in caught.value.fix
 
 
-def test_one_thread_and_then_as_before() -> None:
+def test_one_thread_restores_the_thread_count() -> None:
     library = faiss()
     with ThreadPoolExecutor(1) as pool:
         others = pool.submit(library.omp_get_max_threads).result()

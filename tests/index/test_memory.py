@@ -1,4 +1,4 @@
-"""An index in memory answers as one on disk does, among all names or among some."""
+"""Tests that an in-memory index gives the same results as one on disk, for all names or some."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onym.index.build import index_in_memory, open_derived_index
 from tests.index.made import Hashed, kb_of, names_of, words
 
 
-def test_it_finds_what_an_index_on_disk_finds(tmp_path: Path) -> None:
+def test_agrees_with_an_index_on_disk(tmp_path: Path) -> None:
     kb, encoder = kb_of(tmp_path, words(50)), Hashed()
     queries = encoder.encode(["one", "two", *names_of(kb)[:3]])
     kept, own = open_derived_index(kb, encoder), index_in_memory(kb, encoder)
@@ -21,7 +21,7 @@ def test_it_finds_what_an_index_on_disk_finds(tmp_path: Path) -> None:
         np.testing.assert_allclose(scores, wanted, atol=1e-6)
 
 
-def test_some_names_alone(tmp_path: Path) -> None:
+def test_finds_only_the_given_names(tmp_path: Path) -> None:
     kb, encoder, some = kb_of(tmp_path, words(50)), Hashed(), np.array([3, 17, 41])
     index = index_in_memory(kb, encoder, some)
     assert encoder.encoded == [kb.names[name] for name in some.tolist()]

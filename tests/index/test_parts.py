@@ -1,4 +1,4 @@
-"""An index in parts: divided by the number of names alone, built side by side, searched as one."""
+"""Tests of an index in parts: built in parallel, searched as one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_parts_are_built_by_one_thread_each() -> None:
 
     def build(part: IndexPart) -> int:
         if part.end <= 20:
-            both.wait()  # the first two are under way at the same time
+            both.wait()  # the first two are built at the same time
         return int(faiss().omp_get_max_threads())
 
     with pytest.MonkeyPatch.context() as patch:
@@ -86,14 +86,14 @@ def test_names_to_search_among(folder: Path, large_kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.usefixtures("_small_parts")
-def test_two_builds_are_the_same(tmp_path: Path, large_kb: KnowledgeBase) -> None:
+def test_builds_are_reproducible(tmp_path: Path, large_kb: KnowledgeBase) -> None:
     digests = {build_index(large_kb, Hashed(), tmp_path / name, "hnsw").digest() for name in ("one", "two")}
     assert len(digests) == 1
 
 
 @pytest.mark.parametrize("spoil", ["missing", "exchanged"])
-def test_parts_that_do_not_belong_together(folder: Path, tmp_path: Path, spoil: str) -> None:
-    """All digests are right here: somebody made it so."""
+def test_rejects_inconsistent_parts(folder: Path, tmp_path: Path, spoil: str) -> None:
+    """An attacker can make all digests valid."""
     files = {path.name: path.read_bytes() for path in folder.rglob("*.f*") if path.is_file()}
     config = open_index(folder).origin.model_dump(mode="json")
     if spoil == "missing":
@@ -109,16 +109,16 @@ def test_parts_that_do_not_belong_together(folder: Path, tmp_path: Path, spoil: 
         open_index(tmp_path / "other")
 
 
-def test_an_index_that_was_built_with_other_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_index_with_another_division(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "_PART", 1_500)
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_index(folder)
 
 
-def test_a_part_holds_its_own_names_alone() -> None:
+def test_rejects_ids_outside_the_part() -> None:
     library = faiss().IndexFlatIP(2)
     library.add(np.ones((5, 2), dtype=np.float32))
     origin = IndexOrigin(kb="", encoder="", precision="", kind="flat", names=8, width=2, metric="inner-product")
     index = Index([IndexPart(0, 3, library), IndexPart(3, 8, library)], origin, "")
-    with pytest.raises(IntegrityError, match="does not exist"):
+    with pytest.raises(IntegrityError, match="invalid name id"):
         index.search(np.ones((1, 2), dtype=np.float32), 5)

@@ -1,4 +1,4 @@
-"""Searching: the same contract for every kind, exact where the kind is exact."""
+"""Tests of searching every kind of index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUERIES = Hashed().encode([f"query {number}" for number in range(40)])
 
 
 def plain(kb: KnowledgeBase, k: int, mask: npt.NDArray[np.bool_] | None = None) -> tuple[Any, Any]:
-    """Return what a look at every vector finds."""
+    """Search by brute force."""
     scores = QUERIES @ Hashed().encode(names_of(kb)).T
     if mask is not None:
         scores[:, ~mask] = -np.inf
@@ -69,13 +69,13 @@ def test_within_some_names(index: Index, large_kb: KnowledgeBase, part: float) -
     assert np.array_equal(again[1], ids)
 
 
-def test_what_lists_find_is_selected_again_by_the_vectors(large_kb: KnowledgeBase) -> None:
+def test_reranks_results_of_lists_by_their_vectors(large_kb: KnowledgeBase) -> None:
     scores, ids = open_derived_index(large_kb, Hashed(), "ivfpq").search(QUERIES, 10)
     vectors = Hashed().encode(names_of(large_kb)).astype(np.float16).astype(np.float32)
     np.testing.assert_allclose(scores, np.einsum("nkw,nw->nk", vectors[ids], QUERIES), atol=1e-5)
 
 
-def test_where_there_are_fewer(index: Index) -> None:
+def test_pads_results_if_there_are_fewer_names(index: Index) -> None:
     scores, ids = index.search(QUERIES[:2], 5, np.array([7, 70, 700]))
     assert {frozenset(row[:3]) for row in ids.tolist()} == {frozenset((7, 70, 700))}
     assert (ids[:, 3:] == -1).all()
@@ -93,7 +93,7 @@ def test_no_vectors_and_more_names_than_there_are(kb: KnowledgeBase) -> None:
     assert (ids[0, 30:] == -1).all()
 
 
-def test_blocks_change_nothing(large_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_size_does_not_change_results(large_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     index = open_derived_index(large_kb, Hashed(), "sq8")
     whole = index.search(QUERIES, 10)
     monkeypatch.setattr(search_module, "_BLOCK", 7)
@@ -110,7 +110,7 @@ def test_equal_names_are_in_the_order_of_their_ids() -> None:
     assert ids[0].tolist() == list(range(50))
 
 
-def test_the_map_lives_as_long_as_the_index(kb: KnowledgeBase) -> None:
+def test_index_keeps_its_mapping_alive(kb: KnowledgeBase) -> None:
     indexes = [open_derived_index(kb, Hashed(), kind) for kind in KINDS]
     gc.collect()
     queries = Hashed().encode([kb.names[11]])
@@ -119,7 +119,7 @@ def test_the_map_lives_as_long_as_the_index(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 15), (2, 17), (16,), (1, 2, 16)])
-def test_vectors_of_another_encoder(kb: KnowledgeBase, shape: tuple[int, ...]) -> None:
+def test_rejects_queries_of_wrong_shape(kb: KnowledgeBase, shape: tuple[int, ...]) -> None:
     with pytest.raises(ConfigError, match="index-query"):
         open_derived_index(kb, Hashed()).search(np.zeros(shape, dtype=np.float32), 1)
 
@@ -127,13 +127,13 @@ def test_vectors_of_another_encoder(kb: KnowledgeBase, shape: tuple[int, ...]) -
 @pytest.mark.parametrize(
     "within", [np.ones(29, dtype=bool), np.array([30]), np.array([-1]), np.array([0.5]), np.ones((30, 1), bool)]
 )
-def test_names_of_another_knowledge_base(kb: KnowledgeBase, within: npt.NDArray[Any]) -> None:
+def test_rejects_invalid_name_filters(kb: KnowledgeBase, within: npt.NDArray[Any]) -> None:
     with pytest.raises(ConfigError, match="index-query"):
         open_derived_index(kb, Hashed()).search(QUERIES, 1, within)
 
 
-def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
-    """An index whose lists hold other ids than 0, 1, 2..., as somebody may have made it."""
+def test_rejects_invalid_ids_in_results(kb: KnowledgeBase) -> None:
+    """A manipulated index may have other ids than 0, 1, 2 ... in its lists."""
     index = open_derived_index(kb, Hashed())
     small = index.origin.model_copy(update={"names": 5})
     library = faiss().IndexFlatIP(index.origin.width)
@@ -142,15 +142,15 @@ def test_a_name_that_does_not_exist(kb: KnowledgeBase) -> None:
         Index([IndexPart(0, 5, library)], small, "").search(QUERIES, 5)
 
 
-def test_little_memory_is_taken(tmp_path: Path, large_kb: KnowledgeBase) -> None:
-    """FAISS points into the mapped file: it owns no copy of the codes."""
+def test_does_not_copy_the_codes(tmp_path: Path, large_kb: KnowledgeBase) -> None:
+    """FAISS uses the memory-mapped file without copying the codes."""
     for kind in ("flat", "flat16", "sq8", "hnsw"):
         ((_, _, index),) = open_derived_index(large_kb, Hashed(), kind)._parts
         codes = (faiss().downcast_index(index.storage) if kind == "hnsw" else index).codes
         assert not codes.is_owned
 
 
-def test_many_threads_find_what_one_finds(large_kb: KnowledgeBase, index: Index) -> None:
+def test_threads_give_the_same_results(large_kb: KnowledgeBase, index: Index) -> None:
     some = np.arange(0, len(large_kb.names), 2)
 
     def search(_: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The structure of the file: every number that FAISS would follow is checked, whatever the digests say."""
+"""Tests of the structural checks of FAISS files: every number that FAISS follows is checked."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def files() -> dict[str, Bytes]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("names", "width"), [(1, 16), (2, 16), (30, 24), (700, 10), (6_000, 8)])
-def test_what_faiss_writes_is_sound(kind: str, names: int, width: int) -> None:
+def test_accepts_files_of_faiss(kind: str, names: int, width: int) -> None:
     data = write_index(make_index(kind, draw_vectors(names, width)))
     assert [problem_of(data, kind, width, names, is_new=is_new) for is_new in (True, False)] == ["", ""]
 
 
-def test_lists_that_are_nearly_all_empty() -> None:
+def test_sparse_lists() -> None:
     data = write_index(make_index("ivfpq", np.ones((NAMES, WIDTH), dtype=np.float32)))
     assert b"sprs" in data.tobytes()
     assert problem_of(data, "ivfpq", WIDTH, NAMES, is_new=True) == ""
-    at = data.tobytes().index(b"sprs") + 12  # the place of the one list that is there
+    at = data.tobytes().index(b"sprs") + 12  # offset of the number of the only non-empty list
     for spoilt in (
         edit_bytes(data, at, "Q", 10**6),
         edit_bytes(data, at - 8, "Q", 3),
@@ -58,10 +58,10 @@ def test_lists_that_are_nearly_all_empty() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_other_lengths_than_the_file_says(kind: str, files: dict[str, Bytes]) -> None:
+def test_rejects_wrong_lengths(kind: str, files: dict[str, Bytes]) -> None:
     data = files[kind]
     for is_new in (True, False):
-        assert "longer" in problem_of(np.append(data, np.uint8(0)), kind, WIDTH, NAMES, is_new=is_new)
+        assert "extra bytes" in problem_of(np.append(data, np.uint8(0)), kind, WIDTH, NAMES, is_new=is_new)
         for length in (0, 3, 36, 37, 60, len(data) // 2, len(data) - 1):
             assert problem_of(data[:length], kind, WIDTH, NAMES, is_new=is_new)
         assert problem_of(data, kind, WIDTH, NAMES + 1, is_new=is_new)
@@ -77,8 +77,8 @@ def edit_bytes(data: Bytes, at: int, layout: str, value: Any) -> Bytes:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [0, 1, 0x7F, 0xFF])
-def test_each_number_before_the_body(kind: str, value: int, files: dict[str, Bytes]) -> None:
-    """Each byte of a length or a constant is changed, one after the other, but for two numbers that FAISS does not look at."""
+def test_rejects_changed_headers(kind: str, value: int, files: dict[str, Bytes]) -> None:
+    """Change each byte of a length or a constant in turn, except for two numbers that FAISS ignores."""
     data = files[kind]
     free = {*range(16, 32), *(range(69, 85) if kind in ("ivfpq", "pq") else ())}
     where = {"flat": range(45), "flat16": range(81), "sq8": range(73), "hnsw": range(38), "ivfpq": range(98), "pq": range(98)}[
@@ -90,7 +90,7 @@ def test_each_number_before_the_body(kind: str, value: int, files: dict[str, Byt
 
 
 class Graph:
-    """Where the parts of a graph's file begin."""
+    """The offsets of the sections in the file of a graph."""
 
     def __init__(self, data: Bytes) -> None:
         self.index = faiss().deserialize_index(data)
@@ -105,15 +105,15 @@ class Graph:
         return self.at["neighbours"] + 4 * (int(self.offsets[node]) + number)
 
 
-def test_a_graph_that_leads_astray(files: dict[str, Bytes]) -> None:
+def test_rejects_invalid_graphs(files: dict[str, Bytes]) -> None:
     data = files["hnsw"]
     graph = Graph(data)
     high, low = int(np.flatnonzero(graph.levels > 1)[0]), int(np.flatnonzero(graph.levels == 1)[0])
     wrong = {
         "does not exist": [edit_bytes(data, graph.neighbour(5, 0), "i", value) for value in (NAMES, 2**31 - 1, -2)],
-        "on the level where it is named": [edit_bytes(data, graph.neighbour(high, 64), "i", low)],
-        "begin elsewhere": [edit_bytes(data, graph.at["offsets"] + 8, "Q", value) for value in (0, 65, 2**63)],
-        "on a level that is not there": [edit_bytes(data, graph.at["levels"] + 4 * low, "i", value) for value in (0, 7, -1)],
+        "on a level that it does not reach": [edit_bytes(data, graph.neighbour(high, 64), "i", low)],
+        "wrong neighbour offsets": [edit_bytes(data, graph.at["offsets"] + 8, "Q", value) for value in (0, 65, 2**63)],
+        "level of a name is out of range": [edit_bytes(data, graph.at["levels"] + 4 * low, "i", value) for value in (0, 7, -1)],
     }
     for problem, spoilt in wrong.items():
         for each in spoilt:
@@ -122,9 +122,9 @@ def test_a_graph_that_leads_astray(files: dict[str, Bytes]) -> None:
         assert problem_of(edit_bytes(data, graph.at["entry"] + at, "i", value), "hnsw", WIDTH, NAMES, is_new=False)
 
 
-def test_lists_of_names_that_do_not_exist(files: dict[str, Bytes]) -> None:
+def test_rejects_invalid_ids_in_lists(files: dict[str, Bytes]) -> None:
     data = files["ivfpq"]
-    for value in (-1, NAMES, 2**63 - 1, 0, 1):  # one of the last two is twice there, and the last name of the file nowhere
+    for value in (-1, NAMES, 2**63 - 1, 0, 1):  # 0 or 1 is then listed twice, and the last name nowhere
         spoilt = edit_bytes(data, len(data) - 8, "q", value)
         if not np.array_equal(spoilt, data):
             assert "name" in problem_of(spoilt, "ivfpq", WIDTH, NAMES, is_new=True)

@@ -1,4 +1,4 @@
-"""The vectors of names: encoded once, goes on after a kill, and a new release encodes only what is new."""
+"""Tests of name vectors: encoded once, builds resume after a kill, and a new release encodes only new names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def all_vectors(kb: KnowledgeBase, encoder: Hashed) -> Any:
     return Hashed().encode(names_of(kb))
 
 
-def test_they_are_those_of_the_encoder(kb: KnowledgeBase) -> None:
+def test_vectors_agree_with_the_encoder(kb: KnowledgeBase) -> None:
     encoder = Hashed()
     found = open_derived_vectors(kb, encoder)
     assert encoder.encoded == names_of(kb)
@@ -37,7 +37,7 @@ def test_they_are_those_of_the_encoder(kb: KnowledgeBase) -> None:
     assert np.array_equal(found.rows(rows), all_vectors(kb, encoder)[rows])
 
 
-def test_they_are_encoded_once(kb: KnowledgeBase) -> None:
+def test_encodes_each_name_once(kb: KnowledgeBase) -> None:
     open_derived_vectors(kb, Hashed())
     again = Hashed()
     open_derived_vectors(kb, again)
@@ -53,7 +53,7 @@ def test_another_encoder_or_precision_has_its_own(kb: KnowledgeBase, other: Hash
     assert len(list(kb.folder.parent.glob("vectors/*"))) == 2
 
 
-def test_a_killed_build_goes_on_where_it_was(kb: KnowledgeBase) -> None:
+def test_resumes_after_kill(kb: KnowledgeBase) -> None:
     killed = Hashed()
     killed.fails_at = names_of(kb)[15]
     with pytest.raises(KeyboardInterrupt):
@@ -65,7 +65,7 @@ def test_a_killed_build_goes_on_where_it_was(kb: KnowledgeBase) -> None:
     assert np.array_equal(np.concatenate(list(found.shards())), all_vectors(kb, encoder))
 
 
-def test_two_builds_are_the_same_artefact(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_builds_are_reproducible(kb: KnowledgeBase, tmp_path: Path) -> None:
     open_derived_vectors(kb, Hashed())
     first = {path.name for path in kb.folder.parent.glob("vectors/*/*") if path.is_dir()}
     shutil.rmtree(kb.folder.parent / "vectors")
@@ -79,12 +79,12 @@ def test_a_new_release_encodes_only_new_names(tmp_path: Path) -> None:
     encoder, steps = Hashed(), []
     found = open_derived_vectors(release, encoder, progress=lambda what, _names: steps.append(what))
     assert encoder.encoded == ["a new one", "zz another"]
-    assert steps[0] == "encoding names, 25 of them known before"
+    assert steps[0] == "encoding names, 25 of them reused"
     assert np.array_equal(np.concatenate(list(found.shards())), all_vectors(release, encoder))
     assert open_vectors(next(release.folder.parent.glob("vectors/*"))).origin == VectorsOrigin.of(release, encoder)
 
 
-def test_a_torn_artefact_is_built_again(kb: KnowledgeBase) -> None:
+def test_rebuilds_corrupt_artefact(kb: KnowledgeBase) -> None:
     open_derived_vectors(kb, Hashed())
     path = next(kb.folder.parent.glob("vectors/*/*/vectors-00001.npy"))
     path.write_bytes(path.read_bytes()[:-4])
@@ -93,7 +93,7 @@ def test_a_torn_artefact_is_built_again(kb: KnowledgeBase) -> None:
     assert len(encoder.encoded) == 30
 
 
-def test_the_cache_has_them_where_the_folder_cannot_be_written(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_uses_the_cache_if_the_folder_is_read_only(kb: KnowledgeBase, tmp_path: Path) -> None:
     (kb.folder.parent / "vectors").write_text("no folder")
     open_derived_vectors(kb, Hashed())
     again = Hashed()
@@ -116,7 +116,7 @@ def change_origin(origin: VectorsOrigin, **values: Any) -> VectorsOrigin:
 
 
 @pytest.mark.parametrize("values", [{"names": 31}, {"names": 29}, {"width": 15}, {"shard": 6}])
-def test_columns_that_do_not_fit_are_refused(kb: KnowledgeBase, tmp_path: Path, values: dict[str, int]) -> None:
+def test_rejects_inconsistent_columns(kb: KnowledgeBase, tmp_path: Path, values: dict[str, int]) -> None:
     wrong = change_origin(VectorsOrigin.of(kb, Hashed()), **values)
     with staging(tmp_path / "wrong") as stage:
         parts = [*all_vectors(kb, Hashed())]
@@ -129,14 +129,14 @@ def test_columns_that_do_not_fit_are_refused(kb: KnowledgeBase, tmp_path: Path, 
         open_vectors(tmp_path / "wrong")
 
 
-def test_vectors_of_something_else(kb: KnowledgeBase) -> None:
+def test_rejects_vectors_of_another_origin(kb: KnowledgeBase) -> None:
     open_derived_vectors(kb, Hashed())
     path = next(kb.folder.parent.glob("vectors/*"))
     with pytest.raises(IntegrityError, match="index-mismatch"):
         open_vectors(path, VectorsOrigin.of(kb, Hashed("other")))
 
 
-def test_a_manifest_that_does_not_say_what_they_are_of(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_rejects_invalid_manifest(kb: KnowledgeBase, tmp_path: Path) -> None:
     with staging(tmp_path / "wrong") as stage:
         stage.publish(tmp_path / "wrong", "vectors", 1, Record({"kb": 1}, [], {}))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):

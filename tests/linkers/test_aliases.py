@@ -1,4 +1,4 @@
-"""Other names of the same thing in one document."""
+"""Tests of finding aliases of a mention in the same document."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def document(text: str, *spans: tuple[int, int], types: tuple[str, str] = ("", "
 
 
 @pytest.mark.parametrize("text", ["abc (def)", "abc(def)", "abc [def]", "abc ( def )"])
-def test_in_brackets(text: str) -> None:
+def test_finds_alias_in_brackets(text: str) -> None:
     at = text.index("def")
     assert dict(aliases_of(document(text, (0, 3), (at, at + 3)), ["abc", "def"])) == {"abc": {"def"}, "def": {"abc"}}
 
 
 @pytest.mark.parametrize("text", ["abc and def", "abc, (def)", "abc (a def)", "abc (def, x)", "abc def)"])
-def test_not_in_brackets_of_its_own(text: str) -> None:
+def test_ignores_mention_that_is_not_alone_in_brackets(text: str) -> None:
     at = text.index("def")
     assert not aliases_of(document(text, (0, 3), (at, at + 3)), ["abc", "def"])
 

@@ -1,4 +1,4 @@
-"""Linking batch by batch: a document that cannot be linked costs no other one."""
+"""Tests of linking in batches, where a failing document must not affect the others, and of concept filters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def documents(count: int) -> list[Document]:
 
 
 def linking(errors: dict[str, Exception], sizes: list[int]) -> object:
-    """Return what links a batch, keeps its size, and raises the error of a document when it comes to it."""
+    """Return a function that links a batch, records its size, and raises the errors given by document id."""
 
     def link(batch: Sequence[Document]) -> Iterator[list[Link]]:
         sizes.append(len(batch))
@@ -42,7 +42,7 @@ def linking(errors: dict[str, Exception], sizes: list[int]) -> object:
     return link
 
 
-def test_documents_are_linked_in_batches_as_they_come() -> None:
+def test_links_in_batches() -> None:
     sizes: list[int] = []
     docs = documents(5)
     linked = link_batches(iter(docs), linking({}, sizes), batch=2)  # type: ignore[arg-type]
@@ -53,7 +53,7 @@ def test_documents_are_linked_in_batches_as_they_come() -> None:
 
 
 @pytest.mark.parametrize("error", [InputError, LimitError])
-def test_an_error_about_a_document_is_its_problem(error: type[InputError | LimitError]) -> None:
+def test_document_error_becomes_a_problem(error: type[InputError | LimitError]) -> None:
     sizes: list[int] = []
     raised = error("limit-record", "a document is too long", where="token 9")
     docs = documents(5)
@@ -63,10 +63,10 @@ def test_an_error_about_a_document_is_its_problem(error: type[InputError | Limit
     assert linked[1].links == ()
     assert linked[1].problems == (Problem("1", "limit-record", "a document is too long", "token 9"),)
     assert all(each.links == (LINK,) and not each.problems for each in linked if each.document.id != "1")
-    assert sizes == [3, 1, 1, 1, 2]  # the batch that failed is done again, one by one
+    assert sizes == [3, 1, 1, 1, 2]  # the failed batch is retried, one document at a time
 
 
-def test_a_bug_is_the_problem_of_its_document_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+def test_bug_becomes_a_problem_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
     linked = list(link_batches(documents(3), linking({"2": ValueError(SECRET)}, []), batch=3))  # type: ignore[arg-type]
     assert [each.is_complete for each in linked] == [True, True, False]
     (problem,) = linked[2].problems
@@ -77,19 +77,19 @@ def test_a_bug_is_the_problem_of_its_document_without_its_message(caplog: pytest
 
 
 @pytest.mark.parametrize("error", [ConfigError, IntegrityError])
-def test_an_error_that_concerns_all_documents_ends_the_run(error: type[ConfigError | IntegrityError]) -> None:
+def test_global_error_stops_the_run(error: type[ConfigError | IntegrityError]) -> None:
     linked = link_batches(documents(4), linking({"3": error("some-code", "for all")}, []), batch=2)  # type: ignore[arg-type]
     assert [next(linked).document.id, next(linked).document.id] == ["0", "1"]
     with pytest.raises(error, match="some-code"):
         next(linked)
 
 
-def test_links_are_as_many_as_documents() -> None:
+def test_rejects_wrong_number_of_links() -> None:
     (linked,) = link_batches(documents(1), lambda _: [], batch=2)
     assert [problem.code for problem in linked.problems] == ["internal-error"]
 
 
-# Among some concepts, with the others as competitors.
+# Linking to some concepts while the others compete.
 
 WORDS = """id\tname\tsynonyms\ttypes
 mesh:D008571\tmen\t\tperson
@@ -116,9 +116,7 @@ def collect_answers(linked: LinkedDocument) -> dict[str, tuple[str | None, str |
 
 
 @pytest.mark.parametrize("make", [ExactLinker, TfidfLinker])
-def test_a_mention_that_means_another_type_gets_no_answer(
-    words: KnowledgeBase, make: Callable[[KnowledgeBase], Linker]
-) -> None:
+def test_mention_of_another_type_is_left_unlinked(words: KnowledgeBase, make: Callable[[KnowledgeBase], Linker]) -> None:
     only = concepts_of_types(words, ["disease"])
     (linked,) = link_among(make(words), [WHOLE], only=only)
     assert linked.document is WHOLE
@@ -132,7 +130,7 @@ def test_a_mention_that_means_another_type_gets_no_answer(
     assert all(only[words.concept_ids.find(concept_id)] for ids in kept.values() for concept_id in ids)
 
 
-def test_with_a_filter_an_answer_is_the_first_answer_without_it(words: KnowledgeBase) -> None:
+def test_filtered_answer_is_the_best_unfiltered_one(words: KnowledgeBase) -> None:
     (freely,) = ExactLinker(words).link([WHOLE])
     (linked,) = link_among(ExactLinker(words), [WHOLE], only=concepts_of_types(words, ["disease"]))
     for link, free in zip(linked.links, freely.links, strict=True):
@@ -147,7 +145,7 @@ def test_restricted_to_some_concepts_the_others_are_ignored(words: KnowledgeBase
     assert list(link_among(ExactLinker(words), [WHOLE])) == list(ExactLinker(words).link([WHOLE]))
 
 
-def test_ties_among_the_wanted_are_counted_and_candidates_cut(words: KnowledgeBase) -> None:
+def test_counts_ties_among_wanted_concepts(words: KnowledgeBase) -> None:
     only = concepts_with_ids(words, ["mesh:D008571", "mesh:D009377"])
     (linked,) = link_among(ExactLinker(words), [WHOLE], only=only, top_k=1)
     assert (linked.links[0].concept_id, linked.links[0].tied, len(linked.links[0].candidates)) == ("mesh:D008571", 1, 1)
@@ -156,7 +154,7 @@ def test_ties_among_the_wanted_are_counted_and_candidates_cut(words: KnowledgeBa
 
 
 def counted(make: type[SurfaceLinker], calls: list[tuple[bool, int]], **declared: bool) -> type[Any]:
-    """Return a linker that notes for each document whether it was linked with a filter, and how many mentions it had."""
+    """Return a linker class that records, for each document, whether a filter was used and the number of its mentions."""
 
     class Counting(make):  # type: ignore[misc, valid-type]
         def link(self, documents: Iterable[Document], **options: Any) -> Iterator[LinkedDocument]:
@@ -180,7 +178,7 @@ def test_exact_match_does_not_link_again(words: KnowledgeBase, types: list[str],
     assert [linked] == list(link_among(twice(words), [WHOLE], only=only, top_k=top_k))
 
 
-def test_exact_match_links_again_where_candidates_were_cut(tmp_path: Path) -> None:
+def test_exact_match_links_again_if_candidates_were_cut(tmp_path: Path) -> None:
     rows = "".join(f"x:{number}\tgout\t{'disease' if number == 5 else 'other'}\n" for number in range(1, 6))
     (tmp_path / "gout.tsv").write_text("id\tname\tsemantic_types\n" + rows)
     build_kb(Recipe.of({"sources": [{"path": "gout.tsv"}]}), tmp_path / "kb", root=tmp_path)
@@ -193,7 +191,7 @@ def test_exact_match_links_again_where_candidates_were_cut(tmp_path: Path) -> No
     assert linked.links[0].nil_reason == "filtered-out"
 
 
-def test_only_mentions_that_are_left_out_are_linked_again(words: KnowledgeBase) -> None:
+def test_links_only_filtered_out_mentions_again(words: KnowledgeBase) -> None:
     calls: list[tuple[bool, int]] = []
     linker = counted(TfidfLinker, calls)(words)
     only = concepts_of_types(words, ["disease"])
@@ -207,9 +205,9 @@ def test_only_mentions_that_are_left_out_are_linked_again(words: KnowledgeBase) 
     assert calls == [(False, 1)] * 3
 
 
-def test_documents_come_in_order_and_problems_stay(words: KnowledgeBase) -> None:
+def test_keeps_document_order_and_problems(words: KnowledgeBase) -> None:
     class Fails(ExactLinker):
-        """Fails at documents of some ids, when they are linked for the first time or the second."""
+        """Fails for one document id in the first pass, and for another in the second."""
 
         filters_after_ranking = False
 
@@ -227,14 +225,14 @@ def test_documents_come_in_order_and_problems_stay(words: KnowledgeBase) -> None
     assert all(len(each.links) == len(WHOLE.mentions) for each in linked if each.is_complete)
 
 
-def test_what_a_filter_is_said_to_be(words: KnowledgeBase) -> None:
+def test_describe_filter(words: KnowledgeBase) -> None:
     only = concepts_of_types(words, ["disease"])
     assert describe_filter(None) == {}
     assert describe_filter(only) == {**describe_mask(only), "others_compete": True}
     assert describe_filter(only, restrict=True) == {**describe_mask(only), "others_compete": False}
 
 
-def test_filters_of_one_size_differ() -> None:
+def test_description_distinguishes_filters_of_equal_size() -> None:
     one, other = np.array([True, False, False]), np.array([False, True, False])
     assert describe_filter(one)["concepts_allowed"] == describe_filter(other)["concepts_allowed"]
     assert describe_filter(one) != describe_filter(other)

@@ -1,4 +1,4 @@
-"""The cascade: the first part that can tell answers, and says so."""
+"""Tests of the cascade linker."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
 
 
 class Said:
-    """A linker that answers every mention alike, and keeps what it was asked."""
+    """A linker that returns the same candidates for every mention, and records its queries."""
 
     def __init__(self, kb: KnowledgeBase, *candidates: Candidate, scores: dict[str, float] | None = None) -> None:
         self.kb = kb
@@ -81,15 +81,15 @@ def collect_answers(
     return [(link.stage, [(each.concept_id, each.score) for each in link.candidates]) for link in linked.links]
 
 
-def test_an_answer_above_the_threshold_needs_no_other_part(kb: KnowledgeBase) -> None:
+def test_unambiguous_exact_match_skips_other_components(kb: KnowledgeBase) -> None:
     dense = Said(kb, FEVER, MI)
     found = collect_answers(CascadeLinker(exact=ExactLinker(kb), dense=dense))
     near = ("dense", [("mesh:D005334", 0.9), ("mesh:D009203", 0.8)])
     assert found == [("exact", [("mesh:D009203", 1.0)]), near, near]
-    assert dense.queries == ["MI", "chest pain"]  # MI is the name of two concepts
+    assert dense.queries == ["MI", "chest pain"]  # MI is a name of two concepts, so exact match leaves it
 
 
-def test_one_candidate_of_an_ambiguous_name_is_below_the_threshold(kb: KnowledgeBase) -> None:
+def test_ambiguous_name_is_passed_on_even_with_top_k_one(kb: KnowledgeBase) -> None:
     found = collect_answers(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)), top_k=1)
     assert [stage for stage, _ in found] == ["exact", "dense", "dense"]
 
@@ -116,8 +116,8 @@ def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) 
     assert collect_answers(cascade, top_k=1)[1] == ("generative", ordered[:1])
 
 
-def test_only_candidates_of_the_dense_part_are_answers(kb: KnowledgeBase) -> None:
-    """The name `mi` belongs to another concept too, which was not near."""
+def test_links_only_retrieved_candidates(kb: KnowledgeBase) -> None:
+    """The name `mi` also belongs to another concept, which was not retrieved."""
     model = Said(kb, scores={"mi": -0.1})
     cascade = CascadeLinker(dense=Said(kb, MI), generative=model, config=CascadeLinkerConfig(names=1))
     assert collect_answers(cascade)[0] == ("generative", [("mesh:D009203", -0.1)])
@@ -128,13 +128,13 @@ def test_without_candidates_there_is_no_answer(kb: KnowledgeBase) -> None:
     assert collect_answers(cascade) == [(None, [])] * 3
 
 
-def test_without_a_dense_part_the_model_searches(kb: KnowledgeBase) -> None:
+def test_generative_model_searches_without_dense_component(kb: KnowledgeBase) -> None:
     cascade = CascadeLinker(exact=ExactLinker(kb), generative=Said(kb, FEVER))
     assert [stage for stage, _ in collect_answers(cascade)] == ["exact", "generative", "generative"]
     assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "said"]
 
 
-def test_documents_come_back_in_order_with_all_their_mentions(kb: KnowledgeBase) -> None:
+def test_keeps_document_order_and_all_mentions(kb: KnowledgeBase) -> None:
     docs = [document("MI", doc_id="1"), Document("2", "nothing"), DOC, document("fever", doc_id="4")]
     linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)).link(docs))
     assert [each.document for each in linked] == docs
@@ -147,13 +147,13 @@ def test_documents_come_back_in_order_with_all_their_mentions(kb: KnowledgeBase)
 
 
 @pytest.mark.parametrize("names", [(), ("exact",), ("dense",)])
-def test_a_cascade_has_two_parts(kb: KnowledgeBase, names: tuple[str, ...]) -> None:
+def test_rejects_wrong_number_of_components(kb: KnowledgeBase, names: tuple[str, ...]) -> None:
     parts: dict[str, Any] = {"exact": ExactLinker(kb), "dense": Said(kb)}
     with pytest.raises(ConfigError, match="cascade-parts"):
         CascadeLinker(**{name: parts[name] for name in names})
 
 
-def test_parts_are_over_one_knowledge_base(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_rejects_different_knowledge_bases(kb: KnowledgeBase, tmp_path: Path) -> None:
     from tests.detect.made_kb import make_kb
 
     with pytest.raises(ConfigError, match="cascade-parts"):
@@ -182,7 +182,7 @@ def test_all_three_parts_from_folders(kb: KnowledgeBase, tmp_path: Path) -> None
 
 
 class Failing(Said):
-    """A linker that cannot link one document."""
+    """A linker that fails for one document."""
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
@@ -196,7 +196,7 @@ class Failing(Said):
         return link_batches(documents, links, batch=8)
 
 
-def test_a_document_that_a_part_cannot_link_has_a_problem_and_the_others_are_linked(kb: KnowledgeBase) -> None:
+def test_component_failure_affects_only_its_document(kb: KnowledgeBase) -> None:
     docs = [document("MI", doc_id="1"), document("MI", doc_id="bad"), DOC]
     linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Failing(kb, FEVER)).link(docs))
     assert [each.document for each in linked] == docs
@@ -220,21 +220,21 @@ def test_the_options_go_to_the_parts(tmp_path: Path) -> None:
             linker_config("cascade", encoder="e", **{name: 0})
 
 
-def test_a_bug_of_a_part_stays_a_bug_of_the_whole(kb: KnowledgeBase) -> None:
+def test_component_bug_is_reported_as_a_bug(kb: KnowledgeBase) -> None:
     class Broken(ExactLinker):
         def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
             raise KeyError(query)
 
     doc = Document("1", "fever", (Mention(0, 5, "fever"),))
     (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([doc, doc][:1])
-    assert linked.is_complete  # the exact part answered
+    assert linked.is_complete  # linked by the exact component
     other = Document("2", "nothing known", (Mention(0, 13, "nothing known"),))
     (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([other])
     assert [problem.code for problem in linked.problems] == ["internal-error"]
     assert "nothing" not in linked.problems[0].what
 
 
-def test_a_reranker_answers_what_exact_match_leaves(kb: KnowledgeBase) -> None:
+def test_reranker_links_what_exact_match_leaves(kb: KnowledgeBase) -> None:
     last = Said(kb, FEVER)
     linker = CascadeLinker(exact=ExactLinker(kb), rerank=last)
     (linked,) = linker.link([DOC])
@@ -244,7 +244,7 @@ def test_a_reranker_answers_what_exact_match_leaves(kb: KnowledgeBase) -> None:
         CascadeLinker(dense=Said(kb, FEVER), rerank=last)
 
 
-def test_the_encoder_of_a_reranker_is_its_own() -> None:
+def test_encoder_option_goes_to_the_reranker() -> None:
     config = linker_config("cascade", reranker="trees", encoder="minilm")
     assert isinstance(config, CascadeLinkerConfig)
     assert config.dense is None

@@ -1,4 +1,4 @@
-"""The collective linker: all mentions of a document by one reading of it."""
+"""Tests of the collective linker."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _one_thread() -> Iterator[None]:
 def linker(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> CollectiveLinker:
     folder = tmp_path_factory.mktemp("collective")
     own = shutil.copytree(tiny_kb, folder / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
-    kb = KnowledgeBase.open(own)  # beside the other there may be vectors that were made in another precision
+    kb = KnowledgeBase.open(own)  # the shared folder may have vectors of another precision
     model = Collective.open(save_collective(folder / "m"), "fp32")
     return CollectiveLinker.of(model, kb, ALONE)
 
@@ -107,7 +107,7 @@ def test_repeated_mentions_share_an_embedding(linker: CollectiveLinker) -> None:
     assert sharing.config["average_repeated_mentions"]
 
 
-def test_mentions_help_each_other_where_nothing_is_said(linker: CollectiveLinker) -> None:
+def test_context_options_default_to_on(linker: CollectiveLinker) -> None:
     described = CollectiveLinker(linker.kb, linker.model, linker.index).config
     assert described["expand_abbreviations"]
     assert described["average_repeated_mentions"]
@@ -119,7 +119,7 @@ def test_describe(linker: CollectiveLinker) -> None:
     assert "threshold" not in described
 
 
-def test_a_model_that_only_finds(tmp_path: Path, tiny_kb: Path) -> None:
+def test_rejects_model_that_only_detects(tmp_path: Path, tiny_kb: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "m", links=False))
     with pytest.raises(ConfigError, match="model-family"):
         CollectiveLinker.of(model, KnowledgeBase.open(tiny_kb))

@@ -1,4 +1,4 @@
-"""The dense linker: the concepts of the nearest names, whatever is asked together."""
+"""Tests of the dense linker: results do not depend on how queries are batched."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytest.importorskip("faiss")
 
 
 def document(text: str, *surfaces: str, doc_id: str = "1") -> Document:
-    """Return a text with the places where the surfaces stand first."""
+    """Return a document with the first occurrence of each surface as a mention."""
     rows = [(text.index(surface), surface) for surface in surfaces]
     return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in rows))
 
@@ -53,12 +53,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
-    """Return a knowledge base of one's own: an index will be kept beside it."""
+    """Return a copy of the knowledge base, because an index will be stored with it."""
     return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
 
 
 def make_hash_linker(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
-    """Return a linker whose vectors say nothing but which texts are equal."""
+    """Return a linker with hash-based embeddings: only equal texts are similar."""
     encoder: Any = Hashed()
     encoder.config = {}
     return DenseLinker(kb, encoder, open_derived_index(kb, encoder), DenseLinkerConfig(**settings))
@@ -72,7 +72,7 @@ def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[t
 
 
 def expect_concepts(kb: KnowledgeBase, encoder: Any, text: str) -> list[tuple[str, float]]:
-    """Return the concepts by the best of their names, by a look at every name."""
+    """Rank the concepts by their best name, by brute force over all names."""
     scores = (encoder.encode([text]) @ encoder.encode(names_of(kb)).T)[0]
     best = {c: max(float(scores[n]) for n in kb.names_of(c)) for c in range(len(kb))}
     return [(kb.concept_ids[c], score) for c, score in sorted(best.items(), key=lambda item: (-item[1], item[0]))]
@@ -129,7 +129,7 @@ def test_more_names_are_requested_until_there_are_enough_concepts(kb: KnowledgeB
     monkeypatch.setattr(nearest, "_NAMES_PER_CANDIDATE", 2)
     answers(linker, DOC, top_k=3)
     assert queries[0] == (3, 6)
-    assert len(queries) < 3  # all three concepts are there: nothing more can be found
+    assert len(queries) < 3  # all three concepts are found already
     assert all(later <= earlier for (earlier, _), (later, _) in pairwise(queries))
     assert {k for _, k in queries} <= {6, len(kb.names)}
 
@@ -172,7 +172,7 @@ def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.Monkey
     assert encoder.encoded == times[cache_size]
 
 
-def test_documents_are_taken_as_they_come(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_documents_lazily(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DenseLinker, "batch", 2)
     taken: list[int] = []
 
@@ -232,15 +232,15 @@ def test_an_unknown_kind(model: Path, kb: KnowledgeBase) -> None:
         DenseLinker.from_pretrained(model, kb, kind="flat")
 
 
-def test_half_of_a_surrogate_pair_is_a_problem_of_its_document(model: Path, kb: KnowledgeBase) -> None:
-    """Such a text cannot come from a file, but it can from Python."""
+def test_lone_surrogate_becomes_a_problem(model: Path, kb: KnowledgeBase) -> None:
+    """Such a text cannot come from a file, but a caller can pass it."""
     bad = document("Fever and \ud800.", "\ud800", doc_id="2")
     linked = list(DenseLinker.from_pretrained(model, kb).link([DOC, bad, DOC]))
     assert [[problem.code for problem in each.problems] for each in linked] == [[], ["input-encoding"], []]
     assert all(each.is_complete for each in (linked[0], linked[2]))
 
 
-def test_a_model_whose_numbers_are_none_leaves_no_index(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
+def test_model_with_nan_leaves_no_index(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
     spoilt = shutil.copytree(model, tmp_path / "model")
     rewrite_weights(spoilt, lambda found: found["embeddings.word_embeddings.weight"].fill_(torch.nan))
     before = sorted(path for path in (tmp_path / "kb").rglob("*"))

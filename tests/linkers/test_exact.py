@@ -44,7 +44,7 @@ def test_a_shared_name_is_a_tie(kb: KnowledgeBase) -> None:
     assert answers(ExactLinker(kb), document("an MI", "MI"), top_k=1) == [[("mesh:D006973", 1.0)]]
 
 
-def test_a_mention_without_a_name_says_why_it_is_unlinked(kb: KnowledgeBase) -> None:
+def test_unlinked_mention_has_a_nil_reason(kb: KnowledgeBase) -> None:
     (linked,) = ExactLinker(kb).link([document("fever, chill", "fever", "chill")])
     assert [(link.concept_id, link.nil_reason) for link in linked.links] == [
         ("mesh:D005334", None),
@@ -58,7 +58,7 @@ def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -
     assert len(answers(ExactLinker(kb, ExactLinkerConfig(expand_abbreviations=False)), doc)[0]) == 2
 
 
-def test_a_filter_holds_and_the_best_of_the_rest_comes_up(kb: KnowledgeBase) -> None:
+def test_filter_promotes_the_best_remaining_concept(kb: KnowledgeBase) -> None:
     only = concepts_of_types(kb, ["C23"])
     doc = document("fever with high blood pressure", "fever", "high blood pressure")
     found = answers(ExactLinker(kb), doc, only=only)
@@ -66,7 +66,7 @@ def test_a_filter_holds_and_the_best_of_the_rest_comes_up(kb: KnowledgeBase) -> 
     assert {concept_id for each in found for concept_id, _ in each} == {"mesh:D005334"}
 
 
-def test_documents_come_back_in_order_and_empty_ones_too(kb: KnowledgeBase) -> None:
+def test_keeps_document_order_and_empty_documents(kb: KnowledgeBase) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(600)]
     linked = list(ExactLinker(kb).link(iter(docs), top_k=1))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
@@ -74,7 +74,7 @@ def test_documents_come_back_in_order_and_empty_ones_too(kb: KnowledgeBase) -> N
     assert all(link.concept_id == "mesh:D005334" for each in linked for link in each.links)
 
 
-def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+def test_config_records_the_options(kb: KnowledgeBase) -> None:
     linker = ExactLinker(kb, ExactLinkerConfig(expand_abbreviations=False))
     assert linker.config == {"linker": "exact", "expand_abbreviations": False, "inflections": False}
 
@@ -86,13 +86,13 @@ def test_the_options(kb: KnowledgeBase) -> None:
         linker_config("exact", model="m")
 
 
-def test_the_spaces_of_typesetters_are_spaces(kb: KnowledgeBase) -> None:
+def test_unicode_spaces_match_plain_spaces(kb: KnowledgeBase) -> None:
     doc = Document("1", "heart\u2009\u00a0attack", (Mention(0, 13, "heart\u2009\u00a0attack"),))
     (linked,) = ExactLinker(kb).link([doc])
     assert linked.links[0].concept_id == "mesh:D009203"
 
 
-def test_the_other_number_on_request(kb: KnowledgeBase) -> None:
+def test_matches_singular_and_plural_on_request(kb: KnowledgeBase) -> None:
     doc = document("heart attacks, then fevers", "heart attacks", "fevers")
     assert answers(ExactLinker(kb), doc) == [[], []]
     assert answers(ExactLinker(kb, ExactLinkerConfig(inflections=True)), doc) == [

@@ -1,4 +1,4 @@
-"""What a reranker looks at."""
+"""Tests of the reranker's features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 
 
 class Made:
-    """Features by the id of the concept and the name of the feature."""
+    """Feature values by concept id and feature name."""
 
     def __init__(self, kb: KnowledgeBase, counts: Counter[tuple[str, str, str]]) -> None:
         self.kb = kb
@@ -74,7 +74,7 @@ def test_exactness_ambiguity_and_memory(sample: Made) -> None:
     assert heart["tfidf_margin"] == pressure["tfidf_margin"] == 0
 
 
-def test_types_agree_as_the_memory_tells(sample: Made) -> None:
+def test_type_agreement_comes_from_the_memory(sample: Made) -> None:
     both = [[Candidate(HEART, "mi", 1.0), Candidate(FEVER, "fever", 0.1)]]
     disease = sample.of(document("MI", "MI", kind="Disease"), other=both)
     assert disease[HEART]["type_share"] > disease[FEVER]["type_share"]

@@ -1,4 +1,4 @@
-"""The generative linker: whatever a model says, its answers are names of the knowledge base, with the model's own scores."""
+"""Tests of the generative linker: results are always names of the knowledge base, with the model's own scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEXT = "He had a heart attack, then fever and high blood pressure."
 
 
 def document(text: str = TEXT, *surfaces: str, doc_id: str = "1") -> Document:
-    """Return a text with the places where the surfaces stand first."""
+    """Return a document with the first occurrence of each surface as a mention."""
     rows = [(text.index(surface), surface) for surface in surfaces]
     return Document(doc_id, text, tuple(Mention(start, start + len(surface), surface) for start, surface in rows))
 
@@ -52,7 +52,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
-    """Return a knowledge base of one's own: a trie will be kept beside it."""
+    """Return a copy of the knowledge base, because a trie will be stored with it."""
     return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
 
 
@@ -63,7 +63,7 @@ def kb_of(folder: Path, table: str) -> KnowledgeBase:
 
 
 def open_in_fp32(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, **options: Any) -> GenerativeLinker:
-    """Return the linker in fp32, whatever the machine."""
+    """Return the linker in fp32 on any machine."""
     return GenerativeLinker.from_pretrained(model, kb, template=template.name, dtype="fp32", **options)
 
 
@@ -78,7 +78,7 @@ def kb_names(kb: KnowledgeBase) -> list[str]:
 
 
 def score_forced(folder: Path, mention: Mention, name: str, template: Template, text: str = TEXT) -> tuple[float, int]:
-    """Return the log-probability of a name by transformers' own forward pass, and the number of its tokens; the end counts."""
+    """Return the log-probability of a name by transformers' forward pass, and its number of tokens, including the end token."""
     from transformers import BartForConditionalGeneration
 
     model, tokens = BartForConditionalGeneration.from_pretrained(folder).eval(), Tokenizer.open(folder)
@@ -91,7 +91,7 @@ def score_forced(folder: Path, mention: Mention, name: str, template: Template, 
     return float(sum(chances[row, token] for row, token in enumerate(target))), len(target)
 
 
-# What comes out.
+# Results.
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -124,7 +124,7 @@ def test_the_prompt_matters(model: Path, kb: KnowledgeBase) -> None:
     assert answers(open_in_fp32(model, kb)) != answers(open_in_fp32(model, kb, GENRE))
 
 
-def test_exact_search_finds_what_scoring_each_name_finds(model: Path, kb: KnowledgeBase) -> None:
+def test_exact_search_agrees_with_scoring_each_name(model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb, search="exact", ranking="mean", width=3)
     decoded = linker.decode([DOC])
     assert all(each.is_proved for each in decoded)
@@ -133,7 +133,7 @@ def test_exact_search_finds_what_scoring_each_name_finds(model: Path, kb: Knowle
         assert candidates[0].score == pytest.approx(max(log_prob / tokens for log_prob, tokens in all_names), abs=1e-4)
 
 
-def test_no_more_candidates_than_requested(model: Path, kb: KnowledgeBase) -> None:
+def test_returns_at_most_top_k_candidates(model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb)
     whole, short = answers(linker), answers(linker, top_k=1)
     assert [each[:1] for each in whole] == short
@@ -143,7 +143,7 @@ def test_no_more_candidates_than_requested(model: Path, kb: KnowledgeBase) -> No
 # Restrictions.
 
 
-def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: KnowledgeBase) -> None:
+def test_links_only_allowed_concepts(model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb)
     only = concepts_of_types(kb, ["C23"])
     for candidates in answers(linker, only=only):
@@ -151,7 +151,7 @@ def test_answers_are_among_the_concepts_that_are_allowed(model: Path, kb: Knowle
     assert {c.concept_id for each in answers(linker) for c in each} > {"mesh:D005334"}
 
 
-def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, kb: KnowledgeBase) -> None:
+def test_restriction_leaves_the_beam_to_allowed_names(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D005334"])
     linker = open_in_fp32(model, kb, width=3)
     for decoded in linker.decode([DOC], linker.trie.restriction(names_of(kb, only))):
@@ -159,13 +159,13 @@ def test_a_restriction_frees_the_beam_for_the_names_that_are_left(model: Path, k
         assert found == {"fever", "pyrexia", "hyperthermia"}
 
 
-def test_a_shared_name_leads_to_the_allowed_concept_alone(model: Path, kb: KnowledgeBase) -> None:
+def test_shared_name_gives_only_the_allowed_concept(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D006973"])
     for candidates in answers(open_in_fp32(model, kb), only=only):
         assert [candidate.concept_id for candidate in candidates] == ["mesh:D006973"]
 
 
-def test_where_nothing_is_allowed_there_is_no_answer(model: Path, kb: KnowledgeBase) -> None:
+def test_empty_filter_gives_no_candidates(model: Path, kb: KnowledgeBase) -> None:
     assert answers(open_in_fp32(model, kb), only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
 
 
@@ -196,7 +196,7 @@ def test_pooling(model: Path, kb: KnowledgeBase, pooling: str) -> None:
 
 
 def test_names_with_the_same_tokens_count_once_in_a_sum(tmp_path: Path) -> None:
-    """The tokenizer knows neither word: both names are one path of the trie, and its probability counts once."""
+    """The tokenizer knows neither word, so both names share one trie path, whose probability counts once."""
     kb = kb_of(tmp_path, "id\tname\tsynonyms\nmesh:D1\tfoo\tbar\nmesh:D2\tbar\t\n")
     words = {"</s>": 2, "<pad>": 1, "<s>": 0, "<unk>": 3}
     level = {"type": "WordLevel", "vocab": words, "unk_token": "<unk>"}
@@ -226,7 +226,7 @@ def test_documents_without_mentions_and_batches(model: Path, kb: KnowledgeBase, 
     assert list(linker.link([])) == []
 
 
-def test_a_long_document_a_long_mention_and_a_long_name_are_read_as_far_as_the_model_can(tmp_path: Path, model: Path) -> None:
+def test_truncates_long_documents_mentions_and_names(tmp_path: Path, model: Path) -> None:
     """The tiny model has 160 positions."""
     kb = kb_of(tmp_path, f"id\tname\nmesh:D1\t{'x' * 300}\nmesh:D2\tfever\n")
     long = "a b " * 2000
@@ -241,7 +241,7 @@ def test_a_long_document_a_long_mention_and_a_long_name_are_read_as_far_as_the_m
 
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE], ids=lambda template: template.name)
 def test_defaults_of_generate_change_nothing(tmp_path: Path, model: Path, kb: KnowledgeBase, template: Template) -> None:
-    """`no_repeat_ngram_size` forbids to repeat the mention, `forced_bos_token_id` every name: neither is asked."""
+    """`no_repeat_ngram_size` would forbid repeating the mention, `forced_bos_token_id` every name; both are ignored."""
     described = add_defaults(shutil.copytree(model, tmp_path / "told"))
     assert answers(open_in_fp32(described, kb, template)) == answers(open_in_fp32(model, kb, template))
 
@@ -256,19 +256,19 @@ def test_a_tokenizer_of_another_folder(tmp_path: Path, model: Path, kb: Knowledg
         GenerativeLinker.from_pretrained(bare, kb, tokenizer="facebook/bart-large")
 
 
-def test_a_tokenizer_with_more_tokens_than_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
+def test_rejects_tokenizer_with_more_tokens_than_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
     tokens = save_tokenizer(tmp_path / "tokens", more=200)
     with pytest.raises(ConfigError, match="model-tokenizer"):
         GenerativeLinker.from_pretrained(save_model(tmp_path / "model", has_tokenizer=False), kb, tokenizer=tokens)
 
 
-def test_a_tokenizer_with_another_end(tmp_path: Path, kb: KnowledgeBase) -> None:
+def test_rejects_tokenizer_with_another_end_token(tmp_path: Path, kb: KnowledgeBase) -> None:
     model = save_model(tmp_path / "model", eos_token_id=3)
     with pytest.raises(ConfigError, match="model-tokenizer"):
         GenerativeLinker.from_pretrained(model, kb)
 
 
-def test_what_is_no_model(tmp_path: Path, kb: KnowledgeBase) -> None:
+def test_rejects_folder_without_a_model(tmp_path: Path, kb: KnowledgeBase) -> None:
     with pytest.raises(ConfigError, match="model-missing"):
         GenerativeLinker.from_pretrained(save_tokenizer(tmp_path / "empty"), kb)
     with pytest.raises(ConfigError, match="model-missing"):
@@ -296,7 +296,7 @@ def test_no_network_unless_it_is_requested(
     assert [name for name, _ in calls] == ["dmis-lab/ANGEL_ncbi"]
 
 
-def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloads_no_weights_for_a_tokenizer(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[tuple[str, tuple[str, ...]]] = []
 
     def fetch(name: str, files: tuple[str, ...]) -> Path:
@@ -311,7 +311,7 @@ def test_of_a_tokenizer_no_weights_are_fetched(model: Path, kb: KnowledgeBase, m
     assert linker.config["model"] == "lab/model"
 
 
-# The trie, and what is told.
+# The trie and the recorded configuration.
 
 
 def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
@@ -330,7 +330,7 @@ def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
         open_in_fp32(model, kb, GENRE)
 
 
-def test_the_config_says_what_the_answers_depend_on(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
+def test_config_records_what_results_depend_on(tmp_path: Path, model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb, window=64)
     config = json.loads(json.dumps(linker.config))
     assert (config["linker"], config["model"], config["template"]) == ("generative", "tiny-bart", "genbioel")
@@ -341,7 +341,7 @@ def test_the_config_says_what_the_answers_depend_on(tmp_path: Path, model: Path,
     assert open_in_fp32(other, kb).config["weights"] != config["weights"]
 
 
-def test_a_linker_of_what_is_open_already(model: Path, kb: KnowledgeBase) -> None:
+def test_linker_from_open_components(model: Path, kb: KnowledgeBase) -> None:
     first = open_in_fp32(model, kb)
     again = GenerativeLinker(
         kb, first._adapter, first._tokenizer, GenerativeLinkerConfig(window=64), trie=first.trie, about={"model": "mine"}
@@ -361,10 +361,10 @@ def test_another_way_to_search_with_the_same_model(model: Path, kb: KnowledgeBas
     assert all(len(each.hypotheses) == 2 for each in exact.decode([DOC]))
 
 
-# The settings in a model's folder: they count where a caller says nothing, and a broken file is an error.
+# Settings in a model's folder: they are the defaults of options, and a broken file is an error.
 
 
-def test_settings_there_and_back(tmp_path: Path) -> None:
+def test_settings_round_trip(tmp_path: Path) -> None:
     own = ModelSettings(template="genre", window=64, search="exact", ranking="sum")
     (tmp_path / ModelSettings.FILE).write_bytes(own.to_bytes())
     assert ModelSettings.read(tmp_path) == own
@@ -376,7 +376,7 @@ def test_settings_of_a_folder_without_any(tmp_path: Path) -> None:
     assert ModelSettings.read(tmp_path) == plain == ModelSettings()
 
 
-def test_what_a_caller_gives_counts_and_the_rest_is_the_models_own() -> None:
+def test_options_override_the_models_settings() -> None:
     own = ModelSettings(window=64, ranking="sum")
     silent = GenerativeLinkerConfig(width=3).resolve(own)
     assert (silent.template, silent.window, silent.search, silent.ranking) == ("genbioel", 64, "beam", "sum")
@@ -424,7 +424,7 @@ def test_options_are_checked(model: Path, kb: KnowledgeBase, option: dict[str, A
 
 @pytest.mark.slow
 def test_a_model_of_the_shape_of_bart_large_in_the_layout_of_angel(tmp_path: Path, kb: KnowledgeBase) -> None:
-    """12 and 12 layers, 1024 wide, 50,265 tokens; config.json and weights, no tokenizer, BART's defaults of `generate`."""
+    """12 + 12 layers, dimension 1024, 50,265 tokens; config.json and weights, no tokenizer, BART's `generate` defaults."""
     folder = tmp_path / "ANGEL_ncbi"
     try:
         save_large(folder)
@@ -441,7 +441,7 @@ def test_a_model_of_the_shape_of_bart_large_in_the_layout_of_angel(tmp_path: Pat
 
 
 def save_large(folder: Path) -> None:
-    """Write random weights of BART-large straight to the file, in bf16; its own initialisation takes a minute."""
+    """Write random bf16 weights of BART-large directly to the file, because initialising the model takes a minute."""
     from safetensors.torch import save_file
     from transformers import BartConfig, BartForConditionalGeneration
 

@@ -1,4 +1,4 @@
-"""Linkers by their short names."""
+"""Tests of opening linkers by their short names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_built_in_linkers() -> None:
 
 
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
-def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
+def test_config_has_the_name_of_the_linker(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
     if name in ("dense", "collective"):
@@ -44,13 +44,13 @@ def test_the_linker_says_its_own_name(tmp_path: Path, tiny_kb: Path, model: Path
     assert linker.kb is kb
 
 
-def test_a_short_name_is_enough(tiny_kb: Path) -> None:
+def test_opens_linker_by_short_name(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     assert open_linker("tfidf", kb).config == open_linker(linker_config("tfidf"), kb).config
 
 
 @pytest.mark.parametrize("name", ["exact", "tfidf", "dense", "generative", "collective", "cascade", "rerank"])
-def test_an_option_of_another_part_and_an_unknown_one_are_refused(name: str) -> None:
+def test_rejects_unknown_options_and_those_of_other_linkers(name: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         linker_config(name, colour="red")
     assert linker_config(name, colour=None) == linker_config(name)
@@ -62,8 +62,8 @@ def test_the_kind_of_index_reaches_the_linker(tmp_path: Path, tiny_kb: Path) -> 
     assert open_linker(config, kb).config["index"] == "sq8"
 
 
-@pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "growing the trie")])
-def test_what_is_built_on_first_use_is_reported(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
+@pytest.mark.parametrize(("name", "said"), [("dense", "encoding names"), ("generative", "building the trie")])
+def test_reports_progress_of_the_first_build(tmp_path: Path, tiny_kb: Path, model: Path, name: str, said: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries")))
     config = linker_config(name, model=save_encoder(tmp_path / "tiny-bert") if name == "dense" else model)
     steps: list[tuple[str, int]] = []
@@ -128,7 +128,7 @@ def test_a_cascade_needs_a_model_or_an_encoder(tiny_kb: Path) -> None:
         linker_config("cascade", search="exact")
 
 
-def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> None:
+def test_cascade_of_exact_and_dense(tmp_path: Path, tiny_kb: Path) -> None:
     pytest.importorskip("faiss")
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     linker = open_linker(linker_config("cascade", encoder=str(save_encoder(tmp_path / "tiny-bert"))), kb)
@@ -137,8 +137,8 @@ def test_a_cascade_of_equal_and_near_names(tmp_path: Path, tiny_kb: Path) -> Non
 
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
 @pytest.mark.parametrize("prefer", [(), ("mondo",)])
-def test_all_linkers_order_ties_alike(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
-    """Candidates of one score stand in the order of the knowledge base, whatever found them; all of a tie are counted."""
+def test_all_linkers_order_ties_equally(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
+    """In every linker, candidates with equal scores are in the order of the knowledge base, and all ties are counted."""
     kb = make_tied_kb(tmp_path, prefer)
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
     if name in ("dense", "collective"):
@@ -163,7 +163,7 @@ def order_key(kb: KnowledgeBase, candidate: Candidate) -> tuple[int, ...]:
 
 
 def make_tied_kb(folder: Path, prefer: tuple[str, ...]) -> KnowledgeBase:
-    """Build a knowledge base of two vocabularies whose concepts share names."""
+    """Build a knowledge base from two vocabularies whose concepts share names."""
     head = "id\tname\tsynonyms\n"
     (folder / "mesh.tsv").write_text(f"{head}mesh:C1\tlump\tcancer\nmesh:D1\tlump\tcancer|growth\nmesh:D2\tcancer\t\n")
     (folder / "mondo.tsv").write_text(f"{head}mondo:1\tcancer\tgrowth\n")

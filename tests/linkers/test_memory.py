@@ -1,4 +1,4 @@
-"""What surfaces meant."""
+"""Tests of the reranker's memory of annotated surfaces."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def documents() -> list[Document]:
     ]
 
 
-def test_an_abbreviation_counts_twice_and_a_composite_never(documents: list[Document]) -> None:
+def test_counts_short_and_long_form_but_no_composites(documents: list[Document]) -> None:
     counts = count_mentions(documents)
     assert counts["mi", HEART, "Disease"] == 1
     assert counts["myocardial infarction", HEART, "Disease"] == 1
@@ -41,7 +41,7 @@ def test_an_abbreviation_counts_twice_and_a_composite_never(documents: list[Docu
     assert sum(counts.values()) == 4
 
 
-def test_it_is_read_as_it_was_written(tmp_path: Path, tiny_kb: Path, documents: list[Document]) -> None:
+def test_write_and_open_round_trip(tmp_path: Path, tiny_kb: Path, documents: list[Document]) -> None:
     counts = count_mentions(documents)
     manifest = write_memory(counts, CORPORA, tmp_path / "memory")
     assert manifest.config == {"corpora": ["mine"]}
@@ -62,7 +62,7 @@ def test_ids_are_those_of_the_knowledge_base(tiny_kb: Path, documents: list[Docu
     assert memory.by_type()["Disease"].sum() == 4
 
 
-def test_a_document_does_not_know_itself(tiny_kb: Path, documents: list[Document]) -> None:
+def test_leaves_out_counts_of_the_document_itself(tiny_kb: Path, documents: list[Document]) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     memory = KbMemory(Memory.of(count_mentions(documents)), kb)
     (heart,) = kb.resolve(HEART)
@@ -71,21 +71,21 @@ def test_a_document_does_not_know_itself(tiny_kb: Path, documents: list[Document
     assert memory.recall("mi", memory.own(count_mentions(documents))) == {}
 
 
-def test_nothing_is_a_memory(tiny_kb: Path, tmp_path: Path) -> None:
+def test_empty_memory(tiny_kb: Path, tmp_path: Path) -> None:
     write_memory(Counter(), [], tmp_path / "memory")
     memory = KbMemory(open_memory(tmp_path / "memory"), KnowledgeBase.open(tiny_kb))
     assert (memory.recall("fever"), int(memory.totals.sum()), memory.by_type()) == ({}, 0, {})
 
 
 @pytest.mark.parametrize("column", ["concepts", "types"])
-def test_columns_that_point_beyond_their_tables_are_refused(documents: list[Document], column: str) -> None:
+def test_rejects_out_of_range_columns(documents: list[Document], column: str) -> None:
     memory = Memory.of(count_mentions(documents))
     getattr(memory, f"entry_{column}").values[0] = 99
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         memory.require_sound()
 
 
-def test_columns_of_other_lengths_are_refused(documents: list[Document]) -> None:
+def test_rejects_columns_of_different_lengths(documents: list[Document]) -> None:
     memory = Memory.of(count_mentions(documents))
     columns = {"offsets": memory.offsets[:-1], "counts": memory.counts[: int(memory.offsets[-2])]}
     columns |= {name: getattr(memory, f"entry_{name}").values[: int(memory.offsets[-2])] for name in ("concepts", "types")}

@@ -1,4 +1,4 @@
-"""From vectors to concepts: as a look at every name would tell."""
+"""Tests that nearest concepts agree with a brute-force search over all names."""
 
 from __future__ import annotations
 

@@ -41,20 +41,20 @@ def test_each_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None
     link = Link(doc.mentions[0], (Candidate(PRESSURE, "hypertension", 0.25),))
     pool = pooling.pool([doc], {"other": [[link, Link(doc.mentions[1])]]})
     first, second = np.split(pool.concepts, pool.offsets[1:-1])
-    assert sorted(ids(kb, first)) == sorted([FEVER, PRESSURE])  # a similar surface of the memory; another linker
-    assert sorted(ids(kb, second)) == sorted([HEART, PRESSURE])  # what it abbreviates; the surface as a name
+    assert sorted(ids(kb, first)) == sorted([FEVER, PRESSURE])  # a similar surface in the memory; another linker
+    assert sorted(ids(kb, second)) == sorted([HEART, PRESSURE])  # the long form; the surface as a name
     assert pool.owners.tolist() == [0, 0, 1, 1]
     at = ids(kb, first).index(PRESSURE)
     assert (pool.scores["other"][at], pool.ranks["other"][at]) == (0.25, 0)
     assert np.isnan(np.delete(pool.scores["other"], at)).all()
 
 
-def test_a_mask_holds(kb: KnowledgeBase, pooling: Pooling) -> None:
+def test_respects_the_filter(kb: KnowledgeBase, pooling: Pooling) -> None:
     pool = pooling.pool([document("MI", "MI")], {}, concepts_with_ids(kb, [PRESSURE]))
     assert ids(kb, pool.concepts) == [PRESSURE]
 
 
-def test_counts_of_its_own_are_taken_away(kb: KnowledgeBase, pooling: Pooling) -> None:
+def test_subtracts_counts_of_the_document_itself(kb: KnowledgeBase, pooling: Pooling) -> None:
     doc = document("high temperature", "high temperature")
     (fever,) = kb.resolve(FEVER)
     assert pooling.pool([doc], {}).counts.tolist() == [3]
@@ -70,7 +70,7 @@ def test_no_mentions_and_no_memory(kb: KnowledgeBase) -> None:
     assert ids(kb, pooling.pool([document("fever", "fever")], {}).concepts) == [FEVER]
 
 
-def test_an_alias_in_brackets_lends_its_candidates(kb: KnowledgeBase, pooling: Pooling) -> None:
+def test_adds_candidates_of_an_alias_in_brackets(kb: KnowledgeBase, pooling: Pooling) -> None:
     doc = document("Pyrexia (XX-12) and XX-12 again", "Pyrexia", "XX-12")
     first = Mention(9, 14, "XX-12")
     doc = Document("1", doc.text, (doc.mentions[0], first, doc.mentions[1]))

@@ -1,4 +1,4 @@
-"""What mentions are looked up by."""
+"""Tests of the queries made from mentions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onym.types import Document, Mention
 
 
 def document(text: str, *surfaces: str) -> Document:
-    """Return a text with the last occurrence of each surface as a mention."""
+    """Return a document with the last occurrence of each surface as a mention."""
     starts = [(text.rindex(surface), surface) for surface in surfaces]
     return Document("1", text, tuple(Mention(start, start + len(surface), surface) for start, surface in starts))
 
@@ -18,7 +18,7 @@ def test_queries_are_normalised_and_in_the_order_of_mentions() -> None:
     assert queries(document("HEART-Attack and Fever", "Fever", "HEART-Attack"), expand=True) == ["fever", "heart attack"]
 
 
-def test_an_abbreviation_is_what_its_document_says() -> None:
+def test_expands_abbreviations() -> None:
     doc = document("Myocardial infarction (MI) is common. Treat MI early, and AF.", "MI", "AF")
     assert queries(doc, expand=True) == ["myocardial infarction", "af"]
     assert queries(doc, expand=False) == ["mi", "af"]

@@ -1,4 +1,4 @@
-"""The reranker as a linker; what it learns is tested with its training."""
+"""Tests of the reranker as a linker; its training is tested in tests/train."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.linkers.test_reranker import ORIGIN, write_folder
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a reranker that trusts every name with a similarity over 0.5, and no other."""
+    """Return a reranker that accepts exactly the names with a similarity above 0.5."""
     return write_folder(tmp_path_factory.mktemp("rerank") / "model")
 
 
@@ -45,7 +45,7 @@ def test_scores_are_probabilities_and_confidence_is_calibrated(linker: Linker) -
     assert (nothing.nil_reason, nothing.stage, nothing.confidence) == ("no-candidate", None, None)
 
 
-def test_a_mask_and_a_number_of_candidates_hold(linker: Linker) -> None:
+def test_respects_filter_and_top_k(linker: Linker) -> None:
     (linked,) = linker.link([document("MI", "MI")], top_k=1)
     assert len(linked.links[0].candidates) == 1
     only = concepts_with_ids(linker.kb, ["D006973"])
@@ -53,21 +53,21 @@ def test_a_mask_and_a_number_of_candidates_hold(linker: Linker) -> None:
     assert [candidate.concept_id for candidate in linked.links[0].candidates] == ["mesh:D006973"]
 
 
-def test_documents_come_back_in_order_and_empty_ones_too(linker: Linker) -> None:
+def test_keeps_document_order_and_empty_documents(linker: Linker) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(150)]
     linked = list(linker.link(iter(docs)))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
     assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
 
 
-def test_it_is_a_part_of_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
+def test_works_in_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
     build_pipeline(tiny_kb, tmp_path / "pipeline", linker=linker_config("rerank", model=str(model)))
     link = load(tmp_path / "pipeline").link("No fever.").links[0]
     assert (link.concept_id, link.stage) == ("mesh:D005334", "rerank")
     assert link.confidence is not None
 
 
-def test_a_model_is_needed_and_parts_are_those_of_the_training(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
+def test_rejects_missing_model_and_wrong_components(tmp_path: Path, model: Path, tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     with pytest.raises(ConfigError, match="model-missing"):
         open_linker("rerank", kb)

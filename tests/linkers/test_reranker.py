@@ -1,4 +1,4 @@
-"""A trained reranker on disk."""
+"""Tests of reading and writing a trained reranker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_folder(folder: Path, **changed: Any) -> Path:
     return folder
 
 
-def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_write_and_open_round_trip(tmp_path: Path) -> None:
     reranker = open_reranker(write_folder(tmp_path / "model"))
     row = np.zeros((1, len(NAMES)))
     row[0, NAMES.index("tfidf")] = 0.9
@@ -47,14 +47,14 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
         {"origin": ORIGIN.model_copy(update={"features": ("kind", "colour")})},
     ],
 )
-def test_a_hostile_one_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
-    for _ in range(2):  # also when this machine has seen its bytes before
+def test_rejects_manipulated_files(tmp_path: Path, changed: dict[str, Any]) -> None:
+    for _ in range(2):  # the second time, the digest has been verified already
         with pytest.raises(IntegrityError) as error:
             open_reranker(write_folder(tmp_path / "model", **changed))
         assert error.value.code == "artefact-corrupt"
 
 
-def test_knots_that_do_not_ascend_are_refused(tmp_path: Path) -> None:
+def test_rejects_knots_that_are_not_ascending(tmp_path: Path) -> None:
     falling = object.__new__(Isotonic)
     object.__setattr__(falling, "scores", (0.0, 1.0))
     object.__setattr__(falling, "values", (0.9, 0.1))
@@ -62,7 +62,7 @@ def test_knots_that_do_not_ascend_are_refused(tmp_path: Path) -> None:
         open_reranker(write_folder(tmp_path / "model", calibration=falling))
 
 
-def test_a_changed_byte_and_a_missing_memory_are_refused(tmp_path: Path) -> None:
+def test_rejects_changed_bytes_and_missing_memory(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "model")
     (column,) = folder.glob("trees/*/value.npy")
     data = bytearray(column.read_bytes())

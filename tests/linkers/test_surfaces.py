@@ -1,4 +1,4 @@
-"""Surfaces linked once: for the length of a call, within a bound, and never by what reads context."""
+"""Tests of the surface cache: per call, limited in size, and never used by linkers that read context."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ TEXTS = ("fever", "hart attack", "Fever", "fevers", "mi", "FEVER", "chill", "mi"
 
 
 def documents(*texts: str) -> list[Document]:
-    """Return documents that consist of one mention each."""
+    """Return documents whose whole text is one mention."""
     return [Document(str(number), text, (Mention(0, len(text), text),)) for number, text in enumerate(texts)]
 
 
 class Drifting(SurfaceLinker):
-    """Like a model: the last bits of its scores depend on what is computed together. It counts what it computes."""
+    """Like a model, its scores vary slightly with the batch. It records the queries it computes."""
 
     batch = 2
 
@@ -52,7 +52,7 @@ class Drifting(SurfaceLinker):
 
 
 class InContext:
-    """A linker that reads context: what a mention means depends on its document."""
+    """A linker whose results depend on the document, not on the mention only."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
@@ -84,7 +84,7 @@ def test_a_query_is_computed_once_in_a_call(kb: KnowledgeBase) -> None:
 
 
 def test_each_call_starts_with_an_empty_cache(kb: KnowledgeBase) -> None:
-    """If answers were kept from one call to the next, the second `fever` would have the bits of `fever` beside `mi`."""
+    """If the cache outlived a call, the last `fever` would get the score of `fever` computed together with `mi`."""
     linker = Drifting(kb)
     alone = candidates(linker.link(documents("fever")))
     both = candidates(linker.link(documents("fever", "mi")))
@@ -92,25 +92,25 @@ def test_each_call_starts_with_an_empty_cache(kb: KnowledgeBase) -> None:
     assert candidates(linker.link(documents("fever"))) == alone
 
 
-def test_no_more_answers_are_kept_than_the_bound(kb: KnowledgeBase) -> None:
+def test_cache_size_is_limited(kb: KnowledgeBase) -> None:
     linker = Drifting(kb, cache_size=2)
     candidates(linker.link(documents("a", "b", "c", "b", "b", "c", "a")))
-    assert linker.computed == [["a", "b"], ["c"], ["a"]]  # c and b were used last, so a was dropped
+    assert linker.computed == [["a", "b"], ["c"], ["a"]]  # c and b were used last, so a was evicted
     none = Drifting(kb, cache_size=0)
     candidates(none.link(documents("a", "a", "a")))
-    assert none.computed == [["a"], ["a"]]  # what is repeated in a batch is computed once, whatever the bound
+    assert none.computed == [["a"], ["a"]]  # repeated queries of a batch are computed once, even without a cache
 
 
 @pytest.mark.parametrize("size", [0, 1, 3])
-def test_the_bound_holds_after_each_look_up(size: int) -> None:
+def test_cache_never_exceeds_its_size(size: int) -> None:
     cache = SurfaceCache(lambda queries: [Ranked()] * len(queries), size)
     for queries in (["a", "b", "c", "d"], ["a"], [], ["e", "a", "f"]):
         assert list(cache.look_up(queries)) == queries
         assert len(list(cache)) <= size
-    assert list(cache) == ["a", "e", "f"][3 - size :]  # what is new comes last
+    assert list(cache) == ["a", "e", "f"][3 - size :]  # the most recent entries are last
 
 
-def test_what_cannot_be_computed_is_not_kept() -> None:
+def test_failed_queries_are_not_cached() -> None:
     def answers(queries: Sequence[str]) -> list[Ranked]:
         if "bad" in queries:
             raise ValueError
@@ -123,7 +123,7 @@ def test_what_cannot_be_computed_is_not_kept() -> None:
     assert list(cache) == ["fever"]
 
 
-def test_a_document_that_fails_costs_no_other_one(kb: KnowledgeBase) -> None:
+def test_failing_document_does_not_affect_others(kb: KnowledgeBase) -> None:
     class Failing(Drifting):
         def queries(self, doc: Document) -> list[str]:
             if doc.text == "bad":
@@ -135,7 +135,7 @@ def test_a_document_that_fails_costs_no_other_one(kb: KnowledgeBase) -> None:
     assert linked[0].links[0].candidates == linked[2].links[0].candidates
 
 
-def test_candidates_of_other_concepts_or_of_another_number_have_a_cache_of_their_own(kb: KnowledgeBase) -> None:
+def test_cache_is_separate_per_filter_and_top_k(kb: KnowledgeBase) -> None:
     linker = Drifting(kb).with_cache()
     assert [len(candidates(linker.link(documents("fever"), top_k=k))[0]) for k in (1, 2, 1)] == [1, 2, 1]
     exact = ExactLinker(kb).with_cache()
@@ -158,8 +158,8 @@ def test_answers_are_the_same_without_a_cache(kb: KnowledgeBase, kind: type[Exac
     assert candidates(linker.link(documents(TEXTS[1]))) == [expected[1]]
 
 
-def test_which_linkers_see_the_mention_alone() -> None:
-    """A linker that reads context must not become one: its answers would be those of another document."""
+def test_cacheable_linkers() -> None:
+    """Linkers that read context must not be cacheable: they would return results of another document."""
     pytest.importorskip("faiss")
     pytest.importorskip("torch")
     classes = {name: getattr(LINKERS.load(name), f"{name.capitalize()}Linker") for name in LINKERS.names}
@@ -195,7 +195,7 @@ def reranker(tmp_path: Path, tiny_kb: Path) -> RerankLinker:
 
 
 def watch_queries(linker: SurfaceLinker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list to which each query is added that the linker computes."""
+    """Return a list that records each query that the linker computes."""
     computed: list[str] = []
     own = linker.answering
 
@@ -234,10 +234,10 @@ def test_a_reranker_computes_candidates_once_and_probabilities_for_each_document
     assert computed == ["fevers", "hart attack"]
     assert len(scored) == 4
     assert found[0] == found[2] == found[3]
-    assert isinstance(reranker.parts.linkers["tfidf"], TfidfLinker)  # the linker itself keeps nothing
+    assert isinstance(reranker.parts.linkers["tfidf"], TfidfLinker)  # the linker itself has no cache
 
 
-def test_a_linker_with_a_cache_says_what_the_linker_says(kb: KnowledgeBase) -> None:
+def test_caching_linker_has_the_same_config(kb: KnowledgeBase) -> None:
     linker = ExactLinker(kb)
     cached = with_cache(linker)
     assert isinstance(cached, CachingLinker)

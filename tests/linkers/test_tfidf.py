@@ -34,7 +34,7 @@ def answers(linker: TfidfLinker, doc: Document, **options: object) -> list[list[
     return [[(c.concept_id, round(c.score, 3)) for c in link.candidates] for link in linked.links]
 
 
-def test_what_is_misspelt_is_found(kb: KnowledgeBase) -> None:
+def test_finds_misspelt_names(kb: KnowledgeBase) -> None:
     first, second = answers(TfidfLinker(kb), document("hart atack, pyrexias", "hart atack", "pyrexias"))
     assert first[0][0] == "mesh:D009203"
     assert second[0][0] == "mesh:D005334"
@@ -47,7 +47,7 @@ def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -
     assert plain[:2] == [("mesh:D006973", 1.0), ("mesh:D009203", 1.0)]
 
 
-def test_a_filter_holds_and_the_best_of_the_rest_comes_up(kb: KnowledgeBase) -> None:
+def test_filter_promotes_the_best_remaining_concept(kb: KnowledgeBase) -> None:
     only = concepts_of_types(kb, ["C23"])
     doc = document("fever with high blood pressure", "fever", "high blood pressure")
     found = answers(TfidfLinker(kb), doc, only=only)
@@ -55,7 +55,7 @@ def test_a_filter_holds_and_the_best_of_the_rest_comes_up(kb: KnowledgeBase) -> 
     assert {concept_id for each in found for concept_id, _ in each} == {"mesh:D005334"}
 
 
-def test_documents_come_back_in_order_and_empty_ones_too(kb: KnowledgeBase) -> None:
+def test_keeps_document_order_and_empty_documents(kb: KnowledgeBase) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(600)]
     linked = list(TfidfLinker(kb).link(iter(docs), top_k=1))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
@@ -69,7 +69,7 @@ def test_top_k(kb: KnowledgeBase) -> None:
     assert len(answers(TfidfLinker(kb), doc)[0]) == 3
 
 
-def test_as_many_names_are_looked_at_as_are_requested(kb: KnowledgeBase) -> None:
+def test_retrieves_the_configured_number_of_names(kb: KnowledgeBase) -> None:
     doc = document("heart pressure fever", "heart pressure fever")
     linker = TfidfLinker(kb, TfidfLinkerConfig(names_per_mention=1))
     queries: list[int] = []
@@ -85,7 +85,7 @@ def test_as_many_names_are_looked_at_as_are_requested(kb: KnowledgeBase) -> None
     assert queries == [1, 3]
 
 
-def test_the_configuration_says_what_was_used(kb: KnowledgeBase) -> None:
+def test_config_records_the_options(kb: KnowledgeBase) -> None:
     config = TfidfLinker(kb, TfidfLinkerConfig(names_per_mention=20)).config
     assert config == {"linker": "tfidf", "expand_abbreviations": True, "names_per_mention": 20}
 

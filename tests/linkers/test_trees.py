@@ -1,4 +1,4 @@
-"""Trees as plain arrays."""
+"""Tests of gradient-boosted trees stored as plain arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stump(**changed: Any) -> Trees:
     return Trees.of(columns | {name: np.asarray(value) for name, value in changed.items()})
 
 
-def test_they_answer_as_scikit_learn_does() -> None:
+def test_agrees_with_scikit_learn() -> None:
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(3_000, 6))
     rows[generator.random(rows.shape) < 0.2] = np.nan
@@ -51,12 +51,12 @@ def test_they_answer_as_scikit_learn_does() -> None:
         (0.0, 0, [-1.0, -1.0, 1.0, 1.0]),
     ],
 )
-def test_what_is_missing_goes_where_its_node_says(threshold: float, missing_left: int, found: list[float]) -> None:
+def test_missing_values_follow_the_node(threshold: float, missing_left: int, found: list[float]) -> None:
     tree = stump(threshold=[threshold, 0.0, 0.0], is_left_missing=[missing_left, 0, 0])
     assert tree.log_odds(np.array([[-np.inf], [0.0], [np.inf], [np.nan]])).tolist() == found
 
 
-def test_many_rows_are_walked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predicts_many_rows_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.linspace(0, 1, 11)[:, None]
     whole = stump().log_odds(rows)
     monkeypatch.setattr("onym.rerank.trees._CELLS", 3)
@@ -76,9 +76,9 @@ def test_extreme_odds_are_probabilities() -> None:
         {"roots": []},
         {"left": [9, 1, 2]},
         {"right": [9, 1, 2]},
-        {"left": [0, 1, 2]},  # a leaf on the left, none on the right
-        {"left": [1, 0, 2], "right": [2, 0, 2]},  # back to the root
-        {"right": [1, 1, 2]},  # twice to one child
+        {"left": [0, 1, 2]},  # a leaf on the left, but no node on the right
+        {"left": [1, 0, 2], "right": [2, 0, 2]},  # a cycle to the root
+        {"right": [1, 1, 2]},  # both children are the same node
         {"roots": [0, 0]},
         {"feature": [1, 0, 0]},
         {"threshold": [np.nan, 0.0, 0.0]},
@@ -89,7 +89,7 @@ def test_extreme_odds_are_probabilities() -> None:
         {"is_left_missing": [0]},
     ],
 )
-def test_what_is_unsound_is_refused(changed: dict[str, Any]) -> None:
+def test_rejects_invalid_trees(changed: dict[str, Any]) -> None:
     stump().require_sound(features=1)
     with pytest.raises(IntegrityError) as error:
         stump(**changed).require_sound(features=1)
@@ -97,7 +97,7 @@ def test_what_is_unsound_is_refused(changed: dict[str, Any]) -> None:
 
 
 def chain(depth: int) -> Trees:
-    """Return a tree that is a chain: each inner node has a leaf on its left."""
+    """Return a degenerate tree (a chain), in which the left child of each inner node is a leaf."""
     size = 2 * depth + 1
     own = np.arange(size)
     is_inner = (own % 2 == 0) & (own < size - 1)
@@ -106,7 +106,7 @@ def chain(depth: int) -> Trees:
     return Trees.of({**columns, "feature": np.zeros(size, dtype=int), "roots": np.array([0]), "baseline": np.zeros(1)})
 
 
-def test_a_tree_has_a_greatest_depth() -> None:
+def test_rejects_too_deep_trees() -> None:
     chain(MAX_DEPTH).require_sound(features=1)
     with pytest.raises(IntegrityError, match="deeper"):
         chain(MAX_DEPTH + 1).require_sound(features=1)

@@ -1,4 +1,4 @@
-"""Documents for property tests are documents, and the way through a format and back is taken."""
+"""Tests of the document strategies and the round trip through a format."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from onym.types import Document
 
 
 @given(documents())
-def test_they_come_through_a_format_that_keeps_everything(document: Document) -> None:
+def test_lossless_format_preserves_everything(document: Document) -> None:
     found = [item for item in trip(jsonl, [document]) if isinstance(item, Document)]
     assert found == [document]

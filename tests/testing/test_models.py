@@ -1,4 +1,4 @@
-"""Tiny models open as any others, and some need no torch."""
+"""Tests that tiny models open like any others, and that some need no torch."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_reranker_links(tmp_path: Path, tiny_kb: Path) -> None:
     assert json.loads((folder / "training.json").read_text()) == {"corpora": [{"name": "mine"}]}
 
 
-def test_a_stump_is_sound_and_asks_for_one_feature() -> None:
+def test_stump_is_valid_and_uses_one_feature() -> None:
     trees = stump(feature=1)
     trees.require_sound(2, "here")
     assert trees.probabilities(np.array([[0.9, 0.2], [0.2, 0.9]])).round(3).tolist() == [0.269, 0.731]

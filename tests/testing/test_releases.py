@@ -1,4 +1,4 @@
-"""Small releases: one for every reader, and each is recognised as what it is."""
+"""Tests that there is a small release for every reader, and that its format is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A byte-level BPE tokenizer such as BART's, learnt from a few sentences."""
+"""A byte-level BPE tokenizer like BART's, trained on a few sentences."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def pairs_in(text: str) -> list[tuple[str, str]]:
     return pairs(find_abbreviations(text))
 
 
-# One text or more for each rule: the text, the short form, the long form, the rule.
+# At least one text per rule: (text, short form, long form, rule).
 RULES = [
     ("Scans by magnetic resonance imaging (MRI) were made.", "MRI", "magnetic resonance imaging", "first-letters"),
     ("A two-dimensional (2D) gel was run.", "2D", "two-dimensional", "first-letters"),
@@ -71,17 +71,17 @@ RULES = [
 
 
 @pytest.mark.parametrize(("text", "short", "long", "rule"), RULES)
-def test_rules(text: str, short: str, long: str, rule: str) -> None:
+def test_each_rule_finds_its_definition(text: str, short: str, long: str, rule: str) -> None:
     found = {one.short: one for one in find_abbreviations(text)}
     assert list(found) == [short]
     assert (found[short].long, found[short].strategy) == (long, rule)
 
 
-def test_each_rule_has_a_text() -> None:
+def test_each_rule_is_tested() -> None:
     assert {strategy.name for strategy in STRATEGIES} | {"one-letter"} == {rule for *_, rule in RULES}
 
 
-# Where a definition may stand: the text, and all that is found in it.
+# Positions of definitions: (text, all pairs found in it).
 SPANS = [
     ("The odds ratio [OR] was 2.", [("OR", "odds ratio")]),
     ("Low intake [odds ratio (OR): 0.3] helps.", [("OR", "odds ratio")]),
@@ -113,11 +113,11 @@ SPANS = [
 
 
 @pytest.mark.parametrize(("text", "expected"), SPANS)
-def test_offsets(text: str, expected: list[tuple[str, str]]) -> None:
+def test_finds_definitions_at_any_position(text: str, expected: list[tuple[str, str]]) -> None:
     assert pairs_in(text) == expected
 
 
-# What looks like a definition and is none.
+# Texts that look like a definition, but are not.
 REFUSED = [
     "The cohort of men (n = 12) was seen.",
     "The mean age (range, 12 to 60 years) was 40.",
@@ -143,7 +143,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_refused(text: str) -> None:
+def test_rejects_texts_that_are_no_definitions(text: str) -> None:
     assert pairs_in(text) == []
 
 
@@ -203,7 +203,7 @@ TEXTS = st.one_of(st.text(max_size=200), st.lists(SHAPES, max_size=40).map("".jo
 @given(TEXTS)
 @example("\u0130nter \u0130eukin (\u0130\u0130) \u0130 (\u0130)")
 @example("(((AB) AB(AB))) AB = (AB = AB)")
-def test_spans_are_the_text(text: str) -> None:
+def test_offsets_match_the_text(text: str) -> None:
     for find in (find_abbreviations, plain_schwartz_hearst):
         found = find(text)
         assert found == find(text)
@@ -265,13 +265,13 @@ def seconds(find: object, text: str) -> float:
 
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
 @pytest.mark.parametrize("find", [find_abbreviations, plain_schwartz_hearst])
-def test_time_grows_with_the_length(find: object, unit: str) -> None:
-    # Four times the text may take about four times as long; sixteen times would be the square.
+def test_run_time_is_linear(find: object, unit: str) -> None:
+    # Linear time: four times the text takes about four times as long (quadratic time would be sixteen).
     small, large = (seconds(find, (unit * size)[:size]) for size in (4_000, 16_000))
     assert large < 10 * small + 0.05
 
 
-def test_one_long_token_and_one_deep_nest_are_quick() -> None:
+def test_long_tokens_and_deep_nesting_are_fast() -> None:
     texts = [
         "(" * 50_000 + ")" * 50_000,
         "a" * 100_000 + " (ab)" * 50,
@@ -288,7 +288,7 @@ def test_one_long_token_and_one_deep_nest_are_quick() -> None:
 def test_plain_algorithm() -> None:
     text = "The heat shock protein (HSP), a kinase, and TNF (tumor necrosis factor) were seen in 12 men (n = 12)."
     assert pairs(plain_schwartz_hearst(text)) == [("HSP", "heat shock protein"), ("TNF", "tumor necrosis factor")]
-    # It takes the shortest stretch with the letters, where first letters would take more.
+    # Takes the shortest match of the letters, although matching first letters would give a longer form.
     text = "The International Index of Erectile Function (IIEF) was used."
     assert pairs(plain_schwartz_hearst(text)) == [("IIEF", "Index of Erectile Function")]
     assert pairs_in(text) == [("IIEF", "International Index of Erectile Function")]
@@ -305,7 +305,7 @@ def test_plain_algorithm() -> None:
         "x (AB)",
     ],
 )
-def test_plain_algorithm_refuses(text: str) -> None:
+def test_plain_algorithm_rejects(text: str) -> None:
     assert plain_schwartz_hearst(text) == []
 
 
@@ -342,7 +342,7 @@ def test_no_definitions() -> None:
 
 
 @pytest.mark.parametrize("text", ["HIV", "IL-2", "PS beta G", "[Ca2+]i", "ED 16", "PI 3-kinase", "5-HT", "V(T)", "P"])
-def test_short_forms(text: str) -> None:
+def test_accepts_short_forms(text: str) -> None:
     assert may_be_short(text)
 
 
@@ -365,7 +365,7 @@ NO_SHORT_FORMS = [
 
 
 @pytest.mark.parametrize("text", NO_SHORT_FORMS)
-def test_no_short_forms(text: str) -> None:
+def test_rejects_short_forms(text: str) -> None:
     assert not may_be_short(text)
 
 
@@ -406,19 +406,19 @@ def test_layout() -> None:
 
 
 @pytest.mark.real_data
-def test_gold_sets(real_data: Path) -> None:
+def test_quality_on_gold_corpora(real_data: Path) -> None:
     figures = {}
     for name, archive in SETS.items():
         docs = list(iter_gold(real_data / "abbreviations" / f"{archive}.tar.gz"))
         figures[name] = (f1(docs, find_abbreviations), f1(docs, plain_schwartz_hearst))
     assert figures["ab3p"][0] >= 0.89
     assert all(ours > plain for ours, plain in figures.values()), figures
-    # The published algorithm is not made to look worse than it is.
+    # The baseline must reproduce its published quality.
     assert all(
         figures[name][1] >= low for name, low in {"ab3p": 0.84, "bioadi": 0.83, "medstract": 0.92, "sh": 0.83}.items()
     ), figures
 
 
-def test_a_definition_after_very_many_brackets_is_found() -> None:
+def test_finds_definition_after_many_brackets() -> None:
     text = "(MI) " * 500 + "Myocardial infarction (MI) is common. " + "'" * 5_000 + "AB (acid of beta)"
     assert [(found.short, found.long) for found in find_abbreviations(text)][:1] == [("MI", "Myocardial infarction")]

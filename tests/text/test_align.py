@@ -1,4 +1,4 @@
-"""Normalised text always leads back to the raw code points it stands for."""
+"""Tests that spans of normalised text map back to the raw text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onym.text.analysis import Aligned, align, collapse, lower, nfkc, punctuation
 
-# Characters that grow, shrink, combine or reorder, among plain ones.
+# Plain characters, and ones that normalisation lengthens, shortens, combines or reorders.
 TRICKY = st.text(
     st.one_of(
         st.sampled_from(
@@ -24,7 +24,7 @@ STEPS = (nfkc, lower, punctuation, collapse)
 
 
 def require_sound(aligned: Aligned) -> None:
-    """The map is total, monotone, and covers what it says."""
+    """Assert that the alignment is complete, monotone and in range."""
     assert len(aligned.starts) == len(aligned.ends) == len(aligned.text)
     assert all(0 <= start < end <= len(aligned.raw) for start, end in zip(aligned.starts, aligned.ends, strict=True))
     assert list(aligned.starts) == sorted(aligned.starts)
@@ -32,20 +32,20 @@ def require_sound(aligned: Aligned) -> None:
 
 
 @given(TRICKY)
-def test_each_step_is_that_of_the_standard_library(raw: str) -> None:
+def test_steps_agree_with_the_standard_library(raw: str) -> None:
     assert align(raw, nfkc).text == unicodedata.normalize("NFKC", raw)
     assert align(raw, lower).text == raw.lower()
     assert align(raw, collapse).text == " ".join(raw.split())
 
 
 @given(TRICKY)
-def test_the_map_is_sound_after_all_steps(raw: str) -> None:
+def test_alignment_is_valid_after_each_step(raw: str) -> None:
     for count in range(len(STEPS) + 1):
         require_sound(align(raw, *STEPS[:count]))
 
 
 @given(TRICKY, st.data())
-def test_a_raw_span_is_found_again(raw: str, data: st.DataObject) -> None:
+def test_raw_span_round_trip(raw: str, data: st.DataObject) -> None:
     aligned = align(raw, *STEPS)
     if not raw:
         return
@@ -54,8 +54,8 @@ def test_a_raw_span_is_found_again(raw: str, data: st.DataObject) -> None:
     require_found_again(aligned, start, end)
 
 
-def test_a_space_at_the_end_may_stand_for_a_part_of_the_next_character() -> None:
-    """A spacing cedilla is a space and a cedilla that combines: its space is one with the space before it."""
+def test_final_space_may_come_from_the_next_character() -> None:
+    """NFKC turns a spacing cedilla into a space and a combining cedilla; the space merges with the one before it."""
     aligned = align("0;\u00b8", *STEPS)
     assert aligned.text == "0 \u0327"
     assert aligned.raw_span(*aligned.norm_span(0, 2)) == (0, 3)
@@ -63,7 +63,7 @@ def test_a_space_at_the_end_may_stand_for_a_part_of_the_next_character() -> None
 
 
 def require_found_again(aligned: Aligned, start: int, end: int) -> None:
-    """What stands for a raw span, without the spaces at its ends, stands for no more than is in it."""
+    """Assert that mapping a raw span to normalised text and back does not add other characters."""
     first, last = aligned.norm_span(start, end)
     text = aligned.text[first:last]
     first, last = first + len(text) - len(text.lstrip()), last - (len(text) - len(text.rstrip()))
@@ -73,7 +73,7 @@ def require_found_again(aligned: Aligned, start: int, end: int) -> None:
         assert "".join(inside) == "".join(text.split())
 
 
-def test_a_surface_comes_back_whole() -> None:
+def test_surface_round_trip() -> None:
     raw = "The \ufb01rst TNF-\u03b1  (0.5\u00bd)"
     aligned = align(raw, *STEPS)
     assert aligned.text == "the first tnf \u03b1 0 51\u20442"
@@ -82,8 +82,8 @@ def test_a_surface_comes_back_whole() -> None:
 
 
 @pytest.mark.parametrize("raw", ["\u0915\u0315\u0301", "a\u0344", "\u1100\u1161", "\u0f40\u0f73\u0f71"])
-def test_what_changes_together_stands_for_all_of_it(raw: str) -> None:
-    """Also where there are as many characters as before, in another order or made of other parts."""
+def test_cluster_maps_to_all_its_characters(raw: str) -> None:
+    """Also if the number of characters stays the same, but they are reordered or recombined."""
     aligned = align(f"x{raw}y", nfkc)
     inside = slice(1, len(aligned.text) - 1)
     assert set(aligned.starts[inside]) == {1}
@@ -91,7 +91,7 @@ def test_what_changes_together_stands_for_all_of_it(raw: str) -> None:
     assert (aligned.starts[0], aligned.ends[-1]) == (0, len(raw) + 2)
 
 
-def test_spaces_that_are_collapsed_stand_for_all_of_them() -> None:
+def test_collapsed_space_maps_to_the_whole_run() -> None:
     aligned = align(" a b  c\td \n", collapse)
     assert aligned.text == "a b c d"
     assert aligned.raw_span(3, 4) == (4, 6)
@@ -99,9 +99,9 @@ def test_spaces_that_are_collapsed_stand_for_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("span", [(-1, 2), (2, 2), (0, 99)])
-def test_a_span_outside_is_an_error(span: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="no span"):
+def test_rejects_span_outside_the_text(span: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="outside the text"):
         align("fever", lower).raw_span(*span)
     if span[0] != span[1]:
-        with pytest.raises(ValueError, match="no span"):
+        with pytest.raises(ValueError, match="outside the text"):
             align("fever", lower).norm_span(*span)

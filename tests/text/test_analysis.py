@@ -1,4 +1,4 @@
-"""What a text says about itself is found once, goes with the document, and never with another text."""
+"""Tests that the analysis of a text is computed once, stays with its document, and is never reused for another text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DOC = Document(
 
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return what was looked for in texts, one entry for each pass."""
+    """Return a list that records each computation, by name."""
     found: list[str] = []
     whole = Abbreviations.from_text
 
@@ -46,7 +46,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_each_part_is_found_when_it_is_needed_and_once(passes: list[str]) -> None:
+def test_computes_each_part_lazily_and_once(passes: list[str]) -> None:
     analysis = TextAnalysis(TEXT)
     assert passes == []
     for _ in range(2):
@@ -58,7 +58,7 @@ def test_each_part_is_found_when_it_is_needed_and_once(passes: list[str]) -> Non
     assert sorted(passes) == ["abbreviations", "sentences", "words"]
 
 
-def test_it_is_handed_on_with_the_document(passes: list[str]) -> None:
+def test_replace_keeps_the_analysis(passes: list[str]) -> None:
     doc = analyse(DOC)
     assert analyse(doc) is doc
     later = replace(doc, mentions=())
@@ -68,7 +68,7 @@ def test_it_is_handed_on_with_the_document(passes: list[str]) -> None:
     assert analysis_of(DOC) is not analysis_of(DOC)
 
 
-def test_another_text_has_another_analysis() -> None:
+def test_new_text_gets_a_new_analysis() -> None:
     doc = analyse(DOC)
     other = replace(doc, text="fever", mentions=(), passages=())
     assert isinstance(other, AnalysedDocument)
@@ -76,7 +76,7 @@ def test_another_text_has_another_analysis() -> None:
     assert analysis_of(other).text == "fever"
 
 
-def test_a_document_comes_back_as_it_was() -> None:
+def test_plain_restores_the_document() -> None:
     doc = analyse(DOC)
     assert type(plain(doc)) is Document
     assert plain(doc) == DOC
@@ -87,6 +87,6 @@ def test_a_document_comes_back_as_it_was() -> None:
     assert repr(doc) == repr(DOC)
 
 
-def test_a_mention_must_still_be_where_it_says() -> None:
+def test_mention_offsets_are_still_checked() -> None:
     with pytest.raises(InputError, match="type-offsets"):
         replace(analyse(DOC), mentions=(Mention(0, 3, "CHF"),))

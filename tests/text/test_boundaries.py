@@ -1,4 +1,4 @@
-"""Words and sentences lie in the raw text, in order, and nothing but white space is between sentences."""
+"""Tests of word and sentence splitting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pieces(text: str, split: Callable[[str], list[Offsets]]) -> list[str]:
 
 
 def require_apart(text: str, spans: list[Offsets]) -> None:
-    """The spans are in order, apart, inside the text and not empty."""
+    """Assert that the spans are sorted, disjoint, in range and not empty."""
     offset = 0
     for start, end in spans:
         assert offset <= start < end <= len(text)
@@ -50,7 +50,7 @@ def test_words_are_runs_of_letters_digits_and_marks(text: str) -> None:
 
 
 @given(TEXT)
-def test_no_sentence_begins_inside_what_cannot_hold_its_beginning(text: str) -> None:
+def test_may_cross_sentences_has_no_false_negatives(text: str) -> None:
     edges = words(text)
     for begin, _ in sentences(text):
         before = [start for start, _ in edges if start < begin]
@@ -59,12 +59,12 @@ def test_no_sentence_begins_inside_what_cannot_hold_its_beginning(text: str) -> 
 
 
 @pytest.mark.parametrize("surface", ["fever", "heart attack", "IL-2 (p53)", "β-actin", "a\u00adb"])
-def test_nearly_all_names_cannot_cross_sentences(surface: str) -> None:
+def test_names_do_not_cross_sentences(surface: str) -> None:
     assert not may_cross_sentences(surface)
 
 
 @given(TEXT)
-def test_sentences_hold_all_but_white_space(text: str) -> None:
+def test_sentences_cover_all_but_white_space(text: str) -> None:
     spans = sentences(text)
     require_apart(text, spans)
     between = [
@@ -145,7 +145,7 @@ def test_several_sentences(expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("between", ["\n", "\r\n", "\n\n", " \n \n ", "\u2029", "\f"])
-def test_a_line_that_is_left_short_ends_a_sentence(between: str) -> None:
+def test_short_line_ends_a_sentence(between: str) -> None:
     parts = ["A title without a full stop", "the abstract goes on for more than that " * 4 + "and ends", "fever"]
     assert pieces(between.join(parts), sentences) == parts
 
@@ -177,11 +177,11 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     begin = time.process_time()
     sentences(text)
     words(text)
-    assert time.process_time() - begin < 4  # about a second; a quadratic search would take minutes
+    assert time.process_time() - begin < 4  # takes about a second; a quadratic search would take minutes
 
 
 @pytest.mark.real_data
-def test_gold_mentions_are_whole(real_data: Path) -> None:
+def test_boundaries_agree_with_gold_mentions(real_data: Path) -> None:
     """No sentence ends inside a mention, and nearly all mentions begin and end with a word."""
     docs = [
         item

@@ -1,4 +1,4 @@
-"""A span holds both brackets of a pair or neither."""
+"""Tests that spans contain both brackets of a pair or neither."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onym.text.boundaries import close_brackets, is_balanced
 
 
 @pytest.mark.parametrize(("text", "is_so"), [("", True), ("a(b)[c]", True), ("a(b", False), ("a)b(", True), ("[a)", False)])
-def test_balance_is_counted_by_kind(text: str, is_so: bool) -> None:
+def test_brackets_balance_by_kind(text: str, is_so: bool) -> None:
     assert is_balanced(text) is is_so
 
 
@@ -22,7 +22,7 @@ def test_balance_is_counted_by_kind(text: str, is_so: bool) -> None:
         ("a [b) c", "[b", None),
     ],
 )
-def test_the_closing_bracket_is_taken_along(text: str, surface: str, whole: str | None) -> None:
+def test_close_brackets_adds_the_closing_bracket(text: str, surface: str, whole: str | None) -> None:
     start = text.index(surface)
     found = close_brackets(text, start, start + len(surface))
     assert (found and text[found[0] : found[1]]) == whole

@@ -1,4 +1,4 @@
-"""Abbreviations expanded: only what the document defines, and the document itself is left alone."""
+"""Tests of abbreviation expansion: only abbreviations defined in the document, and the document itself is unchanged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_short_form_is_read_as_its_long_form() -> None:
     assert doc == document("CHF", "fever")
 
 
-def test_what_the_document_does_not_define_stays() -> None:
+def test_keeps_undefined_abbreviations() -> None:
     doc = Document("1", "CHF kills.", (Mention(0, 3, "CHF"),))
     assert expand_abbreviations(doc) == [(doc, doc.mentions[0])]
 
@@ -40,7 +40,7 @@ def test_a_mention_moves_to_its_definition() -> None:
     assert defining_mentions(Document("1", TEXT)) == ()
 
 
-def test_an_expanded_text_has_no_analysis_of_the_text_before() -> None:
+def test_expanded_text_drops_the_old_analysis() -> None:
     doc = analyse(document("CHF", "fever"))
     (expanded, _), (same, _) = expand_abbreviations(doc)
     assert not isinstance(expanded, AnalysedDocument)
@@ -48,7 +48,7 @@ def test_an_expanded_text_has_no_analysis_of_the_text_before() -> None:
 
 
 @given(st.text(max_size=60), st.integers(0, 60), st.integers(1, 10))
-def test_a_mention_is_always_where_it_says(text: str, start: int, length: int) -> None:
+def test_mention_offsets_match_the_text(text: str, start: int, length: int) -> None:
     start = min(start, len(text))
     end = min(start + length, len(text))
     if start < end:

@@ -1,4 +1,4 @@
-"""Words of many texts as arrays: the same as those of one text at a time."""
+"""Tests that the vectorised word splitting agrees with splitting one text at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ texts = st.lists(st.text(st.sampled_from(CHARS) | st.characters(), max_size=30),
 
 
 @given(texts)
-def test_words_are_those_of_each_text(several: list[str]) -> None:
+def test_words_agree_with_single_texts(several: list[str]) -> None:
     together = NormalTexts(several)
     assert together.count == len(several)
     for number, text in enumerate(several):
@@ -27,30 +27,30 @@ def test_words_are_those_of_each_text(several: list[str]) -> None:
         spans = words(aligned.text)
         found = [(together.raw_starts[row], together.raw_ends[row]) for row in own]
         assert found == [aligned.raw_span(*span) for span in spans]
-        if own:  # whatever stands between the words, too
+        if own:  # including the characters between words
             whole = together.text[together.starts[own[0]] : together.ends[own[-1]]]
             assert whole == aligned.text[spans[0][0] : spans[-1][1]]
 
 
-def test_only_texts_with_marks_or_what_grows_are_odd() -> None:
+def test_odd_texts_have_marks_or_grow_in_lower_case() -> None:
     several = ["fever", "\u03b2-actin \u2265 2", "e\u0301", "in\u00advisible", "\u0130", ""]
     assert NormalTexts(several).odd == {2, 3, 4}
 
 
 @given(st.text(max_size=20), st.text(st.sampled_from(CHARS), max_size=20), st.text(st.sampled_from(CHARS), max_size=20))
-def test_equal_stretches_have_equal_fingerprints_wherever_they_stand(stretch: str, before: str, after: str) -> None:
+def test_equal_slices_have_equal_fingerprints_at_any_offset(stretch: str, before: str, after: str) -> None:
     alone, inside = Numbered(code_points(stretch)), Numbered(code_points(before + stretch + after))
     start = np.array([len(before)])
     end = np.array([len(stretch)])
     assert alone.fingerprints(end - end, end).tolist() == inside.fingerprints(start, start + end).tolist()
 
 
-def test_other_stretches_have_others() -> None:
+def test_different_slices_have_different_fingerprints() -> None:
     codes = Numbered(code_points("fever fevers evref"))
     assert len(set(codes.fingerprints(np.array([0, 6, 13]), np.array([5, 12, 18])).tolist())) == 3
 
 
-def test_a_long_text_has_powers_enough() -> None:
+def test_fingerprints_of_long_texts() -> None:
     text = "fever " * 20_000
     codes = Numbered(code_points(text))
     first, last = codes.fingerprints(np.array([0, len(text) - 6]), np.array([5, len(text) - 1])).tolist()

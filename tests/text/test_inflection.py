@@ -25,13 +25,13 @@ from onym.text.normal import other_numbers
         ("fibroma", "fibromas"),
     ],
 )
-def test_one_leads_to_the_other(singular: str, plural: str) -> None:
+def test_singular_and_plural_are_variants_of_each_other(singular: str, plural: str) -> None:
     assert plural in other_numbers(singular)
     assert singular in other_numbers(plural)
 
 
 @pytest.mark.parametrize("name", ["", "gas", "type 2", "il 6s", "ß 1"])
-def test_what_has_no_number(name: str) -> None:
+def test_names_without_singular_or_plural(name: str) -> None:
     assert other_numbers(name) == ()
 
 

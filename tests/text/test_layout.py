@@ -1,4 +1,4 @@
-"""What a seq2seq linker reads and writes: as the template says, within the window, and never without the mention."""
+"""Tests of the input layout of seq2seq linkers: it follows the template, fits the window and contains the mention."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tokens() -> Tokenizer:
     return Tokenizer(tokenizer_json())
 
 
-def test_what_is_read_and_written(tokens: Tokenizer) -> None:
+def test_source_prompt_and_name(tokens: Tokenizer) -> None:
     layout = InputLayout(GENBIOEL, tokens)
     marked = " the patient is a man with a START heart attack END and high blood pressure."
     assert layout.source(TEXT, START, END) == [0, *tokens.ids(marked), 2]
@@ -27,14 +27,14 @@ def test_what_is_read_and_written(tokens: Tokenizer) -> None:
     assert layout.name("Myocardial Infarction") == tokens.ids(" myocardial infarction")
 
 
-def test_it_is_the_templates_own_layout(tokens: Tokenizer) -> None:
+def test_layout_agrees_with_the_template(tokens: Tokenizer) -> None:
     layout = InputLayout(GENRE, tokens, window=20)
     assert layout.source(TEXT, START, END) == GENRE.source_ids(TEXT, START, END, tokens, budget=20)
     assert layout.prompt("Heart Attack") == []
 
 
 @given(st.integers(8, 60), st.integers(0, 12), st.integers(1, 3))
-def test_the_window_holds_and_the_mention_is_whole(window: int, first: int, words: int) -> None:
+def test_fits_the_window_and_keeps_the_whole_mention(window: int, first: int, words: int) -> None:
     tokens = Tokenizer(tokenizer_json())
     spans = [0] + [offset + 1 for offset, letter in enumerate(TEXT) if letter == " "] + [len(TEXT) + 1]
     first = min(first, len(spans) - 1 - words)
@@ -46,7 +46,7 @@ def test_the_window_holds_and_the_mention_is_whole(window: int, first: int, word
     assert len(offsets) == 1
 
 
-def test_a_mention_longer_than_the_window_is_whole_and_one_longer_than_the_model_is_cut(tokens: Tokenizer) -> None:
+def test_cuts_mention_at_the_model_limit_not_at_the_window(tokens: Tokenizer) -> None:
     text = "heart attack " * 40
     alone = [0, *tokens.ids(f" START {text.strip()} END"), 2]
     assert InputLayout(GENBIOEL, tokens, window=16).source(text, 0, len(text) - 1) == alone
@@ -54,7 +54,7 @@ def test_a_mention_longer_than_the_window_is_whole_and_one_longer_than_the_model
     assert len(InputLayout(GENBIOEL, tokens, window=500, max_tokens=12).source(TEXT, START, END)) == 12
 
 
-def test_a_mention_beyond_all_measure_is_cut(tokens: Tokenizer) -> None:
+def test_cuts_extremely_long_mentions(tokens: Tokenizer) -> None:
     text = "heart attack " * 2000
     assert len(InputLayout(GENBIOEL, tokens, window=16, max_tokens=100_000).source(text, 0, len(text) - 1)) == 1024
     prompt = InputLayout(GENBIOEL, tokens).prompt(text)
@@ -63,6 +63,6 @@ def test_a_mention_beyond_all_measure_is_cut(tokens: Tokenizer) -> None:
     assert InputLayout(GENBIOEL, tokens, max_tokens=60).prompt(text) == prompt[-30:]
 
 
-def test_special_tokens_of_a_text_are_letters(tokens: Tokenizer) -> None:
+def test_special_tokens_in_the_text_are_plain_text(tokens: Tokenizer) -> None:
     source = InputLayout(GENBIOEL, tokens).source("a </s> <pad> fever", 13, 18)
     assert [token for token in source if token in (0, 1, 2)] == [0, 2]

@@ -1,4 +1,4 @@
-"""The one normal form, for a string and for a column."""
+"""Tests of the normal form of names, for a string and for a column."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_column_is_normalised_as_strings_are(texts: list[str]) -> None:
 
 
 @given(st.text())
-def test_the_normal_form_is_normal(text: str) -> None:
+def test_normalisation_is_idempotent(text: str) -> None:
     once = normal_name(text)
     assert normal_name(once) == once
     assert not set(once) & set(PUNCTUATION)
@@ -44,7 +44,7 @@ def test_the_published_rule() -> None:
     assert normal_name("a:b & c#d^e~f|g") == "a:b & c#d^e~f|g"
 
 
-def test_a_capital_sigma_is_the_same_in_a_column_whatever_is_around_it() -> None:
+def test_column_handles_capital_sigma_like_strings() -> None:
     around = [chr(c) for c in range(0x3000) if unicodedata.category(chr(c)) in ("Mn", "Lm", "Sk", "Cf", "Po", "Lu", "Ll", "Lo")]
     texts = [
         pattern.format(char)

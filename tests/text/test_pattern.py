@@ -1,4 +1,4 @@
-"""A pattern of many characters matches those and no others."""
+"""Tests that the pattern of a character set matches exactly these characters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHARS = st.frozensets(st.one_of(st.sampled_from("]^-\\[&~|a"), st.characters(exc
 
 
 @given(CHARS, st.characters(exclude_categories=["Cs"]))
-def test_it_matches_its_characters_alone(chars: frozenset[str], other: str) -> None:
+def test_matches_only_its_characters(chars: frozenset[str], other: str) -> None:
     pattern = re.compile(any_of(chars))
     assert all(pattern.fullmatch(char) for char in chars)
     assert (pattern.fullmatch(other) is not None) == (other in chars)

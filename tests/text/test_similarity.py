@@ -14,9 +14,9 @@ from onym.text.similarity import NameSimilarity
 NAMES = ["heart attack", "heart failure", "fever", "yellow fever", "attack heart"]
 
 
-def test_the_best_come_first_and_equal_ones_in_order() -> None:
+def test_sorts_by_score_then_row() -> None:
     rows, scores = NameSimilarity(NAMES).top(["heart attack"], 3)[0]
-    assert rows.tolist() == [0, 4, 1]  # the same 3-grams in another order are exactly as alike
+    assert rows.tolist() == [0, 4, 1]  # the same 3-grams in another order give exactly the same score
     assert scores[0] == scores[1] == 1.0 > scores[2] > 0
 
 
@@ -24,7 +24,7 @@ def test_a_misspelt_name_is_found() -> None:
     assert NameSimilarity(NAMES).top(["yelow fevr"], 1)[0][0].tolist() == [3]
 
 
-def test_nothing_in_common_finds_nothing() -> None:
+def test_no_result_without_common_trigrams() -> None:
     rows, scores = NameSimilarity(NAMES).top(["xyz"], 3)[0]
     assert rows.tolist() == scores.tolist() == []
 
@@ -34,7 +34,7 @@ def test_no_queries() -> None:
     assert NameSimilarity(NAMES).pairwise([], []).tolist() == []
 
 
-def test_within_searches_the_wanted_names_alone() -> None:
+def test_within_finds_only_wanted_names() -> None:
     wanted = np.array([False, True, False, True, False])
     rows, _ = NameSimilarity(NAMES).within(wanted).top(["heart fever attack"], 5)[0]
     assert set(rows.tolist()) == {1, 3}
@@ -61,7 +61,7 @@ TEXTS = st.lists(st.text(alphabet="abcé DE\u1e9e\t", max_size=14), min_size=1, 
 
 
 @given(TEXTS, TEXTS)
-def test_without_the_extra_the_answers_are_the_same(names: list[str], queries: list[str]) -> None:
+def test_results_are_the_same_without_the_extra(names: list[str], queries: list[str]) -> None:
     vectors = NameSimilarity(names)
     fast = vectors.top(queries, 3)
     with pytest.MonkeyPatch.context() as patch:
@@ -73,7 +73,7 @@ def test_without_the_extra_the_answers_are_the_same(names: list[str], queries: l
         assert own_rows[above.astype(bool)].tolist() == rows[above.astype(bool)].tolist()
 
 
-def test_filters_need_no_extra_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_filters_work_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sparse_dot_topn", None)
     wanted = np.array([False, True, False, True, False])
     rows, _ = NameSimilarity(NAMES).within(wanted).top(["heart fever attack"], 5)[0]
@@ -91,7 +91,7 @@ def test_many_pairs_are_compared_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("has_library", [True, False])
 @given(names=TEXTS, queries=TEXTS)
-def test_few_queries_are_answered_as_many_are(has_library: bool, names: list[str], queries: list[str]) -> None:
+def test_few_queries_get_the_same_results_as_many(has_library: bool, names: list[str], queries: list[str]) -> None:
     early, late = NameSimilarity(names), NameSimilarity(names)
     wanted = np.arange(len(names)) % 2 == 0
     with pytest.MonkeyPatch.context() as patch:
@@ -107,7 +107,7 @@ def test_few_queries_are_answered_as_many_are(has_library: bool, names: list[str
     assert "_rows" not in early.__dict__
 
 
-def test_all_weights_are_made_when_queries_go_on() -> None:
+def test_builds_the_full_matrix_after_several_calls() -> None:
     similarity = NameSimilarity(NAMES)
     for _ in range(3):
         similarity.top(["fever"], 1)

@@ -1,4 +1,4 @@
-"""What a model reads and writes, letter by letter and token by token."""
+"""Tests of model input and output templates, as text and as tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tokens() -> Tokenizer:
 
 
 def genbioel(left: str, mention: str, right: str) -> str:
-    """Say what GenBioEL's `create_input` gives for whole documents, with the blank that its reader puts before."""
+    """Return the output of GenBioEL's `create_input` for whole documents, with the leading space that its reader adds."""
     text = left.strip(" ").lower() + " START " + mention.lower() + " END " + right.strip(" ").lower()
     return " " + html.unescape(text.strip(" "))
 
@@ -60,7 +60,7 @@ def test_genbioels_prompt_and_names() -> None:
     assert GENBIOEL.prompt_text("Heart Attack") == " heart attack is"
     assert GENBIOEL.name_text("Myocardial Infarction") == " myocardial infarction"
     assert GENBIOEL.prompt_text("{0} {") == " {0} { is"
-    assert GENBIOEL.prompt_text("p&lt;3") == " p&lt;3 is"  # the source alone is unescaped
+    assert GENBIOEL.prompt_text("p&lt;3") == " p&lt;3 is"  # only the source is unescaped
 
 
 def test_genre_has_no_prompt(tokens: Tokenizer) -> None:
@@ -85,7 +85,7 @@ def test_markers_are_ordinary_tokens(tokens: Tokenizer) -> None:
 
 
 @given(TEXTS, MENTIONS, TEXTS)
-def test_pieces_are_tokenised_as_the_whole(left: str, mention: str, right: str) -> None:
+def test_tokenising_pieces_equals_tokenising_the_whole(left: str, mention: str, right: str) -> None:
     tokens = Tokenizer(tokenizer_json())
     text = left + mention + right
     start, end = len(left), len(left) + len(mention)
@@ -103,7 +103,7 @@ def test_the_mention_and_its_markers_are_never_cut(left: str, mention: str, righ
     middle = tokens.ids(f" START {html.unescape(mention).lower()} END")
     assert (found[0], found[-1]) == (0, 2)
     assert len(found) <= max(budget, len(middle) + 2)
-    assert len(found) == min(len(whole), max(budget, len(middle) + 2))  # nothing is left out that has room
+    assert len(found) == min(len(whole), max(budget, len(middle) + 2))  # no context is dropped that fits
     assert holds(found, middle)
     assert holds(whole, found[1:-1])
 
@@ -112,15 +112,15 @@ def holds(whole: list[int], part: list[int]) -> bool:
     return any(whole[offset : offset + len(part)] == part for offset in range(len(whole) - len(part) + 1))
 
 
-def test_a_mention_longer_than_the_budget_stands_alone(tokens: Tokenizer) -> None:
+def test_mention_longer_than_the_budget_has_no_context(tokens: Tokenizer) -> None:
     text = "before " + "Fever " * 50 + "after"
     found = GENBIOEL.source_ids(text, 7, 7 + 299, tokens, budget=20)
     assert found == [0, *tokens.ids(" START " + ("fever " * 50).strip() + " END"), 2]
     assert len(found) > 20
 
 
-def test_both_sides_share_the_room(tokens: Tokenizer) -> None:
-    """Each side has half of the room; what one does not need goes to the other."""
+def test_both_sides_share_the_budget(tokens: Tokenizer) -> None:
+    """Each side gets half of the budget; what one side does not use goes to the other."""
     fever, room = [*tokens.ids(" START fever END")], 20
     budget = len(fever) + 2 + room
     for before, after, left, right in ((100, 100, 10, 10), (4, 100, 4, 16), (100, 4, 16, 4), (100, 0, 20, 0), (0, 100, 0, 20)):
@@ -132,7 +132,7 @@ def test_both_sides_share_the_room(tokens: Tokenizer) -> None:
 
 
 def test_long_documents_are_cut_before_they_are_tokenised() -> None:
-    """A document of a million letters around a mention costs no more than what is kept of it."""
+    """For a document of a million letters, only the context that is kept is tokenised."""
 
     class Counting(Tokenizer):
         max_length = 0
@@ -171,8 +171,8 @@ def test_templates_by_name() -> None:
 
 @pytest.mark.real_models
 @pytest.mark.usefixtures("real_models")
-def test_the_tokens_of_bart() -> None:
-    """With BART's own tokenizer: the prompt ends with 16, and the markers are a token each."""
+def test_bart_tokens() -> None:
+    """With BART's tokenizer, the prompt ends with token 16, and each marker is one token."""
     from benchmarks.models import model_folder
 
     bart = Tokenizer.open(model_folder("bart-tokenizer"))

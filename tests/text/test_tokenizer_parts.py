@@ -1,4 +1,4 @@
-"""Parts of a tokenizer that may cost too much are refused, and those of published ones are not."""
+"""Tests that expensive tokenizer components are rejected, and those of published tokenizers accepted."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def charsmap(*texts: bytes, tree: bytes = b"\0" * 8) -> dict[str, Any]:
         tokenizer({"max_input_chars_per_word": 100, "unk_token": None, "dropout": None}),
     ],
 )
-def test_usual_tokenizers(data: bytes) -> None:
+def test_accepts_common_tokenizers(data: bytes) -> None:
     require_tame(data, "there")
 
 
@@ -66,7 +66,7 @@ def test_usual_tokenizers(data: bytes) -> None:
         (tokenizer(added_tokens=[{"content": "a" * 1_000_001}]), "added tokens"),
     ],
 )
-def test_parts_that_may_cost_too_much(data: bytes, what: str) -> None:
+def test_rejects_expensive_components(data: bytes, what: str) -> None:
     with pytest.raises(InputError, match=what) as caught:
         require_tame(data, "there")
     assert (caught.value.code, caught.value.where) == ("tokenizer-unsupported", "there")
@@ -86,13 +86,13 @@ def test_parts_that_may_cost_too_much(data: bytes, what: str) -> None:
         tokenizer(normalizer={"type": ["Replace"]}),
     ],
 )
-def test_files_that_are_none(data: bytes) -> None:
+def test_rejects_malformed_files(data: bytes) -> None:
     with pytest.raises(InputError, match="tokenizer-malformed"):
         require_tame(data, "there")
 
 
 @pytest.mark.parametrize("limits", [Limits(tokenizer_bytes=10), Limits(tokenizer_values=2)])
-def test_a_file_that_is_too_large(limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_files_over_the_limit(limits: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.store.guards.tokenizer.DEFAULT_LIMITS", limits)
     with pytest.raises(LimitError, match="limit-model"):
         require_tame(tokenizer(), "there")

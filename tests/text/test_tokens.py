@@ -1,4 +1,4 @@
-"""Tokenizers: ids without special tokens, what stands around a text, and files that are none."""
+"""Tests of tokenizers: ids, the special tokens around a text, and invalid files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def tokens() -> Tokenizer:
     return Tokenizer(tokenizer_json())
 
 
-def test_what_stands_around_a_text(tokens: Tokenizer) -> None:
+def test_special_tokens_around_a_text(tokens: Tokenizer) -> None:
     assert (tokens.before, tokens.after, tokens.eos) == ((0,), (2,), 2)
     assert tokens.vocabulary == 1 + max(json.loads(tokenizer_json())["model"]["vocab"].values())
     assert tokens.ids("") == []
 
 
-def test_a_tokenizer_that_puts_nothing_around() -> None:
+def test_tokenizer_without_special_tokens_around_a_text() -> None:
     data = json.loads(tokenizer_json())
     data["post_processor"] = None
     plain = Tokenizer(json.dumps(data).encode())
@@ -37,7 +37,7 @@ def test_a_tokenizer_that_puts_nothing_around() -> None:
 
 
 @given(st.text())
-def test_ids_of_any_text(text: str) -> None:
+def test_ids_round_trip(text: str) -> None:
     tokens = Tokenizer(tokenizer_json())
     ids = tokens.ids(text)
     assert tokens.text(ids) == text
@@ -45,22 +45,22 @@ def test_ids_of_any_text(text: str) -> None:
 
 
 @given(st.lists(st.text(), max_size=5))
-def test_many_texts_are_as_each(texts: list[str]) -> None:
+def test_batch_agrees_with_single_texts(texts: list[str]) -> None:
     tokens = Tokenizer(tokenizer_json())
     found = tokens.ids_of(texts)
     assert [found[i].tolist() for i in range(len(found))] == [tokens.ids(text) for text in texts]
 
 
 @pytest.mark.parametrize("special", SPECIAL)
-def test_a_text_cannot_hold_special_tokens(tokens: Tokenizer, special: str) -> None:
-    """A document that says `</s>` says five letters, and does not end what the encoder reads."""
+def test_text_cannot_contain_special_tokens(tokens: Tokenizer, special: str) -> None:
+    """`</s>` in a document is tokenised as plain text, and does not end the encoder input."""
     text = f" a {special} man"
     assert not set(tokens.ids(text)) & set(range(len(SPECIAL)))
     assert tokens.ids_of([text])[0].tolist() == tokens.ids(text)
     assert tokens.text(tokens.ids(text)) == text
 
 
-def test_settings_of_the_file_do_not_cut_or_pad() -> None:
+def test_ignores_truncation_and_padding_settings() -> None:
     data = json.loads(tokenizer_json())
     data["truncation"] = {"direction": "Right", "max_length": 3, "strategy": "LongestFirst", "stride": 0}
     data["padding"] = {
@@ -95,14 +95,14 @@ def test_a_folder_without_a_tokenizer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b"\xff\x00", b'{"version": "1.0", "model": {"type": "BPE"}}'])
-def test_a_file_that_is_no_tokenizer(data: bytes) -> None:
+def test_rejects_malformed_files(data: bytes) -> None:
     with pytest.raises(InputError) as caught:
         Tokenizer(data, "there")
     assert (caught.value.code, caught.value.where) == ("tokenizer-malformed", "there")
 
 
 def change_tokenizer(**parts: Any) -> bytes:
-    """Return a tokenizer with other parts."""
+    """Return a tokenizer file with some of its components replaced."""
     return json.dumps(json.loads(tokenizer_json()) | parts).encode()
 
 
@@ -115,39 +115,39 @@ def template(*pieces: str, ids: tuple[int, ...] = (0,)) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "part", [template("<none>"), template("<s>", ids=(99_999,)), template(*["<s>"] * 17), template("<s>", ids=(0,) * 17)]
 )
-def test_what_cannot_stand_around_a_text(part: dict[str, Any]) -> None:
-    """The first of them makes tokenizers panic."""
+def test_rejects_invalid_special_tokens(part: dict[str, Any]) -> None:
+    """The first case makes the tokenizers library panic."""
     with pytest.raises(InputError, match="tokenizer-malformed"):
         Tokenizer(change_tokenizer(post_processor=part))
 
 
-def test_a_tokenizer_that_knows_no_word_for_unknown_ones() -> None:
+def test_rejects_tokenizer_without_its_unknown_token() -> None:
     vocabulary = {"</s>": 0, "a": 1}
     model = {"type": "WordPiece", "unk_token": "[U]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
     with pytest.raises(InputError, match="tokenizer-malformed"):
         Tokenizer(change_tokenizer(model=model | {"vocab": vocabulary}, post_processor=None, added_tokens=[]))
 
 
-def test_a_tokenizer_that_finds_nothing() -> None:
+def test_rejects_empty_vocabulary() -> None:
     model = {"type": "BPE", "vocab": {}, "merges": []}
     with pytest.raises(InputError, match="tokenizer-malformed"):
         Tokenizer(change_tokenizer(model=model))
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
-def test_half_of_a_surrogate_pair(tokens: Tokenizer, text: str) -> None:
+def test_rejects_lone_surrogates(tokens: Tokenizer, text: str) -> None:
     for act in (tokens.ids, tokens.tokenize_with_offsets, lambda text: tokens.ids_of(["fine", text])):
         with pytest.raises(InputError, match="input-encoding"):
             act(text)
 
 
-def test_a_text_that_tokenizers_cannot_read(tokens: Tokenizer) -> None:
+def test_reports_tokenizer_failures_without_the_text(tokens: Tokenizer) -> None:
     with pytest.raises(InputError, match="tokenizer-failed") as caught:
         tokens.text([-1])
     assert caught.value.__suppress_context__, "what the library says may hold the text"
 
 
-def test_a_tokenizer_outside_of_the_folder(tmp_path: Path) -> None:
+def test_rejects_symlink_out_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "outside.json").write_bytes(tokenizer_json())
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "tokenizer.json").symlink_to("../outside.json")
@@ -155,14 +155,14 @@ def test_a_tokenizer_outside_of_the_folder(tmp_path: Path) -> None:
         Tokenizer.open(tmp_path / "model")
 
 
-def test_a_tokenizer_that_cannot_end_a_text() -> None:
+def test_rejects_tokenizer_without_end_token() -> None:
     data = tokenizer_json().replace(b"</s>", b"<end>")
     with pytest.raises(InputError) as caught:
         Tokenizer(data)
     assert caught.value.code == "tokenizer-malformed"
 
 
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     data = tokenizer_json()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ConfigError) as caught:
@@ -173,7 +173,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @settings(max_examples=200)
 @given(st.text(st.sampled_from("aB1 -é🙂\u0301\u200b\r\n"), max_size=25))
-def test_tokens_stand_where_they_stand(text: str) -> None:
+def test_offsets_cover_all_but_white_space(text: str) -> None:
     found = Tokenizer(tokenizer_json()).tokenize_with_offsets(text)
     assert len(found) == len(found.starts) == len(found.ends)
     covered = [False] * len(text)

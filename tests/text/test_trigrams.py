@@ -41,7 +41,7 @@ def test_many_texts_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert counts.times.max() == 3
 
 
-def test_by_columns() -> None:
+def test_transpose() -> None:
     vocabulary, counts = GramVocabulary.of(["fever", "fevers"])
     rows = vocabulary.weigh(counts)
     columns = rows.transpose(len(vocabulary))

@@ -13,7 +13,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 @given(TEXT, st.sampled_from(["utf8", "utf16"]))
-def test_each_position_there_and_back(text: str, unit: Unit) -> None:
+def test_offset_round_trip(text: str, unit: Unit) -> None:
     units = Units(text, unit)
     for offset in range(len(text) + 1):
         expected = len(text[:offset].encode()) if unit == "utf8" else len(text[:offset].encode("utf-16-le")) // 2
@@ -22,11 +22,11 @@ def test_each_position_there_and_back(text: str, unit: Unit) -> None:
 
 
 @pytest.mark.parametrize(("text", "offset"), [("\u03b1", 1), ("abc", 4), ("\u03b1", 3), ("abc", -1)])
-def test_a_position_that_is_no_boundary_is_refused(text: str, offset: int) -> None:
+def test_rejects_offset_inside_a_character(text: str, offset: int) -> None:
     with pytest.raises(InputError, match="offset-unit"):
         Units(text, "utf8").code_point(offset)
 
 
-def test_a_position_outside_is_refused() -> None:
+def test_rejects_offset_outside_the_text() -> None:
     with pytest.raises(InputError, match="offset-unit"):
         Units("abc", "utf16").of(4)

@@ -1,4 +1,4 @@
-"""Whole tokens around any stretch of a text."""
+"""Tests of mapping character spans to whole spaCy tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXTS = st.text("ab-/(). \n\t\u00a0\u03b1\u0301\U0001f9ec'", min_size=1, max_siz
 
 
 @given(TEXTS, st.data())
-def test_the_tokens_have_all_characters_but_space(text: str, data: st.DataObject) -> None:
+def test_tokens_cover_all_characters_but_space(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     span = WholeTokens(NLP.make_doc(text)).span(start, end, "Disease", "MESH:D1")
@@ -24,7 +24,7 @@ def test_the_tokens_have_all_characters_but_space(text: str, data: st.DataObject
     assert {at for at in range(start, end) if not text[at].isspace()} <= covered
     first, last = span[0], span[len(span) - 1]
     assert first.idx <= start or not text[start].strip()
-    assert last.idx < end  # no token is taken in that holds nothing of it
+    assert last.idx < end  # every token overlaps the span
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_within_tokens_and_at_spaces(start: int, end: int, expected: str) -> Non
 
 
 @given(TEXTS, st.data())
-def test_where_char_span_has_tokens_they_are_the_same(text: str, data: st.DataObject) -> None:
+def test_agrees_with_char_span(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     doc = NLP.make_doc(text)

@@ -42,7 +42,7 @@ def test_genbioels_rule(before: list[str], after: list[str], words: int) -> None
 
 
 @given(WORDS, WORDS, st.integers(0, 20))
-def test_a_budget_of_tokens_is_used_and_kept(before: list[str], after: list[str], budget: int) -> None:
+def test_uses_but_does_not_exceed_the_token_budget(before: list[str], after: list[str], budget: int) -> None:
     text, start, end = place_mention(before, after)
     tokens = [match.span() for match in re.finditer(r"\S+", text)]
     window = token_window(text, start, end, budget, tokens)
@@ -52,12 +52,12 @@ def test_a_budget_of_tokens_is_used_and_kept(before: list[str], after: list[str]
     assert text.replace(" ", "").find((window.left + window.surface + window.right).replace(" ", "")) >= 0
 
 
-def test_a_mention_longer_than_the_budget_stands_alone() -> None:
+def test_mention_longer_than_the_budget_has_no_context() -> None:
     text = "of acute myocardial infarction in"
     tokens = [match.span() for match in re.finditer(r"\S+", text)]
     assert token_window(text, 3, 30, 2, tokens) == Window("", "acute myocardial infarction", "")
 
 
-def test_a_mention_outside_is_refused() -> None:
+def test_rejects_mention_outside_the_text() -> None:
     with pytest.raises(InputError, match="type-offsets"):
         word_window("fever", 3, 9)

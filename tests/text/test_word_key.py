@@ -1,4 +1,4 @@
-"""Phrases whose words are the same in another order."""
+"""Tests of keys that ignore word order."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from onym.text.normal import SMALL_WORDS, word_key
         ("reflexes", "reflex"),
     ],
 )
-def test_one_key(one: str, other: str) -> None:
+def test_same_key(one: str, other: str) -> None:
     assert word_key(one.split()) == word_key(other.split()) != ""
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("low bone mass", "low body mass"), ("type 1", "type 2"), ("loss and gain", "loss gain")]
 )
-def test_two_keys(one: str, other: str) -> None:
+def test_different_keys(one: str, other: str) -> None:
     assert word_key(one.split()) != word_key(other.split())
 
 
 @given(st.lists(st.text("abceimosuxy", min_size=1, max_size=8), max_size=6), st.randoms())
-def test_order_and_small_words_do_not_count(words: list[str], rng: object) -> None:
+def test_key_ignores_order_and_small_words(words: list[str], rng: object) -> None:
     shuffled = [*words, *SMALL_WORDS]
     rng.shuffle(shuffled)  # type: ignore[attr-defined]
     assert word_key(shuffled) == word_key(words)

@@ -1,4 +1,4 @@
-"""A tokenizer of a vocabulary alone, beside the one that the library of tokenizers makes of it."""
+"""Tests that a tokenizer built from vocab.txt agrees with that of the tokenizers library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXTS = ("High-feverish", "étude", "unknown fever", "", "e 中 e")
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
-def test_it_reads_texts_as_the_library_does(lowercase: bool, tmp_path: Path) -> None:
+def test_agrees_with_the_tokenizers_library(lowercase: bool, tmp_path: Path) -> None:
     from tokenizers.implementations import BertWordPieceTokenizer
 
     (tmp_path / "vocab.txt").write_bytes(VOCABULARY)
@@ -25,20 +25,20 @@ def test_it_reads_texts_as_the_library_does(lowercase: bool, tmp_path: Path) -> 
     assert (found.before, found.after) == ((2,), (3,))
 
 
-def test_the_end_of_a_line_is_no_token() -> None:
+def test_line_ends_do_not_matter() -> None:
     made = [wordpiece_tokenizer(data) for data in (VOCABULARY, VOCABULARY[:-1], VOCABULARY.replace(b"\n", b"\r\n"))]
     assert made[0] == made[1] == made[2]
 
 
 @pytest.mark.parametrize("data", [b"fever\n", VOCABULARY + b"\xff\n"])
-def test_another_file_is_refused(data: bytes) -> None:
+def test_rejects_invalid_vocabularies(data: bytes) -> None:
     with pytest.raises(InputError, match="tokenizer-malformed"):
         wordpiece_tokenizer(data)
 
 
 @pytest.mark.slow
 @pytest.mark.real_models
-def test_a_real_vocabulary_gives_the_real_tokenizer(tmp_path: Path) -> None:
+def test_agrees_with_a_published_tokenizer(tmp_path: Path) -> None:
     from benchmarks.models import model_folder
 
     folder = model_folder("minilm")

@@ -1,4 +1,4 @@
-"""A tokenizer without a model, a plain trie to compare with, and lists of tokens for both."""
+"""A letter tokenizer, a reference trie of dicts, and strategies for token lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SEQUENCES = st.lists(st.lists(st.sampled_from([0, 1, 3, 4, 5]), max_size=6), max
 
 
 class Letters:
-    """A tokenizer whose tokens are the letters of a text."""
+    """A tokenizer that splits text into letters."""
 
     def __init__(self, digest: str = "letters", vocabulary: int = 256, eos: int = 2) -> None:
         self.digest, self.vocabulary, self.eos = digest, vocabulary, eos
@@ -28,7 +28,7 @@ class Letters:
 
 
 class Plain:
-    """A template that writes names as they are."""
+    """A template that leaves names unchanged."""
 
     def __init__(self, name: str = "plain") -> None:
         self.name = name
@@ -38,7 +38,7 @@ class Plain:
 
 
 class DictTrie:
-    """The trie as one writes it on a napkin: a dictionary per node, and the names that end there."""
+    """A simple reference trie: one dict per node, with the names that end there."""
 
     def __init__(self, names: list[list[int]]) -> None:
         self.root: dict[Any, Any] = {}
@@ -49,7 +49,7 @@ class DictTrie:
             node.setdefault(EOS, {"names": []})["names"].append(number)
 
     def without(self, unwanted: set[int]) -> DictTrie:
-        """Return the trie of the other names alone, with their numbers."""
+        """Return a copy without the unwanted names; the others keep their numbers."""
         pruned = copy.deepcopy(self)
         _prune(pruned.root, unwanted)
         return pruned

@@ -35,7 +35,7 @@ def origin(kb: KnowledgeBase, changes: dict[str, Any] | None = None) -> Origin:
 
 
 def publish(dest: Path, trie: PackedTrie, config: dict[str, Any]) -> None:
-    """Write what says of itself that it is a trie, and let this machine forget that it has written it."""
+    """Write columns as a trie artefact, and drop its verification record."""
     with staging(dest) as stage:
         for name, column in trie.columns._asdict().items():
             stage.write_array(name, column)
@@ -44,7 +44,7 @@ def publish(dest: Path, trie: PackedTrie, config: dict[str, Any]) -> None:
 
 
 def forget(dest: Path) -> None:
-    """Make the files newer than what this machine remembers of them."""
+    """Change the modification times, so that the files count as unverified."""
     for path in dest.glob("*/*.npy"):
         status = path.stat()
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
@@ -60,7 +60,7 @@ def test_each_name_of_the_knowledge_base_is_found(kb: KnowledgeBase, trie_folder
     assert repr(trie).startswith(f"<PackedTrie {trie.digest}: 9 names, ")
 
 
-def test_the_manifest_says_what_the_trie_was_made_of(kb: KnowledgeBase, trie_folder: Path) -> None:
+def test_manifest_records_the_origin(kb: KnowledgeBase, trie_folder: Path) -> None:
     trie, found, artefact = open_trie_artefact(trie_folder)
     assert artefact.manifest.config == {
         "kb": kb.digest, "names": 9, "tokenizer": "letters", "template": "plain", "eos": 2, "vocabulary": 256,
@@ -74,7 +74,7 @@ def test_the_same_input_gives_the_same_bytes(kb: KnowledgeBase, tmp_path: Path) 
     assert len(digests) == 1
 
 
-def test_batches_make_no_difference(
+def test_batch_size_does_not_change_the_trie(
     kb: KnowledgeBase, trie_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(artefact, "BATCH", 3)
@@ -85,7 +85,7 @@ def test_batches_make_no_difference(
         ("tokenising names", 0),
         ("tokenising names", 3),
         ("tokenising names", 6),
-        ("growing the trie", 9),
+        ("building the trie", 9),
         ("writing", 9),
     ]
     assert (tmp_path / "other" / "CURRENT").read_text() == (trie_folder / "CURRENT").read_text()
@@ -102,7 +102,7 @@ def test_batches_make_no_difference(
         ({"vocabulary": 257}, "another end token or vocabulary"),
     ],
 )
-def test_a_trie_of_something_else_is_refused(kb: KnowledgeBase, trie_folder: Path, changes: dict[str, Any], what: str) -> None:
+def test_rejects_trie_of_another_origin(kb: KnowledgeBase, trie_folder: Path, changes: dict[str, Any], what: str) -> None:
     with pytest.raises(IntegrityError) as caught:
         open_trie(trie_folder, origin(kb, changes))
     assert caught.value.code == "trie-mismatch"
@@ -110,14 +110,14 @@ def test_a_trie_of_something_else_is_refused(kb: KnowledgeBase, trie_folder: Pat
     assert "onym trie build" in caught.value.fix
 
 
-def test_a_knowledge_base_is_no_trie(kb: KnowledgeBase, tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_other_artefacts(kb: KnowledgeBase, tiny_kb: Path, tmp_path: Path) -> None:
     for folder, code in ((tiny_kb, "artefact-kind"), (tmp_path, "artefact-missing")):
         with pytest.raises(IntegrityError) as caught:
             open_trie(folder)
         assert caught.value.code == code
 
 
-def test_a_token_beyond_the_vocabulary_is_refused_and_nothing_is_left(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_rejects_token_outside_the_vocabulary_and_writes_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
     for vocabulary in (100, 3):
         with pytest.raises(InputError) as caught:
             build_trie(kb, Letters(vocabulary=vocabulary), Plain(), tmp_path / "trie")
@@ -125,7 +125,7 @@ def test_a_token_beyond_the_vocabulary_is_refused_and_nothing_is_left(kb: Knowle
     assert [path.name for path in (tmp_path / "trie").iterdir()] == [".lock"]
 
 
-def test_a_token_that_16_bits_would_change_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_rejects_token_that_overflows_16_bits(kb: KnowledgeBase, tmp_path: Path) -> None:
     class LargeIds(Letters):
         def ids_of(self, texts: Any) -> Any:
             return to_ragged([[65_536 + 97] for _ in texts])
@@ -136,7 +136,7 @@ def test_a_token_that_16_bits_would_change_is_refused(kb: KnowledgeBase, tmp_pat
 
 
 @pytest.mark.parametrize("column", Columns._fields)
-def test_a_changed_byte_is_found(trie_folder: Path, column: str) -> None:
+def test_detects_changed_bytes(trie_folder: Path, column: str) -> None:
     path = next(trie_folder.glob(f"*/{column}.npy"))
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
@@ -146,7 +146,7 @@ def test_a_changed_byte_is_found(trie_folder: Path, column: str) -> None:
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_a_file_that_is_cut_short_or_missing(trie_folder: Path) -> None:
+def test_rejects_truncated_and_missing_files(trie_folder: Path) -> None:
     path = next(trie_folder.glob("*/low.npy"))
     path.write_bytes(path.read_bytes()[:-4])
     with pytest.raises(IntegrityError, match="wrong size"):
@@ -156,7 +156,7 @@ def test_a_file_that_is_cut_short_or_missing(trie_folder: Path) -> None:
         open_trie(trie_folder)
 
 
-def test_columns_that_are_no_trie_are_refused_though_their_digests_are_right(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_rejects_invalid_columns_with_valid_digests(kb: KnowledgeBase, tmp_path: Path) -> None:
     trie = PackedTrie.build(to_ragged([[3]] * len(kb.names)), 2, 256)
     beyond = PackedTrie(trie.columns._replace(names=trie.names + np.uint32(1)), 2, 256)
     cycle = PackedTrie(trie.columns._replace(first=np.array([1, 1, 2, 3], dtype=np.uint32)), 2, 256)
@@ -168,7 +168,7 @@ def test_columns_that_are_no_trie_are_refused_though_their_digests_are_right(kb:
 
 
 @pytest.mark.parametrize("change", [{"eos": "2"}, {"eos": -1}, {"vocabulary": None}, {"more": 1}, {"kb": 3}, {"names": 2**70}])
-def test_a_manifest_that_says_nonsense(kb: KnowledgeBase, tmp_path: Path, change: dict[str, Any]) -> None:
+def test_rejects_invalid_manifest(kb: KnowledgeBase, tmp_path: Path, change: dict[str, Any]) -> None:
     trie = PackedTrie.build(to_ragged([[3]] * len(kb.names)), 2, 256)
     publish(tmp_path / "trie", trie, origin(kb).model_dump() | change)
     with pytest.raises(IntegrityError) as caught:
@@ -176,7 +176,7 @@ def test_a_manifest_that_says_nonsense(kb: KnowledgeBase, tmp_path: Path, change
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_a_column_that_is_missing_from_the_manifest(trie_folder: Path) -> None:
+def test_rejects_manifest_without_a_column(trie_folder: Path) -> None:
     version = trie_folder / (trie_folder / "CURRENT").read_text().strip()
     manifest = json.loads((version / "manifest.json").read_text())
     del manifest["files"]["height.npy"]
@@ -190,18 +190,18 @@ def test_a_column_that_is_missing_from_the_manifest(trie_folder: Path) -> None:
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_structure_is_checked_once_on_a_machine(kb: KnowledgeBase, trie_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_the_structure_once_per_machine(kb: KnowledgeBase, trie_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checks: list[str] = []
     monkeypatch.setattr(artefact, "require_sound", lambda *_: checks.append("checked"))
     open_trie(trie_folder)
-    assert checks == []  # this machine has written it
+    assert checks == []  # verified when it was written
     forget(trie_folder)
     for _ in range(3):
         open_trie(trie_folder)
     assert checks == ["checked"]
 
 
-def test_an_old_reader_keeps_its_trie_while_another_is_published(kb: KnowledgeBase, trie_folder: Path) -> None:
+def test_open_trie_survives_a_new_version(kb: KnowledgeBase, trie_folder: Path) -> None:
     trie = open_trie(trie_folder)
     for name in ("b", "c", "d"):
         build_trie(kb, Letters(name), Plain(), trie_folder)

@@ -46,7 +46,7 @@ def test_the_versions_of_the_knowledge_base_are_not_touched(kb: KnowledgeBase) -
     assert check_kb(kb.folder.parent) == []
 
 
-def test_others_have_tries_of_their_own(kb: KnowledgeBase) -> None:
+def test_each_tokenizer_and_template_has_its_own_trie(kb: KnowledgeBase) -> None:
     pairs = [(Letters(), Plain()), (Letters("words"), Plain()), (Letters(), Plain("other"))]
     folders = [location(kb, *pair) for pair in pairs]
     assert len(set(folders)) == 3
@@ -54,7 +54,7 @@ def test_others_have_tries_of_their_own(kb: KnowledgeBase) -> None:
     assert [location(kb, *pair) for pair in pairs] == folders
 
 
-def test_a_torn_trie_is_built_again(kb: KnowledgeBase) -> None:
+def test_rebuilds_corrupt_trie(kb: KnowledgeBase) -> None:
     folder, tokenizer = location(kb, Letters(), Plain()), Letters()
     path = next(folder.glob("*/tokens.npy"))
     path.write_bytes(path.read_bytes()[:-2])
@@ -68,7 +68,7 @@ def test_a_tokenizer_that_changed_its_end_token_but_not_its_digest(kb: Knowledge
     assert open_derived_trie(kb, Letters(eos=3), Plain()).eos == 3
 
 
-def test_where_the_folder_cannot_be_written_the_cache_has_it(kb: KnowledgeBase) -> None:
+def test_uses_the_cache_if_the_folder_is_read_only(kb: KnowledgeBase) -> None:
     (kb.folder.parent / "tries").write_text("no folder")
     folder, tokenizer = location(kb, Letters(), Plain()), Letters()
     assert folder.parent == cache_folder() / "tries"
@@ -86,7 +86,7 @@ def test_a_trie_of_another_knowledge_base_in_the_cache_is_not_listed(kb: Knowled
     assert find_tries(kb) == []
 
 
-def test_where_nothing_can_be_written_that_is_reported(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_reports_if_no_location_is_writable(kb: KnowledgeBase, tmp_path: Path) -> None:
     (kb.folder.parent / "tries").write_text("no folder")
     (tmp_path / "cache").mkdir(exist_ok=True)
     (tmp_path / "cache" / "tries").write_text("no folder")
@@ -95,7 +95,7 @@ def test_where_nothing_can_be_written_that_is_reported(kb: KnowledgeBase, tmp_pa
     assert caught.value.code == "output-failed"
 
 
-def test_who_comes_second_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_process_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     own = trie_locations(kb, Origin.of(kb, Letters(), Plain())).own
     stage, waited = staging(own), threading.Event()
     stage.__enter__()
@@ -111,11 +111,11 @@ def test_who_comes_second_waits(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPat
     trie = open_derived_trie(kb, Letters(), Plain(), progress=progress)
     assert waited.is_set()
     assert steps[:2] == ["waiting for another process that builds the trie"] * 2
-    assert "growing the trie" in steps
+    assert "building the trie" in steps
     assert len(trie.names) == len(kb.names)
 
 
-def test_another_trouble_with_the_lock_is_no_reason_to_wait(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_does_not_wait_on_other_lock_errors(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: Path) -> None:
         raise IntegrityError("artefact-corrupt", "no")
 
@@ -125,7 +125,7 @@ def test_another_trouble_with_the_lock_is_no_reason_to_wait(kb: KnowledgeBase, m
     assert caught.value.code == "artefact-corrupt"
 
 
-def test_processes_that_need_it_at_once_build_it_once(kb: KnowledgeBase) -> None:
+def test_concurrent_processes_build_it_once(kb: KnowledgeBase) -> None:
     code = (
         "import sys, time\n"
         "from onym.kb import KnowledgeBase\n"
@@ -144,7 +144,7 @@ def test_processes_that_need_it_at_once_build_it_once(kb: KnowledgeBase) -> None
     assert sum(int(batches) for _, batches in said) == 1
 
 
-def test_a_trie_that_rotted_is_built_again_under_full_verification(kb: KnowledgeBase) -> None:
+def test_full_verification_rebuilds_corrupt_trie(kb: KnowledgeBase) -> None:
     open_derived_trie(kb, Letters(), Plain())
     (folder,) = (kb.folder.parent / "tries").iterdir()
     rot(folder, "tokens.npy", -2, b"\xff")

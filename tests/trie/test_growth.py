@@ -13,7 +13,7 @@ from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, to_ragged
 
 
 def breadth_first(names: list[list[int]]) -> list[tuple[int, int, int, int, int]]:
-    """Return (token, children, low, high, longest) of every node of the plain trie, in breadth-first order."""
+    """Return (token, children, low, high, height) of every node of the reference trie, in breadth-first order."""
     found, queue = [], [(0, DictTrie(names).root, 0)]
     while queue:
         token, node, low = queue.pop(0)
@@ -36,7 +36,7 @@ def _height(node: dict[Any, Any]) -> int:
 
 
 @given(SEQUENCES)
-def test_the_columns_are_those_of_a_plain_trie(names: list[list[int]]) -> None:
+def test_columns_agree_with_the_reference_trie(names: list[list[int]]) -> None:
     columns = grow(to_ragged(names), EOS, VOCABULARY)
     widths = np.diff(columns.first)
     found = zip(columns.tokens, widths, columns.low, columns.high, columns.height, strict=True)
@@ -45,18 +45,18 @@ def test_the_columns_are_those_of_a_plain_trie(names: list[list[int]]) -> None:
 
 
 @given(SEQUENCES)
-def test_names_stand_in_the_order_of_their_tokens_and_alike_ones_in_that_of_their_ids(names: list[list[int]]) -> None:
+def test_names_are_sorted_by_tokens_then_ids(names: list[list[int]]) -> None:
     order = sorted(range(len(names)), key=lambda name: ([*names[name], EOS], name))
     assert grow(to_ragged(names), EOS, VOCABULARY).names.tolist() == order
 
 
-def test_the_types_are_small() -> None:
+def test_uses_the_smallest_dtypes() -> None:
     columns = grow(to_ragged([[3], [4]]), EOS, VOCABULARY)
     assert [str(column.dtype) for column in columns] == ["uint16", "uint32", "uint32", "uint32", "uint16", "uint32"]
     assert grow(to_ragged([[70_000]]), EOS, 85_401).tokens.tolist() == [0, 70_000, EOS]
 
 
-def test_no_names_make_a_root_alone() -> None:
+def test_trie_without_names_is_only_a_root() -> None:
     columns = grow(to_ragged([]), EOS, VOCABULARY)
     assert [column.tolist() for column in columns] == [[0], [1, 1], [0], [0], [0], []]
 
@@ -90,7 +90,7 @@ def test_too_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
         ([[], [2]], 2, 6, "name 1"),
     ],
 )
-def test_tokens_that_make_no_trie(names: list[list[int]], eos: int, vocabulary: int, where: str) -> None:
+def test_rejects_invalid_tokens(names: list[list[int]], eos: int, vocabulary: int, where: str) -> None:
     with pytest.raises(InputError) as caught:
         grow(to_ragged(names), eos, vocabulary)
     assert (caught.value.code, caught.value.where) == ("trie-tokens", where)

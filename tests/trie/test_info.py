@@ -11,7 +11,7 @@ from onym.trie.artefact import build_trie, info, open_derived_trie_artefact
 from tests.trie.letters import Letters, Plain
 
 
-def test_of_a_trie_and_of_a_knowledge_base(tiny_kb: Path, tmp_path: Path) -> None:
+def test_describes_a_trie_and_those_of_a_knowledge_base(tiny_kb: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_kb, tmp_path / "kb", ignore=shutil.ignore_patterns("tries"))
     kb = KnowledgeBase.open(tmp_path / "kb")
     with pytest.raises(IntegrityError) as caught:
@@ -26,7 +26,7 @@ def test_of_a_trie_and_of_a_knowledge_base(tiny_kb: Path, tmp_path: Path) -> Non
     assert info(tmp_path / "kb") == [{**described, "folder": str(folder)}]
 
 
-def test_of_nothing(tmp_path: Path) -> None:
+def test_rejects_folder_without_a_trie(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError) as caught:
         info(tmp_path)
     assert caught.value.code == "artefact-missing"

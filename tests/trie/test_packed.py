@@ -18,7 +18,7 @@ def pack_names(names: list[list[int]]) -> PackedTrie:
 
 
 def require_same(trie: PackedTrie, node: int, plain: dict[Any, Any]) -> None:
-    """Walk both tries side by side."""
+    """Traverse both tries in parallel and compare them."""
     tokens, nodes = trie.children(node)
     if "names" in plain:
         assert not len(tokens)
@@ -34,7 +34,7 @@ def require_same(trie: PackedTrie, node: int, plain: dict[Any, Any]) -> None:
 
 
 @given(SEQUENCES)
-def test_a_walk_sees_what_a_plain_trie_has(names: list[list[int]]) -> None:
+def test_agrees_with_the_reference_trie(names: list[list[int]]) -> None:
     require_same(pack_names(names), ROOT, DictTrie(names).root)
 
 
@@ -48,7 +48,7 @@ def test_find(names: list[list[int]], other: list[int]) -> None:
 
 
 @given(SEQUENCES)
-def test_many_nodes_at_once_are_as_one_by_one(names: list[list[int]]) -> None:
+def test_batch_agrees_with_single_nodes(names: list[list[int]]) -> None:
     trie = pack_names(names)
     nodes = np.arange(trie.node_count)[::-1]
     rows, tokens, children = trie.children_of(nodes)
@@ -63,7 +63,7 @@ def test_many_nodes_at_once_are_as_one_by_one(names: list[list[int]]) -> None:
 
 
 @given(SEQUENCES)
-def test_names_below_begin_alike(names: list[list[int]]) -> None:
+def test_names_below_share_the_prefix(names: list[list[int]]) -> None:
     trie = pack_names(names)
     nodes: dict[tuple[int, ...], int] = {(): ROOT}
     for sequence in names:
@@ -75,7 +75,7 @@ def test_names_below_begin_alike(names: list[list[int]]) -> None:
         assert trie.height[node] == max((len(names[name]) - len(prefix) + 1 for name in below), default=0)
 
 
-def test_a_name_that_begins_another() -> None:
+def test_name_that_is_a_prefix_of_another() -> None:
     trie = pack_names([[3, 4], [3]])
     tokens, nodes = trie.children(trie.child(ROOT, 3))
     assert tokens.tolist() == [EOS, 4]
@@ -90,7 +90,7 @@ def test_one_name_is_a_chain() -> None:
     assert trie.chain(4).tolist() == []
 
 
-def test_a_chain_ends_before_a_choice() -> None:
+def test_chain_ends_before_a_branch() -> None:
     trie = pack_names([[3, 4, 5], [3, 4]])
     assert trie.tokens[trie.chain(ROOT)].tolist() == [3, 4]
     assert trie.chain(int(trie.chain(ROOT)[-1])).tolist() == []
@@ -110,27 +110,27 @@ def test_an_empty_trie_finds_nothing() -> None:
     assert trie.step(np.array([ROOT]), np.array([EOS])).tolist() == [-1]
 
 
-def test_alike_names_share_a_leaf() -> None:
+def test_equal_names_share_a_leaf() -> None:
     trie = PackedTrie.build(to_ragged([[3], [4], [3]]), EOS, VOCABULARY, np.array([30, 40, 31]))
     assert trie.names_at(trie.find([3])).tolist() == [30, 31]
     assert trie.names_below(ROOT).tolist() == [30, 31, 40]
 
 
-def test_ids_that_are_too_few() -> None:
+def test_rejects_too_few_ids() -> None:
     with pytest.raises(InputError) as caught:
         PackedTrie.build(to_ragged([[3], [4]]), EOS, VOCABULARY, np.array([1]))
     assert caught.value.code == "trie-tokens"
 
 
 @pytest.mark.parametrize("token", [-1, 6, 70_000, 2**40])
-def test_a_token_that_there_is_not_leads_nowhere(token: int) -> None:
+def test_unknown_token_leads_nowhere(token: int) -> None:
     trie = pack_names([[3]])
     assert trie.child(ROOT, token) == -1
     assert trie.find([token]) == -1
     assert trie.step(np.array([ROOT]), np.array([token])).tolist() == [-1]
 
 
-def test_a_leaf_has_no_way_on() -> None:
+def test_leaf_has_no_children() -> None:
     trie = pack_names([[3]])
     assert trie.find([3, EOS]) == -1
 
@@ -143,7 +143,7 @@ def test_sizes() -> None:
 
 
 def damage_trie(column: str, row: int, value: int) -> PackedTrie:
-    """Return a trie of some names of which one number is wrong."""
+    """Return a trie with one corrupt number."""
     sound = pack_names([[5, 4], [5, 3], [1], [1, 0, 0]])
     columns = sound.columns._asdict()
     columns[column] = columns[column].copy()
@@ -170,19 +170,19 @@ def use(trie: PackedTrie) -> None:
         ("tokens", 1, VOCABULARY), ("low", 3, 2**31), ("high", 3, 2**31), ("names", 0, 4), ("names", 3, 2**31),
     ],
 )  # fmt: skip
-def test_damage_is_an_error_with_a_code_and_no_walk_is_endless(column: str, row: int, value: int) -> None:
+def test_corruption_raises_and_traversal_terminates(column: str, row: int, value: int) -> None:
     with pytest.raises(OnymError):
         use(damage_trie(column, row, value))
 
 
 @pytest.mark.parametrize("value", [0, 1, 3, 7, 11, 2**16, 2**32 - 1])
-def test_whatever_the_children_are_a_walk_ends(value: int) -> None:
+def test_traversal_terminates_for_any_children(value: int) -> None:
     for row in range(11):
         with suppress(IntegrityError):
             use(damage_trie("first", row, value))
 
 
-def test_many_nodes_are_checked_as_one_is() -> None:
+def test_batch_checks_agree_with_single_checks() -> None:
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         damage_trie("first", 2, 0).children_of(np.array([1]))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):

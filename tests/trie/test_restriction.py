@@ -13,7 +13,7 @@ from tests.trie.letters import EOS, SEQUENCES, VOCABULARY, DictTrie, to_ragged
 
 
 def require_same(trie: PackedTrie, seen: Restriction, node: int, plain: dict[Any, Any]) -> None:
-    """Walk what the restriction allows, beside a plain trie of the wanted names alone."""
+    """Compare the allowed nodes with a reference trie of only the wanted names."""
     if "names" in plain:
         assert seen.names_at(node).tolist() == plain["names"]
         return
@@ -25,7 +25,7 @@ def require_same(trie: PackedTrie, seen: Restriction, node: int, plain: dict[Any
 
 
 @given(SEQUENCES, st.data())
-def test_what_is_allowed_is_the_trie_of_the_wanted_names(names: list[list[int]], data: st.DataObject) -> None:
+def test_agrees_with_a_trie_of_the_wanted_names(names: list[list[int]], data: st.DataObject) -> None:
     wanted = data.draw(st.sets(st.integers(0, max(0, len(names) - 1))))
     trie = PackedTrie.build(to_ragged(names), EOS, VOCABULARY)
     seen = trie.restriction(np.array([name in wanted for name in range(len(names))], dtype=bool))
@@ -35,7 +35,7 @@ def test_what_is_allowed_is_the_trie_of_the_wanted_names(names: list[list[int]],
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])
-def test_everything_and_nothing(is_wanted: bool) -> None:
+def test_all_or_no_names_wanted(is_wanted: bool) -> None:
     trie = PackedTrie.build(to_ragged([[3], [3, 4], [3]]), EOS, VOCABULARY)
     seen = trie.restriction(np.full(3, is_wanted))
     assert seen.allows(np.arange(trie.node_count)).tolist() == [is_wanted] * trie.node_count
@@ -43,13 +43,13 @@ def test_everything_and_nothing(is_wanted: bool) -> None:
     assert seen.names_at(ROOT).tolist() == []
 
 
-def test_one_of_two_names_that_are_alike() -> None:
+def test_one_of_two_equal_names() -> None:
     trie = PackedTrie.build(to_ragged([[3], [3]]), EOS, VOCABULARY)
     seen = trie.restriction(np.array([False, True]))
     assert seen.names_at(trie.find([3])).tolist() == [1]
 
 
-def test_a_choice_that_does_not_fit() -> None:
+def test_rejects_mask_of_wrong_length_or_type() -> None:
     trie = PackedTrie.build(to_ragged([[3], [4]]), EOS, VOCABULARY)
     for is_wanted in (np.array([True]), np.array([0, 1])):
         with pytest.raises(InputError) as caught:

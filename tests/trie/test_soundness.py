@@ -29,13 +29,13 @@ def is_sound(trie: PackedTrie, names: int) -> bool:
 
 
 @given(SEQUENCES)
-def test_what_is_built_is_sound(names: list[list[int]]) -> None:
+def test_accepts_built_tries(names: list[list[int]]) -> None:
     assert is_sound(PackedTrie.build(to_ragged(names), EOS, VOCABULARY), len(names))
 
 
 @pytest.mark.parametrize("column", Columns._fields)
-def test_each_other_number_is_found(column: str) -> None:
-    """Change each number of each column by one: only the root's token, which means nothing, and ids of names may differ."""
+def test_detects_changed_numbers(column: str) -> None:
+    """Change each number of each column by one: only the root's token (unused) and name ids may differ."""
     trie = PackedTrie.build(to_ragged(NAMES), EOS, VOCABULARY)
     values = getattr(trie.columns, column)
     for row in range(len(values)):
@@ -50,7 +50,7 @@ def test_each_other_number_is_found(column: str) -> None:
 
 
 def _is_still_a_trie(trie: PackedTrie, tokens: npt.NDArray[Any]) -> bool:
-    """Tell whether other tokens make another trie: those of siblings still differ and ascend, leaves still end names."""
+    """Return whether the trie is valid with other tokens: siblings are still sorted and distinct, leaves have the end token."""
     if int(tokens.max()) >= VOCABULARY:
         return False
     if not np.array_equal(trie.tokens[1:] == EOS, tokens[1:] == EOS):
@@ -59,7 +59,7 @@ def _is_still_a_trie(trie: PackedTrie, tokens: npt.NDArray[Any]) -> bool:
     return all(each == sorted(set(each)) for each in siblings)
 
 
-def test_columns_of_other_lengths_and_types() -> None:
+def test_rejects_wrong_lengths_and_types() -> None:
     trie = PackedTrie.build(to_ragged(NAMES), EOS, VOCABULARY)
     for name, column in trie.columns._asdict().items():
         assert not is_sound(change_columns(trie, **{name: column[:-1]}), len(NAMES))
@@ -70,18 +70,18 @@ def test_columns_of_other_lengths_and_types() -> None:
     assert not is_sound(PackedTrie(trie.columns, EOS, 70_000), len(NAMES))
 
 
-def test_a_root_alone_has_no_names() -> None:
+def test_single_root_has_no_names() -> None:
     trie = PackedTrie.build(to_ragged([]), EOS, VOCABULARY)
     assert not is_sound(change_columns(trie, names=np.zeros(1, dtype=np.uint32), high=np.ones(1, dtype=np.uint32)), 1)
 
 
-def test_a_node_that_is_its_own_child() -> None:
+def test_rejects_node_that_is_its_own_child() -> None:
     trie = PackedTrie.build(to_ragged([[3]]), EOS, VOCABULARY)
     assert not is_sound(change_columns(trie, first=np.array([1, 1, 2, 3], dtype=np.uint32)), 1)
 
 
 @given(st.data())
-def test_no_random_columns_break_the_check(data: st.DataObject) -> None:
+def test_check_handles_random_columns(data: st.DataObject) -> None:
     def column(kind: type[Any], length: int) -> npt.NDArray[Any]:
         return np.array(data.draw(st.lists(st.integers(0, 7), min_size=length, max_size=length)), dtype=kind)
 

@@ -1,5 +1,4 @@
-"""Search: a seq2seq model writes a name, token by token, and may only write names of a prefix tree.
+"""Trie-constrained decoding of seq2seq models.
 
-Always true here: what comes out is a name of the tree, with the model's own log-probability of it, normalised over the whole
-vocabulary.
+Every result is a name in the trie, with the model's log-probability of it, normalised over the whole vocabulary.
 """

@@ -1,4 +1,4 @@
-"""From a `.bin` file of weights to safetensors. The file is unpickled, but only plain tensors are let through."""
+"""Converts pickled `.bin` weights to safetensors. Unpickling is restricted to plain tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INDEX = "pytorch_model.bin.index.json"
 
 
 def convert_weights(source: Path, dest: Path, *, force: bool = False) -> int:
-    """Write a model's folder anew with safetensors, and return the number of tensors. Nothing of the old file is executed."""
+    """Write a copy of a model's folder with safetensors; return the number of tensors. No code in the old file is executed."""
     require_folder(dest, force=force)
     parts = _parts(source)
     kept = [path for path in model_files(source) if path.parent == source and path.suffix in _KEPT and path.name != _INDEX]
@@ -41,7 +41,7 @@ def _parts(source: Path) -> list[Path]:
     names = _shards(index) if index else ["pytorch_model.bin"]
     paths = [find_model_file(source, name) for name in names]
     if None in paths:
-        raise ConfigError("model-missing", f"there is no {names[paths.index(None)]} in the folder", where=str(source))
+        raise ConfigError("model-missing", f"{names[paths.index(None)]} is missing in the folder", where=str(source))
     return [path for path in paths if path]
 
 
@@ -50,9 +50,9 @@ def _shards(index: Path) -> list[str]:
         names = sorted(set(read_model_json(index)["weight_map"].values()))
         is_inside = all(Path(name).name == name for name in names)
     except (KeyError, AttributeError, TypeError) as e:
-        raise InputError("model-malformed", "the index of the weights cannot be read", where=str(index)) from e
+        raise InputError("model-malformed", "the index of the weight files is malformed", where=str(index)) from e
     if not is_inside:
-        raise InputError("model-malformed", "the index names a file outside of the folder", where=str(index))
+        raise InputError("model-malformed", "the index lists a file outside the folder", where=str(index))
     return names
 
 
@@ -60,11 +60,12 @@ def _tensors(path: Path) -> dict[str, Tensor]:
     torch = _torch()
     try:
         found: Any = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as e:  # of a hostile or damaged file torch raises whatever its parts raise
-        fix = "do not trust the file, or fetch it again"
-        raise InputError("model-malformed", "the file holds something else than tensors", where=str(path), fix=fix) from e
+    except Exception as e:  # torch raises all kinds of exceptions for hostile or damaged files
+        fix = "download the file again, and do not use it if that does not help: it may contain code"
+        raise InputError("model-malformed", "the file contains objects other than tensors", where=str(path), fix=fix) from e
     if not isinstance(found, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in found.values()):
-        raise InputError("model-malformed", "the file is not a table of tensors", where=str(path), fix="fetch it again")
+        what = "the file is not a dict of tensors"
+        raise InputError("model-malformed", what, where=str(path), fix="download it again")
     return {str(name): tensor for name, tensor in found.items()}
 
 
@@ -73,16 +74,16 @@ def _serialise(tensors: dict[str, Tensor], source: Path) -> bytes:
 
     try:
         if any(tensor.nbytes > tensor.untyped_storage().nbytes() for tensor in tensors.values()):
-            raise ValueError("a tensor is larger than what the file holds of it")
+            raise ValueError("a tensor is larger than its storage")
         data: bytes = save(_unshare_tensors(tensors), metadata={"format": "pt"})
-    except Exception as e:  # sparse, quantised, empty or repeated ones
-        what = "the file has tensors that safetensors cannot hold"
-        raise InputError("model-malformed", what, where=str(source), fix="fetch it again") from e
+    except Exception as e:  # sparse, quantised, empty or expanded tensors
+        what = "the file has tensors that safetensors cannot store"
+        raise InputError("model-malformed", what, where=str(source), fix="download it again") from e
     return data
 
 
 def _unshare_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Give every tensor memory of its own, as safetensors wants; tied weights are tied again when the model is opened."""
+    """Copy every tensor, because safetensors rejects shared memory; loading the model ties the weights again."""
     return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
 
 

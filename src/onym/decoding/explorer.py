@@ -1,7 +1,7 @@
-"""The part of the trie that the model has been asked about, for each mention of a batch: nodes, and their children's chances.
+"""Caches the model's log-probabilities for the trie nodes expanded so far, for each mention of a batch.
 
-A node is a prefix, so that it is asked about once, whoever comes by: both searches walk over what is known, and ask for the
-rest in batches. Scores are gathered for children alone, but normalised over the whole vocabulary.
+A node is a prefix, so it needs to be expanded only once. Both search algorithms read the known nodes and expand further ones in
+batches. Scores are kept only for a node's children, but are normalised over the whole vocabulary.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from onym.decoding.session import Ints, Session
 from onym.trie.packed import ROOT, PackedTrie, Restriction
 
 Floats = npt.NDArray[np.float32]
-_COMPACT = 0.75  # when fewer of a session's mentions are wanted than this share, the others leave it
-_CHEAP = 48  # rows of a pass: with fewer of them it takes the time to read the weights
-_CHUNK = 200_000  # logits that are normalised at a time: they stay in the cache
-_LEAST = -1e30  # a log-probability; what is less likely is impossible, so that a sum over a name does not overflow
+_COMPACT = 0.75  # drop finished mentions from the session when less than this share is still active
+_CHEAP = 48  # rows of a pass up to which its time is dominated by reading the weights
+_CHUNK = 200_000  # logits normalised per step, to stay in the CPU cache
+_LEAST = -1e30  # log-probabilities below this count as -inf, so that the sum over a name does not overflow
 
 
 class Known(NamedTuple):
-    """A node that was asked about: where its token is kept, its children, and their log-probabilities."""
+    """An expanded node: the session slot of its token, its children, and their log-probabilities."""
 
     slot: int
     children: Ints
@@ -33,7 +33,7 @@ class Known(NamedTuple):
 
 
 class NodeRequest(NamedTuple):
-    """A node to ask about, below one that is known."""
+    """A request to expand a node whose parent is known."""
 
     mention: int
     node: int
@@ -41,10 +41,10 @@ class NodeRequest(NamedTuple):
 
 
 class Explorer:
-    """Asks the model about nodes of the trie. `widest` is how many children of a node are kept, the best; None is all.
+    """Expands nodes of the trie with the model. `widest` limits the children kept per node to the best; None keeps all.
 
-    `chain` is how many tokens of a path without branches are read ahead, in the pass that reads its first, while that pass has
-    so few rows that more of them cost next to nothing.
+    `chain` is the maximum number of tokens of an unbranched path to read ahead in the same pass, while that pass has so few
+    rows that more of them cost almost nothing.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Explorer:
         self._restriction = restriction
         self._widest = widest
         self._chain = chain
-        self._rows = np.arange(len(prompts))  # of the session, by mention; -1 once let go
+        self._rows = np.arange(len(prompts))  # session row of each mention; -1 after it was dropped
         self._begin(prompts)
 
     def ask(self, requests: Sequence[NodeRequest]) -> None:
-        """Make nodes known; requests stand in the order of their mentions, and their parents are known."""
+        """Expand nodes; requests are sorted by mention, and their parents are known."""
         if not requests:
             return
         rows = self._with_chains(requests)
@@ -77,7 +77,7 @@ class Explorer:
         self._learn(rows.mentions, rows.nodes, slots, logits)
 
     def keep(self, mentions: Sequence[int]) -> None:
-        """Let the session forget all mentions but these, which ascend, if that are many. What is known stays known."""
+        """Drop all mentions but these (sorted) from the session, if enough can be dropped. Expanded nodes stay known."""
         if len(mentions) >= _COMPACT * np.count_nonzero(self._rows >= 0):
             return
         kept = np.asarray(mentions)
@@ -109,12 +109,12 @@ class Explorer:
             for wave in range(1, chain + 1):
                 start, end = trie.span(below)
                 if end - start != 1 or trie.span(start)[0] == trie.span(start)[1]:
-                    break  # a choice, or the end of a name
+                    break  # a branch, or the end of a name
                 below = start
                 if below in self.known[mention]:
                     break
                 mentions.append(mention)
-                parents.append(-len(nodes))  # the row before
+                parents.append(-len(nodes))  # the previous row
                 nodes.append(below)
                 waves.append(wave)
         return _DecoderRows(*(np.array(column, dtype=np.int64) for column in (mentions, nodes, parents, waves)))
@@ -147,7 +147,7 @@ class _DecoderRows(NamedTuple):
 
 
 def token_log_probs(logits: Tensor, rows: Tensor, tokens: Tensor) -> Floats:
-    """Return the log-probability of a token after each row."""
+    """Return the log-probability of `tokens[i]` after row `rows[i]`."""
     rows, tokens = rows.to(logits.device), tokens.to(logits.device)
     return _plain(logits[rows, tokens].float() - _normaliser(logits)[rows])
 
@@ -163,7 +163,7 @@ def _normaliser(logits: Tensor) -> Tensor:
 
 
 def _plain(log_probs: Tensor) -> Floats:
-    """Return numbers below or at zero; what a model could not say (infinite logits) is impossible."""
+    """Convert to NumPy with values <= 0; NaN and infinite values become -inf."""
     is_said = (log_probs > _LEAST) & (log_probs < torch.inf)
     found: npt.NDArray[Any] = log_probs.clamp(max=0.0).masked_fill(~is_said, -torch.inf).cpu().numpy()
     return found

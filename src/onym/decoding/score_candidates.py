@@ -1,4 +1,4 @@
-"""Scoring names that are given: a few of them for each mention, all read in one pass, as the decoder would write them."""
+"""Scores given names of each mention with the decoder, all in one pass."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from onym.decoding.explorer import token_log_probs
 from onym.decoding.search import Ranking, Start, Tokens
 from onym.decoding.session import Session
 
-_ROWS = 256  # tokens read in one pass: each has a score for the whole vocabulary
-_TOP = -1  # what the first token of a name has instead of one before it
+_ROWS = 256  # tokens per pass; each needs logits for the whole vocabulary
+_TOP = -1  # parent of the first token of a name
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredName:
-    """A name that was given: the log-probability of all its tokens, and their number with the end.
+    """The log-probability of a name, and its number of tokens; both include the end token.
 
     >>> ScoredName(-3.0, 2).score("mean"), ScoredName(-3.0, 2).score("sum")
     (-1.5, -3.0)
@@ -28,16 +28,16 @@ class ScoredName:
     tokens: int
 
     def score(self, ranking: Ranking) -> float:
-        """Return what it is ranked by."""
+        """Return the score: mean or sum of the token log-probabilities."""
         return self.log_prob / self.tokens if ranking == "mean" else self.log_prob
 
 
 def score_candidates(
     start: Start, sources: Sequence[Tokens], prompts: Sequence[Tokens], names: Sequence[Sequence[Tokens]], *, eos: int
 ) -> list[list[ScoredName]]:
-    """Return for each source the scores of its names, given by their tokens without the end, in their order.
+    """Return the scores of each source's names, in order; names are given as tokens without the end token.
 
-    Names that begin alike share the tokens that they share: a mention's names are a small tree, read in one pass.
+    The names of a mention form a small prefix tree, so common prefixes are computed once.
     """
     trees = [_Tree.of(each) for each in names]
     found: list[list[ScoredName]] = [[] for _ in sources]
@@ -52,7 +52,7 @@ def score_candidates(
 
 @dataclass(slots=True)
 class _Tree:
-    """The tokens of a mention's names, each below the one before it; `ends` are the last tokens of the names."""
+    """A prefix tree of the names of one mention; `ends` are the nodes of the last tokens."""
 
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -78,7 +78,7 @@ class _Tree:
 
 
 def _batches(order: Sequence[int], trees: Sequence[_Tree]) -> Iterator[list[int]]:
-    """Yield the places of trees that are read together; those without a name are left out."""
+    """Yield the indexes of trees to read together; trees without names are skipped."""
     batch: list[int] = []
     rows = 0
     for row in order:
@@ -94,10 +94,10 @@ def _batches(order: Sequence[int], trees: Sequence[_Tree]) -> Iterator[list[int]
 
 
 def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], eos: int) -> list[list[ScoredName]]:
-    """Read the trees of a batch, and return the scores of their names."""
+    """Run the trees of a batch through the decoder, and return the scores of their names."""
     slots, logits = session.begin(prompts)
     sizes = [len(tree.tokens) for tree in trees]
-    before = np.cumsum([0, *sizes])  # rows of the trees before each
+    before = np.cumsum([0, *sizes])  # offset of each tree's rows
     owners = np.repeat(np.arange(len(trees)), sizes)
     nodes = np.array([parent for tree in trees for parent in tree.parents], dtype=np.int64)
     tokens = np.array([token for tree in trees for token in tree.tokens], dtype=np.int64)
@@ -106,7 +106,7 @@ def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], e
     if len(tokens):
         parents = np.where(nodes == _TOP, slots[owners], -1 - above)
         logits = torch.cat([logits, session.read(owners, parents, tokens, waves)[1]])
-    # What stands after the prompt of a mention comes first, then what stands after each token.
+    # The first len(trees) rows of logits follow the prompts; the others follow the tokens.
     rows = np.where(nodes == _TOP, owners, len(trees) + above)
     ends = [
         (owner if end == _TOP else len(trees) + int(before[owner]) + end)
@@ -120,7 +120,7 @@ def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], e
 
 
 def _sum_along_names(trees: Sequence[_Tree], of_tokens: Sequence[float], of_ends: Sequence[float]) -> list[list[ScoredName]]:
-    """Add up along the names."""
+    """Sum the token log-probabilities along each name."""
     token, end = iter(of_tokens), iter(of_ends)
     found = []
     for tree in trees:

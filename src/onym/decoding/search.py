@@ -15,12 +15,12 @@ from onym.models.torch_loading import fix_thread_count, single_core_workers
 from onym.trie.packed import ROOT, PackedTrie, Restriction
 
 Ranking = Literal["mean", "sum"]
-"""How names are ranked: by the mean log-probability of their tokens and the end, as published, or by the sum."""
+"""Score of a name: the mean of its token log-probabilities including the end token (as published), or their sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A name that was written: its leaf in the trie, the log-probability of all its tokens, and their number with the end.
+    """A generated name: its leaf in the trie, its log-probability, and its number of tokens (including the end token).
 
     >>> Hypothesis(7, -3.0, 2).score("mean"), Hypothesis(7, -3.0, 2).score("sum")
     (-1.5, -3.0)
@@ -31,15 +31,15 @@ class Hypothesis:
     tokens: int
 
     def score(self, ranking: Ranking) -> float:
-        """Return what it is ranked by."""
+        """Return the score: mean or sum of the token log-probabilities."""
         return self.log_prob / self.tokens if ranking == "mean" else self.log_prob
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The best names of one mention, best first. `is_proved` says that no name of the trie would rank among them but these.
+    """The best names of one mention, best first. If `is_proved`, no other name of the trie has a better score.
 
-    `expansions` counts the nodes of the trie at which the model was asked.
+    `expansions` is the number of trie nodes that the model expanded.
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -48,7 +48,7 @@ class Decoded:
 
 
 def best(hypotheses: list[Hypothesis], ranking: Ranking, count: int) -> tuple[Hypothesis, ...]:
-    """Return the best hypotheses in order; equal ones in the order of the trie."""
+    """Return the best hypotheses in order; ties are ordered by leaf."""
     return tuple(sorted(hypotheses, key=lambda each: (-each.score(ranking), each.leaf))[:count])
 
 
@@ -63,7 +63,7 @@ class _BeamPrefix(NamedTuple):
 
 @dataclass(slots=True)
 class _Beam:
-    """The search of one mention: its open prefixes, best first, and the names that it has."""
+    """The beam of one mention: its open prefixes, best first, and its finished names."""
 
     open: list[_BeamPrefix] = field(default_factory=lambda: [_BeamPrefix(ROOT, 0.0, ROOT)])
     names: list[Hypothesis] = field(default_factory=list)
@@ -71,7 +71,7 @@ class _Beam:
 
 
 class BeamSearch:
-    """Searches the mentions of an explorer together, a token at a time. The explorer keeps at least 2k children of a node."""
+    """Beam search over all mentions of an explorer, which must keep at least 2 * `width` children per node."""
 
     def __init__(
         self, explorer: Explorer, width: int, *, ranking: Ranking = "mean", stopping: Stopping = "transformers"
@@ -82,7 +82,7 @@ class BeamSearch:
         self._stopping = stopping
 
     def run(self, mentions: Sequence[int] | None = None) -> list[Decoded]:
-        """Return the best names of the mentions, by default of all; those that are done leave the batch."""
+        """Return the best names of the mentions (default: all); finished mentions leave the batch."""
         explorer = self._explorer
         active = list(range(len(explorer.known)) if mentions is None else mentions)
         beams = {mention: _Beam() for mention in active}
@@ -121,12 +121,12 @@ class BeamSearch:
     def _advance_by_one(self, beam: _Beam, found: list[_BeamPrefix], length: int) -> None:
         ends = self._ends(found)
         beam.names += [Hypothesis(e.node, e.log_prob, length) for e, is_end in zip(found, ends, strict=True) if is_end]
-        del beam.names[self._width :]  # who comes first is taken
+        del beam.names[self._width :]  # like fairseq, keep the names that finished first
         beam.open = [each for each, is_end in zip(found, ends, strict=True) if not is_end]
         beam.is_done = not beam.open or len(beam.names) == self._width
 
     def _may_improve(self, beam: _Beam, length: int) -> bool:
-        """Tell, as transformers does, whether the best open prefix is better so far than the worst name."""
+        """Return whether the best open prefix scores better than the worst finished name, as transformers does."""
         log_prob = beam.open[0].log_prob
         return (log_prob / length if self._ranking == "mean" else log_prob) > beam.names[-1].score(self._ranking)
 
@@ -148,7 +148,7 @@ class BeamSearch:
 
 
 WIDTH = 5
-"""Of the beam search that is fallen back on, at least."""
+"""Minimum beam width of the fallback beam search."""
 
 
 class _Prefix(NamedTuple):
@@ -160,7 +160,7 @@ class _Prefix(NamedTuple):
 
 @dataclass(slots=True)
 class _Branch:
-    """The children of a node that are no leaves, the most promising first; they are opened one by one."""
+    """The inner children of a node, sorted by upper bound; they are taken one by one."""
 
     parent: _Prefix
     children: Ints
@@ -176,7 +176,7 @@ class _Branch:
 
 @dataclass(slots=True)
 class _Search:
-    """The search of one mention: open branches by their bound, the best names so far, and what is being asked about."""
+    """The search of one mention: open branches by upper bound, the best names so far, and the prefixes being expanded."""
 
     heap: list[tuple[float, int, _Branch]] = field(default_factory=list)
     names: list[Hypothesis] = field(default_factory=list)
@@ -186,16 +186,17 @@ class _Search:
     count: int = 0
 
     def push(self, branch: _Branch) -> None:
-        """Put a branch in its place by what it promises; one without more children is forgotten."""
+        """Push a branch onto the heap by the bound of its next child; drop it if it has no more children."""
         if branch.position < len(branch.children):
             self.count += 1
             heapq.heappush(self.heap, (-float(branch.bounds[branch.position]), self.count, branch))
 
 
 class ExactSearch:
-    """Searches the mentions of an explorer together, some prefixes of each at a time. The explorer keeps all children.
+    """Exact best-first search over all mentions of an explorer, which must keep all children.
 
-    A mention that needs more than `budget` prefixes is given up: its answer is the best of what was found and of a beam search.
+    Each round expands up to `at_once` prefixes per mention. A mention that needs more than `budget` expansions gets the best of
+    the names found so far and those of a beam search.
     """
 
     def __init__(
@@ -208,7 +209,7 @@ class ExactSearch:
         self._at_once = at_once
 
     def run(self) -> list[Decoded]:
-        """Return the best names of every mention, and whether they were proved to be."""
+        """Return the best names of every mention, and whether they are proved to be the best."""
         explorer = self._explorer
         searches = [_Search(frontier=[_Prefix(ROOT, 0.0, 0, ROOT)]) for _ in explorer.known]
         active = list(range(len(searches)))
@@ -225,7 +226,7 @@ class ExactSearch:
         return [Decoded(best(s.names, self._ranking, self._top_k), s.is_proved, int(counts[m])) for m, s in enumerate(searches)]
 
     def _round(self, search: _Search, mention: int) -> None:
-        """Take in what was asked about, and choose what to ask next."""
+        """Process the expanded prefixes, and choose the next ones to expand."""
         for prefix in search.frontier:
             self._take_in(search, mention, prefix)
         search.frontier = self._next(search)
@@ -233,7 +234,7 @@ class ExactSearch:
         search.is_over_budget = self._explorer.expansions[mention] + len(search.frontier) > self._budget
 
     def _take_in(self, search: _Search, mention: int, prefix: _Prefix) -> None:
-        """Take the names that end below a prefix, and put its other children on the heap."""
+        """Collect the names that end after a prefix, and push its other children onto the heap."""
         trie, known = self._explorer.trie, self._explorer.known[mention][prefix.node]
         log_probs = known.log_probs + np.float32(prefix.log_prob)
         is_possible, is_end = np.isfinite(log_probs), trie.is_leaf(known.children)
@@ -249,7 +250,7 @@ class ExactSearch:
         search.push(_Branch(prefix, children[order], log_probs[order], bounds[order]))
 
     def _next(self, search: _Search) -> list[_Prefix]:
-        """Return the most promising prefixes that may still lead to one of the best names."""
+        """Return the prefixes with the highest bounds that may still lead to one of the best names."""
         is_full = len(search.names) == self._top_k
         worst = search.names[-1].score(self._ranking) if is_full else -np.inf
         found: list[_Prefix] = []
@@ -273,14 +274,14 @@ class ExactSearch:
 
 Tokens = Sequence[int]
 Start = Callable[[Sequence[Tokens]], Session]
-"""Opens a session for a batch of sources."""
+"""Creates a session for a batch of sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """How to search. `width` is that of the beam, and `top_k` how many names come back, at most `width` of a beam.
+    """Search settings. `width` is the beam width, `top_k` the number of names returned (at most `width` for a beam search).
 
-    `chain` is how many tokens of a path without branches are read ahead, where a pass costs more than its rows.
+    `chain` is the maximum number of tokens of an unbranched path to read ahead in small passes.
     """
 
     search: Literal["beam", "exact"] = "beam"
@@ -303,9 +304,9 @@ def search_names(
     *,
     restriction: Restriction | None = None,
 ) -> list[Decoded]:
-    """Return the best names for each source; mentions of like length are decoded together, and come back in their order.
+    """Return the best names for each source, in order; mentions of similar length are decoded together.
 
-    Several batches run side by side, each on one core: that takes less time than all cores on one batch after the other.
+    Several batches run in parallel with one core each, which is faster than all cores on one batch at a time.
     """
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), len(prompts[i])), reverse=True)
     batches = [order[begin : begin + config.batch] for begin in range(0, len(order), config.batch)]

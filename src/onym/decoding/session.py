@@ -1,8 +1,8 @@
-"""A batch of mentions being decoded: every token that was ever read, as a tree with its keys and values, never copied or moved.
+"""Decoder state of a batch of mentions: a tree of tokens per mention, with a key-value cache that is never reordered.
 
-Each mention has slots; a slot is a token in its place in the tree, and sees its ancestors and itself. Any number of tokens, of
-any mentions and depths, are read in one pass: a step of beam search, the whole of a prompt, a path without branches, a round of
-best-first search. Cross-attention has one set of keys for a mention, whatever the number of its hypotheses.
+Each token has a slot and attends to its ancestors and itself. One pass reads any number of tokens, of any mentions and depths:
+a step of beam search, a whole prompt, an unbranched path, or a round of best-first search. The cross-attention keys of a
+mention are stored once and shared by all its hypotheses.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from onym.models.tensors import require_finite
 from onym.models.torch_loading import open_pretrained
 
 Ints = npt.NDArray[np.int64]
-_ROOM = 32  # slots, at first
+_ROOM = 32  # initial number of slots
 NO_PARENT = np.iinfo(np.int64).min
-"""What the first token of a mention has instead of a parent."""
+"""Parent of the first token of a mention."""
 
 
 class Session(Protocol):
-    """What a search asks of a model. Rows of one call stand in order: a parent before its children."""
+    """The decoder interface used by a search. In each call, parents come before their children."""
 
     vocabulary: int
 
     def begin(self, prompts: Sequence[Sequence[int]]) -> tuple[Ints, Tensor]:
-        """Read the start token and a prompt for each mention; return the slots of the last tokens and the logits there."""
+        """Read the start token and a prompt for each mention; return the slots of the last tokens and the logits after them."""
 
     def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
         """Read a token after each parent slot; return its slot and the logits after it, (rows, vocabulary).
 
-        A parent in the same call is given as -1 - the number of its row; `wave` counts how many of a row's ancestors are.
+        A parent in the same call is given as -1 - (its row); `wave` is the number of a row's ancestors in the same call.
         """
 
     def keep(self, mentions: Ints) -> None:
-        """Let go of all mentions but these; from now on they are numbered in this order."""
+        """Drop all mentions but these, and renumber them in this order."""
 
 
 class TreeSession:
-    """A session of a real model."""
+    """A session with a seq2seq model."""
 
     def __init__(self, adapter: Adapter, sources: Sequence[Sequence[int]]) -> None:
         self.vocabulary = adapter.vocabulary
@@ -60,7 +60,7 @@ class TreeSession:
             self._cross = [(key.transpose(-1, -2).contiguous(), value) for key, value in keys]
             self._hidden = None if mask.all() else _additive(is_token[:, None, None, :], adapter.dtype)
         self._used = 0
-        self._keys: list[Tensor] = []  # (mentions, heads, head width, slots), ready to be multiplied by queries
+        self._keys: list[Tensor] = []  # (mentions, heads, head width, slots): transposed for multiplication by queries
         self._values: list[Tensor] = []  # (mentions, heads, slots, head width)
         self._sees = np.zeros((len(sources), 0, 0), dtype=bool)
         self._depths = np.zeros((len(sources), 0), dtype=np.int64)
@@ -71,7 +71,7 @@ class TreeSession:
         lengths = np.array([len(text) for text in texts])
         owners = np.repeat(np.arange(len(texts)), lengths)
         wave = np.concatenate([np.arange(length) for length in lengths])
-        parents = np.where(wave == 0, NO_PARENT, -np.arange(len(owners)))  # the row before
+        parents = np.where(wave == 0, NO_PARENT, -np.arange(len(owners)))  # the previous row
         tokens = np.concatenate([np.asarray(text) for text in texts])
         last = np.cumsum(lengths) - 1
         slots, states = self._read(owners, parents, tokens, wave)
@@ -85,7 +85,7 @@ class TreeSession:
             return slots, self._adapter.logits(states)
 
     def keep(self, mentions: Ints) -> None:
-        """Let go of all mentions but these."""
+        """Drop all mentions but these."""
         kept = self._tensor(mentions)
         self._cross = [(key[kept], value[kept]) for key, value in self._cross]
         self._hidden = None if self._hidden is None else self._hidden[kept]
@@ -112,7 +112,7 @@ class TreeSession:
         return torch.from_numpy(array).to(self._adapter.device)
 
     def _grow(self, needed: int) -> None:
-        """Make room for so many slots; the buffers grow by doubling, so that a token is rarely moved."""
+        """Resize the buffers to at least `needed` slots, doubling them so that copies are rare."""
         room, used = self._sees.shape[1], self._used
         if needed <= room:
             return
@@ -133,7 +133,7 @@ class TreeSession:
         self._sees, self._depths = sees, depths
 
     def _see(self, owners: Ints, parents: Ints, slots: Ints, wave: Ints) -> None:
-        """Let every new token see what its parent sees, and itself."""
+        """Make every new token attend to itself and to what its parent attends to."""
         for number in range(int(wave.max()) + 1):
             rows = np.flatnonzero(wave == number)
             mine, new, above = owners[rows], slots[rows], parents[rows]
@@ -145,7 +145,7 @@ class TreeSession:
             self._sees[mine, new, new] = True
 
     def _through(self, states: Tensor, rows: _TokenRows) -> Tensor:
-        """Take the states of all rows through the layers."""
+        """Run the states of all rows through the layers."""
         adapter, used, end = self._adapter, self._used, self._used + rows.count
         mask = self._mask(used, end)
         for layer in range(adapter.layers):
@@ -161,9 +161,9 @@ class TreeSession:
         return states
 
     def _mask(self, used: int, end: int) -> Tensor:
-        """Return what is added to the scores of new rows: minus infinity for what they do not see, and the bias of distance."""
+        """Return the additive attention mask of new rows: -inf for hidden slots, plus the relative position bias."""
         sees = self._tensor(self._sees[:, None, used:end, :end])
-        sees = sees | ~sees.any(dim=-1, keepdim=True)  # a row of padding may see everything: nobody looks at it
+        sees = sees | ~sees.any(dim=-1, keepdim=True)  # padding rows attend to everything, to avoid NaN; they are not used
         depths = self._tensor(self._depths[:, :end])
         bias = self._adapter.bias(depths[:, used:, None] - depths[:, None, :])
         mask = _additive(sees, self._adapter.dtype)
@@ -171,7 +171,7 @@ class TreeSession:
 
 
 class _TokenRows:
-    """Tokens of several mentions: in one list, or as a rectangle of (mentions, count): as many rows as one has at most."""
+    """Converts rows of tokens between a flat list and a padded (mentions, count) array; `count` is the maximum per mention."""
 
     def __init__(self, owners: Tensor, ranks: Tensor, mentions: int, count: int) -> None:
         self.count = count
@@ -194,7 +194,7 @@ class _TokenRows:
 
 
 def _attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """Return what queries (mentions, rows, heads, width) find; for so few rows plain products beat a fused kernel."""
+    """Return the attention output for queries (mentions, rows, heads, width); for few rows, this beats a fused kernel."""
     scores = torch.matmul(query.transpose(1, 2) * scale, keys)
     if mask is not None:
         scores = scores + mask
@@ -215,24 +215,24 @@ def _pad_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.NDAr
 
 
 def _ranks(owners: Ints) -> Ints:
-    """Return the number of each row among those of its mention, in order; owners ascend."""
+    """Return the index of each row among those of its mention; `owners` is sorted."""
     starts = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1])))
     return np.arange(len(owners)) - np.repeat(starts, np.diff(np.append(starts, len(owners))))
 
 
 FAMILIES = {"bart": "BartForConditionalGeneration", "marian": "MarianMTModel", "t5": "T5ForConditionalGeneration"}
-"""The families that are known, each with the class of transformers that opens it."""
+"""The transformers class of each supported model family."""
 
 
 def open_model(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
-    """Return the model of a folder on a device, for inference.
+    """Load a model for inference.
 
-    A published checkpoint may bring defaults of `generate` with it, as BART's `no_repeat_ngram_size`: nothing here uses them.
+    Defaults for `generate` in a checkpoint, such as BART's `no_repeat_ngram_size`, are ignored.
     """
     model = open_pretrained(FAMILIES, folder, precision, device=device, what="a seq2seq model")
     config = model.config
     special = (config.decoder_start_token_id, config.eos_token_id, config.pad_token_id)
     if not all(isinstance(token, int) and 0 <= token < config.vocab_size for token in special):
-        what = "the configuration does not name the tokens that start, end and fill a text"
-        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="fetch it again")
+        what = "decoder_start_token_id, eos_token_id or pad_token_id is missing or out of range"
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="download it again")
     return model

@@ -1,7 +1,7 @@
-"""Detectors: documents in, the mentions in them out. Each reads from top to bottom in one file.
+"""Detectors: they find the mentions in raw documents.
 
-Detectors do not import each other. Always true here: offsets are code points of the raw text, a mention's surface is the text
-at its offsets, and a file that is neither in `HELPERS` nor private is a detector.
+Each detector is one module, except for those in `HELPERS`. Detectors do not import each other. Offsets count code points of the
+raw text, and a mention's surface is always the text at its offsets.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __getattr__ = lazy(__name__, dict.fromkeys(("assertion_marks", "with_assertion")
 
 
 def detector_config(name: str, **options: Any) -> DetectorConfig:
-    """Return the configuration of a detector by its short name; an option that is None is not given.
+    """Return the configuration of a detector by its short name; options that are None are ignored.
 
     >>> detector_config("dictionary", min_length=2).kind
     'dictionary'
@@ -47,7 +47,7 @@ def detector_config(name: str, **options: Any) -> DetectorConfig:
 def open_detector(
     config: DetectorConfig | str, kb: KnowledgeBase, context: OpenContext | None = None, *, only: ConceptMask | None = None
 ) -> Detector:
-    """Open a detector over a knowledge base, by its configuration or its short name; with `only`, for some concepts alone.
+    """Open a detector for a knowledge base, by its configuration or its short name; `only` restricts it to some concepts.
 
     >>> open_detector("dictionary", KnowledgeBase.open(getfixture("tiny_kb"))).config["detector"]
     'dictionary'

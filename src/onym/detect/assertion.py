@@ -1,11 +1,11 @@
-"""What the sentence of a mention says of it: that it is absent, possible, past, conditional, or another person's (ConText).
+"""Assertion detection: marks mentions as negated, possible, historical, hypothetical or of another person (ConText).
 
-A phrase such as `no evidence of` marks the mentions after it, one such as `was ruled out` those before it, up to the end of
-the sentence, to a phrase that ends its scope (`but`, `because of`), or to a boundary: a semicolon, a list's number, the head
-of a section. A longer phrase overrides what is inside it: `no increase` and `gram negative` negate nothing. A phrase inside
-a mention is a part of its name.
+A phrase such as `no evidence of` marks the mentions after it, and one such as `was ruled out` those before it. Its scope ends
+with the sentence, at a terminating phrase (`but`, `because of`), or at a boundary: a semicolon, a list number, a section
+heading. Longer phrases take precedence over the phrases they contain, so `no increase` and `gram negative` negate nothing.
+Phrases inside a mention are ignored.
 
-One pass over the sentences that have mentions; time is linear in their length.
+One pass over the sentences with mentions, in linear time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onym.text.analysis import TextAnalysis, analysis_of
 from onym.text.boundaries import words
 from onym.types import AssertionMark, Document, LinkedDocument, Mention, Offsets
 
-# The relatives, whose conditions are not the patient's.
+# Relatives: their conditions are not the patient's.
 _RELATIVES = (
     "mother father parents brother brothers sister sisters sibling siblings son daughter aunt aunts uncle uncles cousin "
     "cousins nephew niece grandmother grandfather grandparent grandparents relatives"
@@ -115,7 +115,7 @@ STOP: dict[AssertionMark, str] = {
     """,
 }
 
-# They look like a phrase above, or hold one, and say nothing of the mentions around them.
+# Pseudo-phrases: they look like a phrase above, or contain one, but assert nothing about nearby mentions.
 NOTHING = f"""
     no (increase increased decrease change difference differences effect effects); no significant (increase decrease change);
     no (association correlation relationship improvement); no significant (association correlation improvement);
@@ -147,19 +147,19 @@ _ALTERNATIVES = re.compile(r"\([^)]*\)|\S+")
 
 
 class Cue(NamedTuple):
-    """A phrase in the text, and what it does to mentions on either side; a boundary has no length."""
+    """A phrase in the text and its effects on mentions to either side; a boundary has length 0."""
 
     start: int
     end: int
     effects: Sequence[Effect]
 
     def mirror(self) -> Cue:
-        """Return the cue as it stands in the text read backwards."""
+        """Return the cue with negated offsets, for scanning the text backwards."""
         return Cue(-self.end, -self.start, self.effects)
 
 
 class _Node:
-    """The phrases that begin with the same words."""
+    """A node of the trie of phrases, by word."""
 
     __slots__ = ("effects", "following")
 
@@ -172,7 +172,7 @@ _EVERYTHING_STOPS = [(mark, _STOP) for mark in MARKS]
 
 
 def assertion_marks(document: Document) -> list[tuple[AssertionMark, ...]]:
-    """Return the marks of each mention of a document. Of a mention across sentences, the first sentence is looked at.
+    """Return the marks of each mention of a document. If a mention spans sentences, only the first one is used.
 
     >>> text = "No fever, but a history of stroke. Mother had asthma."
     >>> found = [Mention(start, end, text[start:end]) for start, end in ((3, 8), (27, 33), (46, 52))]
@@ -191,7 +191,7 @@ def assertion_marks(document: Document) -> list[tuple[AssertionMark, ...]]:
 
 
 def with_assertion(linked: LinkedDocument) -> LinkedDocument:
-    """Return a linked document whose links say what the text asserts of their mentions; nothing else changes."""
+    """Return a copy of the document with the assertion marks of its links set."""
     mentions = tuple(link.mention for link in linked.links)
     marks = assertion_marks(replace(linked.document, mentions=mentions))
     links = tuple(replace(link, assertion=each) for link, each in zip(linked.links, marks, strict=True))
@@ -199,13 +199,13 @@ def with_assertion(linked: LinkedDocument) -> LinkedDocument:
 
 
 def _sentence_of(mention: Mention, analysis: TextAnalysis) -> Offsets:
-    """Return the sentence in which a mention begins; for one of white space alone, that may be none."""
+    """Return the sentence in which a mention begins; an empty span if it is white space before the first sentence."""
     number = bisect_right(analysis.sentence_starts, mention.start) - 1
     return analysis.sentences[number] if number >= 0 else (mention.start, mention.start)
 
 
 class _Sentence:
-    """A sentence, and which parts of it are in the scope of which marks."""
+    """A sentence with the scopes of its marks."""
 
     def __init__(self, text: str, start: int, end: int, mentions: Sequence[Mention]) -> None:
         phrases = _outside(_phrases(text, start, end), mentions)
@@ -224,7 +224,7 @@ class _Sentence:
 
 
 def _scopes(cues: Iterable[Cue], opening: str, end: int) -> dict[AssertionMark, list[Offsets]]:
-    """Return the scopes of each mark, in order and apart from each other: from a phrase that opens one to what ends it."""
+    """Return the disjoint scopes of each mark, in order: from an opening phrase to a terminating one, or to `end`."""
     found: dict[AssertionMark, list[Offsets]] = {}
     begun: dict[AssertionMark, int] = {}
     for cue in cues:
@@ -250,7 +250,7 @@ def _start(span: Offsets) -> int:
 
 
 def _outside(cues: Sequence[Cue], mentions: Iterable[Mention]) -> Iterator[Cue]:
-    """Yield the cues that are no part of a longer mention."""
+    """Yield the cues that are not inside a longer mention."""
     spans = {(cue.start, cue.end) for cue in cues}
     longer = iter(sorted((each.start, each.end) for each in mentions if (each.start, each.end) not in spans))
     following = next(longer, None)
@@ -264,7 +264,7 @@ def _outside(cues: Sequence[Cue], mentions: Iterable[Mention]) -> Iterator[Cue]:
 
 
 def _phrases(text: str, start: int, end: int) -> list[Cue]:
-    """Return the phrases of a sentence from left to right: at each word the longest, and the next one after its end."""
+    """Return the phrases of a sentence: greedy longest match from left to right."""
     spans = [(start + first, start + last) for first, last in words(text[start:end])]
     tokens = [_token(text[first:last]) for first, last in spans]
     cues: list[Cue] = []
@@ -284,7 +284,7 @@ def _token(word: str) -> str:
 
 
 def _match(tokens: Sequence[str], first: int) -> tuple[int, Sequence[Effect]]:
-    """Return how many words the longest phrase has that begins there, and what it does; 0 where none begins."""
+    """Return the length in words and the effects of the longest phrase that begins at `first`; length 0 if there is none."""
     node, length = _lexicon(), 0
     effects: Sequence[Effect] = ()
     for count, token in enumerate(tokens[first : first + _MAX_WORDS], 1):
@@ -302,7 +302,7 @@ _MAX_WORDS = 8
 
 @cache
 def _lexicon() -> _Node:
-    """Return the phrases by their words. A phrase also ends the scopes that shorter phrases inside it end."""
+    """Build the trie of phrases. A phrase also ends the scopes that the shorter phrases inside it end."""
     effects: dict[tuple[str, ...], list[Effect]] = {}
     for effect, table in ((_FORWARD, FORWARD), (_BACKWARD, BACKWARD), (_STOP, STOP)):
         for mark, listed in table.items():
@@ -326,7 +326,7 @@ def _node_of(root: _Node, phrase: Iterable[str]) -> _Node:
 
 
 def _iter_phrases(listed: str) -> Iterator[tuple[str, ...]]:
-    """Yield the phrases of a list.
+    """Parse a phrase list: `;` separates phrases, parentheses enclose alternatives.
 
     >>> list(_iter_phrases("denies; no (sign signs) of"))
     [('denies',), ('no', 'sign', 'of'), ('no', 'signs', 'of')]

@@ -1,6 +1,7 @@
-"""What every detector offers: mentions that nobody annotated, each with a score, and the choice among those that overlap.
+"""The detector interface, spans with scores, and the resolution of overlapping spans.
 
-A detector is one file of this package: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
+A detector is one module of this package, with a `Config`, an `open` function and the detector class. Its short name is the
+module name.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class DetectorConfig(PartConfig):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a text that a detector takes for a mention. The type may be unknown.
+    """A span of text that a detector considers a mention. The type may be empty (unknown).
 
     >>> Span(0, 5, 0.9).length
     5
@@ -35,16 +36,16 @@ class Span:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
-            raise InputError("type-offsets", f"a span from {self.start} to {self.end} is empty or backwards")
+            raise InputError("type-offsets", f"span {self.start}:{self.end} is empty, reversed or negative")
 
     @property
     def length(self) -> int:
-        """How many code points it has."""
+        """The length in code points."""
         return self.end - self.start
 
 
 def split_types(types: str | None) -> tuple[str, ...]:
-    """Return types that an option names, separated by commas.
+    """Parse a comma-separated list of types.
 
     >>> split_types("Disease, Chemical"), split_types(None)
     (('Disease', 'Chemical'), ())
@@ -54,9 +55,9 @@ def split_types(types: str | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A document with the mentions that were found in it, and the score of each, in their order.
+    """A document with its detected mentions, and their scores in the same order.
 
-    One in which nothing could be looked for has problems instead.
+    If detection failed, it has problems instead of mentions.
     """
 
     document: Document
@@ -69,10 +70,10 @@ class Detector(Protocol):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used: the detector's name, and everything that its answers depend on besides the knowledge base."""
+        """The detector's name and everything that its results depend on, apart from the knowledge base."""
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
-        """Yield each document with the mentions that are found in its text; those that it has are not looked at."""
+        """Yield each document with the mentions found in its text; existing mentions are ignored and replaced."""
 
 
 RejectionReason = Literal[
@@ -94,7 +95,7 @@ RejectionReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A name of the knowledge base in a text that a detector did not take as a mention; `detail` gives the reason in words."""
+    """A KB name in a text that a detector rejected as a mention; `detail` explains the reason in words."""
 
     start: int
     end: int
@@ -103,7 +104,7 @@ class Rejection:
     detail: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, with the keys of `Explanation.as_dict` where they mean the same.
+        """Return a dict of plain values, with the same keys as `Explanation.as_dict` where they apply.
 
         >>> Rejection(0, 2, "MI", "too-short", "the name is too short").as_dict()["rejected"]
         'too-short'
@@ -114,16 +115,16 @@ class Rejection:
 
 @runtime_checkable
 class FindsRejections(Detector, Protocol):
-    """A detector that knows which names of the knowledge base it did not take as mentions."""
+    """A detector that can report the KB names it rejected as mentions."""
 
     def find_rejections(self, document: Document) -> list[Rejection]:
-        """Return the names in a text that are not mentions, in the order of the text."""
+        """Return the rejected names in a text, sorted by offset."""
 
 
 def detect_batches(
     documents: Iterable[Document], find: Callable[[Sequence[Document]], Iterable[Sequence[Span]]], *, batch: int = 64
 ) -> Iterator[Detected]:
-    """Yield documents with the spans that `find` finds in a batch; a document that cannot be read has a problem instead."""
+    """Detect mentions in batches with the function `find`; a document that fails gets a problem instead of mentions."""
 
     def act(docs: Sequence[Document]) -> Iterable[Detected]:
         return (with_spans(doc, spans) for doc, spans in zip(docs, find(docs), strict=True))
@@ -136,7 +137,7 @@ def _fail_document(doc: Document, problem: Problem) -> Detected:
 
 
 def with_spans(doc: Document, spans: Sequence[Span]) -> Detected:
-    """Return a document whose mentions are the spans, in the order of the text. What speaks of other mentions is left out.
+    """Return the document with the spans as its mentions, sorted by offset; its old mentions and relations are dropped.
 
     >>> found = with_spans(Document("1", "high fever"), [Span(5, 10, 0.9, "symptom")])
     >>> [(mention.surface, mention.type) for mention in found.document.mentions], found.scores
@@ -148,9 +149,9 @@ def with_spans(doc: Document, spans: Sequence[Span]) -> Detected:
 
 
 def resolve_overlaps(spans: Iterable[Span], *, nested: bool = False) -> list[Span]:
-    """Return the spans that stay, in the order of the text; the order in which they are given does not matter.
+    """Keep the best non-overlapping spans (by score, then length), sorted by offset; the input order does not matter.
 
-    With `nested`, a span may lie inside another, but none may cross another, and of several at one place one stays.
+    With `nested`, a span may be inside another, but spans must not cross, and only one span per pair of offsets is kept.
 
     >>> spans = [Span(0, 6), Span(0, 17), Span(7, 17), Span(10, 20)]  # breast, breast carcinoma, carcinoma
     >>> [(span.start, span.end) for span in resolve_overlaps(spans)]
@@ -167,7 +168,7 @@ def _rank(span: Span) -> tuple[float, int, int, str]:
 
 
 def _disjoint(ranked: Iterable[Span]) -> list[Span]:
-    """Return the spans of which none touches another: of those that begin before its end, the last is the one that may."""
+    """Greedily keep spans that overlap no better one; only the last kept span that starts before `span.end` can overlap."""
     kept: list[Span] = []
     starts: list[int] = []
     for span in ranked:
@@ -182,7 +183,7 @@ def _resolve_nested(ranked: Iterable[Span]) -> list[Span]:
     kept: list[Span] = []
     max_length = 0
     for span in ranked:
-        # Whatever touches this span begins before its end, and not so far before its start that it ends there.
+        # Only spans that start in (span.start - max_length, span.end) can overlap this one.
         first = bisect_left(kept, span.start - max_length, key=_start)
         last = bisect_left(kept, span.end, key=_start)
         if all(_may_both_stay(span, other) for other in kept[first:last]):

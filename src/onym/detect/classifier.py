@@ -1,7 +1,7 @@
-"""Tells mentions from words: *lead* the metal from what may lead to something, a *strain* of muscles from one of mice.
+"""Mention classifier: separates mentions from ordinary words, such as *lead* the metal from the verb, by their context.
 
-A logistic regression over features of a name where it stands: the name, how it is written, its type, and the words around it.
-The features are hashed into one column of weights: no list of words is needed. `onym train mentions` learns them.
+A logistic regression over the name, its spelling, its type and the surrounding words. The features are hashed into one weight
+vector, so no vocabulary is stored. It is trained by `onym train mentions`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from onym.text.normal import normal_name
 KIND, FORMAT = "mention-classifier", 1
 WEIGHTS, RECORD = "weights", "training.json"
 SIZE = 2**18
-"""How many weights there are."""
-_AROUND = 40  # characters in which the next words are looked for
+"""The number of weights."""
+_AROUND = 40  # characters of context on either side, from which the two nearest words are taken
 _WORD = re.compile(r"\w+|[^\w\s]")
-_CACHE_SIZE = 100_000  # surfaces: texts repeat themselves
+_CACHE_SIZE = 100_000  # surfaces
 Floats = npt.NDArray[np.float32]
 
 
 class ClassifierSettings(BaseModel):
-    """The least probability of a mention: of any, and as each corpus that was learnt from annotates."""
+    """The probability threshold of a mention: in general, and by the annotation convention of each training corpus."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,7 +46,7 @@ class ClassifierSettings(BaseModel):
 
 
 class MentionClassifier:
-    """Gives the probability that a span with a name of the knowledge base is a mention.
+    """Predicts the probability that a span with a KB name is a mention.
 
     >>> weights = np.zeros(SIZE, dtype=np.float32)
     >>> weights[row_of("after=to")] = -3
@@ -61,11 +61,13 @@ class MentionClassifier:
         self._of_surface = lru_cache(_CACHE_SIZE)(self._surface_sum)
 
     def threshold(self, convention: str = "") -> float:
-        """Return the least probability of a mention, as a corpus annotates or in general."""
+        """Return the threshold of a corpus convention, or the general one."""
         if convention and convention not in self.settings.conventions:
             known = ", ".join(self.settings.conventions)
             raise ConfigError(
-                "config-invalid", f"the classifier did not learn from {convention!r}", fix=f"it learnt from {known}"
+                "config-invalid",
+                f"the classifier was not trained on {convention!r}",
+                fix=f"choose a convention of its training corpora: {known}",
             )
         return self.settings.conventions[convention] if convention else self.settings.threshold
 
@@ -83,12 +85,12 @@ class MentionClassifier:
 
 
 def row_of(feature: str) -> int:
-    """Return the row of a feature's weight."""
+    """Return the index of a feature's weight."""
     return crc32(feature.encode("utf-8", "surrogatepass")) % SIZE
 
 
 def surface_features(surface: str, kind: str, convention: str = "") -> list[str]:
-    """Return what a span says by itself; with a convention, also what that says as a corpus annotates."""
+    """Return the features of a span without its context; with a convention, also some that are specific to it."""
     name = normal_name(surface)
     words = name.split()
     first = "upper" if surface.isupper() else "title" if surface[:1].isupper() else "lower"
@@ -99,7 +101,7 @@ def surface_features(surface: str, kind: str, convention: str = "") -> list[str]
 
 
 def context_features(text: str, span: Span) -> Iterator[str]:
-    """Yield what the two words before and behind a span say."""
+    """Yield the features of the two words before and after a span."""
     before = ["", "", *_WORD.findall(text[max(0, span.start - _AROUND) : span.start].lower())]
     after = [*_WORD.findall(text[span.end : span.end + _AROUND].lower()), "", ""]
     last, first = before[-1], after[0]
@@ -110,7 +112,7 @@ def context_features(text: str, span: Span) -> Iterator[str]:
 
 
 def write_classifier(weights: Floats, settings: ClassifierSettings, record: Mapping[str, Any], dest: Path) -> None:
-    """Publish a classifier in the folder `dest`."""
+    """Write a classifier to the folder `dest`."""
     with staging(dest / WEIGHTS) as stage:
         stage.write_array("weights", weights.astype("<f4"))
         stage.write_json(RECORD, dict(record))
@@ -119,16 +121,16 @@ def write_classifier(weights: Floats, settings: ClassifierSettings, record: Mapp
 
 
 def open_classifier(folder: Path | str, *, verify: Verify = "once") -> MentionClassifier:
-    """Open a classifier; its weights are checked each time."""
+    """Open a classifier; the values of its weights are checked on every call."""
     artefact = Artefact.open(Path(folder) / WEIGHTS, KIND, FORMAT, verify)
     try:
         settings = ClassifierSettings.model_validate_json(json.dumps(artefact.manifest.config), strict=True)
     except ValidationError as e:
-        what = "the manifest does not say how the classifier is used"
+        what = "the classifier's settings in the manifest are invalid"
         raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again") from e
     weights = np.array(artefact.array("weights", "f"), dtype=np.float32)
     if len(weights) != SIZE or not np.isfinite(weights).all():
-        what = "the weights are not those of a classifier"
+        what = f"the classifier's weights must be {SIZE:,} finite numbers"
         raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again")
     artefact.remember()
     return MentionClassifier(weights, settings, artefact.digest)

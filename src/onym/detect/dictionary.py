@@ -1,13 +1,12 @@
-"""The detector that needs no training: wherever a name of the knowledge base stands in a text, there is a mention.
+"""Dictionary detector: finds the names of the knowledge base in a text. Needs no training.
 
-The text is brought to the normal form of names, and every character of it knows its offset in the raw text. From each word on,
-the names that begin so are looked up in the knowledge base's own sorted column: nothing is built, nothing is kept in memory
-but what was just looked up, and any number of processes share the column. A mention begins where a word begins and ends where
-one ends. For many texts, `onym.kb.name_table` finds the same names at once. Names that are too common to be believed wherever
-they stand are rejected by `NameFilter`.
+The text is normalised like names, with each character aligned to the raw text. Starting at each word, longer and longer phrases
+are looked up in the knowledge base's sorted name column, which is memory-mapped and shared by processes. For many texts,
+`onym.kb.name_table` finds the same names in a batch. Mentions begin and end at word boundaries. `NameFilter` rejects names that
+are too common to be mentions.
 
-An abbreviation that the text defines by a name is a mention wherever it stands; one that it defines by something else is not
-what a knowledge base says of these letters.
+An abbreviation that the text defines by a KB name is a mention wherever it occurs. One that the text defines otherwise is not a
+mention, even if the knowledge base has a name of the same letters.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ from onym.types import Document
 _FEW_TEXTS = 16
 
 NameSpan = tuple[int, int, int]
-"""Where a name starts and ends in a text, and its row."""
+"""(start, end, name row) of a name in a text."""
 Judged = tuple[int, int, int, RejectionReason | None]
-"""Where a name starts and ends in a text, the row of the name that is meant, and why it is not a mention, if so."""
+"""(start, end, row of the intended name, rejection reason); the reason is None if the name may be a mention."""
 
 
 class DictionaryDetectorConfig(DetectorConfig):
-    """Which names are taken for mentions, see `NameFilter`, and whether mentions may be nested."""
+    """Which names are mentions (see `NameFilter`), and whether mentions may be nested."""
 
     kind: Literal["dictionary"] = "dictionary"
     min_length: int = Field(default=3, ge=1, le=100, description="Minimum length of a name.")
@@ -71,14 +70,14 @@ class DictionaryDetectorConfig(DetectorConfig):
     nested: bool = Field(default=False, description="Allow nested mentions.")
     types: str | None = Field(
         default=None,
-        description="Find only names of these semantic groups or types, separated by commas; by default of all concepts that "
-        "may be answers.",
+        description="Find only names of these semantic groups or types, separated by commas; defaults to those of all concepts "
+        "that may be linked.",
     )
     lent_names: bool | None = Field(
-        default=None, description="Also find names that a concept has only through joined concepts of other vocabularies."
+        default=None, description="Also find names that a concept has only from merged concepts of other vocabularies."
     )
     classifier: ModelReference | None = Field(
-        default=None, description="Folder of a classifier of onym train mentions, which filters out ordinary words."
+        default=None, description="Folder of a classifier trained by onym train mentions; it filters out ordinary words."
     )
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="Minimum probability of a mention; by default the one tuned in training."
@@ -100,15 +99,15 @@ def open(
     *,
     only: ConceptMask | None = None,
 ) -> DictionaryDetector:
-    """Open the detector, and its classifier where it has one."""
+    """Open the detector, and its classifier if configured."""
     classifier = open_classifier(config.classifier.folder(context), verify=context.verify) if config.classifier else None
     return DictionaryDetector(kb, config, only=only, classifier=classifier)
 
 
 class DictionaryDetector:
-    """Finds the names of a knowledge base, the longest at each offset. With `only`, those of some concepts alone.
+    """Finds the names of a knowledge base, the longest at each offset; `only` restricts it to names of some concepts.
 
-    With a `classifier`, a name is a mention only where it is likely to be one; the score is that probability.
+    With a `classifier`, names below its probability threshold are dropped, and the probability is the score.
 
     >>> detector = DictionaryDetector(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> doc = Document("1", "A Heart-attack (HA), then fever. No HA since; feverish.")
@@ -141,7 +140,7 @@ class DictionaryDetector:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         limited = {} if self._only is None else describe_mask(self._only)
         own = self._config.model_dump(exclude={"kind", "classifier", "threshold", "convention"}, exclude_none=True)
         if self._classifier is None:
@@ -154,11 +153,11 @@ class DictionaryDetector:
         return {"detector": "dictionary", **own, **limited, **classified}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
-        """Yield each document with the names in its text."""
+        """Yield each document with the names found in its text as mentions."""
         return detect_batches(documents, self._find)
 
     def find_rejections(self, document: Document) -> list[Rejection]:
-        """Return the names in a text that are not mentions, each with the step of detection that it got to.
+        """Return the names in a text that are not mentions, each with the reason.
 
         >>> detector = DictionaryDetector(KnowledgeBase.open(getfixture("tiny_kb")))
         >>> [(found.surface, found.reason) for found in detector.find_rejections(Document("1", "No fever, no MI."))]
@@ -175,7 +174,7 @@ class DictionaryDetector:
     def _iter_reasons(
         self, doc: Document, judged: Iterable[Judged], spans: Iterable[Span], scored: Sequence[Span]
     ) -> Iterator[tuple[int, int, RejectionReason, str]]:
-        """Yield why spans are not mentions: the last step of detection first, since two names may have one span."""
+        """Yield why spans are not mentions; later detection steps first, because two names may share a span."""
         analysis = analysis_of(doc)
         for span in scored:
             yield span.start, span.end, "below-threshold", self._describe_score(span.score)
@@ -188,13 +187,13 @@ class DictionaryDetector:
             yield start, end, *self._reject_unwanted(name)
 
     def _find(self, docs: Sequence[Document]) -> Iterator[list[Span]]:
-        """Yield the names in each text that do not overlap, and are likely to be mentions."""
+        """Yield the mentions of each text."""
         batch = [analyse(doc) for doc in docs]
         for doc, names in zip(batch, self._names(batch), strict=True):
             yield self._choose(doc, self._judge(doc, names))[-1]
 
     def _choose(self, doc: Document, judged: Iterable[Judged]) -> tuple[list[Span], list[Span], list[Span]]:
-        """Return the spans that may be mentions, with their scores those that do not overlap, and the mentions."""
+        """Return all candidate spans, the non-overlapping ones with their scores, and those above the threshold."""
         type_of = self._type
         spans = [Span(start, end, type=type_of(name)) for start, end, name, reason in judged if reason is None]
         spans += self._find_short_forms(analysis_of(doc))
@@ -205,17 +204,17 @@ class DictionaryDetector:
         return spans, scored, [span for span in scored if span.score >= self._threshold]
 
     def _score(self, text: str, spans: Iterable[Span], classifier: MentionClassifier) -> list[Span]:
-        """Return spans with the probability of being a mention."""
+        """Return the spans with the classifier's probability as their score."""
         convention = self._config.convention
         return [replace(span, score=classifier.probability(text, span, convention)) for span in spans]
 
     def _judge(self, doc: Document, names: Iterable[NameSpan]) -> Iterator[Judged]:
-        """Yield each name with the reason why it is not a mention; None if it may be one."""
+        """Yield each name with its rejection reason; None if it may be a mention."""
         text, analysis = doc.text, analysis_of(doc)
         known = self._abbreviations(analysis)
         passages = sorted(passage.start for passage in doc.passages)
         for start, end, name in names:
-            # A name may have full stops and brackets in it, but not the end of a sentence or half a pair.
+            # A mention may contain full stops and brackets, but no sentence boundary and no unbalanced bracket.
             if _has_between(passages, start, end) or _is_in_two_sentences(analysis, start, end):
                 yield start, end, name, "sentence-boundary"
             elif (whole := close_brackets(text, start, end)) is None:
@@ -228,7 +227,7 @@ class DictionaryDetector:
         return analysis.abbreviations if self._config.abbreviations else Abbreviations(())
 
     def _resolve_name(self, name: int, surface: str, known: Abbreviations) -> tuple[int, RejectionReason | None]:
-        """Return the name that is meant where one is written so: itself, or what the text says it is short for."""
+        """Return the intended name (the long form if the surface is a defined abbreviation), and a rejection reason or None."""
         long = known.expand(surface)
         if long is None:
             return name, self._filter.reject(name, surface)
@@ -236,9 +235,9 @@ class DictionaryDetector:
         return (meant, None) if meant >= 0 else (name, "other-abbreviation")
 
     def _describe(self, analysis: TextAnalysis, surface: str, name: int, reason: RejectionReason) -> str:
-        """Return in words why a name is not a mention."""
+        """Explain a rejection reason in words."""
         if reason == "other-abbreviation":
-            return f"the text defines it as {analysis.abbreviations.expand(surface)!r}, which is not a name to be found"
+            return f"the text defines it as {analysis.abbreviations.expand(surface)!r}, which is not a name to detect"
         if reason == "sentence-boundary":
             return "a sentence or a passage begins inside the name"
         if reason == "unpaired-bracket":
@@ -249,7 +248,7 @@ class DictionaryDetector:
         return f"the classifier's probability is {score:.2f}, below the threshold of {self._threshold:.2f}"
 
     def _reject_unwanted(self, name: int) -> tuple[RejectionReason, str]:
-        """Return why a name is not looked for: its concepts may not be answers, or have it from another vocabulary."""
+        """Return why a name is not searched: the filter excludes its concepts, or they have it from another vocabulary."""
         concepts = self.kb.name_concepts[name].tolist()
         allowed = [concept for concept in concepts if self._only is None or self._only[concept]]
         if allowed:
@@ -258,17 +257,17 @@ class DictionaryDetector:
             return "other-source", f"the concept has this name only from {where} (detector option lent_names)"
         types = sorted({self.kb.label_of(concept)[1] for concept in concepts} - {""})
         kind = f" ({', '.join(types)})" if types else ""
-        return "filtered", f"the filter of types or concepts leaves out all concepts with this name{kind}"
+        return "filtered", f"the filter by type or concept excludes all concepts with this name{kind}"
 
     def _names(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
-        """Yield every span of a name in each text."""
+        """Yield the spans of all names in each text."""
         found = self._names_in_order(docs)
         if not self._config.reordered:
             return found
         return (chain(names, self._find_reordered_names(analysis_of(doc))) for names, doc in zip(found, docs, strict=True))
 
     def _names_in_order(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
-        """Yield the names in the order of their words. For the first texts, look-ups are quicker than to open the table is."""
+        """Yield the names with their words in order; for the first few texts, single look-ups are faster than the table."""
         self._seen += len(docs)
         if self._seen < _FEW_TEXTS or self._config.inflections:
             return (self._look_up_names(analysis_of(doc), self._look_up) for doc in docs)
@@ -280,7 +279,7 @@ class DictionaryDetector:
         )
 
     def _names_in(self, texts: NormalTexts) -> list[list[NameSpan]]:
-        """Return every span of a name in texts that are looked at together."""
+        """Return the spans of all names in a batch of texts."""
         found: list[list[NameSpan]] = [[] for _ in range(texts.count)]
         first, last, rows = self._table.find(texts)
         if self._is_wanted is not None:
@@ -291,7 +290,7 @@ class DictionaryDetector:
         for owner, row, start_norm, end_norm, start, end in zip(
             *(column.tolist() for column in (texts.owners[first], rows, *spans)), strict=True
         ):
-            if text[start_norm:end_norm] == name(row):  # nearly always: fingerprints may be equal where names are not
+            if text[start_norm:end_norm] == name(row):  # rule out hash collisions
                 found[owner].append((start, end, row))
         return found
 
@@ -304,14 +303,14 @@ class DictionaryDetector:
         return ReorderedNames(self.kb)
 
     def _find_reordered_names(self, analysis: TextAnalysis) -> Iterator[NameSpan]:
-        """Yield every span of a name whose words are in another order."""
+        """Yield the spans of names whose words are in another order."""
         aligned = analysis.normal_form
         for start, end, name in self._word_order_index.find(aligned.text):
             if self._is_allowed(name):
                 yield *aligned.raw_span(start, end), name
 
     def _look_up_names(self, analysis: TextAnalysis, look_up: Callable[[str], tuple[int, bool]]) -> Iterator[NameSpan]:
-        """Yield every span of a name in a text, one look-up after the other."""
+        """Yield the spans of all names in one text, by single look-ups."""
         aligned = analysis.normal_form
         text, edges = aligned.text, words(aligned.text)
         for number, (start, _) in enumerate(edges):
@@ -324,23 +323,23 @@ class DictionaryDetector:
                     break
 
     def _find_name(self, key: str) -> tuple[int, bool]:
-        """Return the name to be found that is `key`, or the other number of it, or -1; and whether a longer one begins so."""
+        """Return the allowed name equal to `key`, its singular or its plural, or -1; and whether `key` is a proper prefix."""
         names, goes_on = self._names_like(key)
         return next(filter(self._is_allowed, names), -1), goes_on
 
     def _look_up_unwanted(self, key: str) -> tuple[int, bool]:
-        """Return the name that is `key` if it is not to be found, or -1; and whether a longer one begins so."""
+        """Return the name that equals `key` if it is not allowed, or -1; and whether `key` is a proper prefix."""
         names, goes_on = self._names_like(key)
         return (next(names, -1) if self._look_up(key)[0] < 0 else -1), goes_on
 
     def _names_like(self, key: str) -> tuple[Iterator[int], bool]:
-        """Return the rows of the name that is `key` and of its other numbers, and whether a longer name begins so."""
+        """Return the rows of the names that equal `key` or its singular or plural; and whether `key` is a proper prefix."""
         row, goes_on = self._find_key(key)
         others = (self._find_key(other)[0] for other in other_numbers(key)) if self._config.inflections else ()
         return (each for each in chain((row,), others) if each >= 0), goes_on
 
     def _find_key(self, key: str) -> tuple[int, bool]:
-        """Return the name that is `key`, or -1, and whether a longer one begins so."""
+        """Return the row of the name that equals `key`, or -1; and whether `key` is a proper prefix of a name."""
         names, data = self.kb.names, key.encode("utf-8", "surrogatepass")
         row = names.lower_bound(data)
         is_name = row < len(names) and names.bytes_at(row) == data
@@ -352,11 +351,11 @@ class DictionaryDetector:
         return self._is_wanted is None or bool(self._is_wanted[name])
 
     def _find_long_form(self, long: str) -> int:
-        """Return the name that a long form is, or -1."""
+        """Return the row of the name that equals a long form, or -1."""
         return self._look_up(normal_name(long))[0]
 
     def _find_short_forms(self, analysis: TextAnalysis) -> Iterator[Span]:
-        """Yield the places of the short forms that the text defines by a name, with or without a plural `s`."""
+        """Yield the spans of short forms that the text defines by a name, with or without a plural `s`."""
         known = self._abbreviations(analysis)
         named = {each.short: self._find_long_form(known.expand(each.short) or "") for each in known.definitions}
         for short, name in named.items():
@@ -367,25 +366,25 @@ class DictionaryDetector:
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
-        """Return the semantic group of the first concept of a name that may be meant and has one; else its first type."""
+        """Return the semantic group of the first allowed concept that has one, otherwise the first type found."""
         concepts = [c for c in self.kb.name_concepts[name].tolist() if self._only is None or self._only[c]]
         grouped = [concept for concept in concepts if len(self.kb.concept_groups[concept])]
         return next((found for concept in (*grouped, *concepts) if (found := self.kb.label_of(concept)[1])), "")
 
 
 def _threshold(classifier: MentionClassifier | None, config: DictionaryDetectorConfig) -> float:
-    """Return the least probability of a mention: the one that is set, or the classifier's own."""
+    """Return the configured threshold, or by default the classifier's own."""
     if classifier is None:
         if config.threshold is not None or config.convention:
-            fix = "name its folder with --detector-classifier"
-            raise ConfigError("config-invalid", "a threshold and a convention are those of a classifier", fix=fix)
+            fix = "give its folder with --detector-classifier, or drop these options"
+            raise ConfigError("config-invalid", "threshold and convention need a classifier", fix=fix)
         return 0.0
     own = classifier.threshold(config.convention)
     return own if config.threshold is None else config.threshold
 
 
 def _narrow_to_types(kb: KnowledgeBase, config: DictionaryDetectorConfig, only: ConceptMask | None) -> ConceptMask | None:
-    """Return the concepts whose names are looked for: fewer than may be answers, where the configuration names types."""
+    """Return the concepts whose names are searched: `only`, narrowed to the configured types."""
     if config.types is None:
         return only
     wanted = concepts_of_types(kb, split_types(config.types))
@@ -395,7 +394,7 @@ def _narrow_to_types(kb: KnowledgeBase, config: DictionaryDetectorConfig, only: 
 def _select_names(
     kb: KnowledgeBase, config: DictionaryDetectorConfig, only: ConceptMask | None
 ) -> npt.NDArray[np.bool_] | None:
-    """Return for each name whether it is looked for; None if all are."""
+    """Return a mask of the names to search; None means all."""
     if config.lent_names or kb.term_lent is None:
         return None if only is None else names_of(kb, only)
     return own_names_of(kb, np.ones(len(kb), dtype=bool) if only is None else only)
@@ -407,17 +406,17 @@ def _describe_overlap(text: str, span: Span, others: Iterable[Span]) -> str:
 
 
 def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:
-    """Tell whether one of the sorted offsets is inside a span, after its start."""
+    """Return whether one of the sorted offsets lies strictly inside a span."""
     return bisect_right(offsets, start) < bisect_left(offsets, end)
 
 
 def _is_in_two_sentences(analysis: TextAnalysis, start: int, end: int) -> bool:
-    """Tell whether a sentence begins inside a span. Most spans say at a glance that none does."""
+    """Return whether a sentence begins inside a span; a quick check rules out most spans."""
     return may_cross_sentences(analysis.text[start:end]) and _has_between(analysis.sentence_starts, start, end)
 
 
 def _spans(analysis: TextAnalysis, form: str) -> Iterator[tuple[int, int]]:
-    """Yield where a form stands in a text, neither beginning nor ending inside a word."""
+    """Yield the spans of a form in a text that begin and end at word boundaries."""
     text = analysis.text
     start = text.find(form)
     while start >= 0:
@@ -428,7 +427,7 @@ def _spans(analysis: TextAnalysis, form: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_in_word(analysis: TextAnalysis, offset: int) -> bool:
-    """Tell whether an offset is between two characters of one word."""
+    """Return whether an offset is between two characters of the same word."""
     before_and_after = analysis.text[max(offset - 1, 0) : offset + 1]
     if before_and_after.isascii():
         return offset > 0 and len(before_and_after) == 2 and before_and_after.isalnum()

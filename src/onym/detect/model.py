@@ -1,4 +1,4 @@
-"""A trained detector: a model that finds mentions by scoring spans or by tagging words, whichever it was trained for."""
+"""Model detector: finds mentions with a trained model that scores spans or tags words."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class ModelDetectorConfig(DetectorConfig):
-    """A trained detector; what is None is the model's own."""
+    """Options of a trained detector; None means the model's own setting."""
 
     kind: Literal["model"] = "model"
     model: ModelReference | None = Field(
-        default=None, description="Folder of a model of onym train detect or onym train collective."
+        default=None, description="Folder of a model trained by onym train detect or onym train collective."
     )
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="Minimum probability of a mention; by default the one tuned in training."
     )
     types: str | None = Field(
         default=None,
-        description="Find mentions of these types, separated by commas; by default those of all concepts that may be answers.",
+        description="Find mentions of these types, separated by commas; defaults to those of all concepts that may be linked.",
     )
     convention: str = Field(
         default="",
@@ -57,7 +57,7 @@ def open(
     *,
     only: ConceptMask | None = None,
 ) -> Detector:
-    """Open the model, which a linker of the same pipeline may share."""
+    """Open the model; a linker of the same pipeline may share it."""
     reference = require_model(config.model, "a trained detector", "--detector-model")
     try:
         from onym.models.collective import open_shared
@@ -70,7 +70,7 @@ def open(
 
 
 def detector_of(model: Collective, config: ModelDetectorConfig | None = None) -> Detector:
-    """Return the detector that a model was trained to be."""
+    """Return the detector for a model: by spans or by tags, depending on its training."""
     from onym.detect.spans import SpanDetector, TagDetector
 
     config = config or ModelDetectorConfig()
@@ -79,12 +79,12 @@ def detector_of(model: Collective, config: ModelDetectorConfig | None = None) ->
         return SpanDetector(model, types=types, convention=config.convention, threshold=config.threshold, nested=config.nested)
     if model.settings.detect == "tags":
         return TagDetector(model, threshold=config.threshold)
-    fix = "use one that was trained with start.detect"
-    raise ConfigError("model-family", "the model links mentions and finds none", where=model.name, fix=fix)
+    fix = "use a model that was trained with start.detect"
+    raise ConfigError("model-family", "the model links mentions but cannot detect them", where=model.name, fix=fix)
 
 
 def _types_within(model: Collective, kb: KnowledgeBase, only: ConceptMask) -> tuple[str, ...]:
-    """Return the types of a model that are semantic groups of the wanted concepts; where none is, all types count."""
+    """Return the model's types that are semantic groups of the wanted concepts; may be empty, which means all types."""
     found = np.unique(kb.concept_groups.take(np.flatnonzero(only)).values)
     wanted = {kb.groups[int(group)] for group in found}
     return tuple(dict.fromkeys(label.type for label in model.settings.labels if label.type in wanted))

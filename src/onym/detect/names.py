@@ -1,4 +1,4 @@
-"""Which names of a knowledge base count as mentions where they stand, and names with their words in another order."""
+"""Filters names that are too common to be mentions, and finds names with their words in another order."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from onym.text.boundaries import words
 from onym.text.normal import SMALL_WORDS
 
 CACHE_SIZE = 200_000
-"""Names and beginnings of names whose look-ups are kept: texts repeat themselves."""
+"""Number of cached look-ups of names and prefixes."""
 _MAX_WORDS = 8
-_JOINS = frozenset((" ", "-"))  # what may stand between two words of one name: a comma lists several things
+_JOINS = frozenset((" ", "-"))  # allowed between two words of a name; a comma would separate list items
 
 
 class ReorderedNames:
-    """Finds the names of a knowledge base in any order of their words.
+    """Finds the names of a knowledge base with their words in any order.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> text = "two attacks of the heart, attack"
@@ -37,7 +37,7 @@ class ReorderedNames:
         self._look_up = lru_cache(CACHE_SIZE)(keys.find)
 
     def find(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Yield where a normalised text has the words of a name and nothing else, and the row of each such name."""
+        """Yield (start, end, row) for each run of a normalised text that has exactly the words of a name."""
         found = [(start, end, text[start:end]) for start, end in words(text)]
         for first, (start, _, word) in enumerate(found):
             if word in SMALL_WORDS:
@@ -52,22 +52,23 @@ class ReorderedNames:
                         yield start, end, row
 
 
-_GENERAL = 100  # names that end with a word, at least, until it says too little
-_ONE_IN = 400  # of all names
+# A single word is too general if at least _GENERAL names, and one in _ONE_IN of all names, end with it.
+_GENERAL = 100
+_ONE_IN = 400
 _SPACE = ord(" ")
-_BASE = 0x9E3779B97F4A7C15  # odd, and as good as random
-_LAST, _BUCKETS = 4, 20  # bytes at the end of a word, and bits of a number made of them
+_BASE = 0x9E3779B97F4A7C15  # hash multiplier: odd, otherwise arbitrary
+_LAST, _BUCKETS = 4, 20  # final bytes of a word that are hashed, and bits of the hash
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
 
 class NameFilter:
-    """Decides whether a name is a mention where it is written in some way. With `only`, as a name of some concepts alone.
+    """Decides whether a surface that matches a name is a mention. With `only`, considers only some concepts of the name.
 
-    Always rejected are names of fewer than `min_length` characters, names without a letter, function words, and single words
-    with which one in 400 names ends. Names of up to `case_sensitive_below` letters and digits that all sources write as
-    abbreviations are, with a capital or a digit after the first letter, are accepted where they are written so.
+    Always rejected: names with fewer than `min_length` characters, names without a letter, function words, and single words
+    with which one in 400 names ends. Abbreviations (names of up to `case_sensitive_below` letters and digits that all sources
+    write with a capital or digit after the first letter) must be spelt exactly as in a source.
 
     >>> names = NameFilter(KnowledgeBase.open(getfixture("tiny_kb")), min_length=2)
     >>> mi, fever = names.kb.find("mi"), names.kb.find("fever")
@@ -84,12 +85,12 @@ class NameFilter:
         self._rule = lru_cache(CACHE_SIZE)(self._find_rule)
 
     def reject(self, name: int, surface: str) -> RejectionReason | None:
-        """Return why a stretch of text, written as `surface`, is not taken for the name; None if it is."""
+        """Return why `surface` is not a mention of the name; None if it is one."""
         forms_allowed, reason = self._rule(name)
         return None if forms_allowed is None or _bare(surface) in forms_allowed else reason
 
     def describe(self, name: int, reason: RejectionReason) -> str:
-        """Return in words why a name is rejected for a reason that `reject` returned."""
+        """Explain a reason returned by `reject` in words."""
         return {
             "too-short": f"the name has fewer than {self._min_length} characters (detector option min_length)",
             "no-letter": "the name has no letter",
@@ -100,11 +101,11 @@ class NameFilter:
 
     @cached_property
     def general(self) -> frozenset[str]:
-        """The words with which so many names end that they say little by themselves."""
+        """The words that are too general to be mentions, because very many names end with them."""
         names, least = self.kb.names, self._min_general
         data, ends = names.data.view(np.ndarray), names.offsets.astype(np.int64)
         spaces = np.concatenate(([-1], np.flatnonzero(data == _SPACE)))
-        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last words
+        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last word of each name
         has_more = starts > ends[:-1]
         rows = np.flatnonzero(has_more)
         rows = rows[_may_be_frequent(data, starts[rows], ends[1:][rows], least)]
@@ -113,7 +114,7 @@ class NameFilter:
         return frozenset(names[int(row)].rpartition(" ")[2] for row in rows[numbers[counts >= least]])
 
     def _find_rule(self, name: int) -> tuple[frozenset[str] | None, RejectionReason]:
-        """Return how a name must be written, bare, and why it is rejected otherwise. None is in any way, and empty is never."""
+        """Return the allowed spellings of a name (None: any; empty: none), and the reason for rejecting others."""
         text = self.kb.names[name]
         if _width(text) < self._min_length:
             return frozenset(), "too-short"
@@ -127,7 +128,7 @@ class NameFilter:
         return frozenset() if text in FUNCTION_WORDS else None, "function-word"
 
     def _forms(self, name: int) -> list[str]:
-        """Return a name as the sources write it."""
+        """Return the original spellings of a name in the sources."""
         kb, found = self.kb, []
         for concept in kb.name_concepts[name].tolist():
             if self._only is None or self._only[concept]:
@@ -137,9 +138,9 @@ class NameFilter:
 
 
 def _may_be_frequent(data: Bytes, starts: Ints, ends: Ints, least: int) -> npt.NDArray[np.bool_]:
-    """Tell for each stretch of bytes whether so many may be the same: those of one length that end with the same bytes.
+    """Return a mask of byte strings that may occur at least `least` times, judged by their length and final bytes.
 
-    It is quick, so that few are left to be compared as a whole.
+    A fast pre-filter, so that few strings have to be hashed as a whole.
     """
     numbers = (ends - starts).astype(np.uint64)
     for back in range(1, _LAST + 1):
@@ -151,7 +152,7 @@ def _may_be_frequent(data: Bytes, starts: Ints, ends: Ints, least: int) -> npt.N
 
 
 def _hashes(data: Bytes, starts: Ints, ends: Ints) -> npt.NDArray[np.uint64]:
-    """Return a number for each stretch of bytes, the same for the same bytes."""
+    """Return a hash of each byte string."""
     lengths = ends - starts
     after = np.concatenate(([0], np.cumsum(lengths)))
     within = np.arange(int(after[-1])) - np.repeat(after[:-1], lengths)
@@ -163,12 +164,12 @@ def _hashes(data: Bytes, starts: Ints, ends: Ints) -> npt.NDArray[np.uint64]:
 
 
 def _width(text: str) -> int:
-    """Count characters; one of a script that has words of one or two, such as Chinese, counts twice."""
+    """Return the number of characters; wide (East Asian) ones count twice, because their words are short."""
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _bare(text: str) -> str:
-    """Return the letters and digits of a text."""
+    """Return only the letters and digits of a text."""
     return "".join(filter(str.isalnum, text))
 
 

@@ -1,4 +1,4 @@
-"""Neural detection: spans of whole words with a score each, or BIO tags of words, become mentions (Bhowmik et al.)."""
+"""Neural detectors: by scoring spans of whole words, or by tagging words with BIO tags (Bhowmik et al.)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from onym.types import Document
 
 @dataclass(frozen=True, slots=True)
 class WantedType:
-    """A type of mentions: the columns whose mean is its probability, and the least that makes a mention."""
+    """A mention type to detect: the model outputs whose mean is its probability, and the threshold."""
 
     type: str
     columns: tuple[int, ...]
@@ -32,7 +32,7 @@ class WantedType:
 def select_types(
     settings: CollectiveSettings, types: Collection[str] = (), convention: str = "", threshold: float | None = None
 ) -> tuple[WantedType, ...]:
-    """Return what a model is to find; no types are all that it knows. A corpus may lack a type: then the others answer.
+    """Select the types to detect; empty `types` means all. A type that `convention` lacks uses the other corpora.
 
     >>> labels = (Label(type="Disease", corpus="a"), Label(type="Disease", corpus="b", threshold=0.3), Label(type="Gene"))
     >>> settings = CollectiveSettings(labels=labels)
@@ -45,12 +45,13 @@ def select_types(
     known = tuple(dict.fromkeys(label.type for label in labels))
     corpora = tuple(dict.fromkeys(label.corpus for label in labels if label.corpus))
     if unknown := sorted(set(types) - set(known)):
-        raise ConfigError(
-            "config-invalid", f"the detector finds no {unknown[0]!r}", fix=f"it finds {', '.join(known) or 'no types'}"
-        )
+        what = f"the detector cannot find mentions of type {unknown[0]!r}"
+        fix = f"choose from its types: {', '.join(known)}" if any(known) else "drop the option: the model has no types"
+        raise ConfigError("config-invalid", what, fix=fix)
     if convention and convention not in corpora:
-        what = f"the detector did not learn from {convention!r}"
-        raise ConfigError("config-invalid", what, fix=f"it learnt from {', '.join(corpora) or 'one corpus'}")
+        what = f"the detector was not trained on {convention!r}"
+        fix = f"choose from its training corpora: {', '.join(corpora)}" if corpora else "drop the convention option"
+        raise ConfigError("config-invalid", what, fix=fix)
     return tuple(_select_type(name, labels, convention, threshold) for name in known if not types or name in types)
 
 
@@ -65,9 +66,9 @@ Marks = npt.NDArray[np.bool_]
 
 
 def word_edges(text: str, tokens: Placed) -> tuple[Marks, Marks]:
-    """Return of each token whether a word begins with it, and whether one ends with it; an empty one does neither.
+    """Return, for each token, whether a word begins with it and whether one ends with it; empty tokens do neither.
 
-    A word is broken where two tokens meet that are not both letters and digits there: `cocaine-induced` has three.
+    Adjacent tokens belong to one word if letters or digits meet at their border: `cocaine-induced` has three words.
 
     >>> tokens = Placed(np.array([1, 2, 3, 4]), np.array([0, 2, 4, 5]), np.array([2, 4, 5, 8]))
     >>> [marks.tolist() for marks in word_edges("feve-ish", tokens)]
@@ -88,7 +89,7 @@ def word_edges(text: str, tokens: Placed) -> tuple[Marks, Marks]:
 
 
 def word_spans(text: str, tokens: Placed, max_tokens: int) -> npt.NDArray[np.int64]:
-    """Return all spans of whole words of at most so many tokens, in order. *Shape:* (spans, 2): first token, last token + 1.
+    """Return all spans of whole words of at most `max_tokens` tokens. *Shape:* (spans, 2): first token, last token + 1.
 
     >>> tokens = Placed(np.array([1, 2, 3]), np.array([0, 5, 9]), np.array([4, 9, 14]))
     >>> word_spans("high fevers again", tokens, 2).tolist()
@@ -107,12 +108,12 @@ Ints = npt.NDArray[np.integer[Any]]
 
 
 class SpanDetector:
-    """Finds mentions with a model that scores spans. With `nested`, a mention may lie inside another.
+    """Finds mentions with a model that scores spans. With `nested`, mentions may be nested.
 
-    `types` are those that are looked for, by default all that the model knows, as the corpus `convention` annotates them.
+    `types` defaults to all types of the model; `convention` selects the training corpus whose annotation rules to follow.
 
-    Needs: a model that `onym train collective` taught to find mentions by spans.
-    When to use: where names are written in ways that no vocabulary has.
+    Needs: a model trained by `onym train collective` to detect mentions by spans.
+    When to use: for name variants that are not in the vocabulary.
     Related: `TagDetector`, `DictionaryDetector`.
     """
 
@@ -130,7 +131,7 @@ class SpanDetector:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         about = {"detector": "spans", **self.model.config, "nested": self._nested}
         if not self.model.settings.labels:
             return about | {"threshold": self._wanted[0].threshold}
@@ -147,7 +148,7 @@ class SpanDetector:
 
 @torch.inference_mode()
 def score_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[WantedType]) -> list[Span]:
-    """Return all spans that are likely enough to be of a type that is wanted for."""
+    """Return all spans that reach the threshold of a wanted type."""
     word_ranges = word_spans(text, read.tokens, model.settings.max_span_tokens)
     if not len(word_ranges):
         return []
@@ -164,10 +165,10 @@ def _spans_of(wanted: WantedType, chances: Vectors, starts: Ints, ends: Ints) ->
 
 
 class TagDetector:
-    """Finds mentions with a model that tags words. What it finds never overlaps.
+    """Finds mentions with a model that tags words. The mentions never overlap.
 
-    Needs: a model that `onym train collective` taught to find mentions by tags.
-    When to use: where names are written in ways that no vocabulary has, and mentions may be long.
+    Needs: a model trained by `onym train collective` to detect mentions by tags.
+    When to use: for name variants that are not in the vocabulary, and for long mentions.
     Related: `SpanDetector`, `DictionaryDetector`.
     """
 
@@ -177,7 +178,7 @@ class TagDetector:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         return {"detector": "tags", **self.model.config, "threshold": self._threshold}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
@@ -191,9 +192,9 @@ class TagDetector:
 
 @torch.inference_mode()
 def tag_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
-    """Return the mentions: runs of words each of which is inside one with at least that probability.
+    """Return mentions: runs of words that are each inside a mention with at least the threshold probability.
 
-    A word has the tag of its first token. The score of a mention is the mean of its words' probabilities.
+    The tag of a word is that of its first token. The score of a mention is the mean probability of its words.
     """
     begins, finishes = word_edges(text, read.tokens)
     words = np.flatnonzero(begins)

@@ -1,6 +1,6 @@
-"""The index: vectors in, the nearest names out. FAISS behind one small class, on files that are checked before it reads them.
+"""Nearest-neighbour index of name embeddings: a small wrapper around FAISS that validates files before FAISS reads them.
 
-Always true here: a result is the id of a name of the knowledge base.
+Every result is the id of a name of the knowledge base.
 """
 
 from onym.index.build import build_index, open_derived_index

@@ -1,4 +1,4 @@
-"""The index on disk: a FAISS file for each part, and of which knowledge base and encoder it was made."""
+"""The index on disk: a FAISS file for each part, and a manifest with its knowledge base and encoder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Found = tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
 
 class IndexPart(NamedTuple):
-    """A part: where its names begin and end, and its index."""
+    """A part of an index: the range of its names, and its FAISS index."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class IndexPart(NamedTuple):
 
 
 def parts_of(names: int, count: int) -> list[IndexPart]:
-    """Divide names into parts of about the same size.
+    """Divide names into `count` parts of about the same size.
 
     >>> [(part.start, part.end) for part in parts_of(10, 3)]
     [(0, 3), (3, 6), (6, 10)]
@@ -51,7 +51,7 @@ def parts_of(names: int, count: int) -> list[IndexPart]:
 
 
 def file_of(number: int) -> str:
-    """Return the file of a part.
+    """Return the file name of a part.
 
     >>> file_of(0), file_of(2)
     ('index.faiss', 'index-2.faiss')
@@ -60,7 +60,7 @@ def file_of(number: int) -> str:
 
 
 def build_in_parallel(parts: Sequence[IndexPart], build: Callable[[IndexPart], Any], progress: Progress) -> list[IndexPart]:
-    """Build the indexes of all parts, as many at a time as there are cores."""
+    """Build the indexes of all parts in parallel, one per core."""
 
     def build_alone(part: IndexPart) -> IndexPart:
         with one_thread():
@@ -77,7 +77,7 @@ def build_in_parallel(parts: Sequence[IndexPart], build: Callable[[IndexPart], A
 
 
 def merge_found(found: Sequence[Found], k: int) -> Found:
-    """Return the best of what was found in all parts. *Shape:* scores and ids of each part (n, k) -> (n, k)."""
+    """Merge the results of all parts into the best k. *Shape:* scores and ids of each part (n, k) -> (n, k)."""
     scores = np.concatenate([each for each, _ in found], axis=1)
     ids = np.concatenate([each for _, each in found], axis=1)
     scores[ids < 0] = -np.inf
@@ -89,12 +89,12 @@ KIND, FORMAT = "index", 1
 VECTORS = "vectors.f16"
 _METRIC = "inner-product"
 _HALF = np.dtype("<f2")
-_PART = 8_192  # vectors added at once
+_PART = 8_192  # vectors added per call
 _READING = threading.Lock()
 
 
 class IndexOrigin(BaseModel):
-    """What an index was made of; the `config` of its manifest. `precision` is that of the encoder as it read the names."""
+    """What an index was built from; the `config` of its manifest. `precision` is that in which the names were encoded."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -108,7 +108,7 @@ class IndexOrigin(BaseModel):
 
     @classmethod
     def of(cls, kb: KnowledgeBase, encoder: VectorSource, kind: str) -> IndexOrigin:
-        """Return what the index of these would be made of; `kind` may be `auto`."""
+        """Return the origin of an index for these; `kind` may be `auto`."""
         return cls(
             kb=kb.digest,
             encoder=encoder.digest,
@@ -121,13 +121,13 @@ class IndexOrigin(BaseModel):
 
 
 def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVectors, *, progress: Progress) -> Manifest:
-    """Make the index of vectors, and publish it from a stage that is held already."""
+    """Build the index of vectors, and publish it from a locked stage."""
     kind = find_kind(origin.kind)
     index = kind.make(origin.width, origin.names)
     if kind.sample:
-        progress("learning from a sample of the vectors", 0)
+        progress("training on a sample of the vectors", 0)
         sample = vectors.sample(kind.sample)
-        index.train(np.concatenate([sample, sample]) if len(sample) == 1 else sample)  # FAISS wants two
+        index.train(np.concatenate([sample, sample]) if len(sample) == 1 else sample)  # FAISS needs at least two
     if kind.is_streamed:
         _write_streamed(stage, index, vectors, progress)
     elif kind.is_in_parts:
@@ -145,7 +145,7 @@ def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVect
 
 
 class IndexArtefact(NamedTuple):
-    """An index that is open: parts, with FAISS's own objects over mapped files, what it was made of, the artefact itself."""
+    """An open index: its parts (FAISS objects over memory-mapped files), its origin, and its artefact."""
 
     parts: tuple[IndexPart, ...]
     origin: IndexOrigin
@@ -153,10 +153,10 @@ class IndexArtefact(NamedTuple):
 
 
 def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None, *, verify: Verify = "once") -> IndexArtefact:
-    """Open an index, with what its artefact says.
+    """Open an index with its artefact.
 
-    The manifest, the size and the structure of the file are checked before FAISS reads it, with each neighbour that FAISS would
-    follow blindly; the digests when `verify` says.
+    Before FAISS reads the file, its manifest, size and structure are checked, including every graph neighbour, because FAISS
+    follows them unchecked. `verify` controls when digests are checked.
     """
     artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
@@ -174,17 +174,17 @@ def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None,
 
 
 def open_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.float16] | None:
-    """Return the vectors that are kept with an index, mapped; none where its kind has none. *Shape:* (names, width)."""
+    """Return the memory-mapped vectors stored with an index, or None if its kind has none. *Shape:* (names, width)."""
     if not find_kind(origin.kind).is_refined:
         return None
     data = artefact.map_bytes(VECTORS)
     if len(data) != origin.names * origin.width * _HALF.itemsize:
-        raise _corrupt_error("the vectors of the index are not as many as it has names", str(artefact.folder.parent))
+        raise _corrupt_error("the number of vectors differs from the number of names", str(artefact.folder.parent))
     return data.view(_HALF).reshape(origin.names, origin.width)
 
 
 def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Progress) -> None:
-    """Write head and codes as FAISS would, without holding more than a shard of them in memory."""
+    """Write header and codes in FAISS's format, with at most one shard in memory."""
     empty: bytes = faiss().serialize_index(index).tobytes()
     item = 4 if empty[:4] == KINDS["flat"].fourcc else 1
     with stage.file(FILE) as file:
@@ -197,7 +197,7 @@ def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Pr
 
 
 def _build_parts(trained: Any, kind: IndexKind, vectors: NameVectors, progress: Progress) -> list[IndexPart]:
-    """Build each part from all its vectors at once: FAISS draws the order in which it adds what it gets together."""
+    """Build each part with a single `add` call, because FAISS inserts the vectors of a call in its own order."""
     library, empty = faiss(), faiss().serialize_index(trained)
 
     def build(part: IndexPart) -> Any:
@@ -228,20 +228,20 @@ def _origin(manifest: Manifest, where: str) -> IndexOrigin:
     try:
         origin = IndexOrigin.model_validate(manifest.config, strict=True)
     except ValidationError as e:
-        raise _corrupt_error("the manifest does not say what the index was made of", where) from e
+        raise _corrupt_error("the manifest has an invalid description of the index", where) from e
     if origin.kind not in KINDS or origin.metric != _METRIC:
-        raise _corrupt_error("the index is of a kind that this Onym does not know", where)
+        raise _corrupt_error("the kind of the index is not supported by this version of Onym", where)
     return origin
 
 
 def _require_expected(found: IndexOrigin, expected: IndexOrigin | None, where: str) -> None:
-    """Refuse an index of other things; the precision in which the names were read is no reason to build it again."""
+    """Raise if an index was built from something else; another precision of the encoder is accepted."""
     if expected is None or found.model_copy(update={"precision": expected.precision}) == expected:
         return
     named = {"kb": "knowledge base", "encoder": "encoder", "kind": "kind"}
     other = [name for field, name in named.items() if getattr(found, field) != getattr(expected, field)]
     what = f"the index was built for another {' and another '.join(other or ['number of names or width'])}"
-    raise IntegrityError("index-mismatch", what, where=where, fix="build it again for these")
+    raise IntegrityError("index-mismatch", what, where=where, fix="build it again with onym index build")
 
 
 def _require_structure(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: str, *, is_new: bool) -> None:
@@ -254,16 +254,16 @@ def _read(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: s
     try:
         with _limits(len(data), max(1_000_000, names)):
             index = library.read_index(library.ZeroCopyIOReader(library.swig_ptr(data), len(data)), _flags(library))
-    except Exception as e:  # whatever FAISS says of a file that it cannot read
+    except Exception as e:  # FAISS raises various exceptions for unreadable files
         raise _corrupt_error("FAISS cannot read the file", where) from e
     if (index.d, index.ntotal, index.metric_type) != (origin.width, names, library.METRIC_INNER_PRODUCT):
-        raise _corrupt_error("the index is not what its head says", where)
+        raise _corrupt_error("the contents of the index do not match its header", where)
     return index
 
 
 @contextmanager
 def _limits(vector_bytes: int, loops: int) -> Iterator[None]:
-    """Let FAISS read no more than this. Its limits are those of the process: one thread reads at a time."""
+    """Set FAISS's deserialisation limits. They are global to the process, so only one thread reads at a time."""
     library = faiss()
     with _READING:
         before = library.get_deserialization_vector_byte_limit(), library.get_deserialization_loop_limit()
@@ -277,7 +277,7 @@ def _limits(vector_bytes: int, loops: int) -> Iterator[None]:
 
 
 def _flags(library: Any) -> int:
-    """Nothing is added to what is read, and no tables are made of it that only other metrics need."""
+    """Return flags to read the index read-only, without precomputing tables that only other metrics need."""
     return int(library.IO_FLAG_READ_ONLY | library.IO_FLAG_SKIP_PRECOMPUTE_TABLE | library.IO_FLAG_PQ_SKIP_SDC_TABLE)
 
 

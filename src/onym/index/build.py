@@ -22,7 +22,7 @@ from onym.types import Progress, silent
 def build_index(
     kb: KnowledgeBase, encoder: VectorSource, dest: Path, kind: str = AUTO, *, progress: Progress = silent
 ) -> Manifest:
-    """Build the index of all names of a knowledge base at `dest`. Their vectors are kept with the knowledge base."""
+    """Build an index of all names of a knowledge base at `dest`. The vectors are stored with the knowledge base."""
     with staging(dest) as stage:
         return stage_index(stage, dest, kb, encoder, kind, progress=progress)
 
@@ -37,14 +37,14 @@ def stage_index(
     names_by: VectorSource | None = None,
     progress: Progress,
 ) -> Manifest:
-    """Build an index on a stage that is held already, and publish it.
+    """Build an index on a locked stage, and publish it.
 
-    The vectors of the names are by another encoder if `names_by` is set: the same one in a finer precision.
+    `names_by` is the same encoder in a higher precision, to encode the names; defaults to `encoder`.
     """
     kb.require_intact()
     names_by = names_by or encoder
     origin = IndexOrigin.of(kb, encoder, kind).model_copy(update={"precision": names_by.precision})
-    faiss()  # if it is missing, that is an error now, and not when all names are encoded
+    faiss()  # fail now if FAISS is missing, not after encoding all names
     vectors = open_derived_vectors(kb, names_by, progress=progress)
     return write_index(stage, dest, origin, vectors, progress=progress)
 
@@ -53,9 +53,9 @@ FOLDER = "indexes"
 
 
 def open_derived_index(kb: KnowledgeBase, encoder: VectorSource, kind: str = AUTO, *, progress: Progress = silent) -> Index:
-    """Open the index of a knowledge base; where there is none, or one that is torn or out of date, build it first.
+    """Open the index stored with a knowledge base; build it first if it is missing, corrupt or outdated.
 
-    Of several processes that need it at once, one builds it and the others wait.
+    If several processes need it at once, one builds it and the others wait.
     """
     return index_of(open_derived_index_artefact(kb, encoder, kind, progress=progress))
 
@@ -68,9 +68,9 @@ def open_derived_index_artefact(
     names_by: VectorSource | None = None,
     progress: Progress = silent,
 ) -> IndexArtefact:
-    """Open the index of a knowledge base, as `open_derived_index` does, with what its artefact says.
+    """Open the index stored with a knowledge base, like `open_derived_index`, with its artefact.
 
-    One that is built is of the vectors of `names_by`, if that is set: the same encoder in a finer precision.
+    `names_by` is the same encoder in a higher precision, used if the index has to be built.
     """
     origin = IndexOrigin.of(kb, encoder, kind)
     return open_derived(
@@ -82,7 +82,7 @@ def open_derived_index_artefact(
 
 
 def find_indexes(kb: KnowledgeBase) -> list[Path]:
-    """Return the folders of the indexes kept with a knowledge base, and those of its version in the cache directory."""
+    """Return the folders of the indexes stored with a knowledge base, and of those in the cache directory."""
     return find_derived(kb.folder.parent, FOLDER, lambda path: open_index_artefact(path).origin.kb == kb.digest)
 
 
@@ -102,7 +102,7 @@ _KIND = "flat"
 
 
 def index_in_memory(kb: KnowledgeBase, encoder: VectorSource, names: npt.NDArray[np.int64] | None = None) -> Index:
-    """Return an exact index of a knowledge base's names, or of those with these ids. Others are never found by it."""
+    """Build an exact in-memory index of a knowledge base's names, or only of those with the given ids."""
     ids = np.arange(len(kb.names)) if names is None else names
     index = faiss().IndexIDMap(find_kind(_KIND).make(encoder.width, len(ids)))
     if len(ids):

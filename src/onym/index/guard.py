@@ -1,7 +1,7 @@
-"""The structure of a FAISS file, walked by ourselves before FAISS reads it: every length, and every number that is an id.
+"""Validates the structure of a FAISS file before FAISS reads it: every length and every id.
 
-What FAISS would follow blindly is proved to stay inside: that lists are as long as they say, that neighbours in a graph exist
-on the level where they are named, that ids are those of names. The numbers that vectors are made of may be any.
+FAISS follows these unchecked, so we verify that lists have their stated length, that graph neighbours exist on their level, and
+that ids are ids of names. The components of vectors may have any value.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from onym.index.kinds import KINDS, LINKS, code_bits, codes_per_vector, lists_of
 
-_HEAD = struct.Struct("<4siqqqBi")  # its kind, width, count, two numbers of no meaning, whether it has learnt, and the metric
+_HEAD = struct.Struct("<4siqqqBi")  # kind, width, count, two unused numbers, is_trained, metric
 _COUNT_AT = 8
 _INNER_PRODUCT = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the head says; `is_ready` of an index that has learnt what it has to and finds by the inner product."""
+    """The header of a FAISS index; `is_ready` if it is trained and uses the inner product."""
 
     fourcc: bytes
     width: int
@@ -32,7 +32,7 @@ class Header:
 
     @classmethod
     def parse(cls, data: bytes) -> Header | None:
-        """Read the head of a file; None where it is too short for one.
+        """Parse the header of a file; return None if it is too short.
 
         >>> Header.parse(b"IxFI") is None
         True
@@ -47,41 +47,41 @@ SIZE = _HEAD.size
 
 
 def make_stream_head(empty: bytes, count: int, code_bytes: int, item_bytes: int) -> bytes:
-    """Return the head of the file of an index of `count` codes, made of the file of the empty one.
+    """Return the file header of an index with `count` codes, derived from the file of an empty index.
 
-    The file of an empty index ends with the length of its codes, 0; FAISS counts those of a flat one in numbers of 4 bytes.
+    The file of an empty index ends with the length of its codes, 0, which a flat index counts in 4-byte floats.
     """
     items = count * code_bytes // item_bytes
     return empty[:_COUNT_AT] + struct.pack("<q", count) + empty[_COUNT_AT + 8 : -8] + struct.pack("<Q", items)
 
 
 Bytes = npt.NDArray[np.uint8]
-_PROBABLE = 1e-9  # of a level of the graph; less probable ones are not there
-_MAX_EFFORT = 1_000_000
-_AT_ONCE = 250_000  # numbers looked at: they stay in the cache
-_TYPES = {"flat16": 4, "sq8": 0}  # of a scalar quantizer, as FAISS numbers them
-_ITEM = {"flat": 4, "flat16": 2, "sq8": 1}  # bytes of a number
+_PROBABLE = 1e-9  # minimum probability of a graph level; FAISS has no levels below it
+_MAX_EFFORT = 1_000_000  # maximum of efConstruction and efSearch
+_AT_ONCE = 250_000  # numbers checked per step, to stay in the CPU cache
+_TYPES = {"flat16": 4, "sq8": 0}  # FAISS's ids of scalar quantizer types
+_ITEM = {"flat": 4, "flat16": 2, "sq8": 1}  # bytes per vector component
 
 
 def problem_of(data: Bytes, kind: str, width: int, names: int, *, is_new: bool) -> str:
-    """Return what is wrong with the file of an index, or nothing.
+    """Return what is wrong with the file of an index, or an empty string.
 
-    Lengths, constants and neighbours are looked at each time; with `is_new` every id in a list is as well, which takes one
-    pass over them: of a list that holds another id, a search says so.
+    Lengths, constants and graph neighbours are always checked. With `is_new`, the ids in lists are checked too, which takes a
+    pass over all of them; later, `Index.search` detects invalid ids in its results.
 
     >>> problem_of(np.zeros(10, dtype=np.uint8), "flat", 16, 3, is_new=True)
-    'the file is shorter than it says'
+    'the file is truncated'
     """
     walk = _FileCursor(data)
     try:
         _STRUCTURES.get(kind, _codes)(walk, kind, width, names, is_new)
-        _require(walk.at == len(data), "the file is longer than it says")
+        _require(walk.at == len(data), "the file has extra bytes at the end")
     except _Wrong as e:
         return e.what
     return ""
 
 
-class _Wrong(Exception):  # noqa: N818 - it never leaves this file
+class _Wrong(Exception):  # noqa: N818 - internal to this module
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
@@ -93,66 +93,68 @@ def _require(is_so: bool, what: str) -> None:
 
 
 class _FileCursor:
-    """An offset in the file, which moves on as the file is read."""
+    """A read position in the file."""
 
     def __init__(self, data: Bytes) -> None:
         self._data, self.at = data, 0
 
     def numbers(self, layout: str) -> tuple[Any, ...]:
-        """Read numbers of fixed sizes, as `struct` describes them."""
+        """Read numbers in a `struct` layout."""
         one = struct.Struct(f"<{layout}")
         return one.unpack(self.skip(one.size).tobytes())
 
     def skip(self, count: int) -> Bytes:
-        """Pass over so many bytes, without a copy."""
-        _require(0 <= count <= len(self._data) - self.at, "the file is shorter than it says")
+        """Read `count` bytes without copying them."""
+        _require(0 <= count <= len(self._data) - self.at, "the file is truncated")
         found = self._data[self.at : self.at + count]
         self.at += count
         return found
 
     def vector(self, dtype: str, length: int | None = None) -> npt.NDArray[Any]:
-        """Read a vector, its length first, which has to be `length` where one is given."""
-        (said,) = self.numbers("Q")
-        _require(length is None or said == length, "a vector of the file is of another length than it has to be")
-        return self.skip(said * np.dtype(dtype).itemsize).view(dtype)
+        """Read an array with its length prefix, which must equal `length` if given."""
+        (stored,) = self.numbers("Q")
+        _require(length is None or stored == length, "an array has the wrong length")
+        return self.skip(stored * np.dtype(dtype).itemsize).view(dtype)
 
     def head(self, fourcc: bytes, width: int, count: int) -> None:
-        """Read the head of an index, or of one inside another."""
-        _require(Header.parse(self.skip(SIZE).tobytes()) == Header(fourcc, width, count, True), "a head says something else")
+        """Read and check the header of an index, or of a nested one."""
+        is_right = Header.parse(self.skip(SIZE).tobytes()) == Header(fourcc, width, count, True)
+        _require(is_right, "the header does not match the manifest")
 
 
 def _codes(walk: _FileCursor, kind: str, width: int, names: int, _is_new: bool) -> None:
-    """Walk along an index that is nothing but the codes of its vectors."""
+    """Check an index that consists only of vector codes."""
     walk.head(KINDS[kind].fourcc, width, names)
     if kind == "flat":
         walk.vector("<f4", width * names)
         return
     code = _ITEM[kind] * width
     quantizer = struct.pack("<iifQQ", _TYPES[kind], 0, 0.0, width, code)
-    _require(walk.skip(len(quantizer)).tobytes() == quantizer, "the quantizer is another one")
+    _require(walk.skip(len(quantizer)).tobytes() == quantizer, "the quantizer has wrong parameters")
     walk.vector("<f4", 2 * width if KINDS[kind].sample else 0)
     walk.vector("u1", code * names)
 
 
 def _graph(walk: _FileCursor, kind: str, width: int, names: int, is_new: bool) -> None:
-    """Walk along a graph, and then along the vectors that its nodes stand for."""
+    """Check an HNSW graph, then the vectors of its nodes."""
     walk.head(KINDS[kind].fourcc, width, names)
     shares, room = _levels()
-    _require(np.allclose(walk.vector("<f8", len(shares)), shares, rtol=1e-6), "the levels of the graph are others")
-    _require(walk.vector("<i4", len(room)).tolist() == room, "the graph has room for another number of neighbours")
+    _require(np.allclose(walk.vector("<f8", len(shares)), shares, rtol=1e-6), "the graph has wrong level probabilities")
+    _require(walk.vector("<i4", len(room)).tolist() == room, "the graph has a wrong number of neighbours per level")
     levels, offsets, neighbours = walk.vector("<i4", names), walk.vector("<u8", names + 1), walk.vector("<i4")
-    _require(offsets[0] == 0 and int(offsets[-1]) == len(neighbours), "the graph does not end where it says")
+    _require(offsets[0] == 0 and int(offsets[-1]) == len(neighbours), "the graph has wrong neighbour offsets")
     entry, top, build_effort, effort, _ = walk.numbers("iiiii")
-    _require(0 < build_effort <= _MAX_EFFORT and 0 < effort <= _MAX_EFFORT, "the graph is to be searched without end")
-    _require((0 <= entry < names and 0 <= top < len(shares)) if names else (entry, top) == (-1, -1), "the graph has no entry")
+    _require(0 < build_effort <= _MAX_EFFORT and 0 < effort <= _MAX_EFFORT, "efConstruction or efSearch is out of range")
+    is_entry = (0 <= entry < names and 0 <= top < len(shares)) if names else (entry, top) == (-1, -1)
+    _require(is_entry, "the entry point of the graph is out of range")
     if names:
-        _require(int(levels[entry]) == top + 1, "the graph is entered on a level that is not there")
+        _require(int(levels[entry]) == top + 1, "the entry point of the graph is not on the top level")
     _require_neighbours(levels, offsets, neighbours, np.array(room))
     _codes(walk, "sq8", width, names, is_new)
 
 
 def _levels() -> tuple[list[float], list[int]]:
-    """Return how probable each level of a graph is, and for how many neighbours there is room up to each, as FAISS has it.
+    """Return the probability of each graph level, and the cumulative number of neighbours up to each, as FAISS defines them.
 
     >>> [round(share, 4) for share in _levels()[0][:2]], _levels()[1]
     ([0.9688, 0.0303], [0, 64, 96, 128, 160, 192, 224])
@@ -167,12 +169,12 @@ def _levels() -> tuple[list[float], list[int]]:
 def _require_neighbours(
     levels: npt.NDArray[Any], offsets: npt.NDArray[Any], neighbours: npt.NDArray[Any], room: npt.NDArray[np.int64]
 ) -> None:
-    """Require that each neighbour is a name that is there on the level where it is a neighbour: else a search runs astray."""
+    """Require that each neighbour exists on the level where it is listed; otherwise a search would read invalid memory."""
     names = len(levels)
     if not names:
         return
-    _require(levels.min() >= 1 and levels.max() < len(room), "a name is on a level that is not there")
-    _require(np.array_equal(np.diff(offsets.astype(np.int64)), room[levels]), "the neighbours of a name begin elsewhere")
+    _require(levels.min() >= 1 and levels.max() < len(room), "the level of a name is out of range")
+    _require(np.array_equal(np.diff(offsets.astype(np.int64)), room[levels]), "a name has wrong neighbour offsets")
     for start in range(0, len(neighbours), _AT_ONCE):
         part = neighbours[start : start + _AT_ONCE]
         _require(part.min() >= -1 and part.max() < names, "a neighbour does not exist")
@@ -181,23 +183,23 @@ def _require_neighbours(
         above = above[levels[above] > level]
         starts = offsets[above].astype(np.int64)[:, None]
         there = neighbours[starts + np.arange(room[level], room[level + 1])]
-        _require(bool((levels[there[there >= 0]] > level).all()), "a neighbour is not on the level where it is named")
+        _require(bool((levels[there[there >= 0]] > level).all()), "a neighbour is listed on a level that it does not reach")
 
 
 def _lists(walk: _FileCursor, kind: str, width: int, names: int, is_new: bool) -> None:
-    """Walk along lists of codes: the centres of the lists, what codes stand for, and then each list."""
+    """Check inverted lists: the list centres, the codebook of the product quantizer, and then each list."""
     lists, codes, bits = lists_of(names), codes_per_vector(width, KINDS[kind].group), code_bits(names)
     code = (codes * bits + 7) // 8
     walk.head(KINDS[kind].fourcc, width, names)
-    _require(walk.numbers("Q") == (lists,), "the index has another number of lists")
-    _require(1 <= walk.numbers("Q")[0] <= lists, "more lists are to be looked into than there are")
+    _require(walk.numbers("Q") == (lists,), "the index has a wrong number of lists")
+    _require(1 <= walk.numbers("Q")[0] <= lists, "nprobe is out of range")
     _codes(walk, "flat", width, lists, is_new)
-    _require(walk.numbers("bQ") == (0, 0), "the index has a map of its own")
-    _require(walk.numbers("BQQQQ") == (1, code, width, codes, bits), "the quantizer is another one")
+    _require(walk.numbers("bQ") == (0, 0), "the index has an unexpected direct map")
+    _require(walk.numbers("BQQQQ") == (1, code, width, codes, bits), "the product quantizer has wrong parameters")
     walk.vector("<f4", width << bits)
-    _require(walk.numbers("4sQQ") == (b"ilar", lists, code), "the lists are others")
+    _require(walk.numbers("4sQQ") == (b"ilar", lists, code), "the lists have wrong parameters")
     sizes = _sizes(walk, lists)
-    _require(sum(sizes) == names, "the lists do not hold the names")
+    _require(sum(sizes) == names, "the lists hold a wrong number of names")
     if not is_new:
         walk.skip(names * (code + 8))
         return
@@ -211,15 +213,15 @@ def _lists(walk: _FileCursor, kind: str, width: int, names: int, is_new: bool) -
 
 
 def _sizes(walk: _FileCursor, lists: int) -> list[int]:
-    """Return how long each list is; where most are empty, the file names only the others."""
+    """Return the length of each list; the sparse format stores only non-empty lists."""
     (form,) = walk.numbers("4s")
     if form == b"full":
         return [int(size) for size in walk.vector("<u8", lists)]
-    _require(form == b"sprs", "the lists are others")
+    _require(form == b"sprs", "the lists have an unknown format")
     pairs = walk.vector("<u8")
-    _require(len(pairs) <= 2 * lists and len(pairs) % 2 == 0, "the lists are others")
+    _require(len(pairs) <= 2 * lists and len(pairs) % 2 == 0, "the table of lists has a wrong length")
     numbers = pairs[::2]
-    _require(bool((numbers[:-1] < numbers[1:]).all() and (numbers < lists).all()), "a list is not there")
+    _require(bool((numbers[:-1] < numbers[1:]).all() and (numbers < lists).all()), "a list number is out of range")
     return [int(size) for size in pairs[1::2]]
 
 

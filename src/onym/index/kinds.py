@@ -1,4 +1,4 @@
-"""The kinds of index, and how each is made. All of them find by the largest inner product."""
+"""The kinds of index, and how to create each. All of them use the inner product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onym.errors import ConfigError, missing_extra
 
 
 def faiss() -> Any:
-    """Return the library, or tell what has to be installed.
+    """Import FAISS, or raise an error that says what to install.
 
     >>> faiss().IndexFlatIP(3).d
     3
@@ -27,9 +27,9 @@ def faiss() -> Any:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let FAISS compute in one thread: a graph that several threads build is another one each time.
+    """Run FAISS in one thread, because graphs built by several threads are not reproducible.
 
-    OpenMP keeps this number for each thread that calls it: what other threads compute meanwhile is not affected.
+    OpenMP stores this setting per calling thread, so other threads are not affected.
     """
     library = faiss()
     before = library.omp_get_max_threads()
@@ -41,24 +41,24 @@ def one_thread() -> Iterator[None]:
 
 
 _CODE_BITS = 8
-LINKS = 32  # of a vector in the graph
-_BUILD_EFFORT = 160  # candidates looked at for the links of a vector
-_POINTS_PER_CENTRE = 39  # what FAISS wants to see for each centre that it learns
+LINKS = 32  # neighbours per vector in an HNSW graph (M)
+_BUILD_EFFORT = 160  # efConstruction of HNSW
+_POINTS_PER_CENTRE = 39  # minimum number of training vectors per centroid that FAISS recommends
 _MAX_LISTS = 65_536
 AUTO = "auto"
-_MAX_FLAT = 250_000  # names
-_PART, _MAX_PARTS = 100_000, 4  # names of a part at least, and parts
+_MAX_FLAT = 250_000  # names up to which `auto` is `flat`
+_PART, _MAX_PARTS = 100_000, 4  # minimum number of names per part, maximum number of parts
 
 
 @dataclass(frozen=True, slots=True)
 class IndexKind:
-    """A kind of index. `make` takes the width of the vectors and how many there will be.
+    """A kind of index. `make` takes the width and the number of the vectors.
 
-    The file of a `is_streamed` kind is a short head and then the code of each vector: it is written without being held in
-    memory. `sample` is how many vectors it learns from, 0 where it has nothing to learn. An index that `is_in_parts` is several
-    ones, each built by one thread: several threads would build another one each time. With `is_refined`, every vector is kept
-    with the index in 2 bytes a number: more names are found than are wanted, and the best of them by those vectors are the
-    answer. One with a `group` divides the vectors into lists of codes, and a byte of a code stands for so many dimensions.
+    The file of a kind that `is_streamed` is a header and the code of each vector, so it is written without holding it in
+    memory. `sample` is the number of training vectors; 0 means no training. An index that `is_in_parts` consists of several
+    FAISS indexes, each built by one thread to be reproducible. If `is_refined`, the fp16 vectors are stored too: a search
+    retrieves more names than requested and reranks them by these vectors. With a `group`, it has inverted lists of
+    product-quantized codes, with one byte for `group` dimensions.
     """
 
     name: str
@@ -72,39 +72,37 @@ class IndexKind:
 
     @property
     def is_in_lists(self) -> bool:
-        """Whether vectors are in lists, of which a search looks into some."""
+        """Whether vectors are in inverted lists, of which a search probes some."""
         return self.group > 0
 
 
 def find_kind(name: str) -> IndexKind:
-    """Return the kind of that name.
+    """Return the kind with this name.
 
     >>> find_kind("flat").is_streamed
     True
     """
     if name not in KINDS:
-        raise ConfigError(
-            "index-unknown", f"no kind of index is named {name!r}", fix=f"the kinds are {', '.join((AUTO, *KINDS))}"
-        )
+        raise ConfigError("index-unknown", f"{name!r} is not a kind of index", fix=f"choose one of {', '.join((AUTO, *KINDS))}")
     return KINDS[name]
 
 
 def kind_for(name: str, names: int) -> IndexKind:
-    """Return the kind of that name; for `auto` the one that is advised for so many names.
+    """Return the kind with this name; for `auto`, the recommended one for this number of names.
 
     >>> [kind_for("auto", names).name for names in (1_000, 250_000, 1_000_000)], kind_for("sq8", 1_000).name
     (['flat', 'flat', 'hnsw'], 'sq8')
     """
     if name != AUTO:
         return find_kind(name)
-    # Looking at every vector is exact and there is nothing to learn or to tune; among 250,000 names two cores answer some 200
-    # mentions a second. Beyond that it is time and memory that decide: graphs over one byte a number look at some thousand
-    # vectors only, and of the kinds that may miss a name they miss the fewest.
+    # Exhaustive search is exact and needs no training or tuning; with 250,000 names, two cores link about 200 mentions per
+    # second. For more names, time and memory decide: HNSW over 8-bit codes compares only some thousand vectors, and has the
+    # best recall of the approximate kinds.
     return KINDS["flat" if names <= _MAX_FLAT else "hnsw"]
 
 
 def compact_kind(names: int) -> str:
-    """Return the kind that is small for so many names: `pq` where there are enough of them to learn its codes from.
+    """Return the most compact kind for this number of names: `pq` if there are enough to train its codes, else `sq8`.
 
     >>> compact_kind(9_000), compact_kind(10_000)
     ('sq8', 'pq')
@@ -113,7 +111,7 @@ def compact_kind(names: int) -> str:
 
 
 def parts_for(kind: IndexKind, names: int) -> int:
-    """Return of how many parts an index is.
+    """Return the number of parts of an index.
 
     >>> [parts_for(KINDS["hnsw"], names) for names in (0, 199_999, 200_000, 6_000_000)], parts_for(KINDS["flat"], 6_000_000)
     ([1, 1, 2, 4], 1)
@@ -122,7 +120,7 @@ def parts_for(kind: IndexKind, names: int) -> int:
 
 
 def lists_of(count: int) -> int:
-    """Return into how many lists `ivfpq` and `pq` divide the vectors: 4 times the root, as FAISS advises, but few for few.
+    """Return the number of lists of `ivfpq` and `pq`: 4 * sqrt(count), as FAISS recommends, but fewer for few vectors.
 
     >>> [lists_of(count) for count in (3, 10_000, 1_000_000, 6_000_000)]
     [1, 256, 4000, 9797]
@@ -131,7 +129,7 @@ def lists_of(count: int) -> int:
 
 
 def code_bits(count: int) -> int:
-    """Return the bits of one code of `ivfpq` and `pq`: 8, and fewer where there are too few vectors to learn 256 centres.
+    """Return the bits per code of `ivfpq` and `pq`: 8, or fewer if there are too few vectors to train 256 centroids.
 
     >>> [code_bits(count) for count in (1, 8, 500, 10_000)]
     [1, 1, 3, 8]
@@ -140,7 +138,7 @@ def code_bits(count: int) -> int:
 
 
 def codes_per_vector(width: int, group: int) -> int:
-    """Return how many codes there are for a vector: about one for each group of dimensions, and a divisor of the width.
+    """Return the number of codes per vector: about width / group, and a divisor of the width.
 
     >>> [codes_per_vector(width, 4) for width in (384, 768, 10, 7)], codes_per_vector(384, 8)
     ([96, 192, 2, 1], 48)
@@ -174,7 +172,7 @@ def _lists(width: int, count: int, group: int) -> Any:
     lists, codes, bits = lists_of(count), codes_per_vector(width, group), code_bits(count)
     index = library.IndexIVFPQ(library.IndexFlatIP(width), width, lists, codes, bits, library.METRIC_INNER_PRODUCT)
     for clustering in (index.cp, index.pq.cp):
-        clustering.min_points_per_centroid = 1  # small vocabularies are no reason to warn on stderr
+        clustering.min_points_per_centroid = 1  # no warning on stderr for small vocabularies
     return index
 
 
@@ -194,6 +192,6 @@ KINDS = {
         _in_lists("pq", group=8, is_refined=False),
     )
 }
-"""`flat` is exact; `flat16` and `sq8` look at every vector too, in 2 and 1 bytes for a number; `hnsw` walks a graph, and
-`ivfpq` looks into lists of codes: both may miss a name. `pq` is `ivfpq` in smaller codes and without the vectors: the smallest,
-whose scores are those of the codes."""
+"""`flat` is exact. `flat16` and `sq8` also compare every vector, with 2 and 1 bytes per component. `hnsw` (graph) and `ivfpq`
+(inverted lists) are approximate. `pq` is `ivfpq` with smaller codes and without the vectors: the most compact kind, whose
+scores are approximate too."""

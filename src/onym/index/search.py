@@ -1,4 +1,4 @@
-"""Searches an index: vectors in, names with the largest inner products out, and concepts ranked by their nearest names."""
+"""Searches an index for the names with the largest inner products, and ranks concepts by their nearest names."""
 
 from __future__ import annotations
 
@@ -21,19 +21,16 @@ from onym.store.cache import Verify
 
 Scores = npt.NDArray[np.float32]
 NameIds = npt.NDArray[np.int64]
-_BLOCK = 1_024  # vectors looked for at once
-_FEW = 0.1  # of the names: among fewer, a graph or lists would miss most, and looking at each of them is quick
-_EFFORT = 64  # candidates kept while walking a graph
-_PROBED = 32  # lists looked into
-_REFINED = {"hnsw": 2, "ivfpq": 8}  # names found for each that is wanted, where the best are then ranked by their vectors
-_REFINED_AT_ONCE = 32_768  # vectors read for that
+_BLOCK = 1_024  # queries per FAISS call
+_FEW = 0.1  # below this share of allowed names, search exhaustively: a graph or lists would miss most of them
+_EFFORT = 64  # efSearch of HNSW
+_PROBED = 32  # nprobe of inverted lists
+_REFINED = {"hnsw": 2, "ivfpq": 8}  # names retrieved per requested name, before they are reranked by their vectors
+_REFINED_AT_ONCE = 32_768  # vectors read per reranking step
 
 
 class Index:
-    """An index that is open; its file is mapped, and any number of processes share one copy in memory.
-
-    Any number of threads may search it at once.
-    """
+    """An open index. Its file is memory-mapped, so processes share one copy; `search` is thread-safe."""
 
     def __init__(
         self,
@@ -45,8 +42,8 @@ class Index:
     ) -> None:
         self.origin, self.digest = origin, digest
         self._parts = parts
-        self._mapped = mapped  # what holds the bytes that FAISS only points into
-        self._vectors = vectors  # by which what was found is ranked again
+        self._mapped = mapped  # keeps the mapped bytes alive that FAISS points into
+        self._vectors = vectors  # for reranking
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -55,10 +52,10 @@ class Index:
     def search(
         self, vectors: npt.NDArray[np.float32], k: int, within: npt.NDArray[Any] | None = None
     ) -> tuple[Scores, NameIds]:
-        """Return the `k` nearest names of each vector, best first; equal ones in the order of their ids.
+        """Return the `k` nearest names of each vector, best first; ties are ordered by id.
 
-        *Shape:* vectors (n, width) -> scores (n, k), name ids (n, k). Where there are fewer names, ids are -1. `within` are
-        the names that may be found: a truth value for each name, or ids.
+        *Shape:* vectors (n, width) -> scores (n, k), name ids (n, k). If there are fewer than k names, the rest of the ids
+        is -1. `within` restricts the names: a Boolean mask or an array of ids.
         """
         require_whole_maps()
         vectors = self._require_width(vectors)
@@ -93,19 +90,19 @@ class Index:
         self, part: IndexPart, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None, *, is_few: bool
     ) -> tuple[Scores, NameIds]:
         bits = None if allowed is None else np.packbits(allowed, bitorder="little")
-        selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # it keeps the bits
+        selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # keeps a reference to the bits
         index, parameters = self._way(part.index, selector, is_few=is_few)
         try:
             scores, ids = index.search(vectors, k, params=parameters)
         except RuntimeError as e:
             raise IntegrityError("artefact-corrupt", "FAISS cannot search the index", fix="build it again") from e
         if int(ids.min()) < -1 or int(ids.max()) >= part.names:
-            raise IntegrityError("artefact-corrupt", "the index holds a name that does not exist", fix="build it again")
+            raise IntegrityError("artefact-corrupt", "the index contains an invalid name id", fix="build it again")
         ids[ids >= 0] += part.start
         return scores, ids
 
     def _way(self, index: Any, selector: Any, *, is_few: bool) -> tuple[Any, Any]:
-        """Return what to search and how: all of few names are looked at, whatever the kind."""
+        """Return the FAISS index to search, and its parameters; if `is_few`, the search is exhaustive for every kind."""
         library = faiss()
         if self.origin.kind == "hnsw":
             if is_few:
@@ -117,7 +114,7 @@ class Index:
 
     def _require_width(self, vectors: npt.NDArray[np.float32]) -> Scores:
         if vectors.ndim != 2 or vectors.shape[1] != self.origin.width:
-            what = f"vectors of the shape {vectors.shape} in an index of width {self.origin.width:,}"
+            what = f"queries have the shape {vectors.shape}, but the index has width {self.origin.width:,}"
             raise ConfigError("index-query", what, fix="use the encoder that the index was built with")
         return np.ascontiguousarray(vectors, dtype=np.float32)
 
@@ -132,53 +129,53 @@ class Index:
             mask = np.zeros(len(self), dtype=np.bool_)
             mask[within] = True
             return mask
-        what = "names to search among are neither one true or false for each name nor ids of names"
+        what = "`within` is neither a Boolean mask of all names nor an array of name ids"
         raise ConfigError("index-query", what, fix="use the knowledge base that the index was built for")
 
 
 def _products(wanted: Scores, ids: NameIds, vectors: npt.NDArray[np.float16]) -> Scores:
-    """Return the inner products with the names that were found. *Shape:* wanted (n, width), ids (n, k) -> (n, k)."""
+    """Return the inner products of queries and found names. *Shape:* wanted (n, width), ids (n, k) -> (n, k)."""
     products = np.empty(ids.shape, dtype=np.float32)
     rows = max(1, _REFINED_AT_ONCE // max(1, ids.shape[1]))
     for start in range(0, len(ids), rows):
         part = slice(start, start + rows)
         near = vectors[np.maximum(ids[part], 0)].astype(np.float32)  # (rows, k, width)
-        with np.errstate(invalid="ignore", over="ignore"):  # a stranger's vectors may hold anything
+        with np.errstate(invalid="ignore", over="ignore"):  # vectors from untrusted files may contain NaN or infinity
             products[part] = np.matmul(near, wanted[part, :, None])[:, :, 0]
     return products
 
 
 def _sort_found(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
-    """Return the best first, equal ones in the order of their ids, and last the entries where no name was found."""
+    """Sort by score, then by id; entries without a name come last."""
     scores[(ids < 0) | np.isnan(scores)] = -np.inf
     order = np.lexsort((ids, -scores), axis=1)
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
 
 
 def open_index(folder: Path | str, expected: IndexOrigin | None = None, *, verify: Verify = "once") -> Index:
-    """Open an index, which must be of what is expected; the first time on a machine, every byte of it is verified.
+    """Open an index, and raise if its origin is not `expected`. Digests are verified on first use on a machine.
 
-    With `verify="full"` that is done each time.
+    With `verify="full"`, digests are verified on every call.
     """
     return index_of(open_index_artefact(folder, expected, verify=verify))
 
 
 def index_of(found: IndexArtefact) -> Index:
-    """Return the index of an artefact that is open."""
+    """Create the `Index` of an open artefact."""
     parts, origin, artefact = found
     return Index(parts, origin, artefact.digest, artefact, open_vectors(artefact, origin))
 
 
-_NAMES_PER_CANDIDATE = 4  # names asked for a candidate, and how many times as many when those are of too few concepts
-_MAX_TIED = 1_000  # names asked for where all of them share the best score: the first of a tie may be further on
-_MAX_FOUND = 1_000_000  # names found at once, for all mentions together
+_NAMES_PER_CANDIDATE = 4  # names retrieved per candidate; also the growth factor if they have too few concepts
+_MAX_TIED = 1_000  # names retrieved at most to resolve a tie for the best score
+_MAX_FOUND = 1_000_000  # names retrieved per search, summed over mentions
 
 Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """What is the same for all mentions of a call: where to look, for how many candidates, and among which concepts."""
+    """Ranks concepts by their nearest names: the index, the number of candidates, and the allowed concepts of a call."""
 
     kb: KnowledgeBase
     index: Index
@@ -208,7 +205,7 @@ class Nearest:
         return found
 
     def _iter_ranked(self, vectors: Vectors, k: int) -> Iterator[tuple[Ranked, bool, bool]]:
-        """Yield for each vector the concepts of its `k` nearest names; if the index has more; if all names share a score."""
+        """Yield, for each vector, the concepts of its `k` nearest names, whether there are more names, and whether all tie."""
         rows = max(1, _MAX_FOUND // k)
         for start in range(0, len(vectors), rows):
             scores, names = self.index.search(vectors[start : start + rows], k, self._names)

@@ -1,7 +1,7 @@
-"""The vectors of all names of a knowledge base: what every kind of index is made of, and what the next release reuses.
+"""Stores the embeddings of all names of a knowledge base, from which indexes of any kind are built.
 
-They are encoded in shards. A build that was killed goes on with the shard it was at; a build for a new release of the knowledge
-base encodes only names that the one before did not have.
+They are encoded in shards: an interrupted build resumes at the current shard. For a new release of the knowledge base, only new
+names are encoded.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from onym.types import Progress, silent
 
 
 class VectorSource(Protocol):
-    """An encoder: the same digest means the same vectors of the same texts, but for rounding in another precision."""
+    """An encoder. Equal digests mean equal vectors of a text, except for rounding if the precision differs."""
 
     width: int
     precision: str
 
     @property
     def digest(self) -> str:
-        """The identity of the vectors."""
+        """A hash that identifies the encoder."""
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the vectors of texts; *shape:* (texts, width)."""
@@ -40,12 +40,12 @@ class VectorSource(Protocol):
 
 KIND, FORMAT = "vectors", 1
 FOLDER = "vectors"
-SHARD = 65_536  # names
+SHARD = 65_536  # names per shard
 Rows = npt.NDArray[np.float32]
 
 
 class VectorsOrigin(BaseModel):
-    """What vectors were made of; the `config` of their manifest."""
+    """What vectors were computed from; the `config` of their manifest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +58,7 @@ class VectorsOrigin(BaseModel):
 
     @classmethod
     def of(cls, kb: KnowledgeBase, encoder: VectorSource) -> VectorsOrigin:
-        """Return what the vectors of these would be made of."""
+        """Return the origin of the vectors for these."""
         return cls(
             kb=kb.digest,
             encoder=encoder.digest,
@@ -70,7 +70,7 @@ class VectorsOrigin(BaseModel):
 
 
 class NameVectors:
-    """The vectors of names, mapped from disk, with the names as strings."""
+    """Memory-mapped vectors of names, with the names."""
 
     def __init__(self, artefact: Artefact, origin: VectorsOrigin) -> None:
         self.origin = origin
@@ -80,7 +80,7 @@ class NameVectors:
             column = artefact.array(_column(number), "f")
             rows = min(origin.shard, origin.names - start)
             if column.dtype != np.float32 or len(column) != rows * origin.width or len(self.names) != origin.names:
-                what = "the columns of the vectors do not fit together"
+                what = "the columns of the vectors have inconsistent lengths or types"
                 raise IntegrityError("artefact-corrupt", what, where=str(artefact.folder), fix="build it again")
             self._shards.append(column.reshape(rows, origin.width))
 
@@ -88,7 +88,7 @@ class NameVectors:
         return self.origin.names
 
     def shards(self) -> Iterator[Rows]:
-        """Yield the vectors of all names, in order, some at a time; those that were looked at are let go of."""
+        """Yield the vectors of all names in shards, in order; the memory of each shard is released after use."""
         for shard in self._shards:
             yield shard
             release(shard)
@@ -104,11 +104,11 @@ class NameVectors:
         return found
 
     def range(self, start: int, end: int) -> Rows:
-        """Return the vectors of names that follow each other."""
+        """Return the vectors of names `start` to `end`."""
         return self.rows(np.arange(start, end))
 
     def sample(self, size: int) -> Rows:
-        """Return the vectors of up to `size` names, the same ones each time."""
+        """Return a deterministic random sample of up to `size` vectors."""
         if len(self) <= size:
             return np.concatenate(self._shards)
         name_ids = np.random.default_rng(0).choice(len(self), size, replace=False)
@@ -116,9 +116,9 @@ class NameVectors:
 
 
 def open_derived_vectors(kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress = silent) -> NameVectors:
-    """Open the vectors that are kept with a knowledge base; where there are none of this release, build them first.
+    """Open the vectors stored with a knowledge base; compute them first if there are none for this release.
 
-    They are opened to make an index of them, which will be taken for verified: all their bytes are hashed each time.
+    Their digests are always verified, because an index built from them counts as verified.
     """
     origin = VectorsOrigin.of(kb, encoder)
     return open_derived(
@@ -130,20 +130,20 @@ def open_derived_vectors(kb: KnowledgeBase, encoder: VectorSource, *, progress: 
 
 
 def open_vectors(folder: Path, expected: VectorsOrigin | None = None, *, verify: Verify = "once") -> NameVectors:
-    """Open vectors, which must be of what is expected; the first time on a machine, every byte of them is verified.
+    """Open vectors, and raise if their origin is not `expected`. Digests are verified on first use on a machine.
 
-    With `verify="full"` that is done each time.
+    With `verify="full"`, digests are verified on every call.
     """
     artefact = Artefact.open(folder, KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     try:
         origin = VectorsOrigin.model_validate(artefact.manifest.config, strict=True)
     except ValidationError as e:
-        what = "the manifest does not say what the vectors were made of"
+        what = "the manifest has an invalid description of the vectors"
         raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again") from e
     if expected is not None and origin != expected:
-        what = "the vectors are those of another knowledge base or encoder"
-        raise IntegrityError("index-mismatch", what, where=where, fix="build them again for these")
+        what = "the vectors were computed for another knowledge base or encoder"
+        raise IntegrityError("index-mismatch", what, where=where, fix="build the index again with onym index build")
     vectors = NameVectors(artefact, origin)
     if artefact.is_new_here:
         vectors.names.require_sound("names")
@@ -152,12 +152,12 @@ def open_vectors(folder: Path, expected: VectorsOrigin | None = None, *, verify:
 
 
 def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress) -> Manifest:
-    """Encode the names, but for those whose vectors were there before, and publish them from a stage that is held already."""
+    """Encode the names, reusing earlier vectors, and publish the result from a locked stage."""
     kb.require_intact()
     origin = VectorsOrigin.of(kb, encoder)
     known = _EarlierVectors.at(dest, origin, kb.names)
     work = Work(dest / ".work", [origin.model_dump_json()])
-    progress(f"encoding names, {known.count:,} of them known before", 0)
+    progress(f"encoding names, {known.count:,} of them reused", 0)
     for number, start in enumerate(range(0, origin.names, SHARD)):
         rows = min(SHARD, origin.names - start)
         column = work.piece(_column(number), "<f4", rows * origin.width)
@@ -173,7 +173,7 @@ def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSo
 
 
 def _encode_shard(names: Strings, start: int, rows: int, encoder: VectorSource, known: _EarlierVectors) -> Rows:
-    """Return the vectors of one shard: known ones as they were, the others encoded."""
+    """Return the vectors of one shard; known ones are copied, the others encoded."""
     earlier = known.rows[start : start + rows]
     is_known = earlier >= 0
     found = np.empty((rows, encoder.width), dtype=np.float32)
@@ -186,7 +186,7 @@ def _encode_shard(names: Strings, start: int, rows: int, encoder: VectorSource, 
 
 
 class _EarlierVectors:
-    """The vectors of an earlier release, and for each name of this one its row there, or -1."""
+    """The vectors of an earlier release, and the row of each current name in them, or -1."""
 
     def __init__(self, vectors: NameVectors | None, rows: npt.NDArray[np.int64]) -> None:
         self.vectors, self.rows = vectors, rows
@@ -194,7 +194,7 @@ class _EarlierVectors:
 
     @classmethod
     def at(cls, dest: Path, origin: VectorsOrigin, names: Strings) -> _EarlierVectors:
-        """Look at what is at `dest` for vectors of the same encoder in the same precision."""
+        """Open the vectors at `dest` if they are by the same encoder in the same precision."""
         try:
             vectors = open_vectors(dest, verify="full")
         except IntegrityError:
@@ -206,7 +206,7 @@ class _EarlierVectors:
 
 
 def _rows_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
-    """Return for each name its row among earlier ones, or -1; no Python object is made per name."""
+    """Return the row of each name among the earlier ones, or -1; vectorised."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,7 +216,7 @@ def _rows_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
 
 
 def _locations(kb: KnowledgeBase, origin: VectorsOrigin) -> Locations:
-    """Return where the vectors may be: with the knowledge base once for all its releases, in the cache once for each."""
+    """Return the locations of the vectors: with the knowledge base for all releases, or in the cache for each release."""
     own, _ = Locations.of(kb.folder.parent, FOLDER, [origin.encoder, origin.precision])
     _, cached = Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.precision])
     return Locations(own, cached)

@@ -1,7 +1,7 @@
-"""Linkers: documents with mentions in, ranked candidates out. Each reads from top to bottom in one file.
+"""Linkers: they take documents with mentions and return ranked candidates for each mention.
 
-Linkers do not import each other; a cascade and a reranker compose them. Always true here: a candidate is a concept of the
-linker's own knowledge base, and a file without a leading underscore is a linker.
+Each linker is one module. Linkers do not import each other, except for the cascade and the reranker, which combine others.
+Candidates are always concepts of the linker's own knowledge base.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __getattr__ = lazy(
 
 
 def linker_config(name: str, **options: Any) -> LinkerConfig:
-    """Return the configuration of a linker by its short name; an option that is None is not given.
+    """Return the configuration of a linker by its short name; options that are None are ignored.
 
     >>> linker_config("tfidf", names_per_mention=20).kind
     'tfidf'
@@ -63,7 +63,7 @@ def linker_config(name: str, **options: Any) -> LinkerConfig:
 
 
 def open_linker(config: LinkerConfig | str, kb: KnowledgeBase, context: OpenContext | None = None) -> Linker:
-    """Open a linker over a knowledge base, by its configuration or its short name.
+    """Open a linker for a knowledge base, by its configuration or its short name.
 
     >>> open_linker("exact", KnowledgeBase.open(getfixture("tiny_kb"))).config["linker"]
     'exact'

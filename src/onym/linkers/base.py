@@ -1,6 +1,7 @@
-"""What every linker offers, its configuration, linking in batches, and the cache of surfaces.
+"""The linker interface and its base classes: configuration, batching, concept filters and the cache of surfaces.
 
-A linker is one file of this package: a `Config`, how to `open` it, and the class itself. Its short name is the file's name.
+A linker is one module of this package, with a `Config`, an `open` function and the linker class. Its short name is the module
+name.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from onym.parts import ModelReference, PartConfig, Precision
 from onym.rerank.memory import queries
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem
 
-_WIDER = 4  # candidates asked for each that is kept where other concepts compete: some of them are left out
+_WIDER = 4  # with a filter, retrieve this many times top_k candidates, because some of them are filtered out
 DECIDED = "decided"
-"""What `order.ties` of a source says where equal scores are in a meaningful order."""
+"""Value of `order.ties` in a source: candidates with equal scores are in a meaningful order."""
 DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
 
 
@@ -33,7 +34,7 @@ class LinkerConfig(PartConfig):
 
 
 class ModelLinkerConfig(LinkerConfig):
-    """The configuration of a linker with a model."""
+    """The configuration of a linker that uses a model."""
 
     model: ModelReference | None = Field(default=None, description="Folder of the model, or its name on the Hugging Face hub.")
     dtype: Precision = Field(default="auto", description="fp32 or bf16; auto is the faster one on this machine.")
@@ -41,35 +42,35 @@ class ModelLinkerConfig(LinkerConfig):
 
 
 class Linker(Protocol):
-    """Proposes concepts of one knowledge base for annotated mentions."""
+    """Ranks concepts of one knowledge base for annotated mentions."""
 
     kb: KnowledgeBase
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used: the linker's name, and everything that its answers depend on besides the knowledge base."""
+        """The linker's name and everything that its results depend on, apart from the knowledge base."""
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with up to `top_k` candidates a mention, best first, all of them among `only`.
+        """Yield each document with up to `top_k` candidates per mention, best first, restricted to the concepts in `only`.
 
-        Other concepts are as if they were not there; `link_among` lets them compete.
+        Other concepts are ignored completely; see `link_among` for a filter that lets them compete.
         """
 
 
 class AnswerSource(Protocol):
-    """A linker or pipeline, as far as its answers depend on it."""
+    """A linker or pipeline, with what the header of a predictions file records of it."""
 
     kb: KnowledgeBase
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
 
 
 def source_of(linker: AnswerSource, top_k: int, **more: Any) -> dict[str, Any]:
-    """Return what the answers of a linker depend on, for the first line of a predictions file."""
+    """Return everything that a linker's results depend on, for the header of a predictions file."""
     kb = {"digest": linker.kb.digest, "concepts": len(linker.kb), "names": len(linker.kb.names)}
     order = {"ties": DECIDED, "vocabularies": list(linker.kb.order.vocabularies)}
     return {"onym": __version__, "linker": linker.config, "kb": kb, "order": order, "top_k": top_k, **more}
@@ -78,7 +79,7 @@ def source_of(linker: AnswerSource, top_k: int, **more: Any) -> dict[str, Any]:
 def link_batches(
     documents: Iterable[Document], link: Callable[[Sequence[Document]], Iterable[Sequence[Link]]], *, batch: int
 ) -> Iterator[LinkedDocument]:
-    """Yield documents with the links that `link` makes of a batch; a document that cannot be linked has a problem instead."""
+    """Link documents in batches with the function `link`; a document that fails gets a problem instead of links."""
 
     def act(docs: Sequence[Document]) -> Iterable[LinkedDocument]:
         return (LinkedDocument(doc, tuple(links)) for doc, links in zip(docs, link(docs), strict=True))
@@ -94,12 +95,12 @@ def link_among(
     only: ConceptMask | None = None,
     restrict: bool = False,
 ) -> Iterator[LinkedDocument]:
-    """Yield each document with candidates among `only`, where the other concepts stay competitors.
+    """Yield each document with candidates from `only`, while the other concepts still compete.
 
-    A mention whose first answer without the filter is one of the others is left unlinked (NIL): "skin" is no skin cancer, also
-    if only diseases may be answers. All mentions are linked among all concepts; those that are left unlinked are linked once
-    more among the wanted ones, for candidates to be kept, unless the first pass has these candidates already. With `restrict`,
-    the others are as if they were not there.
+    A mention whose best candidate without the filter is another concept is left unlinked (NIL): with a filter for diseases,
+    "skin" is not linked to skin cancer. All mentions are first linked to all concepts. Those left unlinked are linked again to
+    the wanted concepts only, to list their candidates, unless the first pass found these already. With `restrict`, the other
+    concepts are ignored completely.
     """
     if only is None or restrict:
         yield from linker.link(documents, top_k=top_k, only=only)
@@ -114,7 +115,7 @@ def link_among(
 
 
 def _link_again(linker: Linker, wanted: _Wanted, freely: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-    """Yield documents linked among all concepts, where mentions that need it are linked again among the wanted ones."""
+    """Yield documents of the first pass, with the mentions that need it linked again to the wanted concepts only."""
     pending: deque[LinkedDocument] = deque()
 
     def left_out() -> Iterator[Document]:
@@ -129,12 +130,12 @@ def _link_again(linker: Linker, wanted: _Wanted, freely: Iterable[LinkedDocument
 
 
 def describe_filter(only: ConceptMask | None, *, restrict: bool = False) -> dict[str, Any]:
-    """Return what answers depend on where they are among some concepts: which those are, and whether others compete."""
+    """Describe a concept filter for the record of a run: the concepts, and whether other concepts compete."""
     return {} if only is None else {**describe_mask(only), "others_compete": not restrict}
 
 
 class _Wanted:
-    """Which answers a filter lets through."""
+    """Applies a concept filter to links."""
 
     def __init__(self, linker: Linker, only: ConceptMask, top_k: int) -> None:
         self.only, self.top_k = only, top_k
@@ -142,12 +143,12 @@ class _Wanted:
         self._filters_after = isinstance(linker, SurfaceLinker) and linker.filters_after_ranking
 
     def needs_linking(self, link: Link) -> bool:
-        """Return True if the candidates of a mention that is left out are not known from the first pass."""
+        """Return True if a mention is filtered out and the first pass may have missed some of its wanted candidates."""
         is_complete = self._filters_after and len(link.candidates) < _WIDER * self.top_k
         return not is_complete and self._is_left_out(link)
 
     def merge(self, freely: LinkedDocument, again: Iterable[Link] = ()) -> LinkedDocument:
-        """Return the links of a document: those linked among all concepts, and those linked again among the wanted."""
+        """Combine the links of the first pass (all concepts) and the second (wanted concepts only)."""
         rest = iter(again)
         return replace(freely, links=tuple(self._merge_link(link, rest) for link in freely.links))
 
@@ -157,7 +158,7 @@ class _Wanted:
         return _filter_out(next(again) if self.needs_linking(link) else self._let_through(link))
 
     def _is_left_out(self, link: Link) -> bool:
-        """Return True if the best meaning of a mention is another concept than the wanted ones."""
+        """Return True if the best candidate is not a wanted concept."""
         return bool(link.candidates) and not self._is_wanted(link.candidates[0])
 
     def _is_wanted(self, candidate: Candidate) -> bool:
@@ -179,28 +180,28 @@ def _fail_document(doc: Document, problem: Problem) -> LinkedDocument:
 
 CACHE_SIZE = 50_000
 Answers = Callable[[Sequence[str]], Sequence[Ranked]]
-"""Returns the candidates of distinct queries, in their order."""
+"""Maps distinct queries to their candidates, in order."""
 
 
 class Cacheable(ABC):
-    """A linker that sees the mention alone, or one with such parts. Linkers that read context are not: they have no cache."""
+    """A linker that can cache results by surface, because it (or some of its components) ignores context."""
 
     @abstractmethod
     def with_cache(self) -> Linker:
-        """Return the same linker that keeps its answers to surfaces as long as it lives, empty at first."""
+        """Return a copy with its own, initially empty cache of results by surface."""
 
 
 def with_cache(linker: Linker) -> Linker:
-    """Return a linker with a cache for the length of a call; a linker that reads context is returned as it is."""
+    """Return a copy of the linker with a cache; linkers that read context are returned unchanged."""
     return linker.with_cache() if isinstance(linker, Cacheable) else linker
 
 
 class Confident(ABC):
-    """A linker that gives its links a confidence of its own."""
+    """A linker that sets the confidence of its links."""
 
     @abstractmethod
     def without_confidence(self) -> Linker:
-        """Return the same linker whose links have no confidence."""
+        """Return a copy whose links have no confidence."""
 
 
 def without_confidence(linker: Linker) -> Linker:
@@ -209,11 +210,11 @@ def without_confidence(linker: Linker) -> Linker:
 
 
 class SurfaceLinker(Cacheable):
-    """A linker that sees the mention alone: the same query has the same answer in any document.
+    """A linker that ignores context: equal queries have equal results in any document.
 
-    Linkers of this kind say how queries are answered; that each is answered once is done here. `cache_size` is the number of
-    queries whose answers are kept from one batch to the next. `filters_after_ranking` declares that the candidates among some
-    concepts are those among all concepts without the others, in the same order and with the same scores.
+    Subclasses implement `answering`; this class computes each query only once. `cache_size` is the number of queries whose
+    results are kept between batches. Set `filters_after_ranking` if filtering the ranked candidates gives the same candidates,
+    order and scores as ranking the filtered concepts.
     """
 
     batch: ClassVar[int] = 256  # documents
@@ -225,11 +226,11 @@ class SurfaceLinker(Cacheable):
     @property
     @abstractmethod
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
 
     @abstractmethod
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
-        """Return what answers queries with up to `top_k` concepts among `only`."""
+        """Return a function that maps queries to up to `top_k` candidates in `only`."""
 
     def queries(self, doc: Document) -> list[str]:
         """Return the query of each mention of a document."""
@@ -238,16 +239,16 @@ class SurfaceLinker(Cacheable):
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with up to `top_k` candidates a mention, best first; each distinct query is answered once."""
+        """Yield each document with up to `top_k` candidates per mention, best first; each distinct query is computed once."""
         return self.with_cache().link(documents, top_k=top_k, only=only)
 
     def with_cache(self) -> CachingLinker:
-        """Return the same linker that keeps its answers."""
+        """Return a caching copy."""
         return CachingLinker(self)
 
 
 class CachingLinker(Cacheable):
-    """A linker that sees the mention alone, and the answers that it gave so far. It is made anew for each call that uses it."""
+    """Wraps a `SurfaceLinker` with a cache of its results. A new one is created for each call of `link`."""
 
     def __init__(self, linker: SurfaceLinker) -> None:
         self.kb, self._linker = linker.kb, linker
@@ -255,17 +256,17 @@ class CachingLinker(Cacheable):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         return self._linker.config
 
     def with_cache(self) -> CachingLinker:
-        """Return itself: it has a cache."""
+        """Return self."""
         return self
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with its candidates, as the linker itself does."""
+        """Yield each document with its candidates; the results are those of the wrapped linker."""
         cache = self._cache(top_k, only)
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
@@ -277,7 +278,7 @@ class CachingLinker(Cacheable):
         return link_batches(documents, links, batch=self._linker.batch)
 
     def _cache(self, top_k: int, only: ConceptMask | None) -> SurfaceCache:
-        """Return the cache of these candidates. The mask is kept with it, so that no other one gets its id."""
+        """Return the cache for `top_k` and `only`. It keeps a reference to the mask, so that its id() is not reused."""
         key = top_k, id(only)
         if key not in self._caches:
             self._caches[key] = SurfaceCache(self._linker.answering(top_k, only), self._linker.cache_size), only
@@ -285,7 +286,7 @@ class CachingLinker(Cacheable):
 
 
 class SurfaceCache:
-    """Answers by query, `size` of them at most. Those used last are dropped last.
+    """An LRU cache of results by query, with at most `size` entries.
 
     >>> cache = SurfaceCache(lambda queries: [Ranked(tied=len(query)) for query in queries], size=2)
     >>> {query: answer.tied for query, answer in cache.look_up(["fever", "flu", "fever", "mi"]).items()}
@@ -299,11 +300,11 @@ class SurfaceCache:
         self._known: OrderedDict[str, Ranked] = OrderedDict()
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the queries whose answers are kept, the one to be dropped next first."""
+        """Yield the cached queries, least recently used first."""
         return iter(self._known)
 
     def look_up(self, queries: Iterable[str]) -> Mapping[str, Ranked]:
-        """Return the answer to each query; those that are not known are computed together, in order."""
+        """Return the result of each query; those not in the cache are computed together, in order."""
         wanted, known = dict.fromkeys(queries), self._known
         new = []
         for query in wanted:

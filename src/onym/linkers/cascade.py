@@ -1,11 +1,11 @@
-"""The cascade: exact match first, then the nearest names, then a model's word on those; or the reranker on all the rest.
+"""Cascade linker: exact match first, then dense retrieval, then generative scoring of the retrieved candidates; or a reranker.
 
-Each part is optional, but there are two at least:
+At least two of these components are needed:
 
-    exact               answers where the mention is the name of one concept alone
-    dense               finds candidates by their embeddings; answers where there is no generative part
-    generative          scores the names of just those candidates, in one pass; without a dense part it searches all names
-    rerank              answers what is left, instead of these two
+    exact               links mentions that are the name of exactly one concept
+    dense               retrieves candidates by embedding; links them itself if there is no generative component
+    generative          scores the names of the retrieved candidates in one pass; without `dense`, it searches all names
+    rerank              links everything that exact match leaves, instead of `dense` and `generative`
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ENCODER, _RERANKER = "encoder", "reranker"
 
 
 class CascadeLinkerConfig(LinkerConfig):
-    """The parts of a cascade; the generative part is asked about `candidates` concepts, by up to `names` names of each.
+    """The components of a cascade. The generative one scores `candidates` concepts, with up to `names` names of each.
 
-    On the command line `--encoder` is the model of the dense part, or that of the reranker; the other options are those of the
-    generative part.
+    On the command line, `--encoder` is the model of the dense component, including that of a reranker; the other options
+    belong to the generative component.
     """
 
     kind: Literal["cascade"] = "cascade"
@@ -46,14 +46,14 @@ class CascadeLinkerConfig(LinkerConfig):
     dense: dense_part.DenseLinkerConfig | None = None
     generative: generative_part.GenerativeLinkerConfig | None = None
     rerank: rerank_part.RerankLinkerConfig | None = None
-    candidates: int = Field(default=10, ge=1, le=1_000, description="Candidates per mention that the generative part scores.")
+    candidates: int = Field(default=10, ge=1, le=1_000, description="Candidates per mention that the generative model scores.")
     names: int = Field(
-        default=3, ge=1, le=100, description="Names per candidate that it scores: the nearest, then the preferred ones."
+        default=3, ge=1, le=100, description="Names per candidate that the generative model scores: nearest, then preferred."
     )
 
     @classmethod
     def options(cls) -> dict[str, FieldInfo]:
-        """Return the options of the parts."""
+        """Return the options of all components."""
         encoder = dense_part.DenseLinkerConfig.model_fields["model"]
         own = {name: cls.model_fields[name] for name in ("candidates", "names")}
         index, reranker = (
@@ -70,9 +70,9 @@ class CascadeLinkerConfig(LinkerConfig):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Make a configuration of options; `encoder` is the dense part's model, `model` the generative part's.
+        """Build a configuration from options; `encoder` is the dense model, `model` the generative one.
 
-        With `reranker`, the encoder is that of its own dense part.
+        With `reranker`, `encoder` is the dense model of the reranker.
         """
         wanted = {name: value for name, value in options.items() if value is not None}
         own: dict[str, Any] = {name: wanted.pop(name) for name in ("candidates", "names") if name in wanted}
@@ -84,8 +84,8 @@ class CascadeLinkerConfig(LinkerConfig):
         if "model" in wanted:
             own["generative"] = generative_part.GenerativeLinkerConfig.from_options(wanted)
         elif wanted:
-            what = f"{min(wanted)} is an option of the generative part, which has no model"
-            raise ConfigError("config-invalid", what, fix="name its folder with --model")
+            what = f"option {min(wanted)} applies to the generative component, but no generative model is given"
+            raise ConfigError("config-invalid", what, fix="give its folder with --model, or drop the option")
         return cls.of(own)
 
 
@@ -93,10 +93,10 @@ Config = CascadeLinkerConfig  # the name that the registry looks up
 
 
 def open(config: CascadeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> CascadeLinker:
-    """Open the parts."""
+    """Open all components."""
     if config.dense is None and config.generative is None and config.rerank is None:
-        what = "a cascade needs an encoder, a generative model or both, or a reranker"
-        raise ConfigError("model-missing", what, fix="name folders with --encoder and --model, or with --reranker")
+        what = "a cascade needs an encoder, a generative model or a reranker"
+        raise ConfigError("model-missing", what, fix="add --encoder FOLDER, --model FOLDER or both, or --reranker FOLDER")
     return CascadeLinker(
         exact=exact_part.open(config.exact, kb, context) if config.exact else None,
         dense=dense_part.open(config.dense, kb, context) if config.dense else None,
@@ -107,17 +107,17 @@ def open(config: CascadeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -
 
 
 class NameScorer(Linker, Protocol):
-    """A linker that can also score names that it did not find itself, as `GenerativeLinker` can."""
+    """A linker that can also score given names, such as `GenerativeLinker`."""
 
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the scores of names by their ids, for each mention of the documents, in order."""
+        """Return the scores of names (given by id) for each mention of the documents, in order."""
 
 
 class CascadeLinker(Cacheable):
-    """Links each mention by the first part that can. Scores are those of the part that answered: do not compare them.
+    """Links each mention with the first component that can. Scores of different components are not comparable.
 
-    Needs: two or three linkers over one knowledge base.
-    When to use: a model that is right more often than near names are, but too slow to be asked about everything.
+    Needs: two or three linkers for one knowledge base.
+    When to use: with a model that is more accurate than dense retrieval, but too slow to search all names.
     """
 
     def __init__(
@@ -131,36 +131,36 @@ class CascadeLinker(Cacheable):
     ) -> None:
         parts: list[Linker] = [part for part in (exact, dense, generative, rerank) if part is not None]
         if len(parts) < 2 or len({part.kb.digest for part in parts}) != 1:
-            what = "a cascade has two parts or three, over one knowledge base"
-            raise ConfigError("cascade-parts", what, fix="name an encoder, a model or both, or a reranker")
+            what = "a cascade needs two or three components with the same knowledge base"
+            raise ConfigError("cascade-parts", what, fix="give an encoder, a generative model or both, or a reranker")
         if rerank is not None and (dense is not None or generative is not None):
-            what = "a reranker answers all that exact match leaves, and the cascade has another part for it"
-            raise ConfigError("cascade-parts", what, fix="leave the other model out")
+            what = "a reranker cannot be combined with a dense or generative component"
+            raise ConfigError("cascade-parts", what, fix="drop the reranker, or the encoder and the generative model")
         self.kb: KnowledgeBase = parts[0].kb
         self._exact, self._dense, self._generative, self._rerank, self._parts = exact, dense, generative, rerank, parts
         self._config = config or CascadeLinkerConfig()
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used, part by part."""
+        """The effective configuration, with that of each component."""
         own = self._config.model_dump(include={"candidates", "names"})
         return {"linker": "cascade", "parts": [part.config for part in self._parts], **own}
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with the candidates of the part that answered; `Link.stage` says which one that was."""
+        """Yield each document with its candidates; `Link.stage` names the component that linked a mention."""
         cached = self.with_cache()
         return link_batches(documents, lambda batch: cached.link_batch(batch, top_k, only), batch=_BATCH)
 
     def with_cache(self) -> CascadeLinker:
-        """Return the same cascade whose parts that see the mention alone have a cache."""
+        """Return a copy whose components cache their results, if they ignore context."""
         exact, dense, rerank = (part and with_cache(part) for part in (self._exact, self._dense, self._rerank))
         return CascadeLinker(exact=exact, dense=dense, generative=self._generative, rerank=rerank, config=self._config)
 
     def link_batch(self, documents: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
         """Return the links of each document."""
-        batch = [analyse(doc) for doc in documents]  # the parts share what the text says about itself
+        batch = [analyse(doc) for doc in documents]  # the components share the text analysis
         links = [[Link(mention) for mention in doc.mentions] for doc in batch]
         left = [list(range(len(doc.mentions))) for doc in batch]
         if self._exact is not None:
@@ -176,7 +176,7 @@ class CascadeLinker(Cacheable):
         return links
 
     def _later(self, rest: Sequence[Document], top_k: int, only: ConceptMask | None) -> Iterator[list[Link]]:
-        """Yield the links of the parts after exact match."""
+        """Yield the links of the components after exact match."""
         if self._dense is None or self._generative is None:
             named = {"dense": self._dense, "generative": self._generative, "rerank": self._rerank}
             for stage, part in named.items():
@@ -201,11 +201,11 @@ class CascadeLinker(Cacheable):
         wanted = [{self.kb.concept_ids.find(candidate.concept_id) for candidate in each} for each in candidates]
         for own, scores, concepts in zip(names, model.score_names(rest, names), wanted, strict=True):
             names_by_score = sorted(zip(own, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
-            best = best_of(self.kb, names_by_score)  # a name may be another concept's too
+            best = best_of(self.kb, names_by_score)  # may include other concepts with the same name
             yield rank_scored(self.kb, {concept: best[concept] for concept in best if concept in concepts}, top_k)
 
     def _names(self, candidates: Sequence[Candidate]) -> list[int]:
-        """Return the names by which the model is asked about candidates: the one that was found, then the preferred ones."""
+        """Return the names of candidates to score: for each, the retrieved name, then its preferred ones."""
         found: dict[int, None] = {}
         for candidate in candidates:
             own = self.kb.names_of(self.kb.concept_ids.find(candidate.concept_id)).tolist()

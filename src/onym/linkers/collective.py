@@ -1,4 +1,4 @@
-"""The collective linker: a document is read once, and each mention means the concept of the nearest name (Bhowmik et al.)."""
+"""Collective linker: encodes a document once and links each mention to the nearest name embedding (Bhowmik et al.)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from onym.models.collective import Collective
 
 Vectors = npt.NDArray[np.float32]
-_BATCH = 64  # documents, as many as a pipeline's detector reads together
+_BATCH = 64  # documents; the batch size of a pipeline's detector
 
 
 class CollectiveLinkerConfig(ModelLinkerConfig):
-    """All mentions of a document by one reading of it. Both ways in which mentions help each other were chosen on dev."""
+    """Links all mentions of a document in one pass. The defaults of the two Boolean options were chosen on dev sets."""
 
     kind: Literal["collective"] = "collective"
     index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")
@@ -42,7 +42,7 @@ Config = CollectiveLinkerConfig  # the name that the registry looks up
 
 
 def open(config: CollectiveLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> CollectiveLinker:
-    """Open the model and the index of all names, which is built on first use."""
+    """Open the model and the index of all names; the index is built on first use."""
     reference = require_model(config.model, "a collective linker")
     try:
         from onym.models.collective import open_shared
@@ -53,11 +53,11 @@ def open(config: CollectiveLinkerConfig, kb: KnowledgeBase, context: OpenContext
 
 
 class CollectiveLinker:
-    """Links all mentions of a document by one reading of it: each mention's embedding knows the text around it.
+    """Links all mentions of a document in one pass, with contextual mention embeddings.
 
-    Needs: a model that `onym train collective` wrote, and an index of all names made with its encoder of names.
-    When to use: many mentions in a document; words that mean different things in different texts.
-    Related: `DenseLinker`, which sees the mention alone; `GenerativeLinker`, which reads a window for each mention.
+    Needs: a model trained by `onym train collective`, and an index of all names made with its name encoder.
+    When to use: many mentions per document; ambiguous words.
+    Related: `DenseLinker`, which ignores context; `GenerativeLinker`, which encodes a window per mention.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class CollectiveLinker:
         config: CollectiveLinkerConfig | None = None,
         context: OpenContext | None = None,
     ) -> CollectiveLinker:
-        """Link with a model that is open. The index is kept with the knowledge base."""
+        """Create a linker from an open model. The index is stored with the knowledge base."""
         from onym.index.build import open_derived_index
 
         if model.names is None:
-            fix = "use it as a detector, with another linker"
-            raise ConfigError("model-family", "the model finds mentions and links none", where=model.name, fix=fix)
+            fix = "use it as a detector, together with another linker"
+            raise ConfigError("model-family", "the model detects mentions but cannot link them", where=model.name, fix=fix)
         config, context = config or CollectiveLinkerConfig(), context or OpenContext()
         return cls(kb, model, open_derived_index(kb, model.names, config.index, progress=context.progress), config)
 
@@ -94,7 +94,7 @@ class CollectiveLinker:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used; the detector's threshold has no part in it."""
+        """The effective configuration, without the settings of the detector."""
         detector = ("threshold", "max_span_tokens", "links")
         model = {name: value for name, value in self.model.config.items() if name not in detector}
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
@@ -119,14 +119,14 @@ class CollectiveLinker:
             yield [answers.get((number, at), Ranked()).link(mention) for at, mention in enumerate(doc.mentions)]
 
     def _as_read(self, doc: Document) -> Document:
-        """Return a document with its mentions where they are to be read."""
+        """Return the document with each abbreviation replaced by the mention of its long form, if configured."""
         if not self._config.expand_abbreviations:
             return doc
         return replace(doc, mentions=defining_mentions(doc), relations=())
 
 
 def _average_by_key(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:
-    """Return vectors where those with the same key have their mean, at its length of before.
+    """Replace vectors with the same key by their mean direction; each keeps its length.
 
     >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]], dtype=np.float32)
     >>> _average_by_key(rows, [(0, "mi"), (0, "mi"), (1, "mi")]).tolist()

@@ -1,4 +1,4 @@
-"""The dense linker: mentions and names are embeddings, and a mention means the concept of the nearest name (SapBERT)."""
+"""Dense linker: embeds mentions and names, and links a mention to the concepts of the nearest names (as with SapBERT)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DenseLinkerConfig(ModelLinkerConfig):
-    """Nearest names by the embeddings of an encoder."""
+    """Options of the dense linker."""
 
     kind: Literal["dense"] = "dense"
     index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")
@@ -35,9 +35,9 @@ Config = DenseLinkerConfig  # the name that the registry looks up
 def open(
     config: DenseLinkerConfig, kb: KnowledgeBase, context: OpenContext, encoder: EncoderSettings | None = None
 ) -> DenseLinker:
-    """Open the encoder and the index of all names, which is built on first use.
+    """Open the encoder and the index of all names; the index is built on first use.
 
-    `encoder` replaces the settings that the model's folder has.
+    `encoder` overrides the settings in the model's folder.
     """
     from onym.index.build import open_derived_index
     from onym.models.opening import open_encoder, require_library
@@ -49,11 +49,11 @@ def open(
 
 
 class DenseLinker(SurfaceLinker):
-    """Links a mention to the concepts whose names have the embeddings nearest to its own. It sees the mention alone.
+    """Links a mention to the concepts whose name embeddings are nearest to its own, ignoring context.
 
     Needs: an encoder, and an index of the knowledge base's names made with it.
-    When to use: names that are written in many ways; with a vocabulary too large or too new for a trained generator.
-    Related: `TfidfLinker` for similarity of letters, `GenerativeLinker` for a mention in its context.
+    When to use: names with many variants; vocabularies that are too large or too new for a trained generative model.
+    Related: `TfidfLinker` for string similarity, `GenerativeLinker` for mentions in context.
     """
 
     def __init__(self, kb: KnowledgeBase, encoder: TextEncoder, index: Index, config: DenseLinkerConfig | None = None) -> None:
@@ -77,13 +77,13 @@ class DenseLinker(SurfaceLinker):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used; the names were perhaps encoded in another precision than mentions are."""
+        """The effective configuration; names may have been encoded in another precision than mentions."""
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
         own = self._config.model_dump(include={"expand_abbreviations", "cache_size"})
         return {"linker": "dense", **self.encoder.config, **index, **own}
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
-        """Return what answers queries with the concepts of the names nearest to them."""
+        """Return a function that maps queries to the concepts of the nearest names."""
         from onym.index.search import Nearest
 
         return partial(self._answers, nearest=Nearest(self.kb, self.index, top_k, only))
@@ -91,7 +91,7 @@ class DenseLinker(SurfaceLinker):
     def _answers(self, texts: Sequence[str], nearest: Nearest) -> list[Ranked]:
         """Return candidates for each text."""
         found = [Ranked()] * len(texts)
-        rows = [row for row, text in enumerate(texts) if text]  # nothing is near to nothing
+        rows = [row for row, text in enumerate(texts) if text]  # empty queries have no neighbours
         vectors = self.encoder.encode([texts[row] for row in rows])
         for row, ranked in zip(rows, nearest.rank(vectors), strict=True):
             found[row] = ranked

@@ -1,4 +1,4 @@
-"""Exact match: a mention means the concepts that have its normalised surface as a name."""
+"""Exact-match linker: links a mention to the concepts that have its normalised surface as a name."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from onym.parts import OpenContext
 from onym.text.boundaries import words
 from onym.text.normal import other_numbers
 
-_CACHE_SIZE = 100_000  # queries: their answers are small
+_CACHE_SIZE = 100_000  # queries; larger than for other linkers, because results are small
 
 
 class ExactLinkerConfig(LinkerConfig):
-    """Exact match."""
+    """Options of exact match."""
 
     kind: Literal["exact"] = "exact"
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
@@ -38,9 +38,9 @@ def open(config: ExactLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> 
 
 
 class ExactLinker(SurfaceLinker):
-    """Links a mention to the concepts that have its normalised surface as a name, or that of what it abbreviates.
+    """Links a mention to the concepts that have its normalised surface, or its long form, as a name.
 
-    Every candidate has the score 1: a name of several concepts is a tie, which `onym.kb.order` decides.
+    Every candidate has the score 1. If several concepts share the name, `onym.kb.order` breaks the tie.
 
     >>> from onym.types import Document, Mention
     >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
@@ -58,11 +58,11 @@ class ExactLinker(SurfaceLinker):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         return {"linker": "exact", **self._config.model_dump(exclude={"kind"}, exclude_none=True)}
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
-        """Return what answers queries with the concepts that they name."""
+        """Return a function that maps queries to the concepts with that name."""
         return lambda queries: [self._rank(query, top_k, only) for query in queries]
 
     def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
@@ -75,13 +75,13 @@ class ExactLinker(SurfaceLinker):
         return WordKeys(self.kb)
 
     def _in_other_order(self, query: str) -> list[int]:
-        """Return the names that have the words of a query."""
+        """Return the names with the same words as the query, in any order."""
         if not self._config.reordered:
             return []
         return self._word_keys.find([query[start:end] for start, end in words(query)])
 
     def _find(self, query: str) -> int:
-        """Return the id of a name, or -1. Spaces that only Unicode knows, as typesetters use them, are spaces too."""
+        """Return the id of the name that equals the query, or -1; Unicode spaces count as spaces."""
         plain = " ".join(query.split())
         others = other_numbers(plain) if self._config.inflections else ()
         return next((name for name in map(self.kb.names.find, (query, plain, *others)) if name >= 0), -1)

@@ -1,4 +1,4 @@
-"""The generative linker: a seq2seq model writes the concept's name under a trie, so the output is always a name of the KB."""
+"""Generative linker: a seq2seq model generates a name, constrained by a trie so that the output is always a KB name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BATCH = 256  # documents
 
 
 class ModelSettings(FolderSettings):
-    """What a model was trained with: a file in its folder, which counts wherever a caller says nothing else.
+    """The settings that a model was trained with, stored in its folder; the defaults for linker options.
 
     >>> ModelSettings().update(window=64, search=None).window
     64
@@ -48,36 +48,36 @@ class ModelSettings(FolderSettings):
 
 
 class GenerativeLinkerConfig(ModelLinkerConfig):
-    """Trie-constrained generation. What is None is the model's own.
+    """Trie-constrained generation. Options that are None default to the model's own settings.
 
-    `pooling`: a concept's score is that of its best name, or the logarithm of the sum of its names' probabilities.
+    `pooling`: the score of a concept is that of its best name, or the log of the summed probabilities of its names.
     """
 
     kind: Literal["generative"] = "generative"
     tokenizer: TokenizerReference | None = Field(
         default=None, description="Folder of the tokenizer, if the model's folder has none."
     )
-    template: str | None = Field(default=None, description="genbioel, or genre for no prompt; by default the model's own.")
+    template: str | None = Field(default=None, description="genbioel, or genre (no prompt); defaults to the model's setting.")
     window: int | None = Field(
         default=None,
         ge=8,
         le=100_000,
-        description="Tokens of a mention with its context; by default the model's own.",
+        description="Tokens of a mention with its context; defaults to the model's setting.",
     )
     search: Search | None = Field(
-        default=None, description="beam, or exact (provably the best names); by default the model's own."
+        default=None, description="beam, or exact (provably the best names); defaults to the model's setting."
     )
     ranking: Ranking | None = Field(
-        default=None, description="Score of a name: mean or sum of its token log-probabilities; by default the model's own."
+        default=None, description="Score of a name: mean or sum of token log-probabilities; defaults to the model's setting."
     )
     width: int = Field(default=5, ge=1, le=100, description="Beam width, and maximum number of names per mention.")
     pooling: Literal["best", "sum"] = Field(
-        default="best", description="Score of a concept: that of its best name, or the sum over the probabilities of its names."
+        default="best", description="Score of a concept: that of its best name (best), or summed over its names (sum)."
     )
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
 
     def resolve(self, own: ModelSettings | None = None) -> GenerativeLinkerConfig:
-        """Return the configuration with everything said, by a model's own settings."""
+        """Return the configuration with unset options filled in from the model's settings."""
         settings = (own or ModelSettings()).update(
             template=self.template, window=self.window, search=self.search, ranking=self.ranking
         )
@@ -88,13 +88,13 @@ Config = GenerativeLinkerConfig  # the name that the registry looks up
 
 
 def open(config: GenerativeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> GenerativeLinker:
-    """Open the model and the trie of all names, which is built on first use.
+    """Open the model and the trie of all names; the trie is built on first use.
 
-    A tokenizer of its own is for models without one: ANGEL's checkpoints share that of `facebook/bart-large`.
+    `config.tokenizer` is for models without one: ANGEL's checkpoints use the tokenizer of `facebook/bart-large`.
     """
     reference = require_model(config.model, "a generative linker")
     if config.template is not None:
-        template_named(config.template)  # an unknown one is refused before anything is opened
+        template_named(config.template)  # reject an unknown template before opening anything
     try:
         from onym.decoding.adapters import adapter_of
         from onym.decoding.session import open_model
@@ -116,7 +116,7 @@ def open(config: GenerativeLinkerConfig, kb: KnowledgeBase, context: OpenContext
 
 
 class GenerativeLinker:
-    """Links mentions by the names that a seq2seq model writes for them under the trie of all names."""
+    """Links mentions to the concepts of the names that a seq2seq model generates, constrained by the trie of all names."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class GenerativeLinker:
         return open_derived_trie(self.kb, tokenizer, self._template, progress=context.progress)
 
     def _search_config(self) -> SearchConfig:
-        """Return how names are searched; as many come back as the beam is wide."""
+        """Return the search settings; the number of names returned is the beam width."""
         from onym.decoding.search import SearchConfig
 
         config = self._config
@@ -164,7 +164,7 @@ class GenerativeLinker:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         own = self._config.model_dump(include={"window", "pooling", "expand_abbreviations"})
         text = {"tokenizer": self._tokenizer.digest, "template": self._template.name}
         return {"linker": "generative", **self._about, **text, **own, "search": asdict(self._search)}
@@ -172,7 +172,7 @@ class GenerativeLinker:
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts of the names that the model writes, best first."""
+        """Yield each document with the concepts of the generated names, best first."""
         restriction = None if only is None else self.trie.restriction(names_of(self.kb, only))
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
@@ -183,13 +183,13 @@ class GenerativeLinker:
         return link_batches(documents, links, batch=_BATCH)
 
     def decode(self, documents: Sequence[Document], restriction: Restriction | None = None) -> list[Decoded]:
-        """Return the names that the model writes for each mention of the documents, in order."""
+        """Return the generated names for each mention of the documents, in order."""
         return self.decode_mentions([pair for doc in documents for pair in self._queries(doc)], restriction)
 
     def decode_mentions(
         self, pairs: Sequence[tuple[Document, Mention]], restriction: Restriction | None = None
     ) -> list[Decoded]:
-        """Return the names that the model writes for each mention, which comes with its document."""
+        """Return the generated names for each (document, mention) pair."""
         from onym.decoding.search import search_names
 
         if not pairs:
@@ -199,9 +199,9 @@ class GenerativeLinker:
         return search_names(self._start, self.trie, sources, prompts, self._search, restriction=restriction)
 
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the model's scores of names, by their ids, for each mention of the documents, in order.
+        """Return the model's scores of names (given by id) for each mention of the documents, in order.
 
-        A score is that of a candidate which `link` would find by this name alone.
+        A score equals that of a candidate that `link` finds by this name only.
         """
         from onym.decoding.score_candidates import score_candidates
 
@@ -214,7 +214,7 @@ class GenerativeLinker:
         return [[name.score(ranking) for name in each] for each in scored]
 
     def with_search(self, **changes: Any) -> GenerativeLinker:
-        """Return the same linker with another way to search; `changes` are those of `SearchConfig`."""
+        """Return a copy with other search settings; `changes` are fields of `SearchConfig`."""
         return GenerativeLinker(
             self.kb,
             self._adapter,
@@ -243,7 +243,7 @@ class GenerativeLinker:
         return rank_scored(self.kb, pooled, top_k)
 
     def _concepts_at(self, hypothesis: Hypothesis, only: ConceptMask | None, restriction: Restriction | None) -> dict[int, int]:
-        """Return the concepts that were named, each with its first name there: names with the same tokens share a leaf."""
+        """Map the concepts at a leaf to their first name there; names with the same tokens share a leaf."""
         named: dict[int, int] = {}
         for name in (restriction or self.trie).names_at(hypothesis.leaf).tolist():
             for concept in self.kb.name_concepts[name].tolist():
@@ -259,10 +259,10 @@ class GenerativeLinker:
 
 
 def _require_same_tokens(trie: PackedTrie, adapter: Adapter) -> None:
-    fix = "name the tokenizer that the model was trained with"
+    fix = "give the tokenizer that the model was trained with, with --tokenizer"
     if trie.vocabulary > adapter.vocabulary:
-        what = f"the tokenizer has {trie.vocabulary:,} tokens, the model {adapter.vocabulary:,}"
+        what = f"the tokenizer has {trie.vocabulary:,} tokens, but the model only {adapter.vocabulary:,}"
         raise ConfigError("model-tokenizer", what, fix=fix)
     if trie.eos != adapter.eos:
-        what = f"the tokenizer ends a text with token {trie.eos:,}, the model with {adapter.eos:,}"
+        what = f"the tokenizer's end token is {trie.eos:,}, but the model's is {adapter.eos:,}"
         raise ConfigError("model-tokenizer", what, fix=fix)

@@ -1,7 +1,7 @@
-"""The reranker: candidates of several linkers and of a memory, in the order of the probability that each is right.
+"""Reranking linker: pools candidates of several linkers and a memory, and ranks them by their probability of being correct.
 
-Gradient-boosted trees look at each candidate's features: similarities, exactness, kind and source of the name, memory of
-annotated documents, agreement of types, and the rest of the document. `onym train rerank` trains them.
+Gradient-boosted trees score each candidate by features: similarity, exact match, kind and source of the name, counts in
+annotated documents, type agreement, and the rest of the document. They are trained by `onym train rerank`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from onym.types import Document, Link, LinkedDocument, Mention
 
 STAGE = "rerank"
 CANDIDATES = 15
-"""How many candidates each linker proposes."""
+"""Number of candidates per linker."""
 NAMES_PER_MENTION = 60
-"""How many similar names are looked at for them."""
+"""Number of similar names that the TF-IDF linker retrieves per mention."""
 _BATCH = 64  # documents
-_TINY = 1e-12  # a probability that is told from 0
+_TINY = 1e-12  # smallest probability treated as non-zero
 
 
 class RerankLinkerConfig(LinkerConfig):
-    """A trained reranker, and the encoder of its dense part where it was trained with one."""
+    """A trained reranker, and its dense component if it was trained with one."""
 
     kind: Literal["rerank"] = "rerank"
     model: ModelReference | None = Field(default=None, description="Folder of the trained reranker.")
@@ -49,20 +49,20 @@ class RerankLinkerConfig(LinkerConfig):
 
     @classmethod
     def options(cls) -> dict[str, Any]:
-        """Return the options: the model, and those of the dense part."""
+        """Return the options: the model, and those of the dense component."""
         own = dense_part.DenseLinkerConfig.model_fields
         return {"model": cls.model_fields["model"], "encoder": own["model"], "index": own["index"]}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Make a configuration of options; `encoder` is the dense part's model."""
+        """Build a configuration from options; `encoder` is the model of the dense component."""
         wanted = {name: value for name, value in options.items() if value is not None}
         encoder, index = wanted.pop("encoder", None), wanted.pop("index", None)
         if encoder is not None:
             wanted["dense"] = dense_part.DenseLinkerConfig.from_options({"model": encoder, "index": index})
         elif index is not None:
-            what = "index is an option of the dense part, which has no encoder"
-            raise ConfigError("config-invalid", what, fix="name its folder with --encoder")
+            what = "option index applies to the dense component, but no encoder is given"
+            raise ConfigError("config-invalid", what, fix="give its folder with --encoder, or drop the option")
         return cls.of(wanted)
 
 
@@ -75,7 +75,7 @@ def open(config: RerankLinkerConfig, kb: KnowledgeBase, context: OpenContext) ->
     reranker = open_reranker(folder, verify=context.verify)
     if ("dense" in reranker.origin.parts) != (config.dense is not None):
         needs = "was trained with the candidates of an encoder" if config.dense is None else "was trained without an encoder"
-        fix = "name its folder with --encoder" if config.dense is None else "leave --encoder out"
+        fix = "give the folder of that encoder with --encoder" if config.dense is None else "drop --encoder"
         raise ConfigError("rerank-parts", f"the reranker {needs}", where=str(folder), fix=fix)
     parts = open_parts(kb, context, config.dense)
     return RerankLinker(kb, reranker, parts, config)
@@ -91,23 +91,23 @@ def open_parts(kb: KnowledgeBase, context: OpenContext, dense: dense_part.DenseL
 
 
 class RerankParts:
-    """The linkers that propose candidates, by name, and the similarity that features are made with."""
+    """The linkers that propose candidates, by name, and the TF-IDF similarity used for features."""
 
     def __init__(self, linkers: Mapping[str, Linker], similarity: NameSimilarity) -> None:
         self.linkers, self.similarity = linkers, similarity
 
     @property
     def encoder(self) -> str:
-        """The digest of the dense part's weights; empty without one."""
+        """The digest of the dense component's weights; empty if there is none."""
         dense = self.linkers.get("dense")
         return str(dense.config.get("weights", "")) if dense else ""
 
     def with_cache(self) -> RerankParts:
-        """Return the same parts, each with a cache if it sees the mention alone."""
+        """Return a copy whose linkers cache their results, if they ignore context."""
         return RerankParts({name: with_cache(linker) for name, linker in self.linkers.items()}, self.similarity)
 
     def propose(self, docs: Sequence[Document], only: ConceptMask | None = None) -> dict[str, list[tuple[Link, ...]]]:
-        """Return the links of every linker to each document."""
+        """Return the links of every linker for each document."""
         return {
             name: [linked.links for linked in require_complete(linker.link(docs, top_k=CANDIDATES, only=only))]
             for name, linker in self.linkers.items()
@@ -115,10 +115,10 @@ class RerankParts:
 
 
 class RerankLinker(Cacheable, Confident):
-    """Links a mention to the candidate that is most probably right; a score is that probability.
+    """Links a mention to the candidate with the highest probability of being correct; that probability is its score.
 
-    Needs: a reranker trained by `onym train rerank`, best over the knowledge base that it was trained with.
-    When to use: one right id is wanted, and how probable it is.
+    Needs: a reranker trained by `onym train rerank`, preferably with the same knowledge base.
+    When to use: when you need one id per mention and a calibrated confidence.
     """
 
     def __init__(
@@ -132,14 +132,14 @@ class RerankLinker(Cacheable, Confident):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used, part by part."""
+        """The effective configuration, with that of each component."""
         parts = [linker.config for linker in self.parts.linkers.values()]
         return {"linker": "rerank", "reranker": self.reranker.digest, "trees": len(self.reranker.trees.roots), "parts": parts}
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with the pooled candidates of its mentions, the most probable first."""
+        """Yield each document with the pooled candidates of its mentions, most probable first."""
         parts = self.parts.with_cache()
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
@@ -152,19 +152,19 @@ class RerankLinker(Cacheable, Confident):
         return link_batches(documents, links, batch=_BATCH)
 
     def with_cache(self) -> RerankLinker:
-        """Return the same reranker whose parts have a cache. It reads the document, so its own answers are not kept."""
+        """Return a copy whose components cache their results. Its own results depend on context and are not cached."""
         made = copy(self)
         made.parts = self.parts.with_cache()
         return made
 
     def without_confidence(self) -> RerankLinker:
-        """Return the same reranker whose links have no confidence: a pipeline's calibration replaces it."""
+        """Return a copy whose links have no confidence, because a pipeline's calibration replaces it."""
         made = copy(self)
         made.has_confidence = False
         return made
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-        """Return of each link the names and memories that speak for the answer, and what each feature did for it."""
+        """Return, for each link, the names and memory entries that support it, and the effect of each feature."""
         docs = [analyse(doc)]
         pool = self._pooling.pool(docs, self.parts.propose(docs))
         matrix = self._features.features(pool).matrix
@@ -182,7 +182,7 @@ class RerankLinker(Cacheable, Confident):
         return Evidence(reasons, self._effects(matrix, first, second))
 
     def _effects(self, matrix: Floats, answer: int, runner_up: int) -> tuple[FeatureEffect, ...]:
-        """Return by how much the answer's log-odds fall if one feature at a time has the runner-up's value."""
+        """Return how much the answer's log-odds drop when one feature at a time takes the runner-up's value."""
         used = [NAMES.index(name) for name in self.reranker.origin.features]
         changed = np.repeat(matrix[answer : answer + 1], len(used) + 1, axis=0)
         changed[np.arange(len(used)), used] = matrix[runner_up, used]
@@ -214,7 +214,7 @@ class RerankLinker(Cacheable, Confident):
 
 
 def _memories(mention: PooledMention, concept: int) -> Iterator[Reason]:
-    """Yield what annotated documents say for a concept."""
+    """Yield the evidence for a concept from annotated documents."""
     texts = {mention.query: mention.recalled_query, mention.surface: mention.recalled_surface}
     for text, recalled in texts.items():
         if concept in recalled:

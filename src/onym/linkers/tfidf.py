@@ -1,4 +1,4 @@
-"""TF-IDF similarity: a mention means the concepts whose names share its character 3-grams."""
+"""TF-IDF linker: links a mention to the concepts whose names share its character 3-grams."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onym.types import Document, Link, Progress, silent
 
 
 class TfidfLinkerConfig(LinkerConfig):
-    """TF-IDF similarity."""
+    """Options of TF-IDF similarity."""
 
     kind: Literal["tfidf"] = "tfidf"
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
@@ -34,7 +34,7 @@ def open(config: TfidfLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> 
 
 
 class TfidfLinker(SurfaceLinker):
-    """Links a mention to the concepts whose names are most similar to it, or to what it abbreviates.
+    """Links a mention to the concepts whose names are most similar to it, or to its long form.
 
     >>> from onym.types import Mention
     >>> linker = TfidfLinker(KnowledgeBase.open(getfixture("tiny_kb")))
@@ -50,11 +50,11 @@ class TfidfLinker(SurfaceLinker):
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         return {"linker": "tfidf", **self._config.model_dump(exclude={"kind"})}
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
-        """Return what answers queries with the concepts of the names most similar to them."""
+        """Return a function that maps queries to the concepts of the most similar names."""
         similarity = self.similarity if only is None else self.similarity.within(names_of(self.kb, only))
         count = max(self._config.names_per_mention, top_k)
 
@@ -65,6 +65,6 @@ class TfidfLinker(SurfaceLinker):
         return answers
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-        """Return of each link the name that matched, and another one that is similar."""
+        """Return, for each link, the name that matched, and another similar name."""
         texts = self.queries(doc)
         return [Evidence(name_reasons(self.kb, self.similarity, *each)) for each in zip(texts, links, strict=True)]

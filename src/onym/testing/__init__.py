@@ -1,6 +1,5 @@
-"""What tests of Onym and of its plug-ins need: small releases of every format, documents for property tests, tiny models.
+"""Helpers for tests of Onym and its plug-ins: small releases of every format, documents for property tests, tiny models.
 
-`documents` needs `pip install 'onym[testing]'`; in `models`, all but the reranker needs
-`pip install 'onym[dense]'`.
-Always true here: everything is made up, and nothing in the product imports this package.
+`documents` needs `pip install 'onym[testing]'`; `models`, except for the reranker, needs `pip install 'onym[dense]'`.
+All data is made up, and no other package of Onym imports this one.
 """

@@ -1,4 +1,4 @@
-"""Documents for property tests, and the way through a format and back."""
+"""Hypothesis strategies for documents, and round trips through corpus formats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onym.corpora.plain import with_answers
 from onym.store.files.source import InputFile, Source
 from onym.types import AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Notes, Passage, Problem, Relation
 
-# Letters, astral and combining characters, what formats use as marks, line ends, characters that XML forbids.
+# Letters, astral and combining characters, separators of formats, line ends, and characters that XML forbids.
 ALPHABET = "abAB 01\u03b1\u00e9\u0301\u200d\U0001f9ec\U00010348|\t\"'<>&;:,#%[]{}\\\n\r\x01\x85\u2028\ufeff"
 PLAIN = "abcXYZ019 \u03b1\u0301\U0001f9ec-"
 _text = st.text(ALPHABET, max_size=40) | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -70,7 +70,7 @@ def _passages(draw: st.DrawFn, text: str) -> tuple[Passage, ...]:
 
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
-    """Any document: nested, overlapping and discontinuous mentions, composites, passages, relations, notes."""
+    """Draw any document: nested, overlapping and discontinuous mentions, composites, passages, relations, notes."""
     text = draw(_text)
     mentions = tuple(draw(st.lists(_mentions(text), max_size=3))) if text else ()
     named = [mention.id for mention in mentions if mention.id] or ["mesh:D003924"]
@@ -89,7 +89,7 @@ def documents(draw: st.DrawFn) -> Document:
 
 
 def _tidy(document: Document) -> Document:
-    """Return the document as a careful corpus would have it: ids in order, relations between mentions, no notes."""
+    """Return a regular version of a document: numbered ids, relations between mentions, no notes."""
     mentions = [replace(each, id=f"T{n}", type=each.type or "Disease", notes=()) for n, each in enumerate(document.mentions, 1)]
     passages = [replace(each, notes=()) for each in document.passages]
     relations = [
@@ -106,7 +106,7 @@ _candidates = st.lists(st.builds(Candidate, _concept_id, _word, _score), max_siz
 
 @st.composite
 def draw_linked_documents(draw: st.DrawFn) -> LinkedDocument:
-    """Any document with links and all their evidence, or with problems."""
+    """Draw any document with links, or with problems."""
     document = draw(documents())
     if draw(st.integers(0, 3)) == 0:
         problem = st.builds(Problem, st.just(document.id), st.sampled_from(["limit-record", "internal-error"]), _text, _text)
@@ -128,7 +128,7 @@ def _links(mention: Mention) -> st.SearchStrategy[Link]:
 
 
 def after_round_trip(linked: LinkedDocument) -> LinkedDocument:
-    """Return a linked document as a file has it: its mentions mean the answers."""
+    """Return a linked document as it is read back from a file: its mentions have the ids of their links."""
     document = with_answers(linked)
     links = (replace(link, mention=own) for link, own in zip(linked.links, document.mentions, strict=True))
     return replace(linked, document=document, links=tuple(links))
@@ -136,7 +136,7 @@ def after_round_trip(linked: LinkedDocument) -> LinkedDocument:
 
 @st.composite
 def lists_of_mentions(draw: st.DrawFn) -> Document:
-    """Draw a document that is nothing but mentions, one per line; often just one."""
+    """Draw a document that consists only of mentions, one per line."""
     surfaces = draw(st.lists(_word.map(lambda word: word.replace("\n", " ")), min_size=1, max_size=2))
     mentions, start = [], 0
     for surface in surfaces:
@@ -147,14 +147,14 @@ def lists_of_mentions(draw: st.DrawFn) -> Document:
 
 
 class MemoryOutput:
-    """An output that stays in memory."""
+    """An in-memory output."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
 
     @contextmanager
     def file(self, name: str = "") -> Iterator[BinaryIO]:
-        """Open a file of that name."""
+        """Open a file with this name for writing."""
         file = io.BytesIO()
         yield file
         assert name not in self.files
@@ -166,7 +166,7 @@ class MemoryOutput:
 
 
 def source_of(**files: str | bytes) -> Source:
-    """Return a corpus of files; `__` in a name stands for a dot."""
+    """Return a source with the given files; `__` in a name means a dot."""
     made = [
         InputFile.from_bytes(name.replace("__", "."), data.encode() if isinstance(data, str) else data)
         for name, data in files.items()
@@ -189,7 +189,7 @@ def trip(form: Format, docs: Iterable[Document]) -> list[Item]:
 
 
 def assert_preserved(form: Format, document: Document) -> None:
-    """Demand that what a format says it holds of a document comes back exactly."""
+    """Assert that everything a format claims to preserve survives a round trip."""
     items = trip(form, [document])
     facets = form.preserved_facets(document)
     assert facets <= form.HOLDS

@@ -1,6 +1,6 @@
-"""Tiny models with random weights, as folders: a BART, encoders of every family, a document encoder, a reranker.
+"""Writes tiny models with random weights: a BART, encoders of every family, a collective model, a reranker.
 
-Their tokenizer is byte-level. Only the reranker and its trees need no torch.
+Their tokenizer is a byte-level BPE. All but the reranker need torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFAULTS = {
     "no_repeat_ngram_size": 3,
     "num_beams": 4,
 }
-"""What BART's published checkpoints tell `generate`, and some more that would spoil an answer."""
+"""The `generate` defaults of published BART checkpoints, and more that would change results if they were used."""
 VOCABULARY, POSITIONS = 420, 64
 _IDS = {"vocab_size": VOCABULARY, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
 _SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
@@ -35,7 +35,7 @@ ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))
 
 
 def tokenizer_json(texts: Iterable[str] = (), *, more: int = 0) -> str:
-    """Return a tokenizer of bytes as BART's is, with merges of the texts, and so many tokens that no text has."""
+    """Return a byte-level BPE tokenizer trained on the texts, with `more` extra tokens that occur in no text."""
     from tokenizers import Tokenizer
     from tokenizers.models import BPE
     from tokenizers.pre_tokenizers import ByteLevel
@@ -54,7 +54,7 @@ def tokenizer_json(texts: Iterable[str] = (), *, more: int = 0) -> str:
 
 
 def save_tokenizer(folder: Path, *, more: int = 0) -> Path:
-    """Write a tokenizer alone."""
+    """Write a tokenizer without a model."""
     folder.mkdir(parents=True, exist_ok=True)
     words = ["myocardial infarction", "infarct myocardial", "heart attack", "high blood pressure", "hypertension", "START END"]
     (folder / "tokenizer.json").write_text(tokenizer_json([f" {word}" for word in words], more=more))
@@ -62,7 +62,7 @@ def save_tokenizer(folder: Path, *, more: int = 0) -> Path:
 
 
 def tiny_bart(seed: int = 0, **more: Any) -> Any:
-    """Return a BART whose random weights make some names much likelier than others."""
+    """Return a BART with random weights, large enough that some names are much more likely than others."""
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 
@@ -78,13 +78,13 @@ def tiny_bart(seed: int = 0, **more: Any) -> Any:
 
 
 def save_model(folder: Path, seed: int = 0, *, has_tokenizer: bool = True, **more: Any) -> Path:
-    """Write a model, with its tokenizer, as `save_pretrained` does."""
+    """Write a BART model with its tokenizer, as `save_pretrained` does."""
     tiny_bart(seed, **more).save_pretrained(folder)
     return save_tokenizer(folder) if has_tokenizer else folder
 
 
 def add_defaults(folder: Path) -> Path:
-    """Give a model BART's own defaults of `generate`, where older and newer checkpoints have them."""
+    """Add `generate` defaults to a model, in the files where older and newer checkpoints have them."""
     for name in ("config.json", "generation_config.json"):
         path = folder / name
         found = json.loads(path.read_text()) if path.exists() else {}
@@ -115,7 +115,7 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 
 
 def tiny_encoder(family: str = "bert", seed: int = 0, positions: int = POSITIONS) -> Any:
-    """Return a model whose weights, biases among them, all matter; it reads so many tokens."""
+    """Return an encoder in which all weights and biases affect the output; `positions` is its maximum length."""
     import torch
 
     torch.manual_seed(seed)
@@ -133,7 +133,7 @@ def save_encoder(folder: Path, family: str = "bert", seed: int = 0, positions: i
 
 
 def save_collective(folder: Path, **settings: Any) -> Path:
-    """Write a model; by default it finds mentions by spans and links them by the mean of their tokens."""
+    """Write a collective model; by default it detects mentions by spans and represents them by mean pooling."""
     import torch
 
     from onym.models.collective import HEADS, NAMES, CollectiveSettings, heads_bytes
@@ -159,7 +159,7 @@ def save_collective(folder: Path, **settings: Any) -> Path:
 
 
 def stump(feature: int = 0) -> Trees:
-    """Return one tree of one split: -1 up to 0.5 of a feature, and 1 above.
+    """Return a decision stump: -1 if the feature is at most 0.5, else 1.
 
     >>> stump().probabilities(np.array([[0.2], [0.9]])).round(2).tolist()
     [0.27, 0.73]
@@ -177,7 +177,7 @@ def stump(feature: int = 0) -> Trees:
 
 
 def save_reranker(folder: Path, record: Mapping[str, Any] | None = None, meanings: Mapping[str, str] | None = None) -> Path:
-    """Write a reranker that believes TF-IDF, with a record of its training, and a memory of surfaces with their concepts.
+    """Write a reranker that ranks by TF-IDF, with a training record and a memory of surfaces and their concepts.
 
     >>> from onym.rerank.trees import open_reranker
     >>> folder = save_reranker(getfixture("tmp_path") / "model", {"made": "here"}, {"mi": "mesh:D009203"})

@@ -1,9 +1,9 @@
-"""Small releases in the genuine layout of every format, made up for fuzzing and for tests. Imports nothing of the project.
+"""Small made-up releases in the layout of every format, for fuzzing and tests. Imports nothing from the project.
 
 `SAMPLES[format]` holds releases; a release is a mapping from file name to bytes.
 """
 
-# ruff: noqa: E501 - rows are as long as they are
+# ruff: noqa: E501 - long data rows
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets of texts, which no other package computes: normalisation, boundaries, abbreviations, windows, similarity."""
+"""Text processing: name normalisation, word and sentence boundaries, abbreviations, context windows, TF-IDF similarity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long forms of abbreviations: which words may belong to one, and how a short form is matched to them."""
+"""Matches a short form such as `OR` to the words of its long form (`odds ratio`): word lists, text layout, matching rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019]s\b)?")
 
 
 def each(words: str) -> tuple[str, ...]:
-    """Return the words of a list that is written as a text."""
+    """Split a whitespace-separated list of words."""
     return tuple(words.split())
 
 
@@ -23,7 +23,7 @@ STOP_WORDS = frozenset(
         "while with within without"
     )
 )
-"""Words that a short form may pass over, and with which a long form does not begin."""
+"""Words that need no letter in the short form; a long form does not begin with one of them."""
 
 CLAUSE_WORDS = frozenset(
     each(
@@ -31,7 +31,7 @@ CLAUSE_WORDS = frozenset(
         "these this was we were when whereas which while who whose"
     )
 )
-"""Words of a whole clause; a long form is a noun or an adjective with what belongs to it, and has none of them."""
+"""Words that mark a clause; a long form is a noun phrase, so a candidate that contains one is rejected."""
 
 NEVER_SHORT = frozenset(
     each(
@@ -39,7 +39,7 @@ NEVER_SHORT = frozenset(
         "respectively see table v vi vii viii vs x year years"
     )
 )
-"""What often stands in brackets and is no short form: references, numbering, statistics."""
+"""Bracketed texts that are never short forms: references, numbering, statistics."""
 
 CUES = frozenset(
     each(
@@ -60,7 +60,7 @@ NUMBER_WORDS = {
     "8": ("eight", "eighth", "octa", "viii"),
     "9": ("nine", "ninth", "nona", "ix"),
 }
-"""What a digit of a short form may stand for; those of more than two letters also as the beginning of a word."""
+"""Words that a digit of a short form may represent; those of more than two letters also match as a prefix."""
 
 GREEK_NAMES = each(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi "
@@ -71,7 +71,7 @@ GREEK_LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GRE
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A run of letters and digits, with its possessive `'s`. `lower` is for comparing, and as long as `raw`."""
+    """A run of letters and digits, with its possessive `'s`. `lower` has the same length as `raw`."""
 
     raw: str
     lower: str
@@ -80,7 +80,7 @@ class Word:
 
 
 class Words:
-    """The words of a text, in order. A word is made when it is first looked at, and most never are.
+    """The words of a text, in order. `Word` objects are created on first access, because most are never needed.
 
     >>> words = Words("Alzheimer's beta-amyloid (A4)")
     >>> [words[number].raw for number in range(len(words))], words.starts
@@ -116,18 +116,18 @@ _TOKEN = re.compile(r"\S+")
 _MAX_STEPS = 100
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 # A full stop after one letter alone does not end a sentence: `S. aureus protein A (spa)`.
-# The mark comes first, and what must stand before it is looked back at: so most characters are passed over at once.
+# The pattern starts with the punctuation mark and checks the text before it by look-behind, so most characters fail at once.
 _SENTENCE_END = re.compile(
     r"[.!?;:\n](?:(?:(?<=[^\W_]{2}[.!?])|(?<=[\])\"'%][.!?]))[\])\"']?\s++(?=[^a-z(\[])|(?<=[;:])\s|(?<=\n)[ \t\r]*+\n)"
 )
-# No long form has more between two of its words, or more asides. The bounds keep the time linear.
+# Limits of a long form: characters between two of its words, and bracketed asides. They keep the run time linear.
 _WIDEST_GAP = 40
 _MAX_ASIDES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """A pair of brackets, from the opening to the closing one. `inside_of` is where the text around it begins."""
+    """Offsets of a pair of brackets. `inside_of` is where the enclosing bracket's content begins (0 at the top level)."""
 
     start: int
     end: int
@@ -136,7 +136,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Words among which a long form may be; `near` of them, from the end, stand after the last comma and the last aside."""
+    """Words in which to search for a long form; the last `near` of them follow the last comma and the last aside."""
 
     words: list[Word]
     near: int
@@ -164,11 +164,14 @@ class Layout:
         return [found.start() for found in _TOKEN.finditer(self.text)]
 
     def sentence_start(self, offset: int) -> int:
-        """Return where the sentence begins that holds an offset."""
+        """Return the start of the sentence that contains `offset`."""
         return self._sentence_starts[bisect_right(self._sentence_starts, offset) - 1]
 
     def token_start(self, offset: int) -> int:
-        """Return where the run without white space begins that holds an offset: it is near, or all are found."""
+        """Return the start of the whitespace-delimited token that contains `offset`.
+
+        Scans back a few characters first; finds all tokens of the text only if that fails.
+        """
         text = self.text
         if not text[offset].isspace():
             for start in range(offset, max(offset - _MAX_STEPS, -1), -1):
@@ -177,11 +180,11 @@ class Layout:
         return self._token_starts[bisect_right(self._token_starts, offset) - 1]
 
     def word_before(self, offset: int) -> int:
-        """Return the number of the last word that begins before an offset; -1 if there is none."""
+        """Return the index of the last word that begins before `offset`, or -1."""
         return bisect_left(self.words.starts, offset) - 1
 
     def is_attached(self, offset: int) -> bool:
-        """Tell whether what begins at an offset follows without a space, as the bracket of `E(2)`."""
+        """Return whether no space precedes `offset`, as before the bracket of `E(2)`."""
         return offset > 0 and not self.text[offset - 1].isspace()
 
     def trim(self, start: int, end: int) -> tuple[int, int]:
@@ -193,7 +196,7 @@ class Layout:
         return start, end
 
     def region(self, start: int, end: int, max_words: int) -> Region:
-        """Return at most `max_words` words between two offsets, the last ones, without asides in brackets of their own."""
+        """Return the last `max_words` words (or fewer) between two offsets, skipping bracketed asides."""
         words: list[Word] = []
         near: int | None = None
         asides = 0
@@ -217,7 +220,7 @@ class Layout:
         return Region(words, len(words) if near is None else near)
 
     def _aside(self, start: int, end: int) -> int | None:
-        """Return where an aside begins that closes between two places."""
+        """Return the start of a bracketed aside whose closing bracket is in `start:end`, or None."""
         for offset in range(start, end):
             if self.text[offset] in _CLOSING:
                 opening = self._opening_of.get(offset)
@@ -227,7 +230,7 @@ class Layout:
 
 
 def _brackets(text: str) -> list[Bracket]:
-    """Return the pairs of brackets in the order of their beginnings; brackets without a partner are left out."""
+    """Return the pairs of brackets, sorted by start; unmatched brackets are skipped."""
     pending: list[int] = []
     pairs: list[Bracket] = []
     for found in _BRACKET.finditer(text):
@@ -241,7 +244,7 @@ def _brackets(text: str) -> list[Bracket]:
 
 Spelling = Callable[[Word, str], bool]
 
-# Where a part of a compound begins: combining forms of Greek and Latin, and of chemistry.
+# Combining forms (Greek, Latin, chemical) at which a new part of a compound word begins.
 _PARTS = each(
     "acet amid amin aryl benz blast but carb cardi cell chlor chol chrom cycl cyt deox electr encephal enzym eth ferr fluor "
     "gen glob gluc glyc gram graph hepat hist hydr immun iod kin lip lymph lys macr meth micr morph myel neur nitr nucl oct "
@@ -249,11 +252,11 @@ _PARTS = each(
     "transfer trop troph tub vir vit zyg"
 )
 _X_WORDS = ("ex", "trans", "cross")
-_MAX_WORD = 80  # beyond this no word is looked into, so that the time stays linear
+_MAX_WORD = 80  # characters; letters are not searched inside longer words, to keep the run time linear
 
 
 def initial(word: Word, letters: str) -> bool:
-    """Accept the first letter of the word, a digit for a number word, `x` for ex-, trans- and cross-, Greek letters by name."""
+    """Match the first letter of a word; also `2` to "two", `x` to ex-, trans- and cross-, and Greek letters to their names."""
     if len(letters) > 1:
         return False
     if word.lower[0] == letters:
@@ -266,32 +269,32 @@ def initial(word: Word, letters: str) -> bool:
 
 
 def beginning(word: Word, letters: str) -> bool:
-    """Accept the first letters of the word, as `Bcl` and `beta`."""
+    """Match a prefix of the word, such as `Bcl` or `beta`."""
     return spelt_out(word).startswith(letters) or word.lower.startswith(letters) or initial(word, letters)
 
 
 def parts(word: Word, letters: str) -> bool:
-    """Accept the first letters of the parts of a compound: `EEG` for electroencephalogram."""
+    """Match the first letters of the parts of a compound: `EEG` for electroencephalogram."""
     return beginning(word, letters) or (word.lower[0] == letters[0] and _has_in_order(word, letters, 1, at_parts=True))
 
 
 def match_scattered(word: Word, letters: str) -> bool:
-    """Accept the first letter of the word and any others of it, in order: `CT` for cytotrophoblasts."""
+    """Match the first letter of the word and any later ones, in order: `CT` for cytotrophoblasts."""
     return initial(word, letters) or (word.lower[0] == letters[0] and _has_in_order(word, letters, 1))
 
 
 def anywhere(word: Word, letters: str) -> bool:
-    """Accept any letters of the word, in order: `X` for box."""
+    """Match any letters of the word, in order: `X` for box."""
     return _has_in_order(word, letters, 0)
 
 
 def spelt_out(word: Word) -> str:
-    """Return a word in lower case; a Greek letter by its name."""
+    """Return a word in lower case, or the name of a Greek letter."""
     return GREEK_LETTERS.get(word.lower, word.lower)
 
 
 def _has_in_order(word: Word, letters: str, first: int, *, at_parts: bool = False) -> bool:
-    """Tell whether the word has the letters from `first` on, in order, each where a part begins if `at_parts`."""
+    """Return whether the word contains `letters[first:]` in order; with `at_parts`, only at the start of compound parts."""
     if len(word.lower) > _MAX_WORD:
         return False
     offset = first - 1
@@ -315,18 +318,18 @@ Reading = Callable[[str], Iterator[str]]
 
 
 def verbatim(short: str) -> Iterator[str]:
-    """Read all letters and digits, in order."""
+    """Yield all letters and digits, in order."""
     yield "".join(char for char in short.lower() if char.isalnum())
 
 
 def without_digits(short: str) -> Iterator[str]:
-    """Leave out the digits: `PTS1` for peroxisomal targeting signal."""
+    """Yield the letters only, if there are digits: `PTS1` for peroxisomal targeting signal."""
     if any(char.isdigit() for char in short):
         yield "".join(char for char in short.lower() if char.isalpha())
 
 
 def rotate_at_breaks(short: str) -> Iterator[str]:
-    """Move what stands before a break to the end: `TAS-20` for 20-item Toronto Alexithymia Scale, `V(T)`, `L1CAM`.
+    """Move the characters before a break to the end: `TAS-20` for 20-item Toronto Alexithymia Scale, `V(T)`, `L1CAM`.
 
     >>> list(rotate_at_breaks("L1CAM"))
     ['1caml', 'caml1']
@@ -349,10 +352,10 @@ def rotate_letters(short: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """A rule. `skips` words may be passed over inside the long form, and `tail` words at its end.
+    """A rule for matching a short form to words. It may skip `skips` words inside the long form and `tail` words at its end.
 
-    A rule that `reaches_far` may cross commas and asides in brackets; a `tidy` one is trusted where the bracket follows
-    without a space.
+    A rule that `reaches_far` may cross commas and bracketed asides; a `tidy` one is precise enough to be used when the
+    bracket follows without a space.
     """
 
     name: str
@@ -388,10 +391,10 @@ STRATEGIES = (
 
 
 def first_word(letters: str, words: Sequence[Word], strategy: Strategy, *, anchored: bool = False) -> int | None:
-    """Return the number of the word with which the long form begins; where `anchored`, it can only be the first.
+    """Return the index of the first word of the long form, or None; if `anchored`, only index 0 is accepted.
 
-    The words are read from the last to the first. A state is the number of letters still to be found and the number of
-    words passed over, so that the time depends on the numbers of letters and words, not on the ways to combine them.
+    Dynamic programming from the last word to the first. A state is (letters left to match, words skipped), so the run time
+    depends on the number of letters and words, not on the number of ways to combine them.
     """
     if len(letters) < strategy.min_letters:
         return None
@@ -415,14 +418,14 @@ def first_word(letters: str, words: Sequence[Word], strategy: Strategy, *, ancho
 
 
 def _spelt(letters: str, left: int, word: Word, spelling: Spelling) -> Iterator[int]:
-    """Yield how many letters are left when the last of the first `left` ones stand for a word."""
+    """Yield each number of letters left after a suffix of `letters[:left]` is matched to the word."""
     for rest in range(left - 1, max(left - len(spelt_out(word)), 0) - 1, -1):
         if spelling(word, letters[rest:left]):
             yield rest
 
 
 def _cost(words: Sequence[Word], number: int, strategy: Strategy, *, inside: bool) -> int:
-    """Return what passing over a word costs: nothing for stop words, `type`, and numbers and letters of chemical names."""
+    """Return the cost of skipping a word: 0 for stop words, `type`, and numbers and letters of chemical names, else 1."""
     word = words[number]
     is_joined = number + 1 < len(words) and words[number + 1].start == word.end + 1
     if word.raw.isdigit() or (len(word.raw) == 1 and is_joined):

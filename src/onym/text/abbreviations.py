@@ -1,10 +1,10 @@
-"""Abbreviations that a text defines, as in `odds ratio (OR)`: found, and looked up for the whole document.
+"""Finds abbreviations that a text defines, as in `odds ratio (OR)`, and expands them in the whole document.
 
-    find_abbreviations     the definitions of a text, by Schwartz and Hearst's idea and stricter rules in the manner of Ab3P
-    plain_schwartz_hearst  the published algorithm, to compare with
-    Abbreviations          from a short form to the long form that the document gives it
+    find_abbreviations     find definitions with Schwartz-Hearst candidates and stricter, Ab3P-like rules
+    plain_schwartz_hearst  the published Schwartz-Hearst algorithm, as a baseline
+    Abbreviations          map short forms to the long forms defined in a document
 
-No model, no list of known abbreviations, nothing but the text itself. Offsets are code points; the text is never altered.
+Uses only the text itself: no model and no list of known abbreviations. Offsets count code points.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from onym.types import Offsets, require_text
 
 @dataclass(frozen=True, slots=True)
 class Abbreviation:
-    """A short form, the long form that a text gives it, and where both stand.
+    """A short form and its long form, with the offsets of both.
 
-    Offsets count code points of the text, end exclusive: `text[long_start:long_end]` is `long`, and likewise for `short`.
+    Offsets count code points, end exclusive: `text[long_start:long_end]` is `long`, and likewise for `short`.
     `strategy` names the rule that found the pair.
     """
 
-    short: str = field(repr=False)  # a document's text stays out of logs
+    short: str = field(repr=False)  # keep document text out of logs
     long: str = field(repr=False)
     short_start: int
     short_end: int
@@ -58,7 +58,7 @@ _MAX_LONG = 300
 
 
 def may_be_short(text: str) -> bool:
-    """Tell whether a text looks like a short form.
+    """Return whether a text looks like a short form.
 
     >>> [may_be_short(text) for text in ("IFN-gamma", "PI 3-kinase", "[Ca2+]i", "n = 12", "group 2", "1998", "i.e.")]
     [True, True, True, False, False, False, False]
@@ -73,13 +73,13 @@ def may_be_short(text: str) -> bool:
 
 
 def _has_few_letters(text: str) -> bool:
-    """Count letters and digits; the name of a Greek letter is one."""
+    """Return whether a text has at most `_MAX_LETTERS` letters and digits; the name of a Greek letter counts as one."""
     letters = sum(map(str.isalnum, text))
     return letters <= _MAX_LETTERS or letters - sum(len(name) - 1 for name in GREEK_NAMES if name in text) <= _MAX_LETTERS
 
 
 def _may_be_words(words: Sequence[str]) -> bool:
-    """Tell whether words look like one short form: `ED 16` and `PS beta G` do, `group 2`, `pH 7.5` and `0 mg/mL` do not."""
+    """Return whether words look like one short form: `ED 16`, `PS beta G`, but not `group 2`, `pH 7.5`, `0 mg/mL`."""
     if len(words) == 1:
         return True
     first, last = words[0], words[-1]
@@ -93,41 +93,41 @@ def _may_be_words(words: Sequence[str]) -> bool:
 
 
 Refusal = Callable[[str, str, Sequence[Word]], bool]
-"""Asked with the short form, the long form and its words."""
+"""A check that returns True to reject a pair; called with the short form, the long form and the words of the long form."""
 
 
 def _is_no_longer(short: str, long: str, _words: Sequence[Word]) -> bool:
-    """Refuse what is not longer than its short form, by more than the ending of a plural."""
+    """Reject a long form that is too long, not longer than its short form, or only its plural."""
     return not len(short) < len(long) <= _MAX_LONG or (len(long) == len(short) + 1 and long.startswith(short))
 
 
 def _holds_short(short: str, long: str, _words: Sequence[Word]) -> bool:
-    """Refuse what has the short form among its words: something else is said of it."""
+    """Reject a long form that contains the short form as a word."""
     return short in long.split()
 
 
 def _is_variant(short: str, long: str, _words: Sequence[Word]) -> bool:
-    """Refuse the short form with something added, as in `Notch (NotchIC)`: that is another name."""
+    """Reject the short form plus a suffix, as in `Notch (NotchIC)`: that is another name."""
     return long.startswith(short) and len(long.split()) == 1 and not long[len(short) :].islower()
 
 
 def _is_cut(_short: str, long: str, _words: Sequence[Word]) -> bool:
-    """Refuse what has only one bracket of a pair."""
+    """Reject unbalanced brackets."""
     return not is_balanced(long)
 
 
 def _is_clause(_short: str, _long: str, words: Sequence[Word]) -> bool:
-    """Refuse what has a verb or a conjunction: that is more than a term."""
+    """Reject a long form with a verb or a conjunction: that is a clause, not a term."""
     return any(word.lower in CLAUSE_WORDS for word in words)
 
 
 def _is_bare(_short: str, _long: str, words: Sequence[Word]) -> bool:
-    """Refuse numbers, units and letters alone."""
+    """Reject a long form of only numbers, units and single letters."""
     return not any(sum(map(str.isalpha, word.raw)) > 2 for word in words)
 
 
 def _begins_badly(_short: str, long: str, words: Sequence[Word]) -> bool:
-    """Refuse a stop word or a lone small letter at the beginning, unless a hyphen follows: `over-the-counter`, `c-Jun`."""
+    """Reject a leading stop word or single lower-case letter, unless a hyphen follows: `over-the-counter`, `c-Jun`."""
     first = words[0]
     is_weak = (first.lower in STOP_WORDS and first.raw != "A") or (len(first.raw) == 1 and first.raw.islower())
     follows = long[len(first.raw) : len(first.raw) + 1] if long.startswith(first.raw) else "-"
@@ -138,7 +138,7 @@ REFUSALS: tuple[Refusal, ...] = (_is_no_longer, _holds_short, _is_variant, _is_c
 
 
 def is_refused(short: str, long: str, words: Sequence[Word]) -> bool:
-    """Tell whether any reason speaks against a pair."""
+    """Return whether any check rejects a pair."""
     return any(refusal(short, long, words) for refusal in REFUSALS)
 
 
@@ -146,14 +146,15 @@ _SEPARATOR = re.compile(r"[;,:]\s|\s(?:or|and)\s")
 _ANNOUNCEMENT = re.compile("abbreviated", re.IGNORECASE)
 _MAX_BRACKET = 300
 _MAX_SHORT_OUTSIDE = 16
-_MAX_TOKEN = 100  # with quotation marks; the bound keeps the time linear
+_MAX_TOKEN = 100  # characters, with quotation marks; keeps the run time linear
 
 
 @dataclass(frozen=True, slots=True)
 class ShortFormCandidate:
-    """A short form, and the text from `start` to `end` in which its long form ends, or, if `anchored`, which it fills.
+    """A possible short form, and the text from `start` to `end` in which to search for its long form.
 
-    `siblings` are the other items in the bracket of the short form. `tidy` asks for the strictest rules.
+    The long form ends at `end`; if `anchored`, it also begins at `start`. `siblings` are the other items in the bracket of
+    the short form. If `tidy`, only the strictest rules are used.
     """
 
     short_start: int
@@ -166,7 +167,7 @@ class ShortFormCandidate:
 
 
 def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[ShortFormCandidate]:
-    """Yield what a bracket may define, the likeliest first."""
+    """Yield the candidates of a bracket, most likely first."""
     if bracket.end - bracket.start <= _MAX_BRACKET:
         items = _items(layout, bracket.start + 1, bracket.end)
         for find in (_long_before, _both_inside, _equation, _short_before):
@@ -174,7 +175,7 @@ def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[ShortFormCandida
 
 
 def find_announced(layout: Layout) -> Iterator[ShortFormCandidate]:
-    """Yield what follows `abbreviated as`, outside of brackets too."""
+    """Yield the candidates that follow `abbreviated as`, inside and outside of brackets."""
     for found in _ANNOUNCEMENT.finditer(layout.text):
         number = layout.word_before(found.start() + 1)
         if 0 < number < len(layout.words) - 1 and layout.words[number].lower == "abbreviated":
@@ -190,7 +191,7 @@ def find_announced(layout: Layout) -> Iterator[ShortFormCandidate]:
 
 
 def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
+    """Yield short forms in a bracket: `odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
     begin = max(bracket.inside_of, layout.sentence_start(bracket.start))
     first, last = items[0], items[-1]
     spans = dict.fromkeys((first, (_after_cues(layout, *first), first[1])))
@@ -204,14 +205,14 @@ def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iter
 
 
 def _both_inside(_layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`(blood-brain barrier, BBB)` and `(BBB, blood-brain barrier)`."""
+    """Yield pairs in a bracket: `(blood-brain barrier, BBB)` and `(BBB, blood-brain barrier)`."""
     if len(items) > 1:
         yield ShortFormCandidate(*items[-1], bracket.start + 1, items[-2][1])
         yield ShortFormCandidate(*items[0], *items[1], anchored=True)
 
 
 def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`(AI = artificial insemination)` and the other way round."""
+    """Yield equations in a bracket: `(AI = artificial insemination)` and vice versa."""
     sign = layout.text.find("=", bracket.start, bracket.end)
     if sign > 0:
         left = layout.trim(bracket.start + 1, sign)
@@ -221,7 +222,7 @@ def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator
 
 
 def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """`OR (odds ratio)`, `PAM (for PABP-interacting motif)`."""
+    """Yield short forms before a bracket: `OR (odds ratio)`, `PAM (for PABP-interacting motif)`."""
     end = bracket.start
     while end > bracket.inside_of and layout.text[end - 1].isspace():
         end -= 1
@@ -236,7 +237,7 @@ def _short_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Ite
 
 
 def _items(layout: Layout, start: int, end: int) -> list[Offsets]:
-    """Return the parts of a stretch between commas, semicolons, colons, `or` and `and`."""
+    """Split a span at commas, semicolons, colons, `or` and `and`."""
     items = []
     for found in _SEPARATOR.finditer(layout.text, start, end):
         items.append(layout.trim(start, found.start()))
@@ -245,7 +246,7 @@ def _items(layout: Layout, start: int, end: int) -> list[Offsets]:
 
 
 def _after_cues(layout: Layout, start: int, end: int) -> int:
-    """Return where a stretch begins without the words that only introduce it."""
+    """Return the start of a span without its introductory words (`CUES`)."""
     number = layout.word_before(start) + 1
     while number < len(layout.words) and layout.words[number].end < end and layout.words[number].lower in CUES:
         number += 1
@@ -253,7 +254,8 @@ def _after_cues(layout: Layout, start: int, end: int) -> int:
     return min(start, end)
 
 
-_MORE_WORDS = 3  # than Schwartz and Hearst's min(2n, n + 5) for n letters: parts of hyphenated words count one by one here
+# Words allowed beyond Schwartz and Hearst's min(2n, n + 5) for n letters, because parts of hyphenated words count separately.
+_MORE_WORDS = 3
 _MAX_ATTACHED = 80
 _MAX_KEPT = 500
 _Context = tuple[str, str, tuple[int, ...], tuple[str, ...]]
@@ -263,7 +265,7 @@ _NEGATIONS = ("anti-", "non-")
 
 
 def find_abbreviations(text: str) -> list[Abbreviation]:
-    """Return the definitions of abbreviations in one document, in the order of their short forms.
+    """Return the abbreviations that a document defines, sorted by the offset of the short form.
 
     >>> text = "Body mass index (BMI) and odds ratio [OR] were noted; NO (nitric oxide) was not."
     >>> [(found.short, found.long) for found in find_abbreviations(text)]
@@ -277,7 +279,7 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
         for candidate in candidates_of(layout, bracket):
             if definition := _definition(layout, candidate, undefined):
                 found.setdefault(definition.short_start, definition)
-                break  # a bracket defines one thing
+                break  # at most one definition per bracket
     for candidate in find_announced(layout):
         if definition := _definition(layout, candidate, undefined):
             found.setdefault(definition.short_start, definition)
@@ -285,7 +287,7 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
 
 
 def _definition(layout: Layout, candidate: ShortFormCandidate, undefined: set[_Context]) -> Abbreviation | None:
-    """Return what a candidate defines, if anything; what stands in the same context as another is not read again."""
+    """Return the definition of a candidate, or None; `undefined` caches contexts that are known to have none."""
     short = layout.text[candidate.short_start : candidate.short_end]
     if not may_be_short(short):
         return None
@@ -308,7 +310,7 @@ def _definition(layout: Layout, candidate: ShortFormCandidate, undefined: set[_C
 
 
 def _context(layout: Layout, candidate: ShortFormCandidate, short: str, region: Region) -> _Context:
-    """Return all that decides what a candidate defines: a text may hold the same thousands of times."""
+    """Return a cache key of everything that determines the result: a text may repeat a candidate thousands of times."""
     first = region.words[0].start
     begin = max(candidate.start, first - _MAX_ATTACHED - 1)
     text = layout.text[begin : min(candidate.end, begin + _MAX_KEPT)]
@@ -317,19 +319,19 @@ def _context(layout: Layout, candidate: ShortFormCandidate, short: str, region: 
 
 
 def _readings(short: str, region: Region) -> list[str]:
-    """Return the forms in which a short form can be read: first without its plural `s`, if the long form has one too."""
+    """Return the variants of a short form to try: first without its plural `s`, if the long form is a plural too."""
     is_plural = len(short) > 2 and short.endswith("s") and not short[:-1].islower() and region.words[-1].lower.endswith("s")
     return [short[:-1], short] if is_plural else [short]
 
 
 def _may_be_spelt(short: str, region: Region) -> bool:
-    """Tell quickly when no rule can fit: a letter is nowhere to be found. `x` can stand for others."""
+    """Return False if a letter of the short form is in no word, so no rule can match (`x` may match other letters)."""
     there = set().union(*map(spelt_out, region.words))
     return all(char in there or char == "x" for char in short.lower() if "a" <= char <= "z")
 
 
 def _attempts(layout: Layout, candidate: ShortFormCandidate, short: str, region: Region) -> Iterator[Abbreviation]:
-    """Yield what the rules find: all of them in the words nearby, then the strict ones beyond commas and asides."""
+    """Yield the matches of all rules in the nearby words, then of the far-reaching rules across commas and asides."""
     is_far = region.near < len(region.words)
     if not (candidate.anchored and is_far):
         near = region.words[-region.near :]
@@ -344,7 +346,7 @@ def _attempts(layout: Layout, candidate: ShortFormCandidate, short: str, region:
 def _attempt(
     layout: Layout, candidate: ShortFormCandidate, short: str, words: list[Word], strategy: Strategy
 ) -> Iterator[Abbreviation]:
-    """Yield what one rule finds."""
+    """Yield the matches of one rule."""
     if (candidate.tidy and not strategy.tidy) or (strategy.reading is without_digits and _has_siblings(candidate, short)):
         return
     for letters in strategy.reading(short):
@@ -361,13 +363,13 @@ def _attempt(
 
 
 def _has_siblings(candidate: ShortFormCandidate, short: str) -> bool:
-    """Tell whether the bracket holds more of a kind, `(PLS-1 and PLS-2)`: the long form then is that of the kind."""
+    """Return whether the bracket has similar items, `(PLS-1 and PLS-2)`: the long form then names the whole family."""
     stem = short.rstrip("0123456789-").lower()
     return any(stem in item.lower() for item in candidate.siblings)
 
 
 def _one_letter(layout: Layout, candidate: ShortFormCandidate, short: str) -> Abbreviation | None:
-    """`phosphorus (P)`: one word that begins with the letter, directly before; no item of a list, `(a)` or `(C, D)`."""
+    """Match `phosphorus (P)`: one word with that first letter, directly before; not list items such as `(a)` or `(C, D)`."""
     number = layout.word_before(candidate.end)
     if number < 0 or candidate.anchored or candidate.tidy or not short.isalpha() or short in "abcdef":
         return None
@@ -380,7 +382,7 @@ def _one_letter(layout: Layout, candidate: ShortFormCandidate, short: str) -> Ab
 
 
 def _beginning(layout: Layout, candidate: ShortFormCandidate, word: Word) -> int:
-    """Return where the long form begins: with what is attached to its first word, the locants of `1,10-phenanthroline`."""
+    """Return the start of the long form, including a prefix attached to its first word, as in `1,10-phenanthroline`."""
     start = _type_before(layout, candidate, word)
     if start < word.start:
         return start
@@ -401,7 +403,7 @@ def _beginning(layout: Layout, candidate: ShortFormCandidate, word: Word) -> int
 
 
 def _type_before(layout: Layout, candidate: ShortFormCandidate, word: Word) -> int:
-    """Return where `type` stands before a number or a letter, `type 2 NO synthase`, else where the word begins."""
+    """Return the start of `type` before a number or a letter, as in `type 2 NO synthase`, else the start of the word."""
     number = layout.word_before(word.start)
     is_mark = word.raw.isdigit() or len(word.raw) == 1 or set(word.raw) <= set("IVX")
     if is_mark and number >= 0:
@@ -412,9 +414,7 @@ def _type_before(layout: Layout, candidate: ShortFormCandidate, word: Word) -> i
 
 
 class Abbreviations:
-    """The abbreviations of one document.
-
-    A mention keeps its own surface and offsets; the long form is something more that is known of it.
+    """The abbreviations of one document, for looking up the long form of a mention.
 
     >>> known = Abbreviations.from_text("Proton pump inhibitors (PPIs) reduce acid. A PPI is taken daily.")
     >>> known.expand("PPI")
@@ -427,8 +427,8 @@ class Abbreviations:
         self.definitions = tuple(definitions)
         self._exact: dict[str, Abbreviation] = {}
         self._folded: dict[str, Abbreviation] = {}
-        self._forms: set[str] = set()  # in one case, with and without a plural `s`: other surfaces are no short forms
-        for definition in self.definitions:  # where a text defines one twice, the first counts
+        self._forms: set[str] = set()  # casefolded, with and without a plural `s`; rules out most surfaces quickly
+        for definition in self.definitions:  # the first definition of a short form wins
             self._exact.setdefault(definition.short, definition)
             folded = definition.short.casefold()
             self._folded.setdefault(folded, definition)
@@ -436,7 +436,7 @@ class Abbreviations:
 
     @classmethod
     def from_text(cls, text: str) -> Abbreviations:
-        """Find the definitions of a document."""
+        """Find the abbreviations in the text of a document."""
         return cls(find_abbreviations(text))
 
     def expand(self, surface: str) -> str | None:
@@ -445,12 +445,12 @@ class Abbreviations:
         return found.long if found else None
 
     def definition(self, surface: str) -> Abbreviation | None:
-        """Return where the document says what a surface is short for, or None.
+        """Return the definition of a surface, or None.
 
-        As written first, then with or without a plural `s`, then in another case; the last only for surfaces that do not
-        look like an ordinary word: `ALL` is defined, `All` and `all` are not.
+        Tries the exact surface, then with or without a plural `s`, then ignoring case. The last applies only to surfaces
+        that do not look like an ordinary word: if `ALL` is defined, `All` and `all` are not expanded.
         """
-        if surface.casefold() not in self._forms:  # most
+        if surface.casefold() not in self._forms:
             return None
         for form in (surface, surface.removesuffix("s"), surface + "s"):
             if form in self._exact:
@@ -471,12 +471,12 @@ _WHITE = re.compile(r"\s")
 
 
 def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
-    """Return the definitions that the published algorithm finds in a text, in order.
+    """Return the definitions that the published Schwartz-Hearst algorithm finds in a text, in order.
 
     >>> [(found.short, found.long) for found in plain_schwartz_hearst("The heat shock protein (HSP) was seen.")]
     [('HSP', 'heat shock protein')]
     """
-    spaced = _WHITE.sub(" ", text)  # the program reads lines and joins them by spaces
+    spaced = _WHITE.sub(" ", text)  # the published program reads lines and joins them with spaces
     found: list[Abbreviation] = []
     done = 0
     while (opening := spaced.find(" (", done) + 1) and (closing := spaced.find(")", opening)) >= 0:
@@ -490,7 +490,7 @@ def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
 
 
 def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Offsets, Offsets] | None:
-    """Return the spans of the short form and of the text that holds the long form."""
+    """Return the span of the short form, and the span in which to search for its long form."""
     clause = max(text.rfind(". ", done, opening), text.rfind(", ", done, opening))
     before = (clause + 2 if clause >= 0 else done, opening)
     inside = (opening + 1, min([closing, *(cut for sign in (", ", "; ") if (cut := text.find(sign, opening, closing)) >= 0)]))
@@ -523,7 +523,7 @@ def _plain_definition(text: str, short_span: Offsets, long_span: Offsets) -> Abb
 
 
 def _best_long_form(short: str, long: str) -> int | None:
-    """Return where the long form begins in the text before the bracket (the paper's figure 1)."""
+    """Return the offset of the long form in the text before the bracket (figure 1 of the paper)."""
     offset = len(long)
     for number in range(len(short) - 1, -1, -1):
         letter = short[number].lower()
@@ -550,4 +550,4 @@ def _strip_span(text: str, start: int, end: int) -> Offsets:
 __all__ = ["FUNCTION_WORDS", "Abbreviation", "Abbreviations", "find_abbreviations", "plain_schwartz_hearst"]
 
 FUNCTION_WORDS = STOP_WORDS | CLAUSE_WORDS
-"""Words that hold a sentence together and name nothing, in lower case."""
+"""English function words, in lower case; they name no concept."""

@@ -1,7 +1,7 @@
-"""What a document's text says about itself, found once and handed on from the detector to the linker.
+"""Text analysis shared by the components of a pipeline: computed once per document, passed from the detector to the linker.
 
-A pipeline wraps each document on entry and unwraps it on exit. In between, `dataclasses.replace` keeps the analysis, so that
-whoever comes later finds what was found before: abbreviations, sentences, words, and the vectors that a model made of the text.
+A pipeline wraps each document in an `AnalysedDocument` on entry and unwraps it on exit. In between, `dataclasses.replace` keeps
+the analysis, so later components reuse its abbreviations, sentences, words and encoder outputs.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from onym.text.normal import PUNCTUATION
 from onym.types import Document, Mention, Offsets
 
 Stretch = tuple[int, int, str]
-"""From `start` to `end` of the text before, and what stands there now; an empty replacement drops it."""
+"""(start, end, replacement): a span of the text before the step, and its new text; an empty replacement deletes the span."""
 Step = Callable[[str], Iterable[Stretch]]
 
-_SPACES = re.compile(r"\s{2,}|[^\S ]|\A | \Z")  # all but a single space between others
+_SPACES = re.compile(r"\s{2,}|[^\S ]|\A | \Z")  # everything but a single space inside the text
 _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A normalised `text` over a `raw` one. `starts[i]` and `ends[i]` bound the raw code points of its character `i`.
+    """A normalised `text` aligned to its `raw` text: character `i` comes from `raw[starts[i]:ends[i]]`.
 
     >>> aligned = align("The  \\ufb01nal FEVER", lower, nfkc, collapse)
     >>> aligned.text
@@ -47,21 +47,21 @@ class Aligned:
     ends: tuple[int, ...]
 
     def raw_span(self, start_norm: int, end_norm: int) -> tuple[int, int]:
-        """Return the raw span that a non-empty span of the normalised text stands for."""
+        """Map a non-empty span of the normalised text to the raw text."""
         if not 0 <= start_norm < end_norm <= len(self.text):
-            raise ValueError(f"no span from {start_norm} to {end_norm} in a text of {len(self.text)}")
+            raise ValueError(f"span {start_norm}:{end_norm} is empty or outside the text of {len(self.text)} characters")
         return self.starts[start_norm], self.ends[end_norm - 1]
 
     def norm_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the normalised text that stands for a raw span; empty where nothing of it is left."""
+        """Map a raw span to the normalised text; the result is empty if normalisation deleted all of it."""
         if not 0 <= start <= end <= len(self.raw):
-            raise ValueError(f"no span from {start} to {end} in a text of {len(self.raw)}")
+            raise ValueError(f"span {start}:{end} is outside the text of {len(self.raw)} characters")
         first = bisect_right(self.ends, start)
         return first, max(first, bisect_left(self.starts, end))
 
 
 def align(raw: str, *steps: Step) -> Aligned:
-    """Normalise `raw` by the steps, in order."""
+    """Apply normalisation steps to `raw`, in order."""
     whole = Aligned(raw, raw, tuple(range(len(raw))), tuple(range(1, len(raw) + 1)))
     return reduce(_apply_step, steps, whole)
 
@@ -87,7 +87,7 @@ def _apply_step(before: Aligned, step: Step) -> Aligned:
 
 
 def lower(text: str) -> Iterator[Stretch]:
-    """Put in lower case, as `str.lower` does; the one character that grows (U+0130) is a stretch of its own."""
+    """Convert to lower case, as `str.lower` does; the one character that becomes longer (U+0130) is its own stretch."""
     lowered = text.lower()
     if len(lowered) == len(text):
         yield 0, len(text), lowered
@@ -102,7 +102,7 @@ def lower(text: str) -> Iterator[Stretch]:
 
 
 def nfkc(text: str) -> Iterator[Stretch]:
-    """Bring to Unicode's NFKC, cluster by cluster: normalising is not safe across a cut inside one."""
+    """Normalise to NFKC, one cluster of interacting characters at a time, so that offsets stay aligned."""
     if unicodedata.is_normalized("NFKC", text):
         yield 0, len(text), text
         return
@@ -112,18 +112,18 @@ def nfkc(text: str) -> Iterator[Stretch]:
         new = unicodedata.normalize("NFKC", old)
         if len(new) != end - start or new == old or len(old) == 1:
             yield start, end, new
-        else:  # Characters that changed places or parts: each stands for the whole cluster.
+        else:  # reordered or recombined characters: align each to the whole cluster
             yield start, end, new[0]
             yield start, end, new[1:]
 
 
 def punctuation(text: str) -> Iterator[Stretch]:
-    """Put a space for each character of GenBioEL's punctuation."""
+    """Replace each character of GenBioEL's punctuation list with a space."""
     yield 0, len(text), text.translate(_TO_SPACE)
 
 
 def collapse(text: str) -> Iterator[Stretch]:
-    """Make one space of every run of white space, and none of those at the ends."""
+    """Collapse each run of white space to one space, and strip the ends."""
     offset = 0
     for spaces in _SPACES.finditer(text):
         start, end = spaces.span()
@@ -136,7 +136,7 @@ def collapse(text: str) -> Iterator[Stretch]:
 
 @cache
 def _clusters() -> re.Pattern[str]:
-    """Make the pattern of a run of characters that stay as they are, or of one and those that may change together with it."""
+    """Compile a pattern that splits text into runs that NFKC leaves alone, and clusters that it must normalise as a whole."""
     chars = list(map(chr, range(0x110000)))
     decomposed = [(char, parts) for char, parts in zip(chars, map(unicodedata.decomposition, chars), strict=True) if parts]
     joined = {char for char, order in zip(chars, map(unicodedata.combining, chars), strict=True) if order}
@@ -149,14 +149,14 @@ def _clusters() -> re.Pattern[str]:
 
 
 def _seconds(decomposed: list[tuple[str, str]]) -> set[str]:
-    """Return the characters that may join the one before them: second in a canonical pair, or a Hangul vowel or final."""
+    """Return the characters that may compose with the previous one: second of a canonical pair, Hangul vowels and finals."""
     pairs = [parts.split() for _, parts in decomposed if not parts.startswith("<")]
     hangul = map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)))
     return {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2} | set(hangul)
 
 
 class TextAnalysis:
-    """What one text says about itself. Each part is found when it is first needed, and then kept.
+    """Lazily computed, cached analysis of one text.
 
     >>> analysis = TextAnalysis("Odds ratio (OR) was 2. No fever.")
     >>> analysis.abbreviations.expand("OR"), len(analysis.sentences), analysis.normal_form.text
@@ -166,7 +166,7 @@ class TextAnalysis:
     def __init__(self, text: str) -> None:
         self.text = text
         self.readings: dict[str, object] = {}
-        """What models made of the whole text, by a key of the model: opaque here, and as large as the text is long."""
+        """Encoder outputs for the whole text, by model key; opaque here, and their size grows with the text."""
 
     @cached_property
     def abbreviations(self) -> Abbreviations:
@@ -180,7 +180,7 @@ class TextAnalysis:
 
     @cached_property
     def sentence_starts(self) -> list[int]:
-        """Where every sentence begins."""
+        """The start offset of every sentence."""
         return [start for start, _ in self.sentences]
 
     @cached_property
@@ -196,7 +196,7 @@ class TextAnalysis:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AnalysedDocument(Document):
-    """A document with the analysis of its text, which takes no part in comparisons. With another text it gets a new one."""
+    """A document with the analysis of its text. The analysis is ignored in comparisons, and replaced if the text changes."""
 
     analysis: TextAnalysis = field(kw_only=True)
 
@@ -210,7 +210,7 @@ _values = attrgetter(*(each.name for each in fields(Document)))
 
 
 def analyse(doc: Document) -> AnalysedDocument:
-    """Return a document with an analysis: the same object if it has one already.
+    """Return the document with an analysis; the same object if it already has one.
 
     >>> doc = analyse(Document("1", "fever"))
     >>> analyse(doc) is doc
@@ -220,12 +220,12 @@ def analyse(doc: Document) -> AnalysedDocument:
 
 
 def analysis_of(doc: Document) -> TextAnalysis:
-    """Return the analysis that a document carries, or a new one."""
+    """Return the analysis of a document, creating one if it has none."""
     return doc.analysis if isinstance(doc, AnalysedDocument) else TextAnalysis(doc.text)
 
 
 def plain(doc: Document) -> Document:
-    """Return a document without its analysis, which is then free to go.
+    """Return the document without its analysis, so that the analysis can be garbage-collected.
 
     >>> plain(analyse(Document("1", "fever"))) == Document("1", "fever")
     True
@@ -234,9 +234,9 @@ def plain(doc: Document) -> Document:
 
 
 def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
-    """Return each mention with a document in which its long form replaces it, if the document defines one.
+    """Return, for each mention, a document in which it is replaced by its long form (if defined), and its new mention.
 
-    The document itself and its offsets stay as they are: those that are returned are for a model to read, not for answers.
+    The input document is unchanged. The returned ones are model input only: their offsets do not fit the original text.
 
     >>> text = "Myocardial infarction (MI) is common. MI kills."
     >>> doc = Document("1", text, (Mention(38, 40, "MI"),))
@@ -249,7 +249,7 @@ def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
 
 
 def defining_mentions(doc: Document) -> tuple[Mention, ...]:
-    """Return for each mention the span where the document spells it out: its long form at the definition, or itself.
+    """Return, for each mention, the span of its long form where the document defines it; otherwise the mention itself.
 
     >>> text = "Myocardial infarction (MI) is common. MI kills."
     >>> found = defining_mentions(Document("1", text, (Mention(38, 40, "MI"), Mention(41, 46, "kills"))))

@@ -1,12 +1,12 @@
-"""Word and sentence boundaries, as spans of code points of the raw text, in order, never empty; brackets and whole tokens.
+"""Splits text into words and sentences (non-empty code-point spans, in order), and aligns spans to brackets and spaCy tokens.
 
-A word is a letter or a digit and all the letters, digits and marks that follow it. Whatever else there is ends it: hyphens,
-apostrophes, primes, plus signs, slashes, points, underscores. So `IL-2` is `IL` and `2`, `5-HT2A` is `5` and `HT2A`, `Na+/K+`
-is `Na` and `K`, and `p53` is one word: a mention may end wherever a word does, as in `paclitaxel-induced`. Only what cannot be
-seen (a soft hyphen, a joiner) does not end a word. A script without spaces between words gives one word for each run of it.
+A word is a letter or digit and the letters, digits and combining marks that follow it. Any other visible character ends it:
+hyphens, apostrophes, primes, plus signs, slashes, full stops, underscores. So `IL-2` is `IL` and `2`, `5-HT2A` is `5` and
+`HT2A`, `Na+/K+` is `Na` and `K`, and `p53` is one word. A mention can therefore end inside `paclitaxel-induced`. Invisible
+characters (soft hyphen, joiners) do not end a word. In scripts without spaces, each run of the script is one word.
 
-A sentence ends at a full stop, a question or an exclamation mark before white space, unless what stands on either side speaks
-against it; at a line that is left short; and before the head of a section. Together sentences hold all that is not white space.
+A sentence ends at `.`, `?` or `!` before white space, unless the context suggests otherwise (abbreviations, numbers ...); at a
+line that was broken early; and before a section heading. Sentences cover everything but white space.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def any_of(chars: Collection[str]) -> str:
-    """Return a pattern that matches one of the characters; there must be some.
+    """Return a pattern that matches any one of the characters, of which there must be at least one.
 
-    Those beyond the first 65,536 stand apart, behind a test of their range: `re` has a table of the others, but tries these one
-    after the other, for every character of a text.
+    Characters above U+FFFF are tested separately, after a range check: `re` looks up the others in a table, but would compare
+    these one by one for every character of a text.
 
     >>> re.findall(any_of("b\U0001f9ec"), "abc\U0001f9ec")
     ['b', '🧬']
@@ -45,17 +45,17 @@ def any_of(chars: Collection[str]) -> str:
 INVISIBLE = "\u00ad\u200c\u200d\u2060\ufeff"
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
-# Matched wherever there is one, and judged afterwards: with a condition on what follows, a long run would be tried again
-# from each of its characters.
+# Matches every mark; whether it ends a sentence is decided later. A look-ahead here would make long runs quadratic: the
+# pattern would be retried from each character.
 _STOP = re.compile(r"[.!?\u2026][.!?\u2026)\]}\"'\u2019\u201d\u00bb]*|[\u3002\uff01\uff1f\uff61]+")
-_FULL_WIDTH = "\u3002\uff01\uff1f\uff61"  # no space follows them
+_FULL_WIDTH = "\u3002\uff01\uff1f\uff61"  # CJK marks, which are not followed by a space
 _SPACES = re.compile(r"\s+")
 _MAY_CROSS = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\uff61]|[^\S ]|\s[A-Z]")
 _OPENING = "([{\"'\u2018\u201c\u00ab\u00bf\u00a1"
 _ITEM = re.compile(r"\((?:[a-z](?:[,-][a-z])?|[ivx]{1,4}|[0-9]{1,2}|[+\u00b1-])\)")
 _BRACKETS = re.compile(r"[()\[\]]")
 _MAX_BRACKET = 500
-_WRAPPED = range(50, 121)  # the widths at which texts are wrapped
+_WRAPPED = range(50, 121)  # line widths that suggest hard-wrapped text, in characters
 _HEAD = re.compile(
     r"(?<=\s)(?<![A-Z'\u2019,&/]\s)(?:AIMS?|APPROACH|BACKGROUND|CONCLUSIONS?|CONTEXT|DESIGN|DISCUSSION|EXPERIMENTAL |FINDINGS"
     r"|IMPORTANCE|INTERPRETATION|INTRODUCTION|KEY |LIMITATIONS|MAIN |MATERIALS?|MEASUREMENTS|METHODOLOGY|METHODS?|OBJECTIVES?"
@@ -68,8 +68,8 @@ def _split_words(several: str) -> frozenset[str]:
     return frozenset(several.split())
 
 
-# Before a full stop, in lower case: what never ends a sentence, what does not before a number, what does before a word that
-# begins many sentences. After them: those words, and the words whose last letter is a label, as in "hepatitis B".
+# Words before a full stop, in lower case. _GO_ON: never end a sentence. _GO_ON_TO_NUMBER: do not end one before a number.
+# _MAY_END: end one only before a word of _STARTERS, which often begin sentences. _LABELLED: take a letter, as "hepatitis B".
 _GO_ON = _split_words(
     "approx cf dr e.g eg eq eqs esp f.sp fig figs i.e ie mr mrs ms mt prof ref refs serov sect st subsp suppl ssp var viz vs"
 )
@@ -129,10 +129,9 @@ def sentences(text: str) -> list[Offsets]:
 
 
 def may_cross_sentences(surface: str) -> bool:
-    """Tell quickly whether a sentence may begin inside a piece of text that begins with a word; if False, none does.
+    """Return False if a span certainly lies within one sentence (a fast check that needs no sentence splitting).
 
-    A sentence begins after a mark that ends one, on a new line, or with a head in capitals: where a piece has none of these,
-    the sentences of the whole text need not be found.
+    A sentence can begin only after an end mark, on a new line, or with an upper-case heading. The span must begin with a word.
 
     >>> may_cross_sentences("heart attack"), may_cross_sentences("fever. Attack"), may_cross_sentences("pain RESULTS")
     (False, True, True)
@@ -142,7 +141,7 @@ def may_cross_sentences(surface: str) -> bool:
 
 @cache
 def _any_word() -> re.Pattern[str]:
-    """Make the pattern of a word in any script; `re` has no class for marks."""
+    """Compile the pattern of a word in any script; `re` has no character class for combining marks."""
     chars = [chr(code) for code in range(0x300, sys.maxunicode + 1)]
     mark = any_of([char for char, kind in zip(chars, map(unicodedata.category, chars), strict=True) if kind[0] == "M"])
     run = rf"[^\W_](?:[^\W_]|{mark})*+"
@@ -150,14 +149,14 @@ def _any_word() -> re.Pattern[str]:
 
 
 def _line_cuts(text: str) -> Iterator[int]:
-    """Yield the ends of lines that end a sentence: all but those after which the next word would not have fitted."""
+    """Yield the ends of lines that end a sentence: those with room left for the first word of the next line."""
     lines = text.splitlines(keepends=True)
     widths = [len(line.rstrip()) for line in lines]
     width = max(widths, default=0)
     start_of_sentence = 0
     for number, line in enumerate(lines[:-1]):
         start_of_sentence += len(line)
-        if widths[number] or (number and widths[number - 1]):  # of several empty lines, the first is enough
+        if widths[number] or (number and widths[number - 1]):  # of several empty lines, use only the first
             following = _FIRST_PIECE.match(lines[number + 1].lstrip())
             needed = len(following.group()) + 1 if following and following.group() else width
             if width not in _WRAPPED or not widths[number] or widths[number] + needed <= width:
@@ -169,10 +168,10 @@ def _head_cuts(text: str) -> Iterator[int]:
 
 
 def _stop_cuts(text: str) -> Iterator[int]:
-    """Yield the places after the marks that end a sentence."""
+    """Yield the offsets after the marks that end a sentence."""
     brackets = _brackets(text)
     inside = next(brackets, None)
-    start_of_sentence = 0  # where the sentence began
+    start_of_sentence = 0
     for found in _STOP.finditer(text):
         start, end = found.span()
         while inside and inside[1] <= end:
@@ -185,7 +184,7 @@ def _stop_cuts(text: str) -> Iterator[int]:
 
 
 def _brackets(text: str) -> Iterator[Offsets]:
-    """Yield the outermost pairs of brackets that are not too long to be one remark, in order."""
+    """Yield the outermost pairs of brackets of at most `_MAX_BRACKET` characters, in order."""
     open_brackets: list[int] = []
     pairs: list[Offsets] = []
     for found in _BRACKETS.finditer(text):
@@ -201,7 +200,7 @@ def _brackets(text: str) -> Iterator[Offsets]:
 
 
 def _ends_sentence(text: str, start_of_sentence: int, start: int, end: int) -> bool:
-    """Tell whether the marks from `start` to `end`, in a sentence that begins at `start_of_sentence`, end it."""
+    """Return whether the marks `text[start:end]` end the sentence that begins at `start_of_sentence`."""
     gap = _SPACES.match(text, end)
     if gap is None:
         return end == len(text)
@@ -212,16 +211,16 @@ def _ends_sentence(text: str, start_of_sentence: int, start: int, end: int) -> b
         following += 1
     if following == len(text) or not _may_begin(text, following):
         return following == len(text)
-    if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # of several marks, the last is the sentence's
+    if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # the last of several marks ends the sentence
         return True
     before = _BEFORE.search(text, max(start_of_sentence, start - 24), start)
-    if before is None or before.start() == start:  # a point by itself, as in "ml . kg-1"
+    if before is None or before.start() == start:  # a full stop between spaces, as in "ml . kg-1"
         return not text[following].islower()
     return _may_finish(text, start_of_sentence, before.start(), start, following, is_open=gap.end() == following)
 
 
 def _may_begin(text: str, offset: int) -> bool:
-    """Tell whether a sentence may begin there: not in lower case, but for names such as `p53`, `mRNA` and `c-Myc`."""
+    """Return whether a sentence may begin at `offset`: not with lower case, except for names such as `p53` and `c-Myc`."""
     char = text[offset]
     if not char.islower() or not char.isascii():
         return char not in ",;:)]}%=<>+/"
@@ -230,7 +229,7 @@ def _may_begin(text: str, offset: int) -> bool:
 
 
 def _may_finish(text: str, start_of_sentence: int, start: int, end: int, following: int, *, is_open: bool) -> bool:
-    """Tell whether the word from `start` to `end`, with a full stop after it, may be the last of a sentence."""
+    """Return whether the word `text[start:end]`, followed by a full stop, may be the last of a sentence."""
     word = text[start:end]
     low = word.lower()
     if _ITEM_NUMBER.fullmatch(word) and _is_item(text, start_of_sentence, start, word):
@@ -253,7 +252,7 @@ def _is_starter(text: str, offset: int) -> bool:
 
 
 def _is_item(text: str, start_of_sentence: int, start: int, number: str) -> bool:
-    """Tell whether a number begins a sentence, as in "2. We found", or a list, as in "we conclude: 1. The"."""
+    """Return whether a number begins a sentence, as in "2. We found", or a list, as in "we conclude: 1. The"."""
     if number in ("1", "I") and text[max(start_of_sentence, start - 24) : start].rstrip().endswith(":"):
         return True
     return not text[start_of_sentence:start].strip()
@@ -264,12 +263,12 @@ _ANY = frozenset("()[]{}")
 
 
 def is_balanced(text: str) -> bool:
-    """Tell whether a text has as many closing as opening brackets of each kind."""
+    """Return whether a text has as many closing as opening brackets of each kind."""
     return _ANY.isdisjoint(text) or all(text.count(opening) == text.count(closing) for opening, closing in _PAIRS)
 
 
 def close_brackets(text: str, start: int, end: int) -> Offsets | None:
-    """Return a span with the bracket that closes it, if that follows at once; None if another half of a pair is missing.
+    """Extend a span by a missing closing bracket that directly follows it; return None if it cannot be balanced that way.
 
     >>> text = "poly(ADP-ribose) and (G6PD) deficiency"
     >>> close_brackets(text, 0, 15), close_brackets(text, 22, 38), close_brackets(text, 5, 15)
@@ -284,7 +283,7 @@ def close_brackets(text: str, start: int, end: int) -> Offsets | None:
 
 
 class WholeTokens:
-    """The tokens of a doc by their characters. They are looked up once: `doc.char_span` makes objects of tokens each time.
+    """Maps character spans to the spaCy tokens that cover them. Faster than `doc.char_span`, which builds tokens each time.
 
     >>> import spacy
     >>> tokens = WholeTokens(spacy.blank("en")("Hyperthermia is fever."))
@@ -300,7 +299,7 @@ class WholeTokens:
         self._doc, self._starts, self._ends = doc, columns[:, 0].tolist(), columns.sum(axis=1).tolist()
 
     def span(self, start: int, end: int, label: str = "", kb_id: str = "", span_id: str = "") -> Span:
-        """Return the tokens that hold any of the characters from `start` to `end`; for nothing but space, the one before it."""
+        """Return the tokens that overlap `start:end`; for a span of white space only, the token before it."""
         after = bisect_left(self._starts, end)
         first = min(bisect_right(self._ends, start), after - 1)
         return self._span(self._doc, first, after, label, None, None, kb_id, span_id)

@@ -1,8 +1,8 @@
-"""Many texts at once as arrays: where their words stand in the normal form, and a number for any run of words.
+"""Vectorised word spans and rolling hashes ("fingerprints") of many normalised texts at once.
 
-The number of a run, its fingerprint, is a polynomial of its code points, modulo 2**64. Sums over all texts give that of any run
-by one subtraction: nothing is done in Python for each character or word. Equal runs have equal fingerprints. Two others may
-have equal ones too, if rarely: whoever finds a fingerprint has to compare the strings.
+The fingerprint of a run of characters is a polynomial hash of its code points, modulo 2**64. With prefix sums, the hash of any
+run is one subtraction, without a Python loop over characters or words. Different runs can collide, if rarely, so a match must
+be confirmed by comparing the strings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onym.text.normal import PUNCTUATION
 Ints = npt.NDArray[np.int64]
 Fingerprints = npt.NDArray[np.uint64]
 
-_BASE = 0x9E3779B97F4A7C15  # odd, so that it can be divided by, and as good as random
+_BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2**64; otherwise arbitrary
 _INVERSE = pow(_BASE, -1, 2**64)
 _OTHER, _SPACE, _WORD, _ODD = range(4)  # kinds of characters
 _ASCII = 128
@@ -30,7 +30,7 @@ _ASCII = 128
 
 @dataclass(frozen=True)
 class Numbered:
-    """Code points, with the fingerprint of any stretch of them.
+    """Code points, with the fingerprint of any slice of them.
 
     >>> codes = Numbered(np.frombuffer(b"fever, no fever", dtype=np.uint8))
     >>> one, other = codes.fingerprints(np.array([0, 10]), np.array([5, 15])).tolist()
@@ -42,7 +42,7 @@ class Numbered:
 
     @cached_property
     def _sums(self) -> Fingerprints:
-        """*Shape:* (code points + 1,). The sum of everything before."""
+        """Prefix sums. *Shape:* (code points + 1,)."""
         sums = np.zeros(len(self.codes) + 1, dtype=np.uint64)
         values = self.codes.astype(np.uint64)
         values += np.uint64(1)
@@ -51,16 +51,16 @@ class Numbered:
         return sums
 
     def fingerprints(self, starts: Ints, ends: Ints) -> Fingerprints:
-        """Return the fingerprints of stretches. *Shape:* as that of `starts` and of `ends`."""
+        """Return the fingerprints of slices. *Shape:* that of `starts` and `ends`."""
         sums = self._sums
         return (sums[ends] - sums[starts]) * _powers(_INVERSE, len(sums))[starts]
 
 
 class NormalTexts:
-    """The words of many texts in the normal form of names, as `TextAnalysis.normalised` has them for one text.
+    """The words of many normalised texts; the batch version of `TextAnalysis.normal_form`.
 
-    `text` holds the normal forms of all texts, one after the other. Its words stand from `starts` to `ends`; `owners` says of
-    which text each is. Texts in `odd` have no words here: theirs have marks or invisible characters, or grow in lower case.
+    `text` is the concatenation of the normal forms. Word `i` is `text[starts[i]:ends[i]]` and belongs to text `owners[i]`.
+    Texts whose index is in `odd` (with combining marks, invisible characters, or longer in lower case) are not split here.
 
     >>> texts = NormalTexts(["No  Fever-X.", "Cough"])
     >>> [texts.text[start:end] for start, end in zip(texts.starts, texts.ends)], texts.owners.tolist()
@@ -96,7 +96,7 @@ class NormalTexts:
 
 
 def code_points(text: str) -> npt.NDArray[Any]:
-    """Return the code points of a text, as bytes where they fit.
+    """Return the code points of a text; as uint8 if it is ASCII.
 
     >>> code_points("ab").dtype, code_points("\\u03b2").tolist()
     (dtype('uint8'), [946])
@@ -107,7 +107,7 @@ def code_points(text: str) -> npt.NDArray[Any]:
 
 
 def word_ends(codes: npt.NDArray[Any]) -> Ints:
-    """Return where runs of letters and digits end.
+    """Return the end offsets of runs of letters and digits.
 
     >>> word_ends(code_points("type 2:b")).tolist()
     [4, 6, 8]
@@ -116,7 +116,7 @@ def word_ends(codes: npt.NDArray[Any]) -> Ints:
 
 
 def _lower(text: str) -> str | None:
-    """Return a text in lower case; None if that is longer."""
+    """Return a text in lower case, or None if its length changes."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else None
 
@@ -127,13 +127,13 @@ def _text(codes: npt.NDArray[Any]) -> str:
 
 
 def _runs(is_inside: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return where runs of True begin and end."""
+    """Return the start and end offsets of runs of True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_inside, [False])).astype(np.int8)))
     return edges[::2], edges[1::2]
 
 
 def _kinds(codes: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Return the kind of each code point: those beyond ASCII are few, and looked at once each."""
+    """Return the kind of each code point; each distinct non-ASCII one is classified once."""
     kinds: npt.NDArray[np.uint8] = _ascii_kinds()[np.minimum(codes, _ASCII)]
     others = np.flatnonzero(codes >= _ASCII)
     distinct, which = np.unique(codes[others], return_inverse=True)
@@ -148,7 +148,7 @@ def _ascii_kinds() -> npt.NDArray[np.uint8]:
 
 @lru_cache(10_000)
 def _kind(char: str) -> int:
-    """Return the kind of a character, as `onym.text.boundaries` says what a word is."""
+    """Return the kind of a character, with the word rules of `onym.text.boundaries`."""
     if char in PUNCTUATION or char.isspace():
         return _SPACE
     if char.isalnum():
@@ -157,7 +157,7 @@ def _kind(char: str) -> int:
 
 
 def _powers(base: int, count: int) -> Fingerprints:
-    """Return at least `count` powers of a number, from the first on."""
+    """Return at least `count` powers of `base`, starting with 1."""
     return _some_powers(base, max(16, count.bit_length()))
 
 

@@ -1,4 +1,4 @@
-"""Normal forms of names: GenBioEL's rule (paper, appendix E.1), plural and singular, and keys that ignore the order of words.
+"""Normalises names: GenBioEL's rule (paper, appendix E.1), singular and plural forms, and keys that ignore word order.
 
 Lower case; each of ``,.;{}[]()+-_*/?!`"'=%><`` becomes a space; spaces are collapsed. `:`, `&`, `#`, `^`, `~` and `|` stay.
 """
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 PUNCTUATION = ",.;{}[]()+-_*/?!`\"'=%><"
 _SPACES = re.compile(r"[ \t\n\r\x0b\x0c]+")
-_NORMAL = re.compile(r"[a-z0-9:]+(?: [a-z0-9:]+)*")  # most names looked up are in normal form already
+_NORMAL = re.compile(r"[a-z0-9:]+(?: [a-z0-9:]+)*")  # fast path: most names looked up are already normalised
 _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 _PATTERN = "[" + re.escape(PUNCTUATION) + r" \t\n\r\x0b\x0c]+"
-_ODD = r"[Σ\P{Age=14.0}]"  # in Rust's syntax
+_ODD = r"[Σ\P{Age=14.0}]"  # Rust regex syntax
 
 
 def normal_name(text: str) -> str:
-    """Return the normal form of one name. The normal form of a normal form is itself.
+    """Return the normal form of a name (idempotent).
 
     >>> normal_name("Diabetes Mellitus, Type-2 (NIDDM)")
     'diabetes mellitus type 2 niddm'
@@ -32,17 +32,17 @@ def normal_name(text: str) -> str:
     try:
         if _NORMAL.fullmatch(text):
             return text
-    except TypeError:  # asked only when it fails: this is called for millions of names
+    except TypeError:  # check the type only on failure: this is called for millions of names
         require_text(text)
         raise
     return _SPACES.sub(" ", text.lower().translate(_TO_SPACE)).strip(" ")
 
 
 def normal_names(column: pl.Expr) -> pl.Expr:
-    """Return the normal form of a column of names: the same rule, without a Python object per row.
+    """Normalise a column of names: the vectorised version of `normal_name`.
 
-    Only names with a character that Python and Rust may put in lower case differently are left to Python: those that
-    Unicode added after version 14, and a capital sigma, which depends on the letters around it.
+    Names go through Python only if Python and Rust may lower-case a character differently: characters newer than
+    Unicode 14, and capital sigma, whose lower case depends on its neighbours.
     """
     import polars as pl
 
@@ -58,7 +58,7 @@ def _normal_series(names: pl.Series) -> pl.Series:
     return normal
 
 
-_MIN_LETTERS = 4  # in shorter words an s is rarely that of a plural: gas, his
+_MIN_LETTERS = 4  # a final s of shorter words is rarely a plural: gas, his
 _TO_SINGULAR = (
     ("ies", ("y",)),
     ("ses", ("sis", "s", "se")),
@@ -91,7 +91,7 @@ _TO_PLURAL = (
 
 
 def other_numbers(name: str) -> tuple[str, ...]:
-    """Return a normalised name with its last word in the singular and in the plural, as far as endings tell.
+    """Return the singular and plural variants of a normalised name, guessed from the ending of its last word.
 
     >>> other_numbers("jaw cysts"), other_numbers("diagnosis"), other_numbers("nevi")
     (('jaw cyst',), ('diagnoses',), ('nevus', 'nevis'))
@@ -110,7 +110,7 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 def _replace_ending(word: str, endings: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str]:
-    """Return a word with the first ending that it has replaced."""
+    """Return the variants of a word under the first ending rule that matches."""
     old, new = next(((old, new) for old, new in endings if word.endswith(old)), ("", ()))
     return [word.removesuffix(old) + each for each in new]
 
@@ -140,7 +140,7 @@ _STEMS = (
 
 
 def word_key(words: Iterable[str]) -> str:
-    """Return the stems of words in lower case, sorted, without the small words.
+    """Return the sorted stems of lower-case words, without `SMALL_WORDS`, joined by spaces.
 
     >>> word_key("calcification of the falx".split()) == word_key(["falx", "calcifications"])
     True

@@ -1,7 +1,7 @@
-"""The one TF-IDF: names as bags of the character 3-grams inside their words, compared by cosine.
+"""TF-IDF similarity of names: cosine of character 3-grams within words.
 
-NumPy alone does it. Where sparse_dot_topn is installed (`onym[lexical]`), it searches many queries several times as fast, with
-the same sums in the same order.
+Needs only NumPy. If sparse_dot_topn is installed (`onym[lexical]`), searches with many queries are several times faster and
+return the same results.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from onym.store.arrays import Strings
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
-_BITS = 21  # of a code point
+_BITS = 21  # bits per code point
 _SPACE = ord(" ")
-_BATCH = 50_000  # texts counted at once
+_BATCH = 50_000  # texts per batch
 
 
 class GramCounts(NamedTuple):
-    """How often each text has each 3-gram. *Shape:* offsets (texts + 1,), grams and times (pairs,), sorted within a text."""
+    """3-gram counts per text, in CSR layout. *Shape:* offsets (texts + 1,), grams and times (pairs,), sorted within a text."""
 
     offsets: Ints
     grams: npt.NDArray[Any]
@@ -33,7 +33,7 @@ class GramCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Vectors:
-    """Sparse rows, as CSR has them: row `i` has its columns and weights from `offsets[i]` to `offsets[i + 1]`."""
+    """A sparse matrix in CSR layout: the columns and weights of row `i` are at `offsets[i]:offsets[i + 1]`."""
 
     offsets: Ints
     columns: npt.NDArray[Any]
@@ -43,7 +43,7 @@ class Vectors:
         return len(self.offsets) - 1
 
     def transpose(self, width: int) -> Vectors:
-        """Return the same weights column by column."""
+        """Return the transposed matrix."""
         rows = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.offsets))
         order = np.argsort(self.columns, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(np.bincount(self.columns, minlength=width))))
@@ -51,7 +51,7 @@ class Vectors:
 
 
 class GramVocabulary:
-    """The 3-grams of some texts, in order, with how much each weighs.
+    """A sorted 3-gram vocabulary with IDF weights.
 
     >>> vocabulary, counts = GramVocabulary.of(["fever", "yellow fever"])
     >>> vectors = vocabulary.vectors(["fever"])
@@ -64,7 +64,7 @@ class GramVocabulary:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> tuple[GramVocabulary, GramCounts]:
-        """Return the 3-grams of texts, and how often each text has each of them, by its number in the vocabulary."""
+        """Fit a vocabulary to texts; return it and the 3-gram counts of the texts, by vocabulary index."""
         parts = [_counts(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)] or [_counts([])]
         grams = np.unique(np.concatenate([np.unique(part.grams) for part in parts]))
         numbers = np.concatenate([np.searchsorted(grams, part.grams) for part in parts])
@@ -79,7 +79,7 @@ class GramVocabulary:
         return len(self.grams)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return the weights of texts; a 3-gram that is not in the vocabulary counts for nothing."""
+        """Return the TF-IDF vectors of texts; 3-grams outside the vocabulary are ignored."""
         counts = _counts(texts)
         numbers = np.searchsorted(self.grams, counts.grams)
         is_known = np.zeros(len(numbers), dtype=bool)
@@ -89,7 +89,7 @@ class GramVocabulary:
         return self.weigh(GramCounts(known_before[counts.offsets], numbers[is_known], counts.times[is_known]))
 
     def weigh(self, counts: GramCounts) -> Vectors:
-        """Return the weights of counted texts."""
+        """Return the L2-normalised TF-IDF vectors of 3-gram counts."""
         lengths = np.diff(counts.offsets)
         rows = np.repeat(np.arange(len(lengths)), lengths)
         weights = self._weigh_unscaled(counts)
@@ -97,10 +97,10 @@ class GramVocabulary:
         return Vectors(counts.offsets, counts.grams, (weights / norms[rows]).astype(np.float32))
 
     def norms(self, counts: GramCounts) -> npt.NDArray[np.float64]:
-        """Return by what the weights of each counted text are divided: then the weights of some of them can be made alone."""
+        """Return the L2 norm of each text's unscaled weights, so that a subset of weights can be computed later."""
         texts = len(counts.offsets) - 1
         found = [np.zeros(0)]
-        for start in range(0, texts, _BATCH):  # what is in the processor's cache is quicker
+        for start in range(0, texts, _BATCH):  # batches that fit the CPU cache are faster
             offsets = counts.offsets[start : start + _BATCH + 1]
             at = slice(int(offsets[0]), int(offsets[-1]))
             weights = self._weigh_unscaled(GramCounts(offsets, counts.grams[at], counts.times[at]))
@@ -108,7 +108,7 @@ class GramVocabulary:
         return np.concatenate(found)
 
     def some_weights(self, counts: GramCounts, norms: npt.NDArray[np.float64], at: Ints, rows: npt.NDArray[Any]) -> Floats:
-        """Return the weights at some positions, which are of these rows: bit by bit those of `weighted`."""
+        """Return the weights at positions `at`, which belong to `rows`; bit-identical to those of `weigh`."""
         weights = counts.times[at].astype(np.float32) * self.idf[counts.grams[at]]
         return np.asarray((weights / norms[rows]).astype(np.float32))
 
@@ -117,24 +117,24 @@ class GramVocabulary:
 
 
 def _norms(weights: Floats, offsets: Ints) -> npt.NDArray[np.float64]:
-    """Return the lengths of rows of weights, which begin at `offsets`; 1 of a row without any."""
-    squares = np.append(weights * weights, np.float32(0))  # so that a row may begin at the end
+    """Return the L2 norm of each row; 1 for empty rows."""
+    squares = np.append(weights * weights, np.float32(0))  # reduceat needs a valid index if the last rows are empty
     sums = np.add.reduceat(squares, offsets[:-1], dtype=np.float64) if len(offsets) > 1 else np.zeros(0)
-    sums[np.diff(offsets) == 0] = 0  # of an empty row it is what follows
+    sums[np.diff(offsets) == 0] = 0  # for an empty row, reduceat returns the next value
     norms: npt.NDArray[np.float64] = np.sqrt(sums)
     norms[norms == 0] = 1
     return norms
 
 
 def _counts(texts: Sequence[str]) -> GramCounts:
-    """Count the 3-grams of texts, as the numbers that they are."""
+    """Count the 3-grams of texts; a 3-gram is packed into one integer."""
     padded = [f" {' '.join(text.lower().split())} " for text in texts]
     points = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
     rows = np.repeat(np.arange(len(padded)), [len(text) for text in padded])
     if len(points) < 3:
         return GramCounts(np.zeros(len(texts) + 1, dtype=np.int64), np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint8))
     grams = (points[:-2] << np.uint64(2 * _BITS)) | (points[1:-1] << np.uint64(_BITS)) | points[2:]
-    inside = points[1:-1] != _SPACE  # a 3-gram with a space in its middle reaches over two words, or two texts
+    inside = points[1:-1] != _SPACE  # drop 3-grams with a space in the middle: they span two words or texts
     grams, rows = grams[inside], rows[1:-1][inside]
     order = np.lexsort((grams, rows))
     grams, rows = grams[order], rows[order]
@@ -147,24 +147,24 @@ def _counts(texts: Sequence[str]) -> GramCounts:
 
 
 def positions_of_rows(vectors: Vectors | GramCounts, rows: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-    """Return where the members of rows stand, one after the other, and how many each row has."""
+    """Return the concatenated positions of the entries of rows, and the number of entries of each row."""
     starts, lengths = vectors.offsets[rows], np.diff(vectors.offsets)[rows]
     before = np.concatenate(([0], np.cumsum(lengths)))[:-1]
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum())), lengths
 
 
 Found = tuple[npt.NDArray[Any], npt.NDArray[np.float64]]
-_DECIMALS = 6  # of a score: names with the same 3-grams in another order are alike, whatever the order of summation
+_DECIMALS = 6  # scores are rounded, so that names with the same 3-grams tie regardless of summation order
 _THREADS = 2
-_PAIRS = 20_000  # compared at once
-_DENSE = 4_000_000  # weights of queries that are spread out at once
+_PAIRS = 20_000  # pairs compared per batch
+_DENSE = 4_000_000  # entries of the dense query matrix per batch
 _FEW_QUERIES = 200
 FEW_CALLS = 3
-"""For so many calls with few queries, the weights that they need are made alone; then all of them are made."""
+"""Number of small calls that compute only the weights they need; later calls build the full matrix."""
 
 
 class NameSimilarity:
-    """Names that can be searched by similarity: the same 3-grams give 1, none in common 0.
+    """A TF-IDF search index over names. Scores range from 0 (no common 3-gram) to 1 (the same 3-grams).
 
     >>> similarity = NameSimilarity(["heart attack", "heart failure", "fever"])
     >>> rows, scores = similarity.top(["heart atack"], 2)[0]
@@ -177,12 +177,12 @@ class NameSimilarity:
 
     @classmethod
     def of(cls, names: Strings) -> NameSimilarity:
-        """Take a column of names, as a knowledge base has them."""
+        """Build the index from a column of a knowledge base."""
         return cls(names.to_arrow().to_pylist())
 
     @classmethod
     def of_counts(cls, vocabulary: GramVocabulary, counts: GramCounts) -> NameSimilarity:
-        """Take names whose 3-grams were counted before."""
+        """Build the index from precomputed 3-gram counts."""
         made = object.__new__(cls)
         made._set(vocabulary, counts)
         return made
@@ -194,11 +194,11 @@ class NameSimilarity:
 
     @cached_property
     def _norms(self) -> npt.NDArray[np.float64]:
-        return self._vocabulary.norms(self._counts) if self._whole is self else self._whole._norms  # noqa: SLF001 - its own kind
+        return self._vocabulary.norms(self._counts) if self._whole is self else self._whole._norms  # noqa: SLF001 - same class
 
     @cached_property
     def _rows(self) -> Vectors:
-        return self._vocabulary.weigh(self._counts) if self._whole is self else self._whole._rows  # noqa: SLF001 - its own kind
+        return self._vocabulary.weigh(self._counts) if self._whole is self else self._whole._rows  # noqa: SLF001 - same class
 
     @cached_property
     def _columns(self) -> Vectors:
@@ -210,14 +210,14 @@ class NameSimilarity:
         return rows.transpose(len(self._vocabulary))
 
     def within(self, is_wanted: npt.NDArray[np.bool_]) -> NameSimilarity:
-        """Return the same similarity over the wanted names alone; the others keep their rows and are never found."""
+        """Return an index that finds only the wanted names; row numbers stay the same."""
         part = object.__new__(NameSimilarity)
         part._set(self._vocabulary, self._counts, is_wanted)
         part._whole = self._whole
         return part
 
     def top(self, queries: Sequence[str], count: int) -> list[Found]:
-        """Return for each query the rows of its `count` best names and their scores; of equal ones the first come first."""
+        """Return the rows and scores of the `count` best names for each query; ties are ordered by row."""
         if not queries:
             return []
         vectors = self._vocabulary.vectors(queries)
@@ -231,19 +231,19 @@ class NameSimilarity:
         return [_in_order(rows, scores) for rows, scores in search(queries, columns, len(self._counts.offsets) - 1, count)]
 
     def _search_few(self, queries: Vectors, columns: Vectors, count: int) -> list[Found] | None:
-        """Return what `_search_all` does, without scipy; None if equal scores leave open which names are best."""
+        """Search without scipy; return None if a tie at the cut-off could give other results than `_search_all`."""
         found = [_in_order(*each) for each in _search(queries, columns, len(self._counts.offsets) - 1, count + 1)]
         if any(len(scores) > count and scores[count - 1] == scores[count] for _, scores in found):
             return None
         return [(rows[:count], scores[:count]) for rows, scores in found]
 
     def _is_early(self, queries: int) -> bool:
-        """Tell whether all weights are not there yet, and too few are needed for them to be made."""
+        """Return True if the full weight matrix has not been built and the call is too small to justify it."""
         self._calls += 1
         return "_columns" not in self.__dict__ and queries <= _FEW_QUERIES and self._calls <= FEW_CALLS
 
     def _some_columns(self, queries: Vectors) -> Vectors:
-        """Return the columns of the 3-grams that queries have; the others are empty."""
+        """Return the columns of the 3-grams in the queries; the other columns are empty."""
         is_used = np.zeros(len(self._vocabulary), dtype=bool)
         is_used[queries.columns] = True
         counts = self._counts
@@ -262,7 +262,7 @@ class NameSimilarity:
     def between(
         self, queries: Sequence[str], query_rows: npt.NDArray[Any], name_rows: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
-        """Return the similarity of pairs: of the query in a row of `queries` and the name in a row of the names.
+        """Return the similarity of pairs: query `query_rows[i]` and name `name_rows[i]`.
 
         >>> NameSimilarity(["heart attack", "fever"]).between(["fever"], np.array([0, 0]), np.array([0, 1])).tolist()
         [0.0, 1.0]
@@ -271,7 +271,7 @@ class NameSimilarity:
         return _dots(self._vocabulary.vectors(queries), query_rows, names, name_rows, len(self._vocabulary))
 
     def _some_rows(self, name_rows: npt.NDArray[Any]) -> tuple[Vectors, npt.NDArray[Any]]:
-        """Return the weights of some names, and the row of each of them there."""
+        """Return the vectors of the distinct `name_rows`, and the index of each given row in them."""
         wanted, own = np.unique(name_rows, return_inverse=True)
         at, lengths = positions_of_rows(self._counts, wanted)
         weights = self._vocabulary.some_weights(self._counts, self._norms, at, np.repeat(wanted, lengths))
@@ -279,7 +279,7 @@ class NameSimilarity:
         return Vectors(offsets, self._counts.grams[at], weights), own
 
     def pairwise(self, one: Sequence[str], other: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return the similarity of each pair.
+        """Return the similarity of `one[i]` and `other[i]`.
 
         >>> NameSimilarity(["heart attack", "fever"]).pairwise(["fever"], ["fever"]).tolist()
         [1.0]
@@ -289,7 +289,7 @@ class NameSimilarity:
 
 
 def _search(queries: Vectors, columns: Vectors, names: int, count: int) -> list[tuple[Any, Any]]:
-    """Return the rows and scores of the best names of each query, in no order; of equal ones the first."""
+    """Return the rows and scores of the `count` best names of each query, unsorted; ties are resolved by row."""
     found = []
     for query in range(len(queries)):
         scores = np.zeros(names, dtype=np.float32)
@@ -307,7 +307,7 @@ def _search(queries: Vectors, columns: Vectors, names: int, count: int) -> list[
 
 
 def _search_many() -> Any:
-    """Return the search by sparse_dot_topn, if that is installed."""
+    """Return a search function that uses sparse_dot_topn, or None if it is not installed."""
     try:
         from scipy.sparse import csr_matrix
         from sparse_dot_topn import sp_matmul_topn
@@ -328,7 +328,7 @@ def _search_many() -> Any:
 def _dots(
     queries: Vectors, query_rows: npt.NDArray[Any], names: Vectors, name_rows: npt.NDArray[Any], width: int
 ) -> npt.NDArray[np.float64]:
-    """Return the products of pairs of rows: the queries are spread out, some at a time, and looked into."""
+    """Return the dot products of pairs of rows, with the queries made dense in batches."""
     scores = np.zeros(len(query_rows))
     order = np.argsort(query_rows, kind="stable")
     queries_at_once = max(1, _DENSE // max(1, width))
@@ -345,7 +345,7 @@ def _dots(
 def _block(
     left: tuple[Vectors, npt.NDArray[Any], npt.NDArray[Any]], right: tuple[Vectors, npt.NDArray[Any]], width: int
 ) -> npt.NDArray[np.float64]:
-    """Return the products of queries and names: `left` has the queries, the rows of some, and which of these each pair has."""
+    """Return dot products of pairs. `left`: queries, the query rows of this block, and for each pair its index in the block."""
     (queries, block, own), (names, name_rows) = left, right
     spread = np.zeros((len(block), width), dtype=np.float32)
     at, lengths = positions_of_rows(queries, block)

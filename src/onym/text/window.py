@@ -1,6 +1,6 @@
-"""The context that a model reads around a mention. One function for training and for inference.
+"""Cuts the context window around a mention; used in training and inference alike.
 
-Two rules: GenBioEL's, which counts words and balances both sides, and a budget of tokens. Both keep the whole mention.
+Two rules: GenBioEL's, which counts words and balances both sides, and a token budget. Both keep the whole mention.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from onym.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What stands before a mention, the mention, and what stands after it."""
+    """A mention with its left and right context."""
 
     left: str
     surface: str
@@ -22,9 +22,9 @@ class Window:
 
 
 def word_window(text: str, start: int, end: int, words: int = 384) -> Window:
-    """Cut the context as GenBioEL does: at most `words` words separated by single spaces, half of them on either side.
+    """Cut the context as GenBioEL does: at most `words` space-separated words, half of them on either side.
 
-    The mention and its markers are not counted. A side that needs less than its half leaves the rest to the other.
+    The mention and its markers are not counted. If one side is shorter than its half, the other side gets the rest.
 
     >>> word_window("one two three FEVER four five six", 14, 19, words=2)
     Window(left='three', surface='FEVER', right='four')
@@ -44,9 +44,9 @@ def word_window(text: str, start: int, end: int, words: int = 384) -> Window:
 
 
 def token_window(text: str, start: int, end: int, budget: int, tokens: Sequence[tuple[int, int]]) -> Window:
-    """Cut the context to `budget` tokens, the mention's included; `tokens` are the spans of the text's tokens, in order.
+    """Cut the context to `budget` tokens, including the mention; `tokens` are the spans of the text's tokens, in order.
 
-    The mention is never cut: one that is longer than the budget stands alone.
+    The mention is never cut: if it exceeds the budget, there is no context.
 
     >>> spans = [(0, 3), (4, 7), (8, 13), (14, 17), (18, 21)]
     >>> token_window("one two FEVER six ten", 8, 13, 3, spans)
@@ -66,4 +66,4 @@ def token_window(text: str, start: int, end: int, budget: int, tokens: Sequence[
 
 def _require_inside(text: str, start: int, end: int) -> None:
     if not 0 <= start < end <= len(text):
-        raise InputError("type-offsets", f"no mention from {start} to {end} in a text of {len(text)} code points")
+        raise InputError("type-offsets", f"mention {start}:{end} is empty or outside the text of {len(text)} code points")

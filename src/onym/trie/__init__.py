@@ -1,6 +1,6 @@
-"""The packed prefix tree over tokenised names: built with NumPy, mapped from disk, shared by processes, walked by a decoder.
+"""A packed prefix tree (trie) of tokenised names for constrained decoding: built with NumPy, memory-mapped from disk.
 
-Always true here: no model library is needed, and no object is made per node.
+Needs no model library, and creates no Python object per node.
 """
 
 from onym.trie.artefact import Origin, build_trie, open_derived_trie, open_trie

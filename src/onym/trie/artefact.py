@@ -1,4 +1,4 @@
-"""The trie on disk: its columns, of which knowledge base, tokenizer and template it was made, and its description."""
+"""The trie on disk: its columns, and a manifest with its knowledge base, tokenizer and template."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from onym.types import Progress, silent
 
 
 class TokenSource(Protocol):
-    """A tokenizer: the same digest means the same tokens of the same texts."""
+    """A tokenizer. Equal digests mean equal tokens of a text."""
 
     digest: str
     vocabulary: int
     eos: int
 
     def ids_of(self, texts: Sequence[str]) -> Ragged:
-        """Return the tokens of many texts, without special ones."""
+        """Return the token ids of texts, without special tokens."""
 
 
 class NameTemplate(Protocol):
-    """A template: the same name means the same text of the same name."""
+    """A template that formats names. Equal template names mean equal output."""
 
     @property
     def name(self) -> str:
-        """What the template is called."""
+        """The name of the template."""
 
     def name_text(self, name: str) -> str:
-        """Return a name of the knowledge base as it is tokenised."""
+        """Return the text to tokenise for a name of the knowledge base."""
 
 
 KIND, FORMAT = "trie", 1
-BATCH = 100_000  # names tokenised at once
+BATCH = 100_000  # names tokenised per batch
 
 
 class Origin(BaseModel):
-    """What a trie was made of; the `config` of its manifest."""
+    """What a trie was built from; the `config` of its manifest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kb: str
-    names: int = Field(ge=0)  # of the knowledge base
+    names: int = Field(ge=0)  # number of names in the knowledge base
     tokenizer: str
     template: str
     eos: int = Field(ge=0)
@@ -63,7 +63,7 @@ class Origin(BaseModel):
 
     @classmethod
     def of(cls, kb: KnowledgeBase, tokenizer: TokenSource, template: NameTemplate) -> Origin:
-        """Return what the trie of these would be made of."""
+        """Return the origin of a trie for these."""
         return cls(
             kb=kb.digest,
             names=len(kb.names),
@@ -90,10 +90,10 @@ def build_trie(
 def write_trie(
     stage: Stage, dest: Path, kb: KnowledgeBase, tokenizer: TokenSource, template: NameTemplate, *, progress: Progress
 ) -> Manifest:
-    """Tokenise the names, grow the trie, and publish it from a stage that is held already."""
+    """Tokenise the names, build the trie, and publish it from a locked stage."""
     kb.require_intact()
     tokens = _tokenise_names(kb, tokenizer, template, progress)
-    progress("growing the trie", len(kb.names))
+    progress("building the trie", len(kb.names))
     trie = PackedTrie.build(tokens, tokenizer.eos, tokenizer.vocabulary)
     progress("writing", len(kb.names))
     for name, column in trie.columns._asdict().items():
@@ -104,15 +104,15 @@ def write_trie(
 
 
 def open_trie(folder: Path | str, expected: Origin | None = None, *, verify: Verify = "once") -> PackedTrie:
-    """Open a trie, which must be of what is expected; the first time on a machine, every byte of it is verified.
+    """Open a trie, and raise if its origin is not `expected`. Digests are verified on first use on a machine.
 
-    With `verify="full"` that is done each time.
+    With `verify="full"`, digests are verified on every call.
     """
     return open_trie_artefact(folder, expected, verify=verify).trie
 
 
 class TrieArtefact(NamedTuple):
-    """A trie that is open, what it was made of, and the artefact that holds it."""
+    """An open trie with its origin and artefact."""
 
     trie: PackedTrie
     origin: Origin
@@ -120,7 +120,7 @@ class TrieArtefact(NamedTuple):
 
 
 def open_trie_artefact(folder: Path | str, expected: Origin | None = None, *, verify: Verify = "once") -> TrieArtefact:
-    """Open a trie, as `open_trie` does, with what its artefact says."""
+    """Open a trie, like `open_trie`, with its artefact."""
     artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
@@ -137,7 +137,7 @@ def _origin(manifest: Manifest, where: str) -> Origin:
     try:
         return Origin.model_validate(manifest.config, strict=True)
     except ValidationError as e:
-        what = "the manifest does not say what the trie was made of"
+        what = "the manifest has an invalid description of the trie"
         raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again") from e
 
 
@@ -147,7 +147,7 @@ def _require_expected(found: Origin, expected: Origin | None, where: str) -> Non
     named = {"kb": "knowledge base", "tokenizer": "tokenizer", "template": "template"}
     other = [name for field, name in named.items() if getattr(found, field) != getattr(expected, field)]
     what = f"the trie was built for another {' and another '.join(other or ['end token or vocabulary'])}"
-    fix = "build it again for these with onym trie build"
+    fix = "build it again with onym trie build"
     raise IntegrityError("trie-mismatch", what, where=where, fix=fix)
 
 
@@ -167,7 +167,7 @@ def _tokenise_names(kb: KnowledgeBase, tokenizer: TokenSource, template: NameTem
 
 
 def _narrow_dtype(tokens: npt.NDArray[Any], small: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Return tokens in fewer bytes, but as they are where one does not fit: growing the trie then refuses it."""
+    """Convert tokens to a smaller dtype, or return them unchanged if one does not fit; `grow` then rejects them."""
     fits = not len(tokens) or 0 <= int(tokens.min()) <= int(tokens.max()) <= np.iinfo(small).max
     return tokens.astype(small) if fits else tokens
 
@@ -182,9 +182,9 @@ def open_derived_trie(
     *,
     progress: Progress = silent,
 ) -> PackedTrie:
-    """Open the trie of a knowledge base; where there is none, or one that is torn or out of date, build it first.
+    """Open the trie stored with a knowledge base; build it first if it is missing, corrupt or outdated.
 
-    Of several processes that need it at once, one builds it and the others wait.
+    If several processes need it at once, one builds it and the others wait.
     """
     return open_derived_trie_artefact(kb, tokenizer, template, progress=progress).trie
 
@@ -196,7 +196,7 @@ def open_derived_trie_artefact(
     *,
     progress: Progress = silent,
 ) -> TrieArtefact:
-    """Open the trie of a knowledge base, as `open_derived_trie` does, with what its artefact says."""
+    """Open the trie stored with a knowledge base, like `open_derived_trie`, with its artefact."""
     origin = Origin.of(kb, tokenizer, template)
     return open_derived(
         trie_locations(kb, origin),
@@ -207,12 +207,12 @@ def open_derived_trie_artefact(
 
 
 def trie_locations(kb: KnowledgeBase, origin: Origin) -> Locations:
-    """Return where the trie of a knowledge base may be."""
+    """Return the possible locations of the trie of a knowledge base."""
     return Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.tokenizer, origin.template])
 
 
 def find_tries(kb: KnowledgeBase) -> list[Path]:
-    """Return the folders of the tries kept with a knowledge base, and those of its version in the cache directory."""
+    """Return the folders of the tries stored with a knowledge base, and of those in the cache directory."""
     return find_derived(kb.folder.parent, FOLDER, lambda path: open_trie_artefact(path).origin.kb == kb.digest)
 
 
@@ -221,7 +221,7 @@ _BOUNDS = (2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What `onym trie info` tells; the token that ends a name is not counted."""
+    """Statistics shown by `onym trie info`; end tokens are not counted."""
 
     names: int
     nodes: int
@@ -258,7 +258,7 @@ def shape_of(trie: PackedTrie) -> Shape:
 
 
 def _by_depth(trie: PackedTrie) -> tuple[list[int], list[int]]:
-    """Return how many nodes there are at each depth, and how many names end there."""
+    """Return the number of nodes, and of names that end, at each depth."""
     nodes, names = [], []
     start, end = 0, 1
     while start < end:
@@ -270,7 +270,7 @@ def _by_depth(trie: PackedTrie) -> tuple[list[int], list[int]]:
 
 
 def _in_short(names_by_depth: list[int]) -> dict[str, int]:
-    """Return how many names have so many tokens: a name that ends at depth *d* has one token less than that."""
+    """Return a histogram of name lengths in tokens; a name that ends at depth *d* has *d* - 1 tokens."""
     found, start = {}, 0
     for end in (*_BOUNDS, len(names_by_depth)):
         if count := sum(names_by_depth[start + 1 : end + 2]):
@@ -285,5 +285,5 @@ def info(folder: Path) -> list[dict[str, Any]]:
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    trie, origin, _ = open_trie_artefact(folder, verify="full")  # every node is looked at
+    trie, origin, _ = open_trie_artefact(folder, verify="full")  # shape_of reads every node
     return {"folder": str(folder), "digest": trie.digest, **origin.model_dump(), **asdict(shape_of(trie))}

@@ -1,4 +1,4 @@
-"""Whether the columns of a trie from disk are a trie: after this no walk can leave the arrays or go on for ever."""
+"""Validates the columns of a trie from disk, so that no traversal can leave the arrays or loop forever."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from onym.trie.packed import Columns, PackedTrie, token_type
 
 
 def require_sound(trie: PackedTrie, names: int, where: str) -> None:
-    """Refuse columns that are not exactly those of a trie over `names` names."""
+    """Raise IntegrityError unless the columns are a valid trie of `names` names."""
     if what := next(_problems(trie, names), ""):
         raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again")
 
 
 def _problems(trie: PackedTrie, names: int) -> Iterator[str]:
-    """Yield what is wrong; each check supposes that those before it found nothing."""
+    """Yield what is wrong; each check assumes that the previous ones passed."""
     columns = trie.columns
     if not _has_types(trie) or not _has_lengths(columns):
-        yield "the columns of the trie do not fit together"
+        yield "the columns of the trie have inconsistent lengths or types"
     if not _is_breadth_first(columns):
         yield "the nodes of the trie are not in breadth-first order"
     if len(columns.names) != names or (names and int(columns.names.max()) >= names):
-        yield "the trie points beyond the names of the knowledge base"
+        yield "the trie has name ids outside the knowledge base"
     if not _has_sorted_children(trie):
         yield "the children of a node are not sorted by token"
     if not _ends_at_leaves(trie):
         yield "a name of the trie does not end at a leaf"
     if not _shares_names_out(columns):
-        yield "the names below a node are not those below its children"
+        yield "the names below a node differ from those below its children"
     if not _has_heights(columns):
-        yield "the lengths in the trie are not those of its paths"
+        yield "the heights in the trie do not match its paths"
 
 
 def _has_types(trie: PackedTrie) -> bool:
@@ -49,7 +49,7 @@ def _has_lengths(columns: Columns) -> bool:
 
 
 def _is_breadth_first(columns: Columns) -> bool:
-    """Tell whether children follow their parents, side by side and in the parents' order, each node but the root once."""
+    """Return whether nodes are numbered breadth-first: children are adjacent and in the order of their parents."""
     first, count = columns.first, len(columns.tokens)
     ascends = int(first[0]) == 1 and int(first[-1]) == count and not bool((first[1:] < first[:-1]).any())
     return ascends and bool((first[:-1] > np.arange(count, dtype=np.uint32)).all())
@@ -57,7 +57,7 @@ def _is_breadth_first(columns: Columns) -> bool:
 
 def _has_sorted_children(trie: PackedTrie) -> bool:
     tokens = trie.tokens
-    falls = np.flatnonzero(tokens[2:] <= tokens[1:-1]) + 2  # where no sibling can be
+    falls = np.flatnonzero(tokens[2:] <= tokens[1:-1]) + 2  # these nodes must be first children
     is_eldest = np.zeros(len(tokens) + 1, dtype=bool)
     is_eldest[trie.first[:-1]] = True
     return int(tokens.max()) < trie.vocabulary and bool(is_eldest[falls].all())
@@ -69,7 +69,7 @@ def _ends_at_leaves(trie: PackedTrie) -> bool:
 
 
 def _shares_names_out(columns: Columns) -> bool:
-    """Tell whether each node's names are those of its children, one after the other, and every node has some."""
+    """Return whether the names of each node are those of its children in order, and no node is without names."""
     first, low, high, count = columns.first, columns.low, columns.high, len(columns.tokens)
     if int(low[0]) != 0 or int(high[0]) != len(columns.names):
         return False

@@ -1,4 +1,4 @@
-"""PackedTrie: every tokenised name of a knowledge base in one prefix tree of flat arrays, built or mapped from disk."""
+"""PackedTrie: a prefix tree of all tokenised names of a knowledge base in flat arrays, in memory or memory-mapped."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy.typing as npt
 from onym.errors import InputError, LimitError
 from onym.store.arrays import Ragged, corrupt, span_of
 
-MAX_NAME_TOKENS = 65_534  # tokens of one name; with the token that ends it, the edges fit into 16 bits
+MAX_NAME_TOKENS = 65_534  # tokens per name, so that heights including the end token fit into 16 bits
 MAX_NODES = 2**32 - 1
 
 
 class Columns(NamedTuple):
-    """Node *i* has the children `first[i]` to `first[i + 1]`, and the names `names[low[i]]` to `names[high[i]]` below it."""
+    """Columns of a trie. Node *i* has the children `first[i]:first[i + 1]`; `names[low[i]:high[i]]` are the names below it."""
 
-    tokens: npt.NDArray[Any]  # the token on the edge into a node; 0 for the root; uint16 if the vocabulary fits, else uint32
-    first: npt.NDArray[np.uint32]  # one longer than the nodes
+    tokens: npt.NDArray[Any]  # token of the edge into a node; 0 for the root; uint16 if the vocabulary fits, else uint32
+    first: npt.NDArray[np.uint32]  # length: nodes + 1
     low: npt.NDArray[np.uint32]
     high: npt.NDArray[np.uint32]
-    height: npt.NDArray[np.uint16]  # edges of the longest path down from a node
-    names: npt.NDArray[np.uint32]  # name ids, in the lexicographic order of their tokens
+    height: npt.NDArray[np.uint16]  # number of edges of the longest path down from a node
+    names: npt.NDArray[np.uint32]  # name ids, sorted lexicographically by tokens
 
 
 def token_type(vocabulary: int) -> np.dtype[Any]:
-    """Return the smallest type that holds every token.
+    """Return the smallest dtype for all tokens of a vocabulary.
 
     >>> token_type(50_265), token_type(85_401)
     (dtype('uint16'), dtype('uint32'))
@@ -36,7 +36,7 @@ def token_type(vocabulary: int) -> np.dtype[Any]:
 
 
 class Restriction:
-    """Which nodes still lead to a wanted name: those with more wanted names before their end than before their beginning.
+    """Restricts a trie to wanted names without rebuilding it; a prefix sum tells whether a node has a wanted name below it.
 
     >>> from onym.store.arrays import Ragged
     >>> from onym.trie.packed import PackedTrie
@@ -50,21 +50,21 @@ class Restriction:
 
     def __init__(self, columns: Columns, is_wanted: npt.NDArray[np.bool_]) -> None:
         if is_wanted.dtype != np.bool_ or (len(columns.names) and int(columns.names.max()) >= len(is_wanted)):
-            raise InputError("trie-restriction", "a restriction needs true or false for every name of the knowledge base")
+            raise InputError("trie-restriction", "a restriction must be a Boolean mask of all names of the knowledge base")
         self._columns, self._is_wanted = columns, is_wanted
         self._wanted_before = np.zeros(len(columns.names) + 1, dtype=np.uint32)
         np.cumsum(is_wanted[columns.names], out=self._wanted_before[1:])
 
     def __len__(self) -> int:
-        """Return how many names are wanted."""
+        """Return the number of wanted names."""
         return int(self._wanted_before[-1])
 
     def allows(self, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Tell which nodes have a wanted name below them."""
+        """Return a mask of the nodes that have a wanted name below them."""
         nodes = np.asarray(nodes)
         low, high = self._columns.low[nodes], self._columns.high[nodes]
         if nodes.size and max(int(low.max()), int(high.max())) > len(self._columns.names):
-            raise corrupt("the names below a node are not names of the trie", "the trie")
+            raise corrupt("a node has a name range outside the trie", "the trie")
         before: npt.NDArray[Any] = self._wanted_before[low]
         return np.asarray(self._wanted_before[high] > before)
 
@@ -74,19 +74,19 @@ class Restriction:
         return self.names_below(node) if is_leaf else self._columns.names[:0]
 
     def names_below(self, node: int) -> npt.NDArray[np.uint32]:
-        """Return the ids of the wanted names that begin as the node does, in the order of their tokens."""
+        """Return the ids of the wanted names with the node's prefix, sorted by tokens."""
         names = self._columns.names[int(self._columns.low[node]) : int(self._columns.high[node])]
         return names[self._is_wanted[names]]
 
 
 def grow(tokens: Ragged, eos: int, vocabulary: int) -> Columns:
-    """Return the columns of the trie over `tokens`, each list of which is followed by `eos`; a name is its position there."""
+    """Build the columns of a trie, level by level. `tokens` are those of each name, without `eos`; a name's id is its index."""
     require_tokens(tokens, eos, vocabulary)
     levels = _Levels(len(tokens), token_type(vocabulary))
     lengths: npt.NDArray[Any] = np.diff(tokens.offsets.astype(np.int64))
     starts = tokens.offsets[:-1].astype(np.int64)
-    names = np.arange(len(tokens), dtype=np.uint32)  # those that go on, in the order of their nodes
-    nodes = np.zeros(len(tokens), dtype=np.uint32)  # the node of each, counted within its level
+    names = np.arange(len(tokens), dtype=np.uint32)  # names that have not ended, in the order of their nodes
+    nodes = np.zeros(len(tokens), dtype=np.uint32)  # the node of each name, numbered within its level
     depth = 0
     while len(names):
         token = np.full(len(names), eos, dtype=np.uint64)
@@ -100,24 +100,24 @@ def grow(tokens: Ragged, eos: int, vocabulary: int) -> Columns:
 
 
 def require_tokens(tokens: Ragged, eos: int, vocabulary: int) -> None:
-    """Refuse names that are too long, and tokens that the vocabulary does not have or that end a name before its end."""
+    """Raise if a name is too long, if a token is outside the vocabulary, or if a name contains `eos`."""
     if not 0 <= eos < vocabulary <= MAX_NODES:
-        raise InputError("trie-tokens", f"the end token {eos} is not one of a vocabulary of {vocabulary:,}")
+        raise InputError("trie-tokens", f"the end token {eos} is outside the vocabulary of {vocabulary:,} tokens")
     if len(tokens) and int(np.diff(tokens.offsets.astype(np.int64)).max()) > MAX_NAME_TOKENS:
         where = f"name {int(np.diff(tokens.offsets.astype(np.int64)).argmax()):,}"
-        fix = "leave it out of the knowledge base: max_name_length of the recipe"
+        fix = "drop long names from the knowledge base with max_name_length in the recipe"
         raise LimitError("limit-trie", f"a name has more than {MAX_NAME_TOKENS:,} tokens", where=where, fix=fix)
     if len(tokens.values) and not 0 <= int(tokens.values.min()) <= int(tokens.values.max()) < vocabulary:
         fix = "use the tokenizer of the model"
-        raise InputError("trie-tokens", f"a token is not one of a vocabulary of {vocabulary:,}", fix=fix)
+        raise InputError("trie-tokens", f"a token is outside the vocabulary of {vocabulary:,} tokens", fix=fix)
     if bool((tokens.values == eos).any()):
         position = int((tokens.values == eos).argmax())
         where = f"name {int(np.searchsorted(tokens.offsets, position, side='right')) - 1:,}"
-        raise InputError("trie-tokens", "a name holds the token that ends names", where=where, fix="leave the name out")
+        raise InputError("trie-tokens", "a name contains the end token", where=where, fix="drop the name")
 
 
 class _Levels:
-    """The nodes made so far, one array per level."""
+    """The nodes built so far, one array per level."""
 
     def __init__(self, names: int, tokens: np.dtype[Any]) -> None:
         self._type = tokens
@@ -131,7 +131,7 @@ class _Levels:
     def add(
         self, keys: npt.NDArray[np.uint64], names: npt.NDArray[np.uint32], eos: int, vocabulary: int
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """Add the nodes of the sorted keys; return the names that go on, and their nodes."""
+        """Add the nodes of the sorted keys; return the names that do not end here, and their nodes."""
         is_first = np.ones(len(keys), dtype=bool)
         np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
         begins = np.flatnonzero(is_first)
@@ -153,7 +153,7 @@ class _Levels:
     ) -> None:
         self._count += len(tokens)
         if self._count > MAX_NODES:
-            raise LimitError("limit-trie", f"the trie has more than {MAX_NODES:,} nodes", fix="build it of fewer names")
+            raise LimitError("limit-trie", f"the trie has more than {MAX_NODES:,} nodes", fix="build it from fewer names")
         self._tokens.append(tokens.astype(self._type))
         self._widths.append(widths.astype(np.uint32))
         self._low.append(low.astype(np.uint32))
@@ -176,14 +176,14 @@ class _Levels:
 
 
 def _join_levels(levels: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the levels as one array, and let go of them."""
+    """Concatenate the levels, and clear the list to free memory."""
     whole = np.concatenate(levels)
     levels.clear()
     return whole
 
 
 def _heights(first: npt.NDArray[np.uint32], sizes: list[int]) -> npt.NDArray[np.uint16]:
-    """Return for each node the edges of the longest path below it, from the lowest level up."""
+    """Return the height of each node, computed from the lowest level up."""
     heights = np.zeros(len(first) - 1, dtype=np.uint16)
     below = len(heights)
     start = below - sizes[-1]
@@ -199,12 +199,12 @@ ROOT = 0
 
 
 class PackedTrie:
-    """A prefix tree whose nodes are numbers: breadth-first, 0 the root, the children of a node side by side by token.
+    """A prefix tree whose nodes are integers in breadth-first order: 0 is the root, siblings are adjacent and sorted by token.
 
-    A name is a path of its tokens and the token that ends it; the node there is a leaf, and keeps the ids of the names.
-    Whatever the arrays hold, a step is checked: children are nodes behind their parent, so that every walk ends.
+    A name is the path of its tokens and the end token, which leads to a leaf with the ids of the names. Every step is checked
+    even if the arrays are corrupt: children must come after their parent, so every traversal terminates.
 
-    >>> names = Ragged(np.array([0, 2, 3, 5]), np.array([7, 8, 7, 7, 8]))  # the first and the third are alike
+    >>> names = Ragged(np.array([0, 2, 3, 5]), np.array([7, 8, 7, 7, 8]))  # the first and the third are equal
     >>> trie = PackedTrie.build(names, eos=2, vocabulary=10)
     >>> leaf = trie.find([7, 8])
     >>> trie.names_at(leaf).tolist(), trie.names_below(0).tolist()
@@ -221,16 +221,16 @@ class PackedTrie:
 
     def __init__(self, columns: Columns, eos: int, vocabulary: int, digest: str = "", *, kb_names: int | None = None) -> None:
         self.eos, self.vocabulary = eos, vocabulary
-        self.digest = digest  # of the artefact; empty for a trie that was only built
-        self._kb_names = kb_names  # how many names the knowledge base has, if the ids of names are still to be checked
-        # A plain view of the mapped memory: reading one entry of a `memmap` takes many times as long.
+        self.digest = digest  # of the artefact; empty for a trie in memory
+        self._kb_names = kb_names  # number of names in the knowledge base, if name ids have to be checked on access
+        # Plain ndarray views, because reading single entries of a `memmap` is many times slower.
         plain = Columns(*(column.view(np.ndarray) for column in columns))
         self.tokens, self.first, self.low, self.high, self.height, self.names = plain
         self._bounds = memoryview(self.first)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
 
     @classmethod
     def build(cls, tokens: Ragged, eos: int, vocabulary: int, name_ids: npt.NDArray[Any] | None = None) -> Self:
-        """Build the trie of the names in `tokens`, without `eos`; their ids are their positions, or else `name_ids`."""
+        """Build a trie from the tokens of names, without `eos`; their ids are `name_ids`, or by default their indexes."""
         columns = grow(tokens, eos, vocabulary)
         if name_ids is not None:
             if len(name_ids) != len(tokens):
@@ -248,21 +248,21 @@ class PackedTrie:
 
     @property
     def node_count(self) -> int:
-        """How many nodes there are, the root among them."""
+        """The number of nodes, including the root."""
         return len(self.tokens)
 
     @property
     def nbytes(self) -> int:
-        """How many bytes all arrays have together."""
+        """The total size of all arrays in bytes."""
         return sum(column.nbytes for column in self.columns)
 
     def children(self, node: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return the tokens that may follow at a node, ascending, and the nodes that they lead to."""
+        """Return the tokens that may follow a node, sorted, and the nodes that they lead to."""
         start, end = self.span(node)
         return self._require_known(self.tokens[start:end]), np.arange(start, end)
 
     def span(self, node: int) -> tuple[int, int]:
-        """Return the first child of a node, and the node after its last; they are equal at a leaf.
+        """Return the range of a node's children (first, last + 1); it is empty at a leaf.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
         >>> trie.span(0), trie.span(3)
@@ -270,11 +270,11 @@ class PackedTrie:
         """
         start, end = span_of(self._bounds, node, self.node_count, self._where)
         if start <= node:
-            raise corrupt("a child stands before its parent", self._where)
+            raise corrupt("a child comes before its parent", self._where)
         return start, end
 
     def children_of(self, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return the children of many nodes: for each, the position of its parent in `nodes`, its token, and itself.
+        """Return the children of many nodes as three arrays: the index of the parent in `nodes`, the token, the child node.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
         >>> rows, tokens, nodes = trie.children_of(np.array([1, 0]))
@@ -289,18 +289,18 @@ class PackedTrie:
         return rows, self._require_known(self.tokens[found]), found
 
     def _spans(self, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the spans of many nodes, each between those of the nodes before and after it."""
+        """Return the child ranges of many nodes; raise if they are not in breadth-first order."""
         first, count = self.first, self.node_count
         starts, ends = first[nodes].astype(np.int64), first[nodes + 1].astype(np.int64)
         before, after = first[np.maximum(nodes - 1, 0)], first[np.minimum(nodes + 2, count)]
         if not bool(((nodes < starts) & (before <= starts) & (starts <= ends) & (ends <= after) & (after <= count)).all()):
-            raise corrupt("the children of a node are not nodes behind it", self._where)
+            raise corrupt("the children of a node do not come after it", self._where)
         return starts, ends
 
     def _require_known(self, tokens: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return tokens, which must be of the vocabulary: a model has a score for each of these alone."""
+        """Return the tokens, after checking that they are in the vocabulary, because they index the model's logits."""
         if len(tokens) and int(tokens.max()) >= self.vocabulary:
-            raise corrupt("a token is not one of the vocabulary", self._where)
+            raise corrupt("a token is outside the vocabulary", self._where)
         return tokens
 
     @property
@@ -316,7 +316,7 @@ class PackedTrie:
         return child if child < end and int(self.tokens[child]) == token else -1
 
     def step(self, nodes: npt.NDArray[Any], tokens: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return for each node the one that its token leads to, or -1; what is -1 already stays so.
+        """Return the child that each node's token leads to, or -1; nodes that are -1 stay -1.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
         >>> trie.step(np.array([0, 0, -1]), np.array([8, 9, 8])).tolist()
@@ -334,7 +334,7 @@ class PackedTrie:
         return np.where(is_there, low, -1)
 
     def find(self, sequence: Iterable[int]) -> int:
-        """Return the leaf of a name by its tokens, without the one that ends it, or -1."""
+        """Return the leaf of a name given by its tokens (without the end token), or -1."""
         node = ROOT
         for token in (*sequence, self.eos):
             node = self.child(node, int(token))
@@ -343,24 +343,24 @@ class PackedTrie:
         return node if bool(self.is_leaf(node)) else -1
 
     def is_leaf(self, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Tell which nodes end a name."""
+        """Return a mask of the nodes that are leaves, where names end."""
         nodes = np.asarray(nodes)
         return np.asarray(self.first[nodes] == self.first[nodes + 1])
 
     def names_at(self, node: int) -> npt.NDArray[np.uint32]:
-        """Return the ids of the names that end at a node: one or more at a leaf, ascending; none elsewhere."""
+        """Return the sorted ids of the names that end at a node; empty unless the node is a leaf."""
         return self.names_below(node) if bool(self.is_leaf(node)) else self.names[:0]
 
     def names_below(self, node: int) -> npt.NDArray[np.uint32]:
-        """Return the ids of all names that begin as the node does, in the order of their tokens."""
+        """Return the ids of all names with the node's prefix, sorted by tokens."""
         low, high = int(self.low[node]), int(self.high[node])
         names = self.names[low:high]
         if not low <= high <= len(self.names) or (self._kb_names is not None and (names >= self._kb_names).any()):
-            raise corrupt("the names below a node are not names of the knowledge base", self._where)
+            raise corrupt("a node has name ids outside the knowledge base", self._where)
         return names
 
     def chain(self, node: int) -> npt.NDArray[np.int64]:
-        """Return the nodes below one that leave no choice: each the only child of the one before.
+        """Return the unbranched path below a node: each node is the only child of the one before.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 3]), np.array([7, 8, 9])), eos=2, vocabulary=10)
         >>> trie.chain(1).tolist()
@@ -374,5 +374,5 @@ class PackedTrie:
         return np.array(found, dtype=np.int64)
 
     def restriction(self, is_wanted: npt.NDArray[np.bool_]) -> Restriction:
-        """Return the trie's restriction to the names that are wanted, one claim per name id; nothing is built again."""
+        """Return a restriction to the wanted names; `is_wanted` is a Boolean mask by name id. The trie is not rebuilt."""
         return Restriction(self.columns, is_wanted)

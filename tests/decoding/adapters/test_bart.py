@@ -1,4 +1,4 @@
-"""BART and its kin compute what transformers computes."""
+"""Tests that the adapter for BART and Marian agrees with transformers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ kin = pytest.mark.parametrize("family", ["bart", "bart-scaled", "biobart", "mari
 
 
 @kin
-def test_as_transformers(family: str) -> None:
+def test_agrees_with_transformers(family: str) -> None:
     walk = Walk(model(family), SOURCES, PROMPTS)
     walk.read([(0, (4,)), (0, (5,)), (1, (4,)), (1, (4, 8))])
     assert walk.worst < 1e-4
 
 
 @kin
-def test_what_a_search_asks(family: str) -> None:
+def test_attributes(family: str) -> None:
     found = model(family)
     adapter, config = adapter_of(found), found.config
     assert (adapter.start, adapter.eos, adapter.pad) == (
@@ -36,16 +36,16 @@ def test_what_a_search_asks(family: str) -> None:
 
 
 def test_the_whole_vocabulary_is_scored() -> None:
-    """BioBART v2 has other tokens than BART: no number of them stands in the code."""
+    """BioBART v2 has another vocabulary size than BART, so no size may be hard-coded."""
     session = TreeSession(adapter_of(model("biobart")), [[BIOBART - 1, 2]])
     _, found = session.begin([[BIOBART - 2]])
     assert found.shape == (1, session.vocabulary) == (1, BIOBART)
     assert torch.allclose(found[0], logits(model("biobart"), [BIOBART - 1, 2], [BIOBART - 2]), atol=1e-4)
 
 
-def test_the_bias_of_the_output_counts() -> None:
+def test_uses_the_output_bias() -> None:
     found = model("marian")
-    assert float(found.final_logits_bias.abs().max()) > 0.5  # else the comparisons above would not see it
+    assert float(found.final_logits_bias.abs().max()) > 0.5  # otherwise the comparisons above would not cover it
 
 
 def test_in_bf16() -> None:

@@ -1,11 +1,11 @@
-"""Every adapter has what the protocol of adapters names."""
+"""Tests that every adapter implements the protocol."""
 
 from __future__ import annotations
 
 import pytest
 
+from onym.decoding.adapters import adapter_of
 from onym.decoding.adapters.base import Adapter
-from onym.decoding.adapters.load import adapter_of
 from tests.decoding.families import FAMILIES, model
 
 

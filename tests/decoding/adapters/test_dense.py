@@ -1,4 +1,4 @@
-"""The parts of a layer that look at one token alone."""
+"""Tests of the token-wise layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from onym.decoding.adapters.base import Norm, Projection, cross_keys
+from onym.decoding.adapters.base import Projection, cross_keys
 
 STATES = torch.randn(3, 6, generator=torch.Generator().manual_seed(1))
 
@@ -17,7 +17,7 @@ def linear(width: int, *, has_bias: bool = True, dtype: torch.dtype = torch.floa
 
 
 @pytest.mark.parametrize("biases", [(True, True), (False, False), (True, False), (False, True)])
-def test_joined_parts_are_as_the_parts(biases: tuple[bool, bool]) -> None:
+def test_joined_layers_agree_with_single_layers(biases: tuple[bool, bool]) -> None:
     parts = [linear(width, has_bias=has_bias) for width, has_bias in zip((4, 5), biases, strict=True)]
     found = Projection.join(parts)(STATES)
     assert torch.allclose(found, torch.cat([part(STATES) for part in parts], dim=1), atol=1e-6)
@@ -28,7 +28,7 @@ def test_joined_parts_are_as_the_parts(biases: tuple[bool, bool]) -> None:
 @pytest.mark.parametrize("rows", [1, 3, 200])
 @pytest.mark.parametrize("has_bias", [True, False])
 def test_in_bf16(rows: int, *, has_bias: bool) -> None:
-    """A product of weights in another order is the same product."""
+    """Weights in oneDNN's memory layout give the same result."""
     part = linear(40, has_bias=has_bias, dtype=torch.bfloat16)
     states = torch.randn(rows, 6, generator=torch.Generator().manual_seed(2)).to(torch.bfloat16)
     with torch.inference_mode():
@@ -50,9 +50,3 @@ def test_keys_and_values_of_each_layer() -> None:
             for part, mine in zip(parts[2 * layer : 2 * layer + 2], pair, strict=True):
                 assert mine.shape == (2, heads, 5, 4)
                 assert torch.allclose(mine, part(states).view(2, 5, heads, 4).transpose(1, 2), atol=1e-5)
-
-
-def test_normalising() -> None:
-    module = nn.LayerNorm(6)
-    assert torch.equal(Norm.of(module)(STATES), module(STATES))
-    assert Norm.of(None)(STATES) is STATES

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from onym.decoding.adapters import FAMILIES, adapter_of
 from onym.decoding.adapters.bart import BartAdapter
-from onym.decoding.adapters.load import FAMILIES, adapter_of
 from onym.decoding.adapters.t5 import T5Adapter
 from onym.errors import ConfigError
 from tests.decoding.families import model
@@ -16,7 +16,7 @@ def test_the_adapter_of_a_family(family: str, adapter: type) -> None:
     assert type(adapter_of(model(family))) is adapter
 
 
-def test_an_unknown_family_is_refused() -> None:
+def test_rejects_unknown_family() -> None:
     with pytest.raises(ConfigError) as caught:
         adapter_of(SimpleNamespace(config=SimpleNamespace(model_type="gpt2")))
     assert caught.value.code == "model-family"

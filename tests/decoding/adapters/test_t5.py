@@ -1,4 +1,4 @@
-"""T5, gated or not, computes what transformers computes."""
+"""Tests that the adapter for T5, gated or not, agrees with transformers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ kin = pytest.mark.parametrize("family", ["t5", "t5-gated"])
 
 
 @kin
-def test_as_transformers(family: str) -> None:
+def test_agrees_with_transformers(family: str) -> None:
     walk = Walk(model(family), SOURCES, PROMPTS)
     walk.read([(0, (4,)), (0, (5,)), (1, (4,)), (1, (4, 8))])
     assert walk.worst < 1e-4
 
 
 @kin
-def test_positions_are_distances_in_the_path(family: str) -> None:
-    """A path is longer than the buckets of near distances, and its tokens do not stand in slots side by side."""
+def test_distances_are_measured_along_the_path(family: str) -> None:
+    """The path is longer than the buckets of short distances, and its tokens are not in adjacent slots."""
     walk = Walk(model(family), SOURCES, PROMPTS)
     path: tuple[int, ...] = ()
     for token in range(4, 30):
@@ -32,7 +32,7 @@ def test_positions_are_distances_in_the_path(family: str) -> None:
 
 
 @kin
-def test_what_a_search_asks(family: str) -> None:
+def test_attributes(family: str) -> None:
     adapter = adapter_of(model(family))
     assert (adapter.start, adapter.eos, adapter.pad, adapter.vocabulary) == (0, 1, 0, 40)
     assert (adapter.layers, adapter.heads, adapter.head_width, adapter.scale) == (2, 2, 4, 1.0)

@@ -1,6 +1,23 @@
-"""How each family of seq2seq models computes: its own weights, in the shape that the search wants."""
+"""Adapters: the decoders of seq2seq model families, with the interface that the search needs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from onym.decoding.adapters.bart import BartAdapter
 from onym.decoding.adapters.base import Adapter
-from onym.decoding.adapters.load import adapter_of
+from onym.decoding.adapters.t5 import T5Adapter
+from onym.errors import ConfigError
 
 __all__ = ["Adapter", "adapter_of"]
+FAMILIES: dict[str, Callable[[Any], Adapter]] = {"bart": BartAdapter, "marian": BartAdapter, "t5": T5Adapter}
+
+
+def adapter_of(model: Any) -> Adapter:
+    """Return the adapter of a transformers seq2seq model; raise ConfigError for unsupported families."""
+    family = model.config.model_type
+    if family not in FAMILIES:
+        fix = f"use a model of a supported family: {', '.join(FAMILIES)}"
+        raise ConfigError("model-family", f"models of the family {family!r} are not supported", fix=fix)
+    return FAMILIES[family](model)

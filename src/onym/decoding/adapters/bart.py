@@ -1,17 +1,18 @@
-"""BART and its kin: BART, BioBART, Marian. Normalising after each part, positions in the embedding."""
+"""Adapter for BART, BioBART and Marian: post-layer normalisation and position embeddings."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812 - as everybody calls it
+from torch.nn import Identity
+from torch.nn import functional as F  # noqa: N812 - the usual name
 
 from onym.decoding.adapters.base import Heads, Keys, Norm, Projection, cross_keys
 
 
 class BartAdapter:
-    """The decoder of a `BartForConditionalGeneration` or `MarianMTModel`, from its own weights."""
+    """The decoder of a `BartForConditionalGeneration` or `MarianMTModel`, sharing its weights."""
 
     def __init__(self, model: Any) -> None:
         config, decoder = model.config, model.get_decoder()
@@ -29,7 +30,7 @@ class BartAdapter:
         positions = decoder.embed_positions
         self._offset = getattr(positions, "offset", 0)
         self._positions = positions.weight
-        self._first_norm = Norm.of(getattr(decoder, "layernorm_embedding", None))
+        self._first_norm: Norm = getattr(decoder, "layernorm_embedding", Identity())
         self._layers = [_BartLayer(layer, config.activation_function) for layer in decoder.layers]
         self._cross = Projection.join(
             [part for layer in decoder.layers for part in (layer.encoder_attn.k_proj, layer.encoder_attn.v_proj)]
@@ -40,44 +41,42 @@ class BartAdapter:
         )
 
     def encode(self, ids: Tensor, mask: Tensor) -> Keys:
-        """Run the encoder, and the projections of all layers in one product."""
+        """Run the encoder, and the key and value projections of all layers in one matrix product."""
         states = self._encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         return cross_keys(states, self._cross, self.layers, self.heads)
 
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Add words and positions."""
-        embedding_rows = (
-            positions.clamp(max=self.max_positions - 1) + self._offset
-        )  # a name beyond the last position is still a name
+        """Add token and position embeddings; positions beyond the last one share its embedding."""
+        embedding_rows = positions.clamp(max=self.max_positions - 1) + self._offset
         states = F.embedding(tokens, self._words) * self._word_scale + F.embedding(embedding_rows, self._positions)
         return self._first_norm(states)
 
     def self_query(self, layer: int, states: Tensor) -> tuple[Heads, Heads, Heads]:
-        """Project the states, all three in one product."""
+        """Compute queries, keys and values in one matrix product."""
         query, key, value = self._layers[layer].query(states).view(len(states), 3, self.heads, self.head_width).unbind(1)
         return query, key, value
 
     def after_self(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Add what was attended to, then normalise."""
+        """Add the attention output, then normalise."""
         part = self._layers[layer]
         return part.self_norm(states + part.self_out(attended))
 
     def cross_query(self, layer: int, states: Tensor) -> Heads:
-        """Project the states."""
+        """Compute the queries."""
         return self._layers[layer].cross_query(states).view(len(states), self.heads, self.head_width)
 
     def after_cross(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Add and normalise twice."""
+        """Add the attention output and normalise; then the same for the feed-forward output."""
         part = self._layers[layer]
         states = part.cross_norm(states + part.cross_out(attended))
         return part.last_norm(states + part.down(part.activation(part.up(states))))
 
     def logits(self, states: Tensor) -> Tensor:
-        """Multiply by the word vectors."""
+        """Multiply by the output embeddings."""
         return self._out(states)
 
-    def bias(self, distance: Tensor) -> Tensor | None:  # noqa: ARG002 - of the protocol
-        """Return nothing: positions stand in the embedding."""
+    def bias(self, distance: Tensor) -> Tensor | None:  # noqa: ARG002 - required by the protocol
+        """Return None: positions are part of the embedding."""
         return None
 
 
@@ -88,10 +87,10 @@ class _BartLayer:
         attention, cross = layer.self_attn, layer.encoder_attn
         self.query = Projection.join([attention.q_proj, attention.k_proj, attention.v_proj])
         self.self_out = Projection.join([attention.out_proj])
-        self.self_norm = Norm.of(layer.self_attn_layer_norm)
+        self.self_norm: Norm = layer.self_attn_layer_norm
         self.cross_query = Projection.join([cross.q_proj])
         self.cross_out = Projection.join([cross.out_proj])
-        self.cross_norm = Norm.of(layer.encoder_attn_layer_norm)
+        self.cross_norm: Norm = layer.encoder_attn_layer_norm
         self.up, self.down = Projection.join([layer.fc1]), Projection.join([layer.fc2])
-        self.last_norm = Norm.of(layer.final_layer_norm)
+        self.last_norm: Norm = layer.final_layer_norm
         self.activation = ACT2FN[activation]

@@ -1,1 +1,1 @@
-"""Parts that somebody else adds to Onym."""
+"""An example plug-in package that adds components to Onym."""

@@ -1,4 +1,4 @@
-"""A detector: words in capitals are mentions."""
+"""A detector that finds words in capitals."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from onym.types import Document
 
 
 class Config(DetectorConfig):
-    """How long a word must be."""
+    """Options of the detector."""
 
     kind: Literal["capitals"] = "capitals"
-    letters: int = Field(default=2, ge=1, le=99, description="How many letters a word must have.")
+    letters: int = Field(default=2, ge=1, le=99, description="Minimum number of letters of a word.")
 
 
 def open(  # noqa: A001
@@ -42,7 +42,7 @@ class CapitalsDetector:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         return {"detector": "capitals", "letters": self._config.letters}
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:

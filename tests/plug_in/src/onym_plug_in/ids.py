@@ -1,4 +1,4 @@
-"""An output format: the id of each link, a line each, in files that end with .ids."""
+"""An output format for .ids files: the concept id of each link, one per line."""
 
 from __future__ import annotations
 

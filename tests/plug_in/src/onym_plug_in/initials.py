@@ -1,4 +1,4 @@
-"""A linker: a mention means the concepts one of whose names has its initials."""
+"""A linker that links a mention to the concepts with a name of the same initials."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from onym.types import Document, Link, LinkedDocument
 
 
 class Config(LinkerConfig):
-    """How many letters count."""
+    """Options of the linker."""
 
     kind: Literal["initials"] = "initials"
-    letters: int = Field(default=1, ge=1, le=9, description="How many letters of each word count.")
+    letters: int = Field(default=1, ge=1, le=9, description="Number of letters of each word to compare.")
 
 
 def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> InitialsLinker:  # noqa: A001
@@ -37,13 +37,13 @@ class InitialsLinker:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was really used."""
+        """The effective configuration, stored with results."""
         return {"linker": "initials", "letters": self._config.letters}
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts that have its mentions' initials."""
+        """Yield each document with the concepts whose names have the initials of its mentions."""
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             for doc in batch:

@@ -1,4 +1,4 @@
-"""A reader of releases: lines of an id, `=>` and a name, in files that end with .pairs."""
+"""A release reader for .pairs files, with lines of the form `id => name`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onym.store.files.source import InputFile, Source
 
 
 def matches(source: Source) -> bool:
-    """Tell by the names of the files."""
+    """Return whether the source has .pairs files."""
     return bool(source.matching("*.pairs"))
 
 

@@ -1,4 +1,4 @@
-"""A format of corpora: a document a line, between exclamation marks, in files that end with .shout."""
+"""A corpus format for .shout files: one document per line, between exclamation marks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ IS_FOLDER = False
 
 
 def matches(source: Source) -> bool:
-    """Tell by the names of the files."""
+    """Return whether the source has .shout files."""
     return bool(source.matching("*.shout"))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return what a document keeps."""
+    """Return the facets of a document that the format preserves."""
     return HOLDS
 
 
