@@ -93,11 +93,11 @@ def test_an_error_of_ours_is_itself() -> None:
 def test_what_the_system_says_has_no_text() -> None:
     assert to_onym_error(OSError(24, "Too many open files", "a.txt")).as_dict() == {
         "code": "system-refused",
-        "what": "the system refused: Too many open files",
+        "what": "the operating system reported: Too many open files",
         "where": "a.txt",
-        "fix": "mend that and run it again",
+        "fix": "fix the cause and run the command again",
     }
-    assert to_onym_error(OSError("patient Smith")).what == "the system refused: OSError"
+    assert to_onym_error(OSError("patient Smith")).what == "the operating system reported: OSError"
     assert to_onym_error(MemoryError("patient Smith")).code == "memory-exhausted"
 
 

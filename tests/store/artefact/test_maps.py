@@ -34,7 +34,7 @@ def test_a_file_that_was_cut_short_is_seen(tmp_path: Path) -> None:
     column = map_column(tmp_path / "a")
     require_whole_maps()
     os.truncate(tmp_path / "a", 50_000)
-    with pytest.raises(IntegrityError, match="a was cut short") as e:
+    with pytest.raises(IntegrityError, match="a was truncated") as e:
         require_whole_maps()
     assert e.value.code == "artefact-corrupt"
     os.truncate(tmp_path / "a", 100_000)  # the error holds the map for a while, and other tests look at all maps

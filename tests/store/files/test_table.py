@@ -116,7 +116,7 @@ def test_without_a_header_nothing_of_the_first_row_is_shown() -> None:
     with pytest.raises(InputError) as caught:
         rows(b"1,the patient\n2,fell\n", QUOTED, ["term"])
     assert "patient" not in str(caught.value)
-    assert caught.value.fix == "the first row has to name the columns; it has 2"
+    assert caught.value.fix == "the first row must contain the column names; it has 2 cells"
 
 
 @pytest.mark.parametrize("first", ["fever", "P0017,fever", "2026-01-01,fever", "He fell. Pain,fever", f"{'long ' * 9},fever"])

@@ -51,7 +51,7 @@ def test_more_than_a_sheet_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         write_sheet(tmp_path / "t.xlsx", [["x" * 32_768, 1]])
     monkeypatch.setattr(xlsx, "MAX_ROWS", 2)
     write_sheet(tmp_path / "t.xlsx", [["x", 1]])
-    with pytest.raises(ConfigError, match="holds 2 rows"):
+    with pytest.raises(ConfigError, match="at most 2 rows"):
         write_sheet(tmp_path / "t.xlsx", [["x", 1], ["y", 2]])
 
 
