@@ -74,7 +74,7 @@ class PlainField:
         if isinstance(plain, bool) or not isinstance(plain, int if self.kind is int else int | float):
             raise ValueError(f"{self.name!r} should be a {'whole ' if self.kind is int else ''}number")
         if self.kind is int and plain < 0:
-            raise ValueError(f"{self.name!r} is below zero")
+            raise ValueError(f"{self.name!r} is negative")
         if not math.isfinite(plain) or (self.is_probability and not 0 <= plain <= 1):
             raise ValueError(f"{self.name!r} is not a {'probability' if self.is_probability else 'finite number'}")
         return self.kind(plain)

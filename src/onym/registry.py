@@ -74,7 +74,7 @@ class Registry:
 
     @cached_property
     def _plug_ins(self) -> tuple[Part, ...]:
-        from importlib.metadata import entry_points  # takes 0.1 s, which `onym --version` should not pay
+        from importlib.metadata import entry_points  # slow (0.1 s), and not needed by `onym --version`
 
         found = [_plug_in(self.kind, point) for point in entry_points(group=self.group)]
         return tuple(sorted((part for part in found if part.package != OWN), key=lambda part: (part.name, part.package)))
@@ -99,7 +99,7 @@ class Registry:
             return self._own_parts[name]
         found = [part for part in self._plug_ins if part.name == name]
         if not found:
-            fix = f"known are {', '.join(self.names)}"
+            fix = f"use one of {', '.join(self.names)}"
             raise ConfigError("part-unknown", f"no {self.kind} is named {name!r}", fix=fix)
         if len(found) > 1:
             what = f"{self.kind} {name!r} is offered by {' and by '.join(part.package for part in found)}"

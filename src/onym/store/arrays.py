@@ -58,7 +58,7 @@ def require_whole_maps() -> None:
 
 _SLICE = 4 * 1024 * 1024  # bytes decoded at a time
 _POSTS = 16_384  # strings sampled into memory to narrow a search
-_FEW_SEARCHES = 5_000  # after that many searches, sampling strings into memory pays off
+_FEW_SEARCHES = 5_000  # number of searches after which sampling strings into memory pays off
 _LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
@@ -359,7 +359,7 @@ class Strings:
         Ragged(self.offsets, self.data).require_sound(name)
         starts = self.offsets[:-1][self.offsets[:-1] < len(self.data)]
         if len(self.data) and bool(((self.data[starts] & 0xC0) == 0x80).any()):
-            raise corrupt("a string begins inside a character", name)
+            raise corrupt("a string starts in the middle of a UTF-8 character", name)
         cuts = [
             0,
             *(int(self.offsets[np.searchsorted(self.offsets, at)]) for at in range(_SLICE, len(self.data), _SLICE)),

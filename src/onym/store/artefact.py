@@ -19,8 +19,9 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from onym.config import Strict
 from onym.errors import IntegrityError, OnymError
 from onym.store.arrays import Ragged, Strings, map_file, open_array
 from onym.store.cache import Verify, file_state, read_note, write_note
@@ -32,11 +33,7 @@ _DIGEST = r"^[0-9a-f]{64}$"
 _MAX_LISTS = 50_000  # brackets and braces in a manifest
 
 
-class _ManifestModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class FileEntry(_ManifestModel):
+class FileEntry(Strict):
     """One file of an artefact; a column has a `dtype` and a `length`."""
 
     bytes: int = Field(ge=0)
@@ -45,7 +42,7 @@ class FileEntry(_ManifestModel):
     length: int | None = Field(default=None, ge=0)
 
 
-class InputEntry(_ManifestModel):
+class InputEntry(Strict):
     """One input file that the artefact was built from."""
 
     name: str
@@ -53,7 +50,7 @@ class InputEntry(_ManifestModel):
     sha256: str = Field(pattern=_DIGEST)
 
 
-class Manifest(_ManifestModel):
+class Manifest(Strict):
     """The manifest of an artefact: its kind, configuration, inputs, counts and files."""
 
     kind: str
@@ -74,7 +71,7 @@ class Manifest(_ManifestModel):
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Manifest:
         """Parse and validate a manifest."""
-        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # the parser needs hundreds of bytes for each
+        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # the parser allocates hundreds of bytes for each
             raise IntegrityError("artefact-corrupt", "the manifest is too large", where=where, fix="build it again")
         try:
             manifest = cls.model_validate_json(data)

@@ -84,7 +84,7 @@ def open_derived(
                 waiting()
                 time.sleep(WAIT)
                 continue
-            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process was quicker
+            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process has built it meanwhile
                 return _collect(found, dest)
             _log.info("building %s", dest)
             with _collecting(None):

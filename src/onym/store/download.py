@@ -1,10 +1,10 @@
-"""Resumable downloads and uploads to the Hugging Face Hub. No other module downloads.
+"""Resumable downloads of files, and uploads to the Hugging Face Hub.
 
     NAME.part           the bytes received so far; NAME.part.json records the validator (ETag, date) and size of the file
     NAME                the complete file; NAME.json records its URL, size and SHA-256
 
 Nothing is downloaded unless the user asks for it. Only https is allowed, or http to localhost. Redirects are followed to the
-same host, to hosts known to deliver its files, and for a mirror only to URLs below the mirror's.
+same host, to hosts known to deliver its files, and, for a mirror, only to URLs below the mirror's base URL.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def _attempt(address: _Address, part: _PartialDownload, patience: Patience, adva
 
 def _receive(response: httpx.Response, part: _PartialDownload, start: int, patience: Patience, advance: Advance) -> str:
     url, status = str(response.url), response.status_code
-    if status == 416:  # our part is longer than the file on the server now is
+    if status == 416:  # the part is longer than the file on the server, which has changed
         part.discard()
         return _CHANGED
     if status >= 500 or status == 429:
@@ -296,7 +296,7 @@ def _is_delivered(url: str, start: str) -> bool:
 
 
 def _without_query(url: str) -> str:
-    return url.partition("?")[0]  # it may hold a signature
+    return url.partition("?")[0]  # the query may contain a signature
 
 
 _FOLDER = "downloads"

@@ -42,7 +42,7 @@ class Limits:
     json_item_values: int = 100_000  # about 250 bytes of memory each
     parquet_bytes: int = 160 * MIB  # memory to decode one row group
     docbin_bytes: int = 160 * MIB  # a DocBin is read into memory as a whole
-    docbin_values: int = 500_000  # strings, spans and attributes of a DocBin; without tokens and per-document records
+    docbin_values: int = 500_000  # msgpack values of a DocBin: its strings and per-document entries; tokens are not counted
     manifest_bytes: int = 2 * MIB
     model_json_bytes: int = 4 * MIB  # one JSON file of a model
     model_header_bytes: int = 2 * MIB  # the header of a safetensors file

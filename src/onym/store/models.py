@@ -68,7 +68,7 @@ def require_inside(folder: Path, path: Path) -> Path:
         raise InputError("model-outside", "a link leads out of the model's folder", where=str(path), fix=_FIX)
     if not is_regular:
         what = "a link to a folder" if path.is_symlink() and target.is_dir() else "not a regular file"
-        raise InputError("model-outside", f"it is {what}", where=str(path), fix=_FIX)
+        raise InputError("model-outside", f"the entry is {what}", where=str(path), fix=_FIX)
     return path
 
 
@@ -219,7 +219,7 @@ def require_safe(folder: Path) -> None:
         fix = f"if you trust it: onym model convert {folder} -o NEW_FOLDER"
         raise ConfigError("model-unsafe", "the weights are a .bin file, which may contain code", where=str(folder), fix=fix)
     fix = "give a folder with config.json and model.safetensors"
-    raise ConfigError("model-missing", "there is no model in the folder", where=str(folder), fix=fix)
+    raise ConfigError("model-missing", "the folder contains no model", where=str(folder), fix=fix)
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -3,8 +3,8 @@
     DIR/CURRENT             the name of the current version, as in an artefact
     DIR/<16 hex digits>/    a version
 
-A reader holds a shared lock on the version that it opened. A writer removes old versions without a lock. On file systems
-without locks, no version is removed.
+A reader holds a shared lock on the version that it opened. A writer removes old versions that no reader has locked. On
+file systems without locks, no version is removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads JSON files of any size, item by item, within limits of depth and size. No other module reads untrusted JSON files.
+"""Reads JSON files of any size, item by item, within limits of depth and size.
 
 The limits are checked on the raw bytes, before the parser allocates memory for them.
 """
