@@ -1,4 +1,4 @@
-"""CI: what it installs, locked by hashes, under licences that allow any use; what it runs, what it keeps, and what it notes."""
+"""CI: locked packages, permissive licences, jobs, cached environments and recorded durations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 CI = Path(__file__).parents[1] / ".ci"
 PROJECT = tomllib.loads((CI.parent / "pyproject.toml").read_text())
 LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
-BY_VERSION = ("torch", "onym")  # installed before the others, and the project itself
+BY_VERSION = ("torch", "onym")  # not locked by hash: torch is installed first, and onym is the project itself
 
 
 NEWEST = ("test", "hostile", "browser", "exchange", "tables", "lint", "docs")
@@ -56,7 +56,7 @@ def test_the_lowest_versions_are_the_bounds() -> None:
         assert versions[key(requirement)] in (bound.version, f"{bound.version}.0", f"{bound.version}.0.0"), requirement
 
 
-def test_what_installs_the_others_is_locked() -> None:
+def test_installer_is_locked() -> None:
     assert set(read_lock("uv")) == {"uv"}
 
 
@@ -72,13 +72,13 @@ def test_what_installs_the_others_is_locked() -> None:
         ("", False),
     ],
 )
-def test_which_licences_are_permissive(monkeypatch: pytest.MonkeyPatch, licence: str, *, is_permissive: bool) -> None:
+def test_recognises_permissive_licences(monkeypatch: pytest.MonkeyPatch, licence: str, *, is_permissive: bool) -> None:
     monkeypatch.syspath_prepend(str(CI))
     check = runpy.run_path(str(CI / "licences.py"))["is_permissive"]
     assert check(licence) is is_permissive
 
 
-def test_a_line_that_ran_in_either_copy_is_covered() -> None:
+def test_merges_coverage_of_source_and_installed_copy() -> None:
     coverage = runpy.run_path(str(CI / "coverage.py"))["coverage"]
     fast = {
         "src/onym/kb/build.py": {"executed_lines": [1, 2], "missing_lines": [3, 4]},
@@ -93,22 +93,22 @@ EIGHT = {"house", "import", "starter", "round-trips", "decode-parity", "kb-hpo",
 
 
 def jobs(script: str) -> set[str]:
-    """Return the names of jobs that a script runs: after `queue`, in a loop, or alone."""
+    """Return the names of the jobs that a script runs: after `queue`, in a loop, or directly."""
     lines = [line for line in (CI / script).read_text().splitlines() if not line.startswith("#")]
     found = re.findall(r"(?:queue|bash \.ci/job|for job in) ([a-z -]+)", "\n".join(lines))
     return {name for names in found for name in names.split()}
 
 
-def test_a_change_runs_eight_benchmarks_and_the_checks() -> None:
+def test_change_run_has_eight_benchmarks_and_the_checks() -> None:
     assert jobs("run") == EIGHT | {"lint", "types", "docs", "tests"}
 
 
-def test_everything_is_all_tests_the_lowest_versions_and_all_benchmarks() -> None:
+def test_full_run_has_all_tests_lowest_versions_and_all_benchmarks() -> None:
     assert jobs("full") == {"fast-tests", "slow-tests", "coverage", "lowest"}
     assert 'names="$(benchmarks)"\nqueue $names' in (CI / "full").read_text()
 
 
-def test_each_test_is_in_one_of_two_sets() -> None:
+def test_tests_are_split_into_two_disjoint_sets() -> None:
     job = (CI / "job").read_text()
     assert 'fast-tests() { covered fast -m "not slow"; }' in job
     assert "slow-tests() { browser && covered slow -m slow; }" in job
@@ -117,7 +117,7 @@ def test_each_test_is_in_one_of_two_sets() -> None:
 
 
 def program(folder: Path, name: str, text: str) -> None:
-    """Write a program that stands for another."""
+    """Write a fake program."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(f"#!/bin/sh\n{text}\n")
     (folder / name).chmod(0o755)
@@ -130,7 +130,7 @@ def run_job(name: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
-def test_a_job_that_passed_is_not_run_again_and_one_that_failed_is(tmp_path: Path) -> None:
+def test_reruns_only_failed_jobs(tmp_path: Path) -> None:
     program(tmp_path / "bin", "python", "exit 0")
     program(tmp_path / "bin", "ruff", "echo a finding; exit 1")
     for _ in range(2):
@@ -142,7 +142,7 @@ def test_a_job_that_passed_is_not_run_again_and_one_that_failed_is(tmp_path: Pat
     assert int((tmp_path / "notes" / "lint").read_text()) >= 0
 
 
-def test_of_a_benchmark_the_figures_are_shown_or_all_that_it_said(tmp_path: Path) -> None:
+def test_shows_benchmark_figures_or_the_full_output_on_failure(tmp_path: Path) -> None:
     said = 'echo "$*"; echo figures'
     program(tmp_path / "bin", "python", said)
     assert run_job("ties", tmp_path).stdout.endswith("s)\nfigures\n")
@@ -177,11 +177,11 @@ def test_packages_are_installed_once_and_the_project_each_time(tmp_path: Path) -
     assert calls.count("--no-build-isolation .") == 2
     (kept,) = (tmp_path / "kept").glob("newest-*")
     assert str(kept) not in (tmp_path / "second" / "bin" / "pip").read_text()
-    (kept / "complete").unlink()  # as after an interruption
+    (kept / "complete").unlink()  # as if the installation had been interrupted
     assert make_environment(tmp_path, "third").stdout == "made\n"
 
 
-def test_packages_that_could_not_be_installed_are_not_kept(tmp_path: Path) -> None:
+def test_failed_installation_is_not_cached(tmp_path: Path) -> None:
     (tmp_path / "calls.fail").write_text("install pip -m")
     failed = make_environment(tmp_path, "first")
     assert (failed.returncode == 0, failed.stdout) == (False, "")
@@ -195,7 +195,7 @@ def seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) ->
     return json.loads((tmp_path / "ci.json").read_text())
 
 
-def test_the_seconds_of_each_kind_of_run_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_the_duration_of_each_kind_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     for name, text in {"lint": "5\n", "tests": "300\n", "coverage-fast.json": "{}", ".lock": ""}.items():

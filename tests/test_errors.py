@@ -1,4 +1,4 @@
-"""Errors say what, where and how to mend it, and nothing of the text."""
+"""Errors say what is wrong, where, and how to fix it, and never contain document text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_message_has_three_lines() -> None:
     assert str(OnymError("code", "what")) == "[code] what"
 
 
-def test_an_unknown_concept_is_a_key_error_that_reads_well() -> None:
+def test_unknown_concept_error_is_a_readable_key_error() -> None:
     assert str(UnknownConceptError("concept-unknown", "no such id")) == "[concept-unknown] no such id"
     assert issubclass(UnknownConceptError, KeyError)
 
@@ -63,20 +63,20 @@ def test_control_characters_are_escaped() -> None:
     assert printable("caf\u00e9 \u202e\t") == "caf\u00e9 \\u202e\\t"
 
 
-def test_an_error_can_cross_processes() -> None:
+def test_errors_can_be_pickled() -> None:
     rebuild, arguments = InputError("a-code", "what", where="there", fix="so").__reduce__()
     assert rebuild(*arguments).as_dict() == {"code": "a-code", "what": "what", "where": "there", "fix": "so"}
 
 
 @given(st.text(st.characters()))
-def test_what_is_printed_drives_no_terminal(text: str) -> None:
+def test_messages_contain_no_terminal_escapes(text: str) -> None:
     shown = printable(text)
     assert shown.isprintable()
     assert printable(shown) == shown
-    shown.encode()  # half of a surrogate pair is escaped too
+    shown.encode()  # lone surrogates are escaped too
 
 
-def test_a_bug_is_described_by_its_type_and_line_alone() -> None:
+def test_unexpected_error_shows_only_type_and_line() -> None:
     with pytest.raises(TypeError) as caught:
         InputError("a-b", None)  # type: ignore[arg-type]
     message = to_onym_error(caught.value)
@@ -85,24 +85,24 @@ def test_a_bug_is_described_by_its_type_and_line_alone() -> None:
     assert message.what.startswith("TypeError in errors.py:")
 
 
-def test_an_error_of_ours_is_itself() -> None:
+def test_onym_errors_are_returned_unchanged() -> None:
     error = InputError("a-b", "what")
     assert to_onym_error(error) is error
 
 
-def test_what_the_system_says_has_no_text() -> None:
+def test_os_errors_contain_no_text() -> None:
     assert to_onym_error(OSError(24, "Too many open files", "a.txt")).as_dict() == {
         "code": "system-refused",
-        "what": "the system refused: Too many open files",
+        "what": "the operating system reported: Too many open files",
         "where": "a.txt",
-        "fix": "mend that and run it again",
+        "fix": "fix the cause and run the command again",
     }
-    assert to_onym_error(OSError("patient Smith")).what == "the system refused: OSError"
+    assert to_onym_error(OSError("patient Smith")).what == "the operating system reported: OSError"
     assert to_onym_error(MemoryError("patient Smith")).code == "memory-exhausted"
 
 
 @pytest.mark.parametrize("document_id", ["", "1", "PMC12.1#2", "10.1000/x(2)[a]", "note-7_b~c", "Müller:3", "x" * 64])
-def test_an_id_is_shown(document_id: str) -> None:
+def test_normal_id_is_shown_unchanged(document_id: str) -> None:
     assert format_id(document_id) == document_id
 
 

@@ -1,4 +1,4 @@
-"""Fields of a dataclass as plain values and as cells."""
+"""Converting dataclass fields to JSON values and table cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Word = Literal["yes", "no"]
 
 @dataclass
 class Sample:
-    """A field of each kind."""
+    """A dataclass with a field of each type."""
 
     count: int = 0
     ties: int | None = field(default=None, metadata=column("tied"))
@@ -29,7 +29,7 @@ FIELDS = plain_fields(Sample, ["count", "ties", "share", "note", "word", "words"
 FULL = Sample(2, 0, 0.0, "a", "yes", ("yes", "no"))
 
 
-def test_what_is_written_is_read() -> None:
+def test_round_trip() -> None:
     plain = to_plain(FULL, FIELDS)
     assert plain == {"count": 2, "ties": 0, "share": 0.0, "note": "a", "word": "yes", "words": ["yes", "no"]}
     assert Sample(**from_plain(plain, FIELDS)) == FULL
@@ -49,13 +49,13 @@ def test_errors_do_not_show_the_value(plain: dict[str, Any]) -> None:
     assert "perhaps" not in str(caught.value)
 
 
-def test_cells_have_columns_of_their_own_names() -> None:
+def test_cells_use_the_column_names_in_the_metadata() -> None:
     row = {each.column: each.to_cell(getattr(FULL, each.name)) for each in FIELDS if each.column}
     assert row == {"count": 2, "tied": 0, "share": 0.0, "word": "yes", "words": "yes,no"}
     assert Sample(**from_cells(row, FIELDS)) == Sample(2, 0, 0.0, None, "yes", ("yes", "no"))
 
 
-def test_the_evidence_of_a_link_is_in_its_row() -> None:
+def test_row_contains_the_evidence_of_a_link() -> None:
     fever = Mention(0, 5, "fever")
     link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0),), tied=3, confidence=0.5, assertion=("negated",))
     (row,) = LinkedDocument(Document("1", "fever", (fever,)), (link,)).rows()

@@ -1,4 +1,4 @@
-"""How linked documents are shown: rows, plain values, dataframes, HTML."""
+"""Converting linked documents to rows, dicts, dataframes and HTML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mention(text: str, start: int, end: int, kind: str = "") -> Mention:
 
 
 class Marks(HTMLParser):
-    """Reads the text of a page, and its tags with their attributes."""
+    """Collects the text of an HTML page, and its tags with their attributes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def test_a_row_for_each_mention() -> None:
     assert (rows[1]["type"], rows[1]["concept_id"], rows[1]["nil_reason"]) == ("Gene", None, "no-candidate")
 
 
-def test_an_answer_below_the_threshold_is_none_in_the_table_and_kept_among_the_candidates() -> None:
+def test_answer_below_the_threshold_is_only_among_the_candidates() -> None:
     text = "pyrexia"
     found = make_linked(text, Link(mention(text, 0, 7), (FEVER,), nil_reason="below-threshold"))
     assert (found.rows()[0]["concept_id"], found.rows()[0]["score"]) == (None, None)
@@ -78,7 +78,7 @@ def test_dataframes_have_the_same_columns_also_without_mentions() -> None:
     assert make_linked("nothing").to_polars().schema == each.to_polars().schema
 
 
-def test_a_line_has_ids_and_no_text() -> None:
+def test_repr_has_ids_and_no_text() -> None:
     text = "pyrexia, secret"
     shown = repr(make_linked(text, Link(mention(text, 0, 7), (FEVER,)), Link(mention(text, 9, 15))))
     assert shown == "<LinkedDocument d1: 2 links: 0-7 MESH:D005334, 9-15 NIL>"
@@ -90,7 +90,7 @@ def test_a_line_has_ids_and_no_text() -> None:
     assert repr(many).endswith(", ...>")
 
 
-def test_marks_have_titles_and_nested_ones_say_both() -> None:
+def test_overlapping_marks_have_both_titles() -> None:
     text = "high pyrexia <b>&"
     outer, inner = mention(text, 0, 12, "Phenotype"), mention(text, 5, 12)
     page = make_linked(text, Link(outer, (FEVER,), confidence=0.75), Link(inner, (FEVER,)))._repr_html_()
@@ -101,7 +101,7 @@ def test_marks_have_titles_and_nested_ones_say_both() -> None:
     assert marks.titles == [first, f"{first}\n\nMESH:D005334 Fever, Disease, score 0.90\nmatched name: pyrexia, score 0.90"]
 
 
-def test_a_title_has_what_the_link_knows() -> None:
+def test_title_describes_the_link() -> None:
     pyrexia, ague = mention("pyrexia", 0, 7), Candidate("mesh:D008288", "ague", 0.9, "Malaria")
     said = Link(pyrexia, (FEVER, ague), stage="exact", tied=3, assertion=("negated",)).title.splitlines()
     assert said == [
@@ -120,7 +120,7 @@ def test_annotations_have_no_names_and_no_runner_up() -> None:
     assert Link(mention("pyrexia", 0, 7), both, tied=0).title == "MESH:D1 One, score 1.00"
 
 
-def test_other_titles_one_for_each_link() -> None:
+def test_titles_can_be_overridden() -> None:
     text = "pyrexia pyrexia"
     found = make_linked(text, Link(mention(text, 8, 15), (FEVER,)), Link(mention(text, 0, 7), (FEVER,)))
     assert read(found.to_html(["second <b>", "first"])).titles == ["first", "second <b>"]
@@ -129,8 +129,8 @@ def test_other_titles_one_for_each_link() -> None:
 
 
 @given(st.text(max_size=40), st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=6))
-def test_the_text_of_the_page_is_that_of_the_document(text: str, spans: list[tuple[int, int]]) -> None:
-    text = text.replace("\r", "")  # parsers of HTML make line feeds of them
+def test_html_contains_the_document_text(text: str, spans: list[tuple[int, int]]) -> None:
+    text = text.replace("\r", "")  # HTML parsers convert carriage returns to line feeds
     mentions = [mention(text, start, min(end, len(text))) for start, end in spans if start < min(end, len(text))]
     found = make_linked(text, *(Link(each, (Candidate("a:<i>", '"', 1.0, "<script>", "'"),)) for each in mentions))
     marks = read(found.to_html())
@@ -138,13 +138,13 @@ def test_the_text_of_the_page_is_that_of_the_document(text: str, spans: list[tup
     assert set(marks.tags) <= {"div", "mark"}
 
 
-def test_candidates_know_what_the_knowledge_base_says_of_them(tiny_kb: Any) -> None:
+def test_candidates_have_preferred_name_and_type(tiny_kb: Any) -> None:
     doc = Document("1", "pyrexia", (Mention(0, 7, "pyrexia"),))
     (found,) = ExactLinker(KnowledgeBase.open(tiny_kb)).link([doc])
     assert (found.links[0].candidates[0].preferred_name, found.links[0].candidates[0].type) == ("Fever", "Disease")
 
 
-def test_ids_without_a_prefix() -> None:
+def test_raw_id_style_drops_the_prefix() -> None:
     assert style_id("mesh:") == "MESH:"
     assert style_id("hp:0000118", "curie") == "hp:0000118"
     assert style_id("mesh:D003924", "raw") == "D003924"

@@ -1,4 +1,4 @@
-"""A package of somebody else, installed with pip: its linker, detector, reader and formats are parts like Onym's own."""
+"""A third-party plug-in package installed with pip: its linker, detector, reader and formats work like built-in ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAIRS = "mesh:D009203 => heart attack\nmesh:D005334 => high fever\n"
 
 @pytest.fixture(scope="module")
 def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the package into a folder of its own."""
+    """Install the plug-in into a separate folder."""
     folder = tmp_path_factory.mktemp("installed")
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
     subprocess.run([sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(PACKAGE)], check=True)
@@ -58,7 +58,7 @@ def test_each_part_works_in_the_command_line_and_in_a_pipeline(work: Path, site_
     assert (work / "links.ids").read_text() == "mesh:D005334\nmesh:D009203\n"
 
 
-def test_it_can_be_scored_on_a_dataset(work: Path, site_folder: Path) -> None:
+def test_plug_in_can_be_evaluated_on_a_dataset(work: Path, site_folder: Path) -> None:
     onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
     for split in ("Train", "Test"):
         text = "1|t|A hot flush\n1|a|\n1\t2\t11\thot flush\tSpecies\tmesh:D005334\n"
@@ -69,7 +69,7 @@ def test_it_can_be_scored_on_a_dataset(work: Path, site_folder: Path) -> None:
     assert figures["manifest"]["predictions"]["linker"] == {"linker": "initials", "letters": 1}
 
 
-def test_help_has_its_options_and_info_its_package(work: Path, site_folder: Path) -> None:
+def test_help_shows_its_options_and_info_its_package(work: Path, site_folder: Path) -> None:
     assert "--letters" in onym("link", "--help-all", cwd=work, installed=site_folder).stdout
     parts = json.loads(onym("info", "--json", cwd=work, installed=site_folder).stdout)
     found = {(part["kind"], part["name"]): part for part in parts if part["package"] == "onym-plug-in"}
@@ -90,7 +90,7 @@ def test_a_built_in_linker_keeps_its_name(work: Path, site_folder: Path) -> None
     assert answers(work / "links.jsonl") == [[], []]
 
 
-def test_a_pipeline_names_the_package_and_is_refused_without_it(work: Path, site_folder: Path) -> None:
+def test_pipeline_records_the_package_and_fails_without_it(work: Path, site_folder: Path) -> None:
     onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
     onym("pipeline", "build", "--kb", "kb", "-o", "p", "--linker", "initials", cwd=work, installed=site_folder)
     written = json.loads((work / "p" / "pipeline.json").read_text())

@@ -1,4 +1,4 @@
-"""Files about the project: citation, hooks, forms for issues, workflows."""
+"""Project files: citation, hooks, issue forms, workflows."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def jobs(path: Path) -> dict[str, Any]:
 
 
 def steps(path: Path) -> list[dict[str, Any]]:
-    return [step for job in jobs(path).values() for step in job.get("steps", [])]  # a job may be another workflow
+    return [step for job in jobs(path).values() for step in job.get("steps", [])]  # a called workflow has no steps
 
 
-def test_the_package_is_of_this_version() -> None:
+def test_installed_package_has_this_version() -> None:
     assert onym.__version__ == PROJECT["project"]["version"]
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_citation_has_this_version() -> None:
     citation = read(ROOT / "CITATION.cff")
     assert citation["cff-version"] == "1.2.0"
     assert citation["version"] == PROJECT["project"]["version"]
@@ -104,7 +104,7 @@ def test_actions_are_pinned_by_commit(path: Path) -> None:
     assert actions
     assert all(PINNED.fullmatch(action) for action in actions), actions
     lines = [line for line in path.read_text().splitlines() if " uses: " in line and " uses: ./" not in line]
-    assert all(PINNED_LINE.fullmatch(line) for line in lines), "a commit without the version that it is"
+    assert all(PINNED_LINE.fullmatch(line) for line in lines), "each pinned commit needs its version in a comment"
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -116,12 +116,12 @@ def test_workflows_have_no_secrets_and_keep_no_credentials(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_values_from_outside_are_no_part_of_a_script(path: Path) -> None:
+def test_workflow_scripts_do_not_interpolate_untrusted_values(path: Path) -> None:
     assert not [step["run"] for step in steps(path) if "${{" in step.get("run", "")]
 
 
 @pytest.mark.parametrize("name", ["ci", "full"])
-def test_a_change_may_read_only(name: str) -> None:
+def test_change_workflow_has_read_permissions_only(name: str) -> None:
     path = ROOT / ".github" / "workflows" / f"{name}.yml"
     assert read(path)["permissions"] == {"contents": "read"}
     assert not [name for name, job in jobs(path).items() if "permissions" in job]
@@ -141,12 +141,12 @@ def test_each_job_of_a_release_has_the_permissions_that_it_needs() -> None:
     assert jobs(path)["publish"]["environment"] == "pypi"
 
 
-def test_a_release_is_made_of_a_tag_only() -> None:
+def test_releases_run_only_for_tags() -> None:
     workflow = read(ROOT / ".github" / "workflows" / "release.yml")
     assert workflow[True] == {"push": {"tags": ["v*"]}}
 
 
-def test_what_tests_read_is_in_the_source_distribution() -> None:
+def test_source_distribution_contains_the_test_data() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert {"CITATION.cff", ".pre-commit-config.yaml", ".github", ".ci", "conftest.py", "results/e2e/rows.json"} <= set(
         included

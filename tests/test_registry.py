@@ -1,4 +1,4 @@
-"""Parts by short name."""
+"""Registries of components, built-in and plug-ins."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from onym.registry import DETECTORS, FORMATS, LINKERS, READERS, REGISTRIES, Regi
 
 
 class Package:
-    """What an entry point says of its package."""
+    """The distribution of a fake entry point."""
 
     def __init__(self, name: str) -> None:
         self.name, self.version = name, "1.0"
 
 
 def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str], value: str = "onym.linkers.exact") -> Registry:
-    """Return the linkers with entry points of these names and packages."""
+    """Return a linker registry with entry points of these names and packages."""
 
     def entry_points(group: str) -> list[Any]:
         assert group == "onym.linkers"
@@ -35,7 +35,7 @@ def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str], value: str 
     return Registry("linker", "onym.linkers", "onym.linkers", ("Config", "open"))
 
 
-def test_each_file_is_a_part() -> None:
+def test_each_module_is_a_component() -> None:
     assert LINKERS.names == ("cascade", "collective", "dense", "exact", "generative", "rerank", "tfidf")
     assert DETECTORS.names == ("dictionary", "model")
     assert READERS.names[0] == "umls"
@@ -44,14 +44,14 @@ def test_each_file_is_a_part() -> None:
 
 
 @pytest.mark.parametrize("parts", REGISTRIES, ids=lambda each: each.kind)
-def test_a_name_is_no_path_to_code(parts: Registry) -> None:
+def test_rejects_paths_as_names(parts: Registry) -> None:
     for name in ("os", "onym.linkers.exact", "base", "_nearest", "..exact", "", "exact:open"):
         with pytest.raises(ConfigError, match="part-unknown"):
             parts.load(name)
 
 
 @pytest.mark.parametrize("parts", [LINKERS, DETECTORS], ids=lambda each: each.kind)
-def test_a_part_has_its_configuration_and_how_to_open_it(parts: Registry) -> None:
+def test_components_have_config_and_open(parts: Registry) -> None:
     for name in parts.names:
         module = parts.load(name)
         assert module.Config.model_fields["kind"].default == name
@@ -59,7 +59,7 @@ def test_a_part_has_its_configuration_and_how_to_open_it(parts: Registry) -> Non
         assert all(info.description for info in module.Config.options().values())
 
 
-def test_a_plug_in_is_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plug_in_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     found = points(monkeypatch, ("soundex", "onym-soundex"))
     assert found.names[-1] == "soundex"
     assert (found.part("soundex").package, found.part("soundex").version) == ("onym-soundex", "1.0")
@@ -75,7 +75,7 @@ def test_a_plug_in_cannot_take_the_name_of_a_built_in_part(monkeypatch: pytest.M
     ]
 
 
-def test_two_plug_ins_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_two_plug_ins_with_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
     found = points(monkeypatch, ("soundex", "one"), ("soundex", "two"))
     with pytest.raises(ConfigError, match="part-conflict"):
         found.load("soundex")
@@ -83,7 +83,7 @@ def test_two_plug_ins_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("value", ["no.such.module", "json", "onym.linkers.exact:nothing"])
-def test_a_plug_in_that_is_broken_costs_itself_alone(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_broken_plug_in_does_not_affect_others(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     found = points(monkeypatch, ("soundex", "onym-soundex"), value=value)
     assert found.load("exact")
     with pytest.raises(ConfigError, match="part-broken"):

@@ -27,13 +27,13 @@ def sbom(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def whole(sbom: dict[str, Any]) -> dict[str, Any]:
-    """Return the bill of the packages that are installed, as if these were the locked ones."""
+    """Return the bill of the installed packages, with a lock made from their versions."""
     needed = sbom["needed_packages"]()
     bill: dict[str, Any] = sbom["bill"](needed, {each.name: (each.version, "a" * 64) for each in needed})
     return bill
 
 
-def test_the_bill_has_the_core_the_extras_and_what_these_need(sbom: dict[str, Any]) -> None:
+def test_bill_lists_core_extras_and_their_dependencies(sbom: dict[str, Any]) -> None:
     scopes = {each["name"]: each["scope"] for each in whole(sbom)["components"]}
     assert {name: scopes[name] for name in ("numpy", "pydantic-core", "spacy", "scipy")} == {
         "numpy": "required",
@@ -41,10 +41,10 @@ def test_the_bill_has_the_core_the_extras_and_what_these_need(sbom: dict[str, An
         "spacy": "optional",
         "scipy": "optional",
     }
-    assert not {"pytest", "ruff", "mkdocs", "onym"} & set(scopes), "tools of the project are no part of it"
+    assert not {"pytest", "ruff", "mkdocs", "onym"} & set(scopes), "development tools are not listed"
 
 
-def test_the_bill_names_licences_and_hashes(sbom: dict[str, Any]) -> None:
+def test_bill_contains_licences_and_hashes(sbom: dict[str, Any]) -> None:
     rows = {each["name"]: each for each in whole(sbom)["components"]}
     expression = distribution("numpy").metadata["License-Expression"]
     assert rows["numpy"]["licenses"] == [{"expression": expression}]
@@ -62,22 +62,22 @@ def test_each_dependency_is_a_component(sbom: dict[str, Any]) -> None:
     assert any(each.startswith("pkg:pypi/numpy@") for each in links[bill["metadata"]["component"]["bom-ref"]])
 
 
-def test_the_same_packages_give_the_same_bill(sbom: dict[str, Any]) -> None:
+def test_bill_is_reproducible(sbom: dict[str, Any]) -> None:
     assert whole(sbom) == whole(sbom)
 
 
-def test_a_version_with_a_local_part_is_quoted(sbom: dict[str, Any]) -> None:
+def test_quotes_local_version_parts(sbom: dict[str, Any]) -> None:
     assert sbom["_purl"]("torch", "2.13.0+cpu") == "pkg:pypi/torch@2.13.0%2Bcpu"
 
 
 @pytest.mark.parametrize(("name", "version"), [("numpy", "2.2.0"), ("polars", "1.30.0")])
-def test_what_is_installed_must_be_locked(sbom: dict[str, Any], name: str, version: str) -> None:
+def test_installed_package_missing_from_the_lock_raises(sbom: dict[str, Any], name: str, version: str) -> None:
     package = sbom["Package"](name, version, "MIT", is_spdx=True, is_core=True, requires=())
     with pytest.raises(ValueError, match=f"{name} {version} is installed"):
         sbom["_component"](package, LOCKED)
 
 
-def test_the_lock_is_read(sbom: dict[str, Any]) -> None:
+def test_reads_the_lock(sbom: dict[str, Any]) -> None:
     locked = sbom["read_locked"]()
     assert len(locked) == len((CI / "locked" / "newest.txt").read_text().splitlines())
     assert all(version and len(digest) == 64 for version, digest in locked.values())
@@ -96,17 +96,17 @@ def test_the_lock_is_read(sbom: dict[str, Any]) -> None:
         'platform_system not in "Windows Darwin"',
     ],
 )
-def test_markers_hold_as_packaging_says(packages: dict[str, Any], marker: str) -> None:
+def test_markers_agree_with_packaging(packages: dict[str, Any], marker: str) -> None:
     expected = any(Marker(marker).evaluate({"extra": extra}) for extra in ("", "fast"))
     assert packages["marker_holds"](marker, ["fast"]) is expected
 
 
-def test_what_is_no_marker_is_refused(packages: dict[str, Any]) -> None:
+def test_rejects_invalid_markers(packages: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not an environment marker"):
         packages["marker_holds"]("print('x')")
 
 
-def test_a_line_that_is_no_requirement_is_refused(packages: dict[str, Any]) -> None:
+def test_rejects_invalid_requirement_lines(packages: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not a requirement"):
         packages["_split"]("; python_version")
 

@@ -1,4 +1,4 @@
-"""The table of vocabularies: every row is sound, and what the rows say together."""
+"""The vocabularies are valid, each by itself and all together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = list(vocabularies().values())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.prefix)
-def test_each_row_is_sound(row: Vocabulary) -> None:
+def test_each_table_is_valid(row: Vocabulary) -> None:
     assert re.fullmatch(r"[a-z][a-z0-9.]*", row.prefix)
     assert row.title
     assert set(row.groups) | set(row.typed_patterns) <= set(GROUPS)
@@ -48,22 +48,22 @@ def test_known_prefixes_are_canonical() -> None:
         assert written == written.lower()
         assert written not in vocabularies()
         assert canonical_prefix(written.upper()) == canonical_prefix(prefix) == prefix
-    assert sum(len(row.aliases) for row in ROWS) == len(prefix_aliases()), "an alias has one meaning"
+    assert sum(len(row.aliases) for row in ROWS) == len(prefix_aliases()), "each alias belongs to one vocabulary"
 
 
-def test_each_download_has_a_licence_and_either_addresses_or_advice() -> None:
+def test_each_download_has_a_licence_and_urls_or_instructions() -> None:
     for release in downloads().values():
         assert release.licence
         assert bool(release.download) != bool(release.how)
         assert all(url.startswith("https://") for url in release.download)
 
 
-def test_what_may_not_be_passed_on_is_not_downloaded() -> None:
+def test_restricted_vocabularies_have_no_download_urls() -> None:
     assert [row.prefix for row in ROWS if row.is_restricted] == ["umls", "snomedct", "medic"]
     assert not any(row.download for row in ROWS if row.is_restricted)
 
 
-def test_a_vocabulary_that_is_not_known_has_no_facts() -> None:
+def test_unknown_vocabulary_has_only_its_prefix() -> None:
     assert find_vocabulary("ward") == Vocabulary("ward", "ward")
     assert find_vocabulary("ward").redistribution == ""
 
@@ -83,25 +83,25 @@ def test_a_vocabulary_that_is_not_known_has_no_facts() -> None:
         ("", "Gene", ""),
     ],
 )
-def test_ids_without_a_prefix(local: str, group: str, prefix: str) -> None:
+def test_guesses_the_prefix_of_an_id(local: str, group: str, prefix: str) -> None:
     assert prefix_by_shape(local, group) == prefix
 
 
-def test_shapes_of_vocabularies_exclude_each_other() -> None:
+def test_id_patterns_are_mutually_exclusive() -> None:
     examples = {"mesh": "C000657245", "umls": "C0011860", "cellosaurus": "CVCL_0224", "dbsnp": "rs121913527"}
     assert examples.keys() == {row.prefix for row in ROWS if row.pattern}
     for prefix, example in examples.items():
         assert [row.prefix for row in ROWS if row.pattern and re.fullmatch(row.pattern, example)] == [prefix]
 
 
-def test_rows_are_frozen() -> None:
+def test_vocabularies_are_frozen() -> None:
     with pytest.raises(FrozenInstanceError):
         find_vocabulary("mesh").title = "other"  # type: ignore[misc]
     with pytest.raises(TypeError):
         vocabularies()["mesh"] = find_vocabulary("hp")  # type: ignore[index]
 
 
-def test_the_table_is_read_when_it_is_first_needed() -> None:
+def test_table_is_loaded_on_first_use() -> None:
     code = "import onym.kb, onym.vocabularies as v; print(v.vocabularies.cache_info().currsize); v.canonical_prefix('x'); "
     code += "print(v.vocabularies.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

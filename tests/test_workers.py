@@ -1,4 +1,4 @@
-"""How workers are started, and how they speak with the process that started them."""
+"""Starting workers and exchanging messages with them."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from onym.errors import IntegrityError, InternalError
 from onym.workers import Worker, error_reply, json_line, require_no_error, say, start_in_loop, worker_environment
 
 
-def test_a_line_is_json() -> None:
+def test_json_line_encodes_one_line() -> None:
     replies = io.BytesIO()
     say(replies, {"text": "two\nlines"})
     assert replies.getvalue() == b'{"text": "two\\nlines"}\n'
 
 
-def test_an_error_comes_out_as_it_went_in() -> None:
+def test_error_round_trip() -> None:
     error = IntegrityError("kb-corrupt", "it is torn", where="kb", fix="build it again")
     with pytest.raises(IntegrityError) as caught:
         require_no_error(error_reply(error))
     assert caught.value.as_dict() == error.as_dict()
 
 
-def test_an_unknown_kind_is_an_internal_error() -> None:
+def test_unknown_error_kind_becomes_internal_error() -> None:
     reply = error_reply(IntegrityError("kb-corrupt", "it is torn")) | {"kind": "Other"}
     with pytest.raises(InternalError, match="kb-corrupt"):
         require_no_error(reply)
 
 
-def test_what_is_no_error_is_let_through() -> None:
+def test_reply_without_error_raises_nothing() -> None:
     require_no_error({"ready": True})
 
 
@@ -59,7 +59,7 @@ def read_messages(worker: Worker, count: int) -> list[dict[str, object]]:
     return found
 
 
-def test_lines_go_in_and_out() -> None:
+def test_exchanges_messages_with_a_worker() -> None:
     worker = Worker(ECHO, 1)
     texts = ["fever", "two\nlines", "a" * 200_000]
     for text in texts:
@@ -70,16 +70,16 @@ def test_lines_go_in_and_out() -> None:
     assert worker.end() == -signal.SIGKILL
 
 
-def test_an_end_is_heard_by_reading() -> None:
+def test_dead_worker_is_detected_by_reading() -> None:
     worker = Worker(ECHO, 1)
     worker.tell({"leave": 7})
     assert worker.read_replies() is None
     for _ in range(3):
-        worker.tell({"text": "a" * 100_000})  # nobody reads it
+        worker.tell({"text": "a" * 100_000})  # not read by the dead worker
     assert worker.end() in (7, -signal.SIGKILL)
 
 
-def test_a_worker_of_an_event_loop_ends_with_its_input() -> None:
+def test_worker_in_an_event_loop_exits_when_stdin_closes() -> None:
     async def act() -> None:
         process = await start_in_loop(ECHO, 1)
         assert process.stdin

@@ -1,4 +1,4 @@
-"""`python -m onym` is `onym`."""
+"""Runs the `onym` command as `python -m onym`."""
 
 from onym.cli import main
 

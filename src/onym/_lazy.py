@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for: `import onym` stays fast."""
+"""Lazy imports: the names of a package are imported on first access, so that `import onym` stays fast."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lazy(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package; `modules` says in which module each name is.
+    """Return a module-level `__getattr__` for `package`; `modules` maps each name to the module that defines it.
 
     >>> lazy("onym", {"KnowledgeBase": "onym.kb"})("KnowledgeBase").__name__
     'KnowledgeBase'

@@ -1,3 +1,3 @@
-"""The version of the package, where each package can read it without importing the whole."""
+"""The version of the package, importable without importing the rest of it."""
 
 __version__ = "0.1.0"

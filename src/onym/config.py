@@ -1,4 +1,4 @@
-"""What a person tells the toolkit in a file: frozen and strict, so that a misspelt key is refused and not passed over."""
+"""Base class for configuration files: immutable, and strict, so that a misspelt key is an error instead of being ignored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.errors import ConfigError, InputError
 
 
 class Strict(BaseModel):
-    """A configuration or a part of one.
+    """Base class of a configuration or of a section of one.
 
     >>> class Colour(Strict):
     ...     red: int = 0
@@ -24,7 +24,7 @@ class Strict(BaseModel):
 
     @classmethod
     def of(cls, values: dict[str, Any], where: str = "", fix: str = "") -> Self:
-        """Make a configuration of plain values, refusing unknown keys. `fix` says where the known ones are to be found."""
+        """Build a configuration from a dict, rejecting unknown keys. `fix` replaces the error's default list of known keys."""
         try:
             return cls.model_validate(values)
         except ValidationError as e:
@@ -35,16 +35,16 @@ class Strict(BaseModel):
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the values of a file."""
+    """Parse a TOML file."""
     try:
         data = path.read_bytes()
     except OSError as e:
-        raise InputError("input-missing", "no such configuration", where=str(path), fix="check the path") from e
+        raise InputError("input-missing", "configuration file not found", where=str(path), fix="check the path") from e
     return parse_toml(data, str(path))
 
 
 def parse_toml(data: bytes, where: str) -> dict[str, Any]:
-    """Return the values of a configuration that was read from `where`.
+    """Parse TOML that was read from `where`, which error messages name.
 
     >>> parse_toml(b"red = 3", "colour.toml")
     {'red': 3}

@@ -1,16 +1,16 @@
-"""Every error that Onym raises on purpose.
+"""The exceptions that Onym raises.
 
     OnymError
-    +-- ConfigError      the caller asked for something that cannot be (exit status 2)
-    +-- InputError       a file or a document is not what it should be (exit status 3)
+    +-- ConfigError      an invalid option, setting or output path (exit status 2)
+    +-- InputError       an invalid or missing file or document (exit status 3)
     |   +-- UnknownConceptError   also a KeyError
-    |   +-- DownloadError         a release could not be fetched whole
-    +-- IntegrityError   an artefact is torn, changed or of another format (exit status 4)
-    +-- LimitError       something is larger than the limits allow (exit status 6)
-    +-- InternalError    something that nobody foresaw (exit status 1)
+    |   +-- DownloadError         a download failed or is incomplete
+    +-- IntegrityError   an artefact is damaged, modified or in another format (exit status 4)
+    +-- LimitError       an input exceeds a limit (exit status 6)
+    +-- InternalError    an unexpected exception (exit status 1)
 
-Each carries a permanent kebab-case `code`, `what` happened, `where`, and how to `fix` it. The codes are listed in
-docs/reference/errors.md. No message ever holds the text of a document: it may be about a patient.
+Each has a permanent kebab-case `code`, `what` happened, `where`, and how to `fix` it. The codes are listed in
+docs/reference/errors.md. Messages never contain document text, because it may be about a patient.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from traceback import walk_tb
 from typing import Any, ClassVar
 
 _ROOT = Path(__file__).parent
-_ID = re.compile(r"[\w.:/#~+@=()\[\]-]{0,64}")  # what ids are made of; no white space
+_ID = re.compile(r"[\w.:/#~+@=()\[\]-]{0,64}")  # characters allowed in a document id; no white space
 
 
 class OnymError(Exception):
-    """The root of all errors raised on purpose.
+    """Base class of all exceptions that Onym raises.
 
     >>> str(InputError("input-missing", "no such file", where="kb.obo", fix="check the path"))
     '[input-missing] no such file\\n  at   kb.obo\\n  try  check the path'
@@ -42,7 +42,7 @@ class OnymError(Exception):
         self.fix = printable(fix)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Carry the keyword arguments too when an error crosses from one process to another."""
+        """Preserve the keyword arguments when the error is pickled."""
         return _rebuild, (type(self), self.code, self.what, self.where, self.fix)
 
     def __str__(self) -> str:
@@ -54,18 +54,18 @@ class OnymError(Exception):
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, str]:
-        """Return the error as plain values, for `--json` and HTTP."""
+        """Return the error as a dict of strings, for `--json` and HTTP."""
         return {"code": self.code, "what": self.what, "where": self.where, "fix": self.fix}
 
 
 class ConfigError(OnymError):
-    """The caller asked for something that cannot be."""
+    """An invalid option, setting or output path."""
 
     exit_status = 2
 
 
 class InputError(OnymError):
-    """A file or a document is not what it should be."""
+    """An invalid or missing file or document."""
 
     exit_status = 3
 
@@ -77,29 +77,29 @@ class UnknownConceptError(InputError, KeyError):
 
 
 class DownloadError(InputError):
-    """A release could not be fetched whole."""
+    """A download failed or is incomplete."""
 
 
 class IntegrityError(OnymError):
-    """An artefact is torn, changed or of another format."""
+    """An artefact is damaged, modified or in another format."""
 
     exit_status = 4
 
 
 class LimitError(OnymError):
-    """Something is larger than the limits allow."""
+    """An input exceeds a limit."""
 
     exit_status = 6
 
 
 class InternalError(OnymError):
-    """Something that nobody foresaw: a bug in Onym, in a plug-in or in a library."""
+    """An unexpected exception: a bug in Onym, in a plug-in or in a library."""
 
     exit_status = 1
 
 
 def to_onym_error(error: BaseException, *, caught_in: str = "") -> OnymError:
-    """Return an error as one of ours. The message of a foreign one may hold text, so it is left out.
+    """Convert any exception to an `OnymError`. The message of other exceptions may contain document text, so it is dropped.
 
     >>> to_onym_error(ValueError("patient Smith")).what
     'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
@@ -107,16 +107,16 @@ def to_onym_error(error: BaseException, *, caught_in: str = "") -> OnymError:
     if isinstance(error, OnymError):
         return error
     if _is_for_want_of_memory(error):
-        return LimitError("memory-exhausted", "there is not enough memory", fix="give it more, or less to do at once")
+        return LimitError("memory-exhausted", "out of memory", fix="free memory, or process less at once")
     if isinstance(error, OSError):
-        what, where = f"the system refused: {error.strerror or type(error).__name__}", error.filename
-        return ConfigError("system-refused", what, where=str(where or ""), fix="mend that and run it again")
+        what, where = f"the operating system reported: {error.strerror or type(error).__name__}", error.filename
+        return ConfigError("system-refused", what, where=str(where or ""), fix="fix the cause and run the command again")
     what = f"{type(error).__name__} {_location(error, caught_in)}; this is a bug in Onym or in a plug-in"
-    return InternalError("internal-error", what, fix="report it with what --debug shows, if that may be shown")
+    return InternalError("internal-error", what, fix="report it with the output of --debug, unless that contains patient data")
 
 
 def is_failure(error: BaseException) -> bool:
-    """Tell whether something failed, a library in Rust included; an interrupt and the end of a program are no failures.
+    """Return True for exceptions and panics of Rust libraries, False for KeyboardInterrupt and SystemExit.
 
     >>> is_failure(ValueError()), is_failure(KeyboardInterrupt())
     (True, False)
@@ -125,7 +125,7 @@ def is_failure(error: BaseException) -> bool:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Tell whether a library in Rust gave up: what it raises then is no `Exception`.
+    """Return whether this is a panic of a Rust library, which does not derive from `Exception`.
 
     >>> is_panic(ValueError())
     False
@@ -134,7 +134,7 @@ def is_panic(error: BaseException) -> bool:
 
 
 def _is_for_want_of_memory(error: BaseException | None) -> bool:
-    seen: set[int] = set()  # an error that was raised again may be among its own causes
+    seen: set[int] = set()  # the chain of causes may contain a cycle
     while error is not None and id(error) not in seen:
         if isinstance(error, MemoryError) or (isinstance(error, ImportError) and "failed to map segment" in str(error)):
             return True
@@ -144,14 +144,14 @@ def _is_for_want_of_memory(error: BaseException | None) -> bool:
 
 
 def _location(error: BaseException, caught_in: str) -> str:
-    """Return the innermost line of Onym that an exception passed, besides the module that caught it."""
+    """Return the innermost line of Onym's code in the traceback, outside of the module `caught_in`."""
     lines = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
     own = [(path, line) for path, line in lines if path.is_relative_to(_ROOT) and path != Path(caught_in)]
     return f"in {own[-1][0].relative_to(_ROOT).as_posix()}:{own[-1][1]}" if own else "outside of Onym"
 
 
 def printable(text: str) -> str:
-    r"""Escape control characters, so that a hostile name can neither forge a log line nor drive a terminal.
+    r"""Escape control characters, so that an untrusted name cannot forge a log line or send terminal escape sequences.
 
     >>> printable("a\x1b[31mb\nc")
     'a\\x1b[31mb\\nc'
@@ -160,10 +160,10 @@ def printable(text: str) -> str:
 
 
 def format_id(document_id: str) -> str:
-    """Return a document's id as messages, logs and problems show it.
+    """Return a document id that is safe to show in messages and logs.
 
-    In a damaged file, text may stand where an id should. So an id of more than 64 characters, or with white space or other
-    characters that ids do not have, is shown as the beginning of its SHA-256.
+    In a damaged file, an id may contain document text. So an id that is longer than 64 characters, or that contains white space
+    or other characters unusual in ids, is replaced by the start of its SHA-256.
 
     >>> format_id("PMC12.1#2"), format_id("the patient fell")
     ('PMC12.1#2', 'id~595d92a484770b07')
@@ -174,7 +174,7 @@ def format_id(document_id: str) -> str:
 
 
 def missing_extra(what: str, extra: str) -> ConfigError:
-    """Return the error of a part that is not installed.
+    """Build the error for a feature whose optional dependencies are not installed.
 
     >>> missing_extra("TF-IDF similarity", "lexical").fix
     "pip install 'onym[lexical]'"

@@ -1,10 +1,9 @@
-"""Fields of a dataclass as plain values: declared once, written to JSON and to the columns of a table, and read back.
+"""Converts dataclass fields to and from JSON values and table cells.
 
-A field holds a text, a number, a word of a `Literal`, or a tuple of one of these, or None for what is not known. Its annotation
-says which; its metadata may name another column (`column`), or say that a number is a probability (`PROBABILITY`).
+A field holds a string, a number, a value of a `Literal`, a tuple of these, or None if unknown; its annotation says which. Its
+metadata may rename its table column (`column`) or mark a number as a probability (`PROBABILITY`).
 
-In JSON, what is not known is left out, and so is 0 for a count that is always known. In a table, the members of a tuple stand
-in one cell, with commas.
+In JSON, None is omitted, and so is 0 for a count that is not optional. In a table, a tuple is one cell, joined by commas.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
 
 _COLUMN, _PROBABILITY = "column", "probability"
 PROBABILITY: Mapping[str, Any] = {_PROBABILITY: True}
-"""The metadata of a number between 0 and 1."""
+"""Metadata of a field that is a number between 0 and 1."""
 
 
 def column(name: str) -> Mapping[str, Any]:
-    """Return the metadata of a field whose column has another name; an empty name keeps the field out of tables."""
+    """Return field metadata that sets the name of the table column; an empty name keeps the field out of tables."""
     return {_COLUMN: name}
 
 
 @dataclass(frozen=True, slots=True)
 class PlainField:
-    """How a field is written. `words` are all that it may say; without any it may say everything."""
+    """How a field is serialised. `words` are its allowed values; empty means any value."""
 
     name: str
     column: str
@@ -46,23 +45,23 @@ class PlainField:
         return str if self.is_list else self.kind
 
     def is_known(self, value: Any) -> bool:
-        """Tell whether JSON says this value, or leaves it out."""
+        """Return whether JSON includes this value; unknown values are omitted."""
         return value is not None and (self.is_optional or self.kind is not int or value != 0)
 
     def to_plain(self, value: Any) -> Any:
-        """Return a value as JSON has it."""
+        """Convert a value for JSON."""
         return list(value) if isinstance(value, tuple) else value
 
     def to_cell(self, value: Any) -> Any:
-        """Return a value as a cell of a table."""
+        """Convert a value to a table cell."""
         return ",".join(value or ()) or None if self.is_list else value
 
     def from_cell(self, cell: Any) -> Any:
-        """Return the value of a cell that was written here; an empty list and an unknown one are both None in a table."""
+        """Convert a cell written by `to_cell` back; an empty tuple and None are both None in a table."""
         return tuple(cell.split(",")) if self.is_list and cell else cell
 
     def from_plain(self, plain: Any) -> Any:
-        """Return the value that JSON says; a `ValueError` tells what is wrong with it, and not what it is."""
+        """Convert a value from JSON. A `ValueError` says what is wrong without quoting the value."""
         if not self.is_list:
             return self._read(plain)
         if not isinstance(plain, list):
@@ -75,7 +74,7 @@ class PlainField:
         if isinstance(plain, bool) or not isinstance(plain, int if self.kind is int else int | float):
             raise ValueError(f"{self.name!r} should be a {'whole ' if self.kind is int else ''}number")
         if self.kind is int and plain < 0:
-            raise ValueError(f"{self.name!r} is below zero")
+            raise ValueError(f"{self.name!r} is negative")
         if not math.isfinite(plain) or (self.is_probability and not 0 <= plain <= 1):
             raise ValueError(f"{self.name!r} is not a {'probability' if self.is_probability else 'finite number'}")
         return self.kind(plain)
@@ -84,12 +83,12 @@ class PlainField:
         if not isinstance(plain, str):
             raise ValueError(f"{self.name!r} should be a string")
         if self.words and plain not in self.words:
-            raise ValueError(f"{self.name!r} has an unknown word")
+            raise ValueError(f"{self.name!r} is not one of the allowed values")
         return plain or None
 
 
 def plain_fields(owner: type, names: Iterable[str]) -> tuple[PlainField, ...]:
-    """Return how fields of a dataclass are written, in the order of `names`.
+    """Return how the named fields of a dataclass are serialised, in the order of `names`.
 
     >>> plain_fields(PlainField, ["column", "words", "is_optional"])[1].is_list
     True
@@ -111,24 +110,24 @@ def _plain_field(name: str, hint: Any, metadata: Mapping[str, Any]) -> PlainFiel
 
 
 def to_plain(value: object, known: Sequence[PlainField]) -> dict[str, Any]:
-    """Return what is known of a value, by the names of its fields, as JSON has it."""
+    """Return the known fields of a dataclass instance as JSON values, by field name."""
     found = ((field, getattr(value, field.name)) for field in known)
     return {field.name: field.to_plain(each) for field, each in found if field.is_known(each)}
 
 
 def from_plain(plain: Mapping[Any, Any], known: Sequence[PlainField]) -> dict[str, Any]:
-    """Return the fields that JSON says, as arguments of the dataclass; a `ValueError` tells what is wrong."""
+    """Convert JSON values to keyword arguments of the dataclass; raise `ValueError` for an invalid value."""
     return {field.name: field.from_plain(plain[field.name]) for field in known if plain.get(field.name) is not None}
 
 
 def from_cells(row: Mapping[str, Any], known: Sequence[PlainField]) -> dict[str, Any]:
-    """Return the fields that a row of a table says, as arguments of the dataclass."""
+    """Convert the cells of a table row to keyword arguments of the dataclass."""
     cells = ((field, row.get(field.column)) for field in known if field.column)
     return {field.name: field.from_cell(cell) for field, cell in cells if cell is not None}
 
 
 def frame_of(rows: Sequence[Sequence[Any]], columns: Mapping[str, type]) -> pl.DataFrame:
-    """Return rows as a dataframe of polars; `columns` says what is in them.
+    """Return rows as a polars DataFrame; `columns` maps each column name to its type.
 
     >>> frame_of([("fever", 5)], {"text": str, "end": int}).to_dicts()
     [{'text': 'fever', 'end': 5}]

@@ -1,7 +1,7 @@
-"""What parts share in being configured and opened: references to models, options, and what opening needs.
+"""Base classes for configuring and opening components (linkers, detectors): options, model references and `OpenContext`.
 
-The configuration of a linker or a detector is one frozen class in the part's own file. "Not given" is None, never an empty word
-or a zero. A model is named by a reference: its path, and, in a pipeline that was built, its digest.
+The configuration of a component is one frozen class in the component's module. None means "not set"; empty strings and zeros
+never do. A model is specified by a reference: its path and, once a pipeline has been built, its digest.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from onym.types import Progress, silent
 __all__ = ["ModelReference", "OpenContext", "PartConfig"]
 T = TypeVar("T")
 Precision = Literal["auto", "fp32", "bf16"]
-"""`auto` is bf16 where the machine is fast with it, else fp32."""
+"""`auto` is bf16 if the CPU computes it fast, else fp32."""
 ReaderPrecision = Literal["auto", "fp32", "bf16", "int8"]
-"""That of a model that reads documents: int8 is faster on CPUs, and costs a little accuracy."""
-_FIX = "build the pipeline again, or bring back what it was built with"
+"""Precision of a model that reads documents: int8 is faster on CPUs but slightly less accurate."""
+_FIX = "build the pipeline again, or restore the files that it was built with"
 
 
 @dataclass(frozen=True)
 class OpenContext:
-    """What the parts of one pipeline share while they are opened.
+    """Options and opened models that the components of one pipeline share while it is opened.
 
-    With `download`, a model that is not a folder is fetched from the hub. `progress` follows what is built on first use.
-    `verify` says when the bytes of artefacts are hashed. Models that several parts use are opened once.
+    With `download`, a model that is not a local folder is fetched from the Hugging Face Hub. `progress` is called while
+    something is built on first use. `verify` says when artefacts are hashed. Models used by several components are opened once.
     """
 
     download: bool = False
@@ -47,7 +47,7 @@ class OpenContext:
             ignore_notes()
 
     def open_once(self, key: tuple[str, ...], open_model: Callable[[], T]) -> T:
-        """Return the model of that key, opened on first use.
+        """Return the model with this key, opening it on first use.
 
         >>> context = OpenContext()
         >>> context.open_once(("minilm",), list) is context.open_once(("minilm",), list)
@@ -60,13 +60,13 @@ class OpenContext:
 
 
 class ModelReference(Strict):
-    """A model's folder, or its name on the hub. `digest` is None until a pipeline that uses the model is built.
+    """A model's folder, or its name on the Hugging Face Hub. `digest` is set when a pipeline that uses the model is built.
 
     >>> ModelReference.model_validate("minilm").path
     'minilm'
     """
 
-    FILES: ClassVar[tuple[str, ...] | None] = None  # the files that count; None is all of them
+    FILES: ClassVar[tuple[str, ...] | None] = None  # the files that the digest covers; None means all
 
     path: str
     digest: str | None = None
@@ -77,23 +77,23 @@ class ModelReference(Strict):
         return {"path": str(value)} if isinstance(value, str | Path) else value
 
     def folder(self, context: OpenContext) -> Path:
-        """Return the folder, fetched from the hub where the context allows it."""
+        """Return the folder, fetching the model from the hub if `context.download` allows it."""
         return folder_of(self.path, self.FILES or FETCHED, download=context.download)
 
     @property
     def name(self) -> str:
-        """What the model is called beside results: the folder's name, or its name on the hub."""
+        """The model's name in result metadata: the name of its folder, or its name on the hub."""
         return Path(self.path).name if Path(self.path).exists() else self.path
 
     def pin(self, base: Path, context: OpenContext) -> Self:
-        """Return the reference with its digest, as a pipeline in the folder `base` writes it."""
+        """Return the reference with its digest, and with its path relative to the pipeline folder `base` if it is inside."""
         found = self.folder(context)
         return self.model_copy(update={"path": relative_path(found, base), "digest": folder_digest(found, self.FILES)})
 
     def resolve(self, base: Path) -> Self:
-        """Return the reference with its path from here; a model that has changed since the pipeline was built is rejected.
+        """Return the reference with its path joined to `base`; reject a model that has changed since the pipeline was built.
 
-        Pipelines of earlier versions have digests that count `*.md` files: either digest is accepted.
+        Earlier versions included `*.md` files in the digest, so both digests are accepted.
         """
         path = base / self.path
         if not path.is_dir():
@@ -104,24 +104,24 @@ class ModelReference(Strict):
 
 
 class TokenizerReference(ModelReference):
-    """A folder of which only the tokenizer counts."""
+    """A model folder of which only the tokenizer is used."""
 
     FILES: ClassVar[tuple[str, ...] | None] = ("tokenizer.json",)
 
 
 class PartConfig(Strict):
-    """The configuration of a part. `kind` is its short name."""
+    """The configuration of a component. `kind` is the component's short name."""
 
     kind: str
 
     @classmethod
     def options(cls) -> dict[str, FieldInfo]:
-        """Return what a person can set, by name; the command line's options are made of it."""
+        """Return the fields that a user can set, by name; the command line derives its options from them."""
         return {name: info for name, info in cls.model_fields.items() if name != "kind"}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Make a configuration of options by name; None is not given, and an option of another part is refused."""
+        """Build a configuration from options by name; None means not set. Reject options of other components."""
         wanted = {name: value for name, value in options.items() if value is not None}
         if other := sorted(wanted.keys() - cls.options().keys()):
             name = cls.model_fields["kind"].default
@@ -130,16 +130,16 @@ class PartConfig(Strict):
         return cls.of(wanted)
 
     def with_parts(self, change: Callable[[PartConfig], PartConfig]) -> Self:
-        """Return the configuration changed as a part is, once the parts in it are."""
+        """Apply `change` to all nested component configurations, then to this one, and return the result."""
         parts = {name: getattr(self, name) for name in type(self).model_fields}
         inner = {name: part.with_parts(change) for name, part in parts.items() if isinstance(part, PartConfig)}
         found = change(self.model_copy(update=inner))
         if not isinstance(found, type(self)):
-            raise TypeError(f"a part that is {type(self).__name__} cannot become {type(found).__name__}")
+            raise TypeError(f"cannot change a {type(self).__name__} into a {type(found).__name__}")
         return found
 
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
-        """Return the configuration with every reference changed, also those of the parts of a part."""
+        """Apply `change` to every model reference, also in nested components, and return the result."""
 
         def change_references(part: PartConfig) -> PartConfig:
             values = {name: getattr(part, name) for name in type(part).model_fields}
@@ -151,7 +151,7 @@ class PartConfig(Strict):
 
 
 def relative_path(path: Path, base: Path) -> str:
-    """Return a path as a pipeline writes it: relative to its folder where it lies inside, else absolute.
+    """Return a path relative to `base` if it is inside, else absolute: the form that pipeline files contain.
 
     >>> relative_path(Path("/p/kb"), Path("/p")), relative_path(Path("/kb"), Path("/p"))
     ('kb', '/kb')
@@ -161,14 +161,14 @@ def relative_path(path: Path, base: Path) -> str:
 
 
 def require_digest(path: str, expected: str | None, found: str, base: Path) -> None:
-    """Refuse what is not what it was when the pipeline was built."""
+    """Raise IntegrityError if the digest differs from the one recorded when the pipeline was built."""
     if expected is not None and expected != found:
         what = f"{path} has changed since the pipeline was built"
         raise IntegrityError("pipeline-changed", what, where=str(base), fix=_FIX)
 
 
 def require_model(reference: ModelReference | None, what: str, option: str = "--model") -> ModelReference:
-    """Return a reference that has to be given."""
+    """Return the reference; raise ConfigError if it is None."""
     if reference is None:
-        raise ConfigError("model-missing", f"{what} needs a model", fix=f"name its folder with {option}")
+        raise ConfigError("model-missing", f"{what} needs a model", fix=f"give its folder with {option}")
     return reference

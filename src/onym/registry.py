@@ -1,16 +1,16 @@
-"""Parts by short name: linkers, detectors, readers, corpus formats and output formats, Onym's own and those of plug-ins.
+"""Registries of components by short name: linkers, detectors, readers, corpus formats, output formats; built-in and plug-ins.
 
-A built-in part is a module of its package, named by its file; a name with a leading underscore, `base`, and the names in the
-package's `HELPERS` are not parts. A plug-in is an installed package with an entry point in the group of its kind. Nothing else
-can be named: a configuration holds short names, never a path to code.
+A built-in component is a module of its package and is named after its file. Modules with a leading underscore, `base`, and the
+names in the package's `HELPERS` are not components. A plug-in is an installed package with an entry point in the group of its
+kind. Configurations contain only these short names, never a path to code.
 
-| parts | package | entry point group | what a part has |
+| components | package | entry point group | attributes of a component |
 |---|---|---|---|
 | linkers | `onym.linkers` | `onym.linkers` | `Config`, `open(config, kb, context)` |
 | detectors | `onym.detect` | `onym.detectors` | `Config`, `open(config, kb, context)` |
 | readers | `onym.kb.readers` | `onym.readers` | `matches(source)`, `read(source)`; with a `Config`: `read(source, config)` |
 | formats | `onym.corpora.formats` | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
-| outputs | `onym.outputs` | `onym.outputs` | `ENDINGS`, `write(linked, file, context)`; or the same of terms |
+| outputs | `onym.outputs` | `onym.outputs` | `ENDINGS`, `write(linked, file, context)`; or the same for terms |
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OWN = "onym"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part that can be named. `package` is the installed package that it comes from."""
+    """A registered component. `package` is the installed package that provides it."""
 
     kind: str
     name: str
@@ -43,15 +43,15 @@ class Part:
 
     @property
     def is_built_in(self) -> bool:
-        """True for a part of Onym itself."""
+        """True if the component is part of Onym itself."""
         return self.package == OWN
 
 
 class Registry:
-    """The parts of one kind.
+    """The components of one kind.
 
-    A package whose parts recognise files has an `ORDER` in which they are tried, the most particular first and the most general
-    last; a part that it does not name comes before the last.
+    A package whose components recognise files defines an `ORDER` in which they are tried, from the most specific to the most
+    general; components missing from `ORDER` are tried before its last one.
 
     >>> LINKERS.part("exact").package
     'onym'
@@ -74,14 +74,14 @@ class Registry:
 
     @cached_property
     def _plug_ins(self) -> tuple[Part, ...]:
-        from importlib.metadata import entry_points  # a tenth of a second, which `onym --version` does not need
+        from importlib.metadata import entry_points  # slow (0.1 s), and not needed by `onym --version`
 
         found = [_plug_in(self.kind, point) for point in entry_points(group=self.group)]
         return tuple(sorted((part for part in found if part.package != OWN), key=lambda part: (part.name, part.package)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The short names, built-in parts first."""
+        """The short names, built-in components first."""
         return tuple(dict.fromkeys([*self._own_parts, *(part.name for part in self._plug_ins)]))
 
     def __contains__(self, name: str) -> bool:
@@ -89,17 +89,17 @@ class Registry:
 
     @property
     def names_in_order(self) -> tuple[str, ...]:
-        """The short names in the order in which files are tried: plug-ins come before the most general built-in part."""
+        """The short names in the order in which files are tried: plug-ins come before the most general built-in component."""
         own, names = list(self._own_parts), self.names
         return (*own[:-1], *names[len(own) :], *own[-1:])
 
     def part(self, name: str) -> Part:
-        """Return the part of that name. A plug-in cannot take the name of a built-in part."""
+        """Return the component with this name. Built-in components take precedence over plug-ins with the same name."""
         if name in self._own_parts:
             return self._own_parts[name]
         found = [part for part in self._plug_ins if part.name == name]
         if not found:
-            fix = f"known are {', '.join(self.names)}"
+            fix = f"use one of {', '.join(self.names)}"
             raise ConfigError("part-unknown", f"no {self.kind} is named {name!r}", fix=fix)
         if len(found) > 1:
             what = f"{self.kind} {name!r} is offered by {' and by '.join(part.package for part in found)}"
@@ -107,13 +107,13 @@ class Registry:
         return found[0]
 
     def load(self, name: str) -> Any:
-        """Import the part of that name. A plug-in that cannot be imported, or is no such part, costs itself alone."""
+        """Import the component with this name; raise ConfigError if a plug-in fails to import or lacks a required attribute."""
         part = self.part(name)
         if part.is_built_in:
             return part.load()
         try:
             found = part.load()
-        except Exception as e:  # whatever a stranger's module raises
+        except Exception as e:  # third-party code may raise anything
             raise self._make_error(part, f"raises {type(e).__name__} when it is imported") from e
         if missing := [each for each in self._has if not hasattr(found, each)]:
             raise self._make_error(part, f"has no {missing[0]}")
@@ -124,13 +124,13 @@ class Registry:
         return ConfigError("part-broken", what, fix=f"upgrade or uninstall {part.package}")
 
     def parts(self) -> list[tuple[Part, str]]:
-        """Return every part, and why a plug-in cannot be used; the reason is empty for one that can."""
+        """Return every component and the reason why it cannot be used; the reason is empty if it can."""
         own = [(part, "") for part in self._own_parts.values()]
         return own + [(part, self._refusal(part)) for part in self._plug_ins]
 
     def _refusal(self, part: Part) -> str:
         if part.name in self._own_parts:
-            return f"the name is that of a built-in {self.kind}"
+            return f"a built-in {self.kind} has this name"
         return "" if sum(part.name == other.name for other in self._plug_ins) == 1 else "several packages offer this name"
 
 

@@ -1,9 +1,9 @@
-"""The values that flow through Onym, frozen and validated. A linked document can be shown: as rows, plain values or HTML.
+"""The core data types: concepts, documents, mentions, candidates and links; immutable and validated.
 
 `start` and `end` count code points of the document's text, end exclusive. A `concept_id` is a CURIE with the bioregistry
-prefix in lower case, `mondo:0005148`: objects and stored files have this form. An `obo_id` has the prefix in upper case,
-`MONDO:0005148`: tables, pages and commands show this form. A `score` is what a model says; a `confidence` is a calibrated
-probability of being right.
+prefix in lower case, `mondo:0005148`, as in objects and stored files. An `obo_id` has the prefix in upper case,
+`MONDO:0005148`, as in tables, HTML and command output. A `score` is a model's raw score; a `confidence` is a calibrated
+probability that the answer is right.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNLINKED = "background:none;outline:1px dashed #9ca3af"
 
 
 class Mark(NamedTuple):
-    """A stretch of a text, what it means, and its type, which has a colour; None where it is not linked."""
+    """A highlighted span of text with its tooltip and its type, which sets the colour; type None means not linked."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class Mark(NamedTuple):
 
 
 def mark_text(text: str, marks: Iterable[Mark]) -> str:
-    """Return a text as HTML; where marks overlap, the title says all of them.
+    """Return a text as HTML with highlighted spans; where marks overlap, the tooltip has the titles of all of them.
 
     >>> mark_text("fever", [Mark(0, 5, "MESH:D005334 Fever", None)])[63:]
     '<mark style="background:none;outline:1px dashed #9ca3af" title="MESH:D005334 Fever">fever</mark></div>'
@@ -47,7 +47,7 @@ def mark_text(text: str, marks: Iterable[Mark]) -> str:
 
 
 def _stretches(marks: Iterable[Mark], length: int) -> Iterator[tuple[int, int, list[Mark]]]:
-    """Yield a text of this length cut at the ends of all marks, each stretch with the marks that cover it."""
+    """Split the range 0 to `length` at the bounds of all marks; yield each segment with the marks that cover it."""
     waiting = sorted(marks, key=lambda mark: mark.start, reverse=True)
     edges = {edge for mark in waiting for edge in (mark.start, mark.end)}
     over: list[Mark] = []
@@ -73,56 +73,56 @@ def _colour(name: str) -> str:
 
 T = TypeVar("T")
 Progress = Callable[[str, int], None]
-"""Receives what is being done, and how much of it is done: names, rows or documents."""
+"""Progress callback: called with the current step and the number of names, rows or documents done."""
 
 
 Offsets = tuple[int, int]
-"""Where something starts and ends in a text: code points, end exclusive."""
+"""Start and end of a span, in code points, end exclusive."""
 
 
 def silent(_what: str, _done: int) -> None:
-    """Be the progress that nobody watches."""
+    """No-op progress callback."""
 
 
 def require_text(text: object, where: str = "") -> None:
-    """Refuse what is no string.
+    """Raise InputError unless `text` is a str.
 
     >>> require_text(b"fever")
     Traceback (most recent call last):
-    onym.errors.InputError: [type-text] a text is of the type bytes, not str...
+    onym.errors.InputError: [type-text] the text is a bytes, not a str...
     """
     if not isinstance(text, str):
-        what = f"a text is of the type {type(text).__name__}, not str"
-        raise InputError("type-text", what, where=where, fix="decode bytes; a file is read by read_corpus")
+        what = f"the text is a {type(text).__name__}, not a str"
+        raise InputError("type-text", what, where=where, fix="decode bytes; use read_corpus to read a file")
 
 
 def iter_checked(values: Iterable[object], *kinds: type[T], of: str = "") -> Iterator[T]:
-    """Yield values one by one, refusing what is of none of these kinds, and what holds no values at all.
+    """Yield the values, raising InputError if one has the wrong type or if `values` is not an iterable of values.
 
     >>> list(iter_checked(["fever"], Document))
     Traceback (most recent call last):
-    onym.errors.InputError: [type-document] a value is of the type str, not Document...
+    onym.errors.InputError: [type-document] a value is a str, not a Document...
     """
     names = of or " or ".join(kind.__name__ for kind in kinds)
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        what = f"the argument is of the type {type(values).__name__}, not a list or an iterator of {names}"
-        raise InputError("type-document", what, fix="put a single one into a list")
+        what = f"the argument is a {type(values).__name__}, not a list or an iterator of {names}"
+        raise InputError("type-document", what, fix="put a single value into a list")
     for number, value in enumerate(values, 1):
         if not isinstance(value, kinds):
-            what = f"a value is of the type {type(value).__name__}, not {names}"
-            raise InputError("type-document", what, where=f"value {number}", fix="make a Document of each text, with an id")
+            what = f"a value is a {type(value).__name__}, not a {names}"
+            raise InputError("type-document", what, where=f"value {number}", fix="make a Document with an id from each text")
         yield value
 
 
 IdStyle = Literal["curie", "obo", "raw"]
 """Forms of a concept id: `mesh:D003924`, `MESH:D003924` or `D003924`."""
 FhirVersion = Literal["R4B", "R5"]
-"""Releases of FHIR whose ConceptMap is written; that of R4 is the same as of R4B."""
+"""FHIR releases for which a ConceptMap can be written; R4 and R4B have the same ConceptMap."""
 
 
 @lru_cache(maxsize=65_536)
 def style_id(concept_id: str, style: IdStyle = "obo") -> str:
-    """Return a concept's id as it is stored (`curie`), with the prefix in upper case (`obo`), or without a prefix (`raw`).
+    """Return a concept id in its stored form (`curie`), with the prefix in upper case (`obo`), or without a prefix (`raw`).
 
     >>> style_id("hp:0001250"), style_id("mesh:D009203"), style_id("mesh:D003924", "raw")
     ('HP:0001250', 'MESH:D009203', 'D003924')
@@ -132,7 +132,7 @@ def style_id(concept_id: str, style: IdStyle = "obo") -> str:
 
 
 class NameKind(IntEnum):
-    """How a name belongs to its concept. The order is the order of preference when one must be shown."""
+    """The relation of a name to its concept. Lower values are preferred for display."""
 
     PREFERRED = 0
     EXACT = 1
@@ -146,7 +146,7 @@ class NameKind(IntEnum):
 
     @property
     def label(self) -> str:
-        """The kind as it is written in files: lower case.
+        """The kind in lower case, as in files.
 
         >>> NameKind.PREFERRED.label
         'preferred'
@@ -156,7 +156,7 @@ class NameKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """One name of one concept: the normalised `text` that linkers use and the `form` that the source wrote."""
+    """One name of one concept: the normalised `text` that linkers use, and the original `form` in the source."""
 
     text: str
     form: str
@@ -167,7 +167,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A concept of a knowledge base, its names in order of preference.
+    """A concept of a knowledge base, with its names in order of preference.
 
     >>> form = Name("heart attack", "Heart attack", NameKind.PREFERRED, "en", ("demo",))
     >>> Concept("demo:1", (form,)).preferred_name
@@ -184,16 +184,16 @@ class Concept:
 
     def __post_init__(self) -> None:
         if ":" not in self.id:
-            raise InputError("type-concept-id", f"{self.id!r} is not a CURIE", fix="write prefix:local, as in mesh:D003924")
+            raise InputError("type-concept-id", f"{self.id!r} is not a CURIE", fix="use prefix:local, such as mesh:D003924")
 
     @property
     def obo_id(self) -> str:
-        """The id with its prefix in upper case, as tables and commands show it."""
+        """The id with its prefix in upper case, as in tables and command output."""
         return style_id(self.id)
 
     @property
     def preferred_name(self) -> str:
-        """The form that a person should see."""
+        """The name to display."""
         return self.terms[0].form if self.terms else self.id
 
     @property
@@ -203,7 +203,7 @@ class Concept:
 
 
 def concept_to_dict(concept: Concept) -> dict[str, Any]:
-    """Return a concept as plain values.
+    """Return a concept as a dict of JSON values.
 
     >>> concept_to_dict(Concept("mesh:D005334", (Name("fever", "Fever", NameKind.PREFERRED, "en", ("demo",)),)))["id"]
     'MESH:D005334'
@@ -220,12 +220,12 @@ def concept_to_dict(concept: Concept) -> dict[str, Any]:
 
 
 Notes = tuple[tuple[str, str], ...]
-"""What a format says beyond what Onym understands: keys and values, in order, kept so that they can be written again."""
+"""Format-specific (key, value) pairs that Onym does not interpret, in order, kept so that they can be written back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A span of a document's raw text, and the concepts that it means: several for a composite ("breast and ovarian cancer").
+    """A span of a document's text and its concepts: several for a composite mention ("breast and ovarian cancer").
 
     A discontinuous mention has `parts`, the spans of its fragments; `start` and `end` then bound them all.
 
@@ -235,7 +235,7 @@ class Mention:
 
     start: int
     end: int
-    surface: str = field(repr=False)  # a document's text stays out of logs
+    surface: str = field(repr=False)  # keeps document text out of logs
     concept_ids: tuple[str, ...] = ()
     type: str = ""
     id: str = ""
@@ -244,17 +244,17 @@ class Mention:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
-            raise InputError("type-offsets", f"a mention from {self.start} to {self.end} is empty or backwards")
+            raise InputError("type-offsets", f"invalid mention offsets: start {self.start}, end {self.end}")
         if len(self.surface) != self.end - self.start:
-            what = f"a surface of {len(self.surface)} code points cannot stand from {self.start} to {self.end}"
+            what = f"the surface has {len(self.surface)} code points, but the mention goes from {self.start} to {self.end}"
             raise InputError("type-offsets", what)
         if self.parts and any(not self.start <= start < end <= self.end for start, end in self.parts):
-            raise InputError("type-offsets", f"a fragment lies outside its mention from {self.start} to {self.end}")
+            raise InputError("type-offsets", f"a fragment is outside its mention ({self.start} to {self.end})")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document with a role, such as `title` or `abstract`."""
+    """A section of a document, such as `title` or `abstract`."""
 
     start: int
     end: int
@@ -264,7 +264,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A statement between mentions or concepts: its `arguments` are pairs of a role and an id."""
+    """A relation between mentions or concepts: its `arguments` are pairs of a role and an id."""
 
     type: str
     arguments: tuple[tuple[str, str], ...]
@@ -273,15 +273,15 @@ class Relation:
 
 
 DocumentKey = tuple[str, str, int]
-"""A document's id, the file that it was read from, and its number among the documents of that file."""
+"""A document's id, the file that it was read from, and its number within that file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with an id and the mentions in it. Every mention's surface is the text at its offsets.
 
-    `source` and `ordinal` say where it was read: the file, and its number among the documents of that file, from 1. They tell
-    documents of one id apart. Two documents are equal wherever they were read.
+    `source` is the file that it was read from and `ordinal` its number within that file, from 1. They distinguish documents
+    with the same id; equality ignores them.
 
     >>> Document("1", "fever and cough", (Mention(10, 15, "cough"),)).mentions[0].surface
     'cough'
@@ -298,7 +298,7 @@ class Document:
 
     @property
     def key(self) -> DocumentKey:
-        """What tells a document apart from all others of a corpus: id, source and ordinal."""
+        """Unique key of the document within a corpus: id, source and ordinal."""
         return self.id, self.source, self.ordinal
 
     def __post_init__(self) -> None:
@@ -306,12 +306,12 @@ class Document:
             require_text(string)
         for mention in self.mentions:
             if self.text[mention.start : mention.end] != mention.surface:
-                what = "a mention's surface is not the text at its offsets"
+                what = "a mention's surface differs from the text at its offsets"
                 raise InputError("type-offsets", what, where=f"document {format_id(self.id)}, {mention.start} to {mention.end}")
         for passage in self.passages:
             if not 0 <= passage.start <= passage.end <= len(self.text):
                 where = f"document {format_id(self.id)}, {passage.start} to {passage.end}"
-                raise InputError("type-offsets", "a passage lies outside the text", where=where)
+                raise InputError("type-offsets", "a passage is outside the text", where=where)
 
     def __repr__(self) -> str:
         return f"<Document {format_id(self.id)}: {len(self.text)} code points, {len(self.mentions)} mentions>"
@@ -321,7 +321,7 @@ class Document:
 class Candidate:
     """A concept that a linker proposes, with the name that led to it and the model's score.
 
-    `preferred_name` and `type`, its semantic group, are what a knowledge base says of the concept; equality ignores them.
+    `preferred_name` and `type` (the semantic group) come from the knowledge base; equality ignores them.
     """
 
     concept_id: str
@@ -332,7 +332,7 @@ class Candidate:
 
     @property
     def obo_id(self) -> str:
-        """The concept id with its prefix in upper case, as tables and commands show it.
+        """The concept id with its prefix in upper case, as in tables and command output.
 
         >>> Candidate("mondo:0005148", "type 2 diabetes mellitus", 1.0).obo_id
         'MONDO:0005148'
@@ -341,22 +341,22 @@ class Candidate:
 
 
 NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
-"""Why a mention is left unlinked (NIL): the linker found no candidate, the best one scores too low, it is not confident enough
-for the precision that was asked for, or the best meaning is a concept that the filter of types or ids leaves out."""
+"""Why a mention is left unlinked (NIL): there is no candidate, the best score is below the threshold, the confidence is too low
+for the requested precision, or the best concept is excluded by the type or id filter."""
 AssertionMark = Literal["negated", "possible", "historical", "hypothetical", "other-experiencer"]
-"""What a sentence says of a mention: that it is absent, uncertain, past, only an if, or of a family member."""
-_COUNTED = -1  # ties that are to be counted among the candidates
+"""How the sentence qualifies a mention: absent, uncertain, in the past, hypothetical, or about somebody else (family)."""
+_COUNTED = -1  # default of `tied`: count the ties among the candidates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkEvidence:
-    """What is known of an answer besides the mention and the candidates. A field declared here is in every output.
+    """The fields of a link besides the mention and the candidates. Every output format includes the fields declared here.
 
-    `tied` says how many other concepts have the best score, also those beyond the candidates that were asked for.
-    `detection_score` is the score of the detector that found the mention; None where the mention was annotated. `stage` is the
-    part of a cascade that answered. `confidence` is a calibrated probability. `nil_reason` says why there is no answer; the
-    candidates are kept all the same. `assertion` holds the marks of the mention's sentence, such as `negated`; none of them is
-    an empty tuple, and None means that they were not looked for.
+    `tied` is the number of other concepts with the best score, including those beyond the returned candidates.
+    `detection_score` is the detector's score; None if the mention was annotated. `stage` is the stage of a cascade that
+    produced the answer. `confidence` is a calibrated probability. `nil_reason` says why the mention is unlinked; it still has
+    its candidates. `assertion` has the qualifiers of the mention, such as `negated`: empty if there are none, None if
+    assertion detection was off.
     """
 
     tied: int | None = None
@@ -371,7 +371,7 @@ class LinkEvidence:
 class Link(LinkEvidence):
     """A mention, its candidates, best first, and the evidence behind the answer.
 
-    Where a linker does not say how many concepts are `tied`, they are counted among the candidates.
+    If the linker does not set `tied`, ties are counted among the candidates.
 
     >>> fever = Mention(0, 5, "fever")
     >>> Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)).concept_id
@@ -388,7 +388,7 @@ class Link(LinkEvidence):
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
-            raise InputError("type-confidence", f"a confidence of {self.confidence} is not a probability")
+            raise InputError("type-confidence", f"the confidence {self.confidence} is not between 0 and 1")
         if not self.candidates and self.nil_reason is None:
             object.__setattr__(self, "nil_reason", "no-candidate")
         if self.tied == _COUNTED:
@@ -396,17 +396,17 @@ class Link(LinkEvidence):
 
     @property
     def answer(self) -> Candidate | None:
-        """The best candidate, or None where the mention is left unlinked (NIL)."""
+        """The best candidate, or None if the mention is unlinked (NIL)."""
         return None if self.nil_reason else self.candidates[0]
 
     @property
     def concept_id(self) -> str | None:
-        """The id of the answer as it is stored, `mondo:0005148`, or None where the mention is left unlinked (NIL)."""
+        """The concept id of the answer, such as `mondo:0005148`, or None if the mention is unlinked (NIL)."""
         return None if self.nil_reason else self.candidates[0].concept_id
 
     @property
     def obo_id(self) -> str | None:
-        """The id of the answer as tables and commands show it, `MONDO:0005148`, or None."""
+        """The concept id of the answer with its prefix in upper case, such as `MONDO:0005148`, or None."""
         return None if self.nil_reason else self.candidates[0].obo_id
 
     @property
@@ -416,7 +416,7 @@ class Link(LinkEvidence):
 
     @property
     def title(self) -> str:
-        """What a link says, in lines: concept, type and certainty; the name that matched; ties and the runner-up.
+        """A summary of the link, in lines: concept, type and confidence; the matched name; ties and the runner-up.
 
         >>> print(Link(Mention(0, 5, "Fever"), (Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"),), stage="tfidf").title)
         MESH:D005334 Fever, score 0.90, by tfidf
@@ -432,7 +432,7 @@ class Link(LinkEvidence):
         certainty = f"score {best.score:.2f}" if self.confidence is None else f"confidence {self.confidence:.2f}"
         parts = (_label(best), self.mention.type or best.type, certainty, by, *(self.assertion or ()))
         yield f"not linked: {self.nil_reason}; best candidate: " * bool(self.nil_reason) + ", ".join(filter(None, parts))
-        if not best.name:  # annotations are ids alone, and the second is no runner-up
+        if not best.name:  # annotated concepts have no names, and the second one is not a runner-up
             return
         yield f"matched name: {best.name}, score {best.score:.2f}"
         if self.tied:
@@ -445,22 +445,22 @@ def _label(candidate: Candidate) -> str:
 
 
 EVIDENCE = plain_fields(Link, [each.name for each in fields(LinkEvidence)])
-"""How the evidence of a link is written: files, tables and replies have its keys, columns and types from here."""
+"""How the fields of `LinkEvidence` are serialised: the keys, columns and types in files, tables and HTTP replies."""
 _ANSWER: dict[str, type] = {
     "document": str, "start": int, "end": int, "text": str, "type": str,
     "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
 }  # fmt: skip
-_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # in the table; later fields follow
+_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # of the columns; other fields follow
 _OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
 _IN_ORDER = [_OF_EVIDENCE[name] for name in dict.fromkeys([*_ORDER, *_OF_EVIDENCE])]
 _KINDS = _ANSWER | {each.column: each.cell_kind for each in _IN_ORDER}
 COLUMNS = tuple(_KINDS)
-"""The columns of the flat table, which is the same everywhere: a row for each mention, with the best answer."""
+"""The columns of the flat table of links, used by all outputs: one row per mention, with the best answer."""
 Row = dict[str, Any]
 
 
 def kinds_of(columns: Sequence[str] = COLUMNS) -> dict[str, type]:
-    """Return the type of the values of columns.
+    """Return the type of each column.
 
     >>> kinds_of(["start", "score", "text"])
     {'start': <class 'int'>, 'score': <class 'float'>, 'text': <class 'str'>}
@@ -470,9 +470,9 @@ def kinds_of(columns: Sequence[str] = COLUMNS) -> dict[str, type]:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with a document: a permanent code, what, and where. It never holds the document's text.
+    """A problem with a document: a permanent code, what is wrong, and where. It never contains document text.
 
-    `document_id` is the id as `onym.errors.format_id` shows it: where text stands in the place of an id, a digest. `source` and
+    `document_id` is formatted by `onym.errors.format_id`: an id that looks like text is replaced by a digest. `source` and
     `ordinal` are those of the document. An ordinal of 0 means the whole file.
     """
 
@@ -487,12 +487,12 @@ class Problem:
         object.__setattr__(self, "document_id", format_id(self.document_id))
 
 
-_SHOWN = 5  # links that are shown in a line
+_SHOWN = 5  # links in the repr
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LinkedDocument:
-    """A document and a link for each of its mentions, in their order. One that could not be linked has problems instead.
+    """A document with one link per mention, in order. A document that could not be linked has problems instead.
 
     >>> LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),)).is_complete
     False
@@ -504,11 +504,11 @@ class LinkedDocument:
 
     @property
     def is_complete(self) -> bool:
-        """True where the document was linked."""
+        """True if the document was linked."""
         return not self.problems
 
     def rows(self, id_style: IdStyle = "obo") -> list[Row]:
-        """Return a row of the flat table for each mention, in their order.
+        """Return the rows of the flat table: one per mention, in order.
 
         >>> fever = Mention(0, 5, "Fever")
         >>> link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0),))
@@ -519,7 +519,7 @@ class LinkedDocument:
         return [_row(self.document.id, link, id_style) for link in self.links]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the document's id and text, its links with all candidates, and its problems, as plain values."""
+        """Return the document's id and text, its links with all candidates, and its problems, as JSON values."""
         problems = [{"code": each.code, "what": each.what, "where": each.where} for each in self.problems]
         links = self.rows()
         for row, link in zip(links, self.links, strict=True):
@@ -527,30 +527,30 @@ class LinkedDocument:
         return {"id": self.document.id, "text": self.document.text, "links": links, "problems": problems}
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the flat table as a dataframe of polars."""
+        """Return the flat table as a polars DataFrame."""
         return frame_of([[row[name] for name in COLUMNS] for row in self.rows()], _KINDS)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the flat table as a dataframe of pandas, which has to be installed."""
+        """Return the flat table as a pandas DataFrame; requires pandas."""
         import pandas as pd
 
         return pd.DataFrame(self.rows(), columns=list(COLUMNS))
 
     def to_html(self, titles: Sequence[str] | None = None) -> str:
-        """Return the text with its mentions marked: no script, everything escaped. A mark's title is that of its link.
+        """Return the text as HTML with highlighted mentions, without scripts, everything escaped.
 
-        Other titles may be given, one for each link.
+        `titles` replaces the tooltips, one per link; by default each is the link's `title`.
         """
         shown = zip(self.links, [link.title for link in self.links] if titles is None else titles, strict=True)
         marks = [Mark(link.mention.start, link.mention.end, title, link.type if link.answer else None) for link, title in shown]
         return mark_text(self.document.text, marks)
 
     def _repr_html_(self) -> str:
-        """Show the text with its mentions marked, in a notebook."""
+        """Display the text with highlighted mentions in a notebook."""
         return self.to_html()
 
     def __repr__(self) -> str:
-        """Return ids and offsets: a document's text stays out of logs."""
+        """Return ids and offsets only, to keep document text out of logs."""
         if self.problems:
             return f"<LinkedDocument {format_id(self.document.id)}: {self.problems[0].code}>"
         shown = [f"{link.mention.start}-{link.mention.end} {link.obo_id or 'NIL'}" for link in self.links[:_SHOWN]]

@@ -1,6 +1,6 @@
-"""What Onym knows of vocabularies: one row of `vocabularies.toml` for each, read when it is first asked for.
+"""Facts about vocabularies (MeSH, UMLS, ...), one table of `vocabularies.toml` each, loaded on first use.
 
-The head of that file says what the keys mean. Ids, groups, downloads, corpora, packs, FHIR and OMOP take their facts from here.
+The header of that file documents the keys. Ids, groups, downloads, corpora, packs, FHIR and OMOP use these facts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Redistribution = Literal["", "no", "unaltered", "yes"]
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """A row of the table. Where `redistribution` is empty, Onym does not know the terms of the vocabulary."""
+    """The facts about one vocabulary. If `redistribution` is empty, its licence terms are unknown."""
 
     prefix: str
     title: str
@@ -45,11 +45,11 @@ class Vocabulary:
 
     @property
     def is_restricted(self) -> bool:
-        """Whether it may be in private packs only."""
+        """Whether only private packs may contain it."""
         return self.redistribution == "no"
 
     def is_meant(self, text: str) -> bool:
-        """Tell whether a source that is described so, in lower case, is of this vocabulary.
+        """Return whether a lower-case file name or description refers to this vocabulary.
 
         >>> find_vocabulary("hp").is_meant("hp-2026.obo"), find_vocabulary("hp").is_meant("php.tsv")
         (True, False)
@@ -60,7 +60,7 @@ class Vocabulary:
 
 @cache
 def vocabularies() -> Mapping[str, Vocabulary]:
-    """Return all vocabularies by prefix, in the order of the table."""
+    """Return all vocabularies by prefix, in file order."""
     rows = tomllib.loads(Path(__file__).with_name(FILE).read_text("utf-8"))
     return MappingProxyType({prefix: _row(prefix, values) for prefix, values in rows.items()})
 
@@ -71,7 +71,7 @@ def _row(prefix: str, values: dict[str, Any]) -> Vocabulary:
 
 
 def find_vocabulary(prefix: str) -> Vocabulary:
-    """Return the vocabulary of a canonical prefix; one that is not in the table has nothing but its prefix.
+    """Return the vocabulary with a canonical prefix; for an unknown prefix, one without any other facts.
 
     >>> find_vocabulary("mesh").omop, find_vocabulary("ward").omop
     ('MeSH', '')
@@ -80,7 +80,7 @@ def find_vocabulary(prefix: str) -> Vocabulary:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """Return the bioregistry prefix; one that is not known is only put in lower case.
+    """Return the bioregistry prefix of an alias; an unknown prefix is only lower-cased.
 
     >>> canonical_prefix("SNOMEDCT_US"), canonical_prefix("SNOMEDCT_US_2023_03_01"), canonical_prefix("MONDO")
     ('snomedct', 'snomedct', 'mondo')
@@ -91,12 +91,12 @@ def canonical_prefix(prefix: str) -> str:
 
 @cache
 def prefix_aliases() -> Mapping[str, str]:
-    """Return what sources write for prefixes, with the prefix that is meant."""
+    """Map the prefixes that sources use to canonical prefixes."""
     return MappingProxyType({alias: each.prefix for each in vocabularies().values() for alias in each.aliases})
 
 
 def prefix_by_shape(local: str, group: str = "") -> str:
-    """Return the prefix of an id that has none, by its shape alone or by the group of what it stands for; "" if neither tells.
+    """Guess the prefix of an id without one, from its pattern and the semantic group of the concept; "" if unknown.
 
     >>> prefix_by_shape("C0011860"), prefix_by_shape("7157", "Gene"), prefix_by_shape("7157")
     ('umls', 'ncbigene', '')
@@ -107,7 +107,7 @@ def prefix_by_shape(local: str, group: str = "") -> str:
 
 @cache
 def _shapes() -> Mapping[str, list[tuple[re.Pattern[str], str]]]:
-    """Return the shapes of ids by semantic group, with their prefixes; those that tell the vocabulary alone are under ""."""
+    """Return (id pattern, prefix) pairs by semantic group; patterns that are unambiguous without a group have the key ""."""
     found: dict[str, list[tuple[re.Pattern[str], str]]] = {}
     for each in vocabularies().values():
         own = {"": each.pattern} if each.pattern else {}
@@ -118,9 +118,9 @@ def _shapes() -> Mapping[str, list[tuple[re.Pattern[str], str]]]:
 
 @cache
 def downloads() -> Mapping[str, Vocabulary]:
-    """Return what can be downloaded, or has a way to get it, by the name that a person types.
+    """Return the vocabularies that can be downloaded, or have instructions for that, by their name on the command line.
 
-    The addresses cannot be reached from the machines that run the tests; that one still answers is for its user to see.
+    The tests have no network access, so they do not check that the URLs still work.
 
     >>> list(downloads())
     ['mesh', 'mondo', 'hpo', 'umls', 'snomed']

@@ -1,8 +1,8 @@
-"""Worker processes of `onym batch` and `onym serve`: how they are started, what they share, and how they speak.
+"""Worker processes of `onym batch` and `onym serve`: start them and exchange messages with them.
 
-A worker is a new Python that is told what to do by lines of JSON on its standard input, and replies on its standard output. No
-process is forked and nothing is pickled. A worker ends when the process that started it does, since its standard input ends
-then. How answers are waited for is not decided here: a batch selects among its workers, a service has an event loop.
+A worker is a new Python process that receives commands as JSON lines on stdin and replies on stdout. Nothing is forked or
+pickled. A worker exits when its parent process does, because its stdin closes. The callers wait for replies in different ways:
+`onym batch` uses a selector, `onym serve` an event loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import IO, Any, BinaryIO, NoReturn
 from onym import errors
 from onym.errors import InternalError, OnymError
 
-_READ = 1 << 16  # bytes that are read at once, and the longest line that an event loop waits for
+_READ = 1 << 16  # bytes per read, and the maximum length of a line in an event loop
 _KINDS: dict[str, type[OnymError]] = {
     kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, OnymError)
 }
@@ -32,13 +32,13 @@ def worker_command(module: str) -> tuple[str, ...]:
 
 
 def worker_environment(workers: int) -> dict[str, str]:
-    """Return the environment of one of some workers: they share the CPUs, unless the caller's environment says otherwise."""
+    """Return the environment of a worker: `workers` of them share the CPUs, unless os.environ sets thread counts."""
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     return {"OMP_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads, **os.environ}
 
 
 async def start_in_loop(command: Sequence[str], workers: int) -> asyncio.subprocess.Process:
-    """Start one of some workers whose pipes belong to the event loop."""
+    """Start one of `workers` worker processes, with pipes that the event loop reads and writes."""
     pipe, environment = asyncio.subprocess.PIPE, worker_environment(workers)
     return await asyncio.create_subprocess_exec(
         *command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True, limit=_READ
@@ -46,7 +46,7 @@ async def start_in_loop(command: Sequence[str], workers: int) -> asyncio.subproc
 
 
 class Worker:
-    """One of some workers, whose pipes a selector watches."""
+    """One of `workers` worker processes, with pipes that a selector can watch."""
 
     def __init__(self, command: Sequence[str], workers: int) -> None:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
@@ -56,18 +56,18 @@ class Worker:
 
     @property
     def out(self) -> IO[bytes]:
-        """The pipe that its replies come from."""
+        """The pipe from which its replies are read."""
         return self._process.stdout  # type: ignore[return-value]
 
     def tell(self, value: dict[str, Any]) -> None:
-        """Send a line; a worker that is dead is found out by reading."""
+        """Send a message. If the worker has died, do nothing: the next read detects that."""
         try:
             self._process.stdin.write(json_line(value))  # type: ignore[union-attr]
         except BrokenPipeError:
             return
 
     def read_replies(self) -> list[dict[str, Any]] | None:
-        """Return the lines that have come, or None where the process has ended."""
+        """Return the replies received so far, or None if the process has ended."""
         data = os.read(self.out.fileno(), _READ)
         if not data:
             return None
@@ -75,7 +75,7 @@ class Worker:
         return [json.loads(line) for line in lines]
 
     def end(self) -> int:
-        """End it at once, and return its status."""
+        """Kill the process and return its exit status."""
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -84,7 +84,7 @@ class Worker:
 
 
 def json_line(value: dict[str, Any]) -> bytes:
-    r"""Return a value as a line.
+    r"""Encode a value as a JSON line.
 
     >>> json_line({"text": "two\nlines"})
     b'{"text": "two\\nlines"}\n'
@@ -93,13 +93,13 @@ def json_line(value: dict[str, Any]) -> bytes:
 
 
 def iter_commands(stream: BinaryIO) -> Iterator[dict[str, Any]]:
-    """Yield what a worker is told; a thread listens, so that the end of the caller is heard in the middle of a command."""
+    """Yield the commands sent to this worker. A thread reads stdin, so that the worker exits with its parent at any time."""
     heard: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def listen() -> None:
         for line in stream:
             heard.put(json.loads(line))
-        os._exit(0)  # the caller is gone: nothing that is half done may delay the end
+        os._exit(0)  # the parent process has ended: exit at once, without finishing the current command
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
@@ -107,7 +107,7 @@ def iter_commands(stream: BinaryIO) -> Iterator[dict[str, Any]]:
 
 
 def own_stdout() -> BinaryIO:
-    """Return standard output, and let everything else that is printed go to standard error."""
+    """Return stdout for replies, and redirect everything else that is printed to stderr."""
     own = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     return own
@@ -126,13 +126,13 @@ def say(replies: BinaryIO, value: dict[str, Any]) -> None:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process. An ordinary exit would wait for the thread that listens, and abort."""
+    """Exit the process at once. A normal exit would wait for the thread that reads stdin, and abort."""
     sys.stderr.flush()
     os._exit(status)
 
 
 def error_reply(error: OnymError) -> dict[str, Any]:
-    """Return what is replied of an error that concerns all that a worker does.
+    """Return the reply for an error that affects the whole worker, not one document.
 
     >>> from onym.errors import ConfigError
     >>> error_reply(ConfigError("output-failed", "the disk is full"))["kind"]
@@ -142,7 +142,7 @@ def error_reply(error: OnymError) -> dict[str, Any]:
 
 
 def require_no_error(reply: dict[str, Any]) -> None:
-    """Raise the error that a worker replied, if it did: one that concerns all that it does."""
+    """Raise the error in a worker's reply, if there is one."""
     if "error" in reply:
         said = reply["error"]
         raise _KINDS.get(reply["kind"], InternalError)(said["code"], said["what"], where=said["where"], fix=said["fix"])

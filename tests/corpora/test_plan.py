@@ -96,5 +96,5 @@ def test_files_skipped_by_the_source_are_in_the_plan(tmp_path: Path) -> None:
     plan = plan_of(Source.open(tmp_path))
     assert formats_by_file(plan) == {"a.txt": "text", "b.txt": "input-link", "c": "ignored"}
     assert state_counts(plan.files) == {"read": 1, "ignored": 1, "failed": 1}
-    assert plan.files[1] == PlannedFile("b.txt", "failed", code="input-link", why="a link that leads out of the folder")
+    assert plan.files[1] == PlannedFile("b.txt", "failed", code="input-link", why="the link leads out of the folder")
     assert [error.code for error in plan.errors] == ["input-link"]

@@ -1,4 +1,4 @@
-"""What a reader says to bytes of any kind."""
+"""Helper for tests that read arbitrary bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from onym.errors import OnymError
 
 
 def answer(read: Callable[[], object]) -> str:
-    """Return what the error says, except for what to do; empty where there was none. Any other exception is a failure."""
+    """Return code, what and where of the OnymError that `read` raises, or an empty string. Other exceptions propagate."""
     try:
         read()
     except OnymError as e:

@@ -1,4 +1,4 @@
-"""One release, packed in every way."""
+"""The same release as a folder and as every kind of archive."""
 
 from __future__ import annotations
 

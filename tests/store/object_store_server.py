@@ -1,4 +1,4 @@
-"""A real object store on the loopback, for tests: moto's server, in a process of its own."""
+"""A local S3 server for tests: moto's server in a separate process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECRET = "a-secret-that-nobody-may-see"
 
 @contextmanager
 def object_store(environment: pytest.MonkeyPatch) -> Iterator[str]:
-    """Start a store with one bucket, name it and its credentials in the environment, and give the address of the bucket."""
+    """Start a server with one bucket, set its endpoint and credentials in the environment, and yield the bucket's URL."""
     from pyarrow.fs import S3FileSystem
 
     with socket.socket() as free:

@@ -1,4 +1,4 @@
-"""Archives that have the same bytes each time."""
+"""Writing reproducible archives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def methods(path: Path) -> dict[str, int]:
         return {info.filename: info.compress_type for info in archive.infolist()}
 
 
-def test_bytes_files_and_members_of_others(tmp_path: Path) -> None:
+def test_writes_bytes_files_and_archive_members(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"fever " * 1_000)
     for name in ("one.zip", "two.zip"):
         with whole_archive(tmp_path / name) as archive:
@@ -41,7 +41,7 @@ def test_bytes_files_and_members_of_others(tmp_path: Path) -> None:
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_what_deflate_does_not_help_is_stored(tmp_path: Path) -> None:
+def test_stores_incompressible_members(tmp_path: Path) -> None:
     with whole_archive(tmp_path / "a.zip") as archive:
         archive.add("noise", NOISE)
         archive.add("text", b"a fever and a cough " * 1_000)
@@ -56,7 +56,7 @@ def test_what_deflate_does_not_help_is_stored(tmp_path: Path) -> None:
         (bytes(2_000_000) + NOISE, zipfile.ZIP_DEFLATED),
     ],
 )
-def test_no_reader_takes_a_member_for_a_bomb(tmp_path: Path, content: bytes, method: int) -> None:
+def test_members_never_trip_the_bomb_check(tmp_path: Path, content: bytes, method: int) -> None:
     with whole_archive(tmp_path / "a.zip") as archive:
         archive.add("column.npy", content)
     assert methods(tmp_path / "a.zip") == {"column.npy": method}
@@ -65,7 +65,7 @@ def test_no_reader_takes_a_member_for_a_bomb(tmp_path: Path, content: bytes, met
         assert stream.read() == content
 
 
-def test_an_archive_that_fails_is_not_there(tmp_path: Path) -> None:
+def test_failed_archive_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="output-failed"), whole_archive(tmp_path / "a.zip") as archive:
         archive.add("no", tmp_path / "no")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The cache directory, and notes on files in it."""
+"""The cache directory, and the notes on files in it."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from onym.errors import ConfigError
 from onym.store.cache import cache_folder, file_state, read_note, write_note
 
 
-def test_the_cache_is_in_the_home_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cache_is_in_the_home_directory_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ONYM_CACHE")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_folder() == tmp_path / ".cache" / "onym"
 
 
-def test_a_note_is_of_one_kind_on_one_file(tmp_path: Path) -> None:
+def test_notes_are_separate_by_kind_and_file(tmp_path: Path) -> None:
     write_note("sizes", tmp_path / "a", [3])
     (tmp_path / "link").symlink_to(tmp_path)
-    assert read_note("sizes", tmp_path / "link" / "a") == [3], "however the file is named"
+    assert read_note("sizes", tmp_path / "link" / "a") == [3], "links are resolved"
     assert read_note("sizes", tmp_path / "b") is None
     assert read_note("colours", tmp_path / "a") is None
 
 
-def test_a_broken_note_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_note_reads_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
     write_note("sizes", tmp_path / "a", [3])
     next((tmp_path / "cache" / "sizes").iterdir()).write_bytes(b"[3")
     assert read_note("sizes", tmp_path / "a") is None
 
 
-def test_where_no_note_can_be_kept_nothing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "file"))
     write_note("sizes", tmp_path / "a", [3])
     assert read_note("sizes", tmp_path / "a") is None
 
 
-def test_the_state_of_a_file_changes_though_size_and_time_are_set_back(tmp_path: Path) -> None:
+def test_file_state_changes_even_if_size_and_time_are_restored(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("one")
     before = path.stat()
@@ -53,7 +53,7 @@ def test_the_state_of_a_file_changes_though_size_and_time_are_set_back(tmp_path:
 
 @pytest.fixture
 def homeless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A user without a home, and the temporary folder."""
+    """Remove the home directory, and return the temporary folder used instead."""
 
     def unknown() -> Path:
         raise RuntimeError("could not determine home directory")
@@ -64,7 +64,7 @@ def homeless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_without_a_home_the_cache_is_a_folder_of_ones_own(homeless: Path) -> None:
+def test_without_a_home_the_cache_is_a_private_folder(homeless: Path) -> None:
     assert cache_folder() == cache_folder() == homeless / f"onym-{os.geteuid()}"
     assert cache_folder().stat().st_mode & 0o777 == 0o700
     write_note("sizes", homeless / "a", [3])
@@ -72,7 +72,7 @@ def test_without_a_home_the_cache_is_a_folder_of_ones_own(homeless: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ["writable by others", "a link", "no folder to be had"])
-def test_without_a_home_another_ones_cache_is_refused(homeless: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_without_a_home_rejects_a_folder_of_another_user(homeless: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     folder = homeless / f"onym-{os.geteuid()}"
     if kind == "a link":
         (homeless / "theirs").mkdir()

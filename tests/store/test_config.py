@@ -1,4 +1,4 @@
-"""Configurations are strict, and say where they are wrong."""
+"""Configurations are strict, and errors name the wrong key."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def test_values_and_defaults() -> None:
     assert Colour.of({"names": ["rose"]}) == Colour(red=0, names=("rose",))
 
 
-def test_it_is_frozen() -> None:
+def test_configuration_is_frozen() -> None:
     with pytest.raises(ValidationError):
         Colour().red = 1
 
 
 @pytest.mark.parametrize(("values", "key"), [({"rde": 1}, "rde"), ({"red": "much"}, "red"), ({"names": [1]}, "names.0")])
-def test_a_wrong_key_is_named(values: dict[str, object], key: str) -> None:
+def test_error_names_the_unknown_key(values: dict[str, object], key: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid") as caught:
         Colour.of(values, where="colour.toml")
     assert caught.value.what.startswith(f"{key}: ")
     assert (caught.value.where, caught.value.fix) == ("colour.toml", "known keys are red, names")
 
 
-def test_a_page_may_be_named_instead_of_the_keys() -> None:
+def test_fix_can_be_overridden() -> None:
     with pytest.raises(ConfigError) as caught:
         Colour.of({"rde": 1}, fix="read the page")
     assert caught.value.fix == "read the page"
 
 
-def test_a_file(tmp_path: Path) -> None:
+def test_reads_a_toml_file(tmp_path: Path) -> None:
     path = tmp_path / "colour.toml"
     path.write_text("red = 3\n")
     assert read_toml(path) == {"red": 3}
@@ -50,7 +50,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"red = ", b"\xff\xfe", b"red = 1\nred = 2"])
-def test_what_is_no_toml_is_refused(data: bytes) -> None:
+def test_rejects_invalid_toml(data: bytes) -> None:
     with pytest.raises(ConfigError, match="not valid TOML") as caught:
         parse_toml(data, "colour.toml")
     assert caught.value.where == "colour.toml"

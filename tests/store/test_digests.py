@@ -1,4 +1,4 @@
-"""Each file of a model is hashed once, and again where it was touched."""
+"""Files are hashed once, and again after they were modified."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGE = 2_000_000
 
 @pytest.fixture
 def names_of_hashed_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the files that are hashed."""
+    """Record the names of the files that are hashed."""
     names: list[str] = []
     own = digests.hash_file
 
@@ -28,12 +28,12 @@ def names_of_hashed_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return own(path)
 
     monkeypatch.setattr(digests, "hash_file", hash_file)
-    monkeypatch.setattr(digests, "_has_notes", True)  # whatever a run before said in this process; and so it is afterwards
+    monkeypatch.setattr(digests, "_has_notes", True)  # undoes ignore_notes() of earlier tests, until the end of this one
     return names
 
 
 def write(path: Path, data: bytes) -> Path:
-    """Write a file, and let it settle."""
+    """Write a file, and wait until its timestamp is old enough for caching."""
     path.write_bytes(data)
     time.sleep(0.15)
     return path
@@ -44,18 +44,18 @@ def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"x" * LARGE])
-def test_it_is_the_sha256_of_the_content(tmp_path: Path, data: bytes) -> None:
+def test_digest_is_the_sha256_of_the_content(tmp_path: Path, data: bytes) -> None:
     assert file_digest(write(tmp_path / "a", data)) == hashlib.sha256(data).hexdigest() == file_digest(tmp_path / "a")
 
 
-def test_a_process_hashes_a_file_once_however_it_is_named(tmp_path: Path, names_of_hashed_files: list[str]) -> None:
+def test_process_hashes_a_file_once_under_any_path(tmp_path: Path, names_of_hashed_files: list[str]) -> None:
     path = write(tmp_path / "config.json", b"{}")
     (tmp_path / "link").symlink_to(path)
     assert len({file_digest(path), file_digest(path), file_digest(tmp_path / "link")}) == 1
     assert names_of_hashed_files == ["config.json"]
 
 
-def test_a_machine_hashes_a_large_file_once(
+def test_large_file_is_hashed_once_per_machine(
     tmp_path: Path, names_of_hashed_files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "model.safetensors", b"x" * LARGE)
@@ -66,7 +66,7 @@ def test_a_machine_hashes_a_large_file_once(
 
 
 @pytest.mark.parametrize("size", [10, LARGE])
-def test_a_file_that_was_touched_is_hashed_again(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modified_file_is_hashed_again(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a", b"x" * size)
     before, first = path.stat(), file_digest(path)
     write(path, b"y" * size)
@@ -76,14 +76,14 @@ def test_a_file_that_was_touched_is_hashed_again(tmp_path: Path, size: int, monk
     assert file_digest(path) == hashlib.sha256(b"y" * size).hexdigest()
 
 
-def test_what_was_written_just_now_is_not_believed_to_stay(tmp_path: Path, names_of_hashed_files: list[str]) -> None:
+def test_digest_of_a_just_written_file_is_not_cached(tmp_path: Path, names_of_hashed_files: list[str]) -> None:
     (tmp_path / "a").write_bytes(b"1")
     file_digest(tmp_path / "a")
     file_digest(tmp_path / "a")
     assert names_of_hashed_files == ["a", "a"]
 
 
-def test_what_changes_while_it_is_hashed_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_of_a_file_changed_during_hashing_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a", b"x" * LARGE)
     own = digests.hash_file
 
@@ -99,19 +99,19 @@ def test_what_changes_while_it_is_hashed_is_not_cached(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("note", [3, [], [[1], "ab", "cd"], {"a": 1}])
-def test_a_note_of_another_form_is_no_digest(tmp_path: Path, note: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignores_malformed_notes(tmp_path: Path, note: object, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a", b"x" * LARGE)
     monkeypatch.setattr(digests, "read_note", lambda _kind, _path: note)
     assert file_digest(path) == hashlib.sha256(b"x" * LARGE).hexdigest()
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_missing_file_raises(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path):
         with pytest.raises(InputError, match="input-unreadable"):
             file_digest(path)
 
 
-def test_notes_can_be_ignored(tmp_path: Path, names_of_hashed_files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignore_notes_hashes_again(tmp_path: Path, names_of_hashed_files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "model.safetensors", b"x" * LARGE)
     file_digest(path)
     another_process(monkeypatch)

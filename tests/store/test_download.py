@@ -1,4 +1,4 @@
-"""Downloads from a local server that breaks off, lies and changes its mind."""
+"""Downloads from a local server that interrupts, redirects and changes files."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ QUICK = Patience(attempts=4, pause_s=0.0, timeout_s=5.0)
 
 @dataclass
 class Script:
-    """What the server does, request by request."""
+    """The behaviour of the server."""
 
     body: bytes = BODY
     etag: str = '"one"'
-    cuts: list[int] = field(default_factory=list)  # break off after so many bytes, once each
-    statuses: list[int] = field(default_factory=list)  # answer so, once each
+    cuts: list[int] = field(default_factory=list)  # close the connection after this many bytes, one entry per request
+    statuses: list[int] = field(default_factory=list)  # respond with this status, one entry per request
     redirect: str = ""
     redirect_once: str = ""
-    ranges: list[str] = field(default_factory=list)  # seen
+    ranges: list[str] = field(default_factory=list)  # Range headers received
     change_after_first: bytes = b""
 
 
@@ -83,7 +83,7 @@ def script_server() -> Iterator[tuple[str, Script]]:
     server.server_close()
 
 
-def test_a_whole_file_with_its_record(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_downloads_a_file_and_its_record(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, _ = script_server
     seen = []
     record = download(url, tmp_path / "hp.obo", patience=QUICK, advance=lambda got, total: seen.append((got, total)))
@@ -94,7 +94,7 @@ def test_a_whole_file_with_its_record(script_server: tuple[str, Script], tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hp.obo", "hp.obo.json"]
 
 
-def test_an_interrupted_download_goes_on_where_it_stopped(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_resumes_an_interrupted_download(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.cuts = [100_000, 50_000]
     download(url, tmp_path / "hp.obo", patience=QUICK)
@@ -102,7 +102,7 @@ def test_an_interrupted_download_goes_on_where_it_stopped(script_server: tuple[s
     assert script.ranges == ["", "bytes=100000-", "bytes=150000-"]
 
 
-def test_a_later_run_goes_on_too(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_resumes_in_a_later_run(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.cuts = [70_000]
     with pytest.raises(DownloadError, match="download-interrupted"):
@@ -114,7 +114,7 @@ def test_a_later_run_goes_on_too(script_server: tuple[str, Script], tmp_path: Pa
     assert script.ranges == ["", "bytes=70000-"]
 
 
-def test_a_file_that_changes_under_way_is_begun_again(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_restarts_if_the_file_changed(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.cuts = [100_000]
     script.change_after_first = b"another file altogether"
@@ -122,7 +122,7 @@ def test_a_file_that_changes_under_way_is_begun_again(script_server: tuple[str, 
     assert (tmp_path / "hp.obo").read_bytes() == b"another file altogether"
 
 
-def test_a_truncated_file_never_gets_its_name(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_truncated_file_never_gets_its_final_name(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.cuts = [10, 10, 10, 10]
     with pytest.raises(DownloadError, match="download-interrupted"):
@@ -130,21 +130,21 @@ def test_a_truncated_file_never_gets_its_name(script_server: tuple[str, Script],
     assert not (tmp_path / "hp.obo").exists()
 
 
-def test_a_busy_server_is_queried_again(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_retries_if_the_server_is_busy(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.statuses = [503, 429]
     download(url, tmp_path / "hp.obo", patience=QUICK)
     assert (tmp_path / "hp.obo").read_bytes() == BODY
 
 
-def test_a_refusal_is_final(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_does_not_retry_client_errors(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.statuses = [404]
     with pytest.raises(DownloadError, match="download-refused.*404"):
         download(url, tmp_path / "hp.obo", patience=QUICK)
 
 
-def test_a_part_longer_than_the_file_is_thrown_away(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_discards_a_part_longer_than_the_file(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     (tmp_path / "hp.obo.part").write_bytes(b"x" * 10)
     (tmp_path / "hp.obo.part.json").write_text(json.dumps({"validator": '"one"\n'}))
@@ -153,13 +153,13 @@ def test_a_part_longer_than_the_file_is_thrown_away(script_server: tuple[str, Sc
     assert (tmp_path / "hp.obo").read_bytes() == BODY
 
 
-def test_another_digest_is_refused(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_rejects_a_wrong_digest(script_server: tuple[str, Script], tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="download-digest"):
         download(script_server[0], tmp_path / "hp.obo", sha256="0" * 64, patience=QUICK)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_much_is_refused(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_rejects_a_file_larger_than_the_limit(script_server: tuple[str, Script], tmp_path: Path) -> None:
     with pytest.raises(LimitError, match="limit-download"):
         download(script_server[0], tmp_path / "hp.obo", patience=Patience(max_bytes=1000))
     assert list(tmp_path.iterdir()) == []
@@ -169,19 +169,19 @@ def test_too_much_is_refused(script_server: tuple[str, Script], tmp_path: Path) 
     "url",
     ["http://example.org/a", "ftp://example.org/a", "file:///etc/passwd", "http://127.0.0.1.example.org/", "https://[::1/a"],
 )
-def test_only_https_or_this_machine(url: str, tmp_path: Path) -> None:
+def test_rejects_urls_that_are_not_https_or_localhost(url: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="download-address"):
         download(url, tmp_path / "a", patience=QUICK)
 
 
-def test_a_redirect_elsewhere_is_refused(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_rejects_redirects_to_other_hosts(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.redirect = "http://10.0.0.1/secret"
     with pytest.raises(ConfigError, match="download-address"):
         download(url, tmp_path / "a", patience=QUICK)
 
 
-def test_redirects_in_a_loop_are_an_error_of_their_own(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_redirect_loop_raises(script_server: tuple[str, Script], tmp_path: Path) -> None:
     url, script = script_server
     script.redirect = url
     with pytest.raises(DownloadError, match="download-redirect.*loop") as caught:
@@ -190,14 +190,14 @@ def test_redirects_in_a_loop_are_an_error_of_their_own(script_server: tuple[str,
 
 
 @pytest.mark.parametrize("path", ["/internal", "/mirror2/a", "/mirror/../internal", "/mirror/%2e%2e/internal", "/mirror"])
-def test_a_mirror_redirects_to_itself_alone(script_server: tuple[str, Script], tmp_path: Path, path: str) -> None:
+def test_rejects_redirects_out_of_a_mirror(script_server: tuple[str, Script], tmp_path: Path, path: str) -> None:
     url, script = script_server
     mirror = url.replace("/hp.obo", "/mirror")
     script.redirect = url.replace("/hp.obo", path)
     with pytest.raises(DownloadError, match="download-redirect") as caught:
         download(f"{mirror}/hp.obo", tmp_path / "a", mirror=mirror, patience=QUICK)
-    assert script.redirect.replace("/mirror/..", "") in caught.value.what, "it says where it went"
-    assert len(script.ranges) == 1, "the other address was not asked"
+    assert script.redirect.replace("/mirror/..", "") in caught.value.what, "the error names the redirect target"
+    assert len(script.ranges) == 1, "no request was sent to the other URL"
 
 
 def test_a_redirect_to_another_port_or_host_is_rejected(script_server: tuple[str, Script], tmp_path: Path) -> None:
@@ -215,13 +215,13 @@ def test_a_redirect_within_a_mirror_is_followed(script_server: tuple[str, Script
     assert (tmp_path / "a").read_bytes() == BODY
 
 
-def test_a_server_that_cannot_be_reached_is_said_so(tmp_path: Path) -> None:
+def test_unreachable_server_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="download-interrupted.*cannot be reached") as caught:
         download("http://127.0.0.1:9/hp.obo", tmp_path / "a", patience=QUICK)
     assert "--mirror" in caught.value.fix
 
 
-def test_a_file_that_is_there_is_not_overwritten(script_server: tuple[str, Script], tmp_path: Path) -> None:
+def test_does_not_overwrite_an_existing_file(script_server: tuple[str, Script], tmp_path: Path) -> None:
     (tmp_path / "hp.obo").write_text("mine")
     with pytest.raises(ConfigError, match="output-exists"):
         download(script_server[0], tmp_path / "hp.obo", patience=QUICK)

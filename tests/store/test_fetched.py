@@ -1,4 +1,4 @@
-"""Downloads that are kept once on this machine."""
+"""Downloads are stored once per machine."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def file_server(tmp_path: Path) -> FileServer:
     return FileServer(tmp_path / "served")
 
 
-def test_a_file_is_fetched_once(cache: Path, file_server: FileServer) -> None:
+def test_downloads_a_file_once(cache: Path, file_server: FileServer) -> None:
     with file_server.running():
         first = fetch_file(URL, mirror=file_server.url)
-    again = fetch_file(URL)  # the mirror is gone, and the official address is none
+    again = fetch_file(URL)  # without a server: the mirror has stopped, and the official URL does not exist
     assert first == again
     assert again.path.read_bytes() == BODY
     assert again.path.is_relative_to(cache)
     assert [sent.count for sent in file_server.answers] == [len(BODY)]
 
 
-def test_an_interrupted_one_goes_on(cache: Path, file_server: FileServer) -> None:
+def test_resumes_an_interrupted_download(cache: Path, file_server: FileServer) -> None:
     file_server.stops["/obo/hp.obo"] = [Stop(100_000, breaks=True)]
     with file_server.running():
         with pytest.raises(DownloadError, match="download-interrupted"):
@@ -49,7 +49,7 @@ def test_an_interrupted_one_goes_on(cache: Path, file_server: FileServer) -> Non
     assert [(sent.start, sent.count) for sent in file_server.answers] == [(0, 100_000), (100_000, len(BODY) - 100_000)]
 
 
-def test_a_whole_part_without_its_name_is_not_fetched_again(cache: Path, file_server: FileServer) -> None:
+def test_does_not_download_a_complete_part_again(cache: Path, file_server: FileServer) -> None:
     with file_server.running():
         path = fetch_file(URL, mirror=file_server.url, patience=ONCE).path
         path.rename(path.with_name("hp.obo.part"))
@@ -59,7 +59,7 @@ def test_a_whole_part_without_its_name_is_not_fetched_again(cache: Path, file_se
     assert len(file_server.answers) == 1
 
 
-def test_a_changed_one_is_refused(cache: Path, file_server: FileServer) -> None:
+def test_rejects_a_stored_file_that_has_changed(cache: Path, file_server: FileServer) -> None:
     with file_server.running():
         path = fetch_file(URL, mirror=file_server.url).path
     path.write_bytes(BODY + b"x")
@@ -67,7 +67,7 @@ def test_a_changed_one_is_refused(cache: Path, file_server: FileServer) -> None:
         fetch_file(URL)
 
 
-def test_another_digest_is_refused(cache: Path, file_server: FileServer) -> None:
+def test_rejects_a_wrong_digest(cache: Path, file_server: FileServer) -> None:
     with file_server.running():
         fetch_file(URL, mirror=file_server.url)
     with pytest.raises(DownloadError, match="download-digest"):
@@ -76,7 +76,7 @@ def test_another_digest_is_refused(cache: Path, file_server: FileServer) -> None
         local_file(download_path(URL), sha256="0" * 64)
 
 
-def test_two_processes_do_not_write_the_same_file(cache: Path) -> None:
+def test_second_process_is_rejected_while_downloading(cache: Path) -> None:
     path = download_path(URL)
     path.parent.mkdir(parents=True)
     with exclusive(path.with_name("hp.obo.lock")), pytest.raises(IntegrityError, match="artefact-locked"):

@@ -1,4 +1,4 @@
-"""What a killed run leaves is removed by the next one, and what is being written never is."""
+"""Temp files of killed runs are removed by the next run; temp files in use are kept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ with whole_folder(path) if sys.argv[2] == "folder" else whole_file(path) as outp
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])
-def test_what_a_killed_run_left_is_removed_by_the_next_and_not_before(tmp_path: Path, kind: str) -> None:
+def test_removes_temp_files_of_killed_runs_but_not_of_running_ones(tmp_path: Path, kind: str) -> None:
     target = tmp_path / "out"
 
     def write() -> None:
@@ -45,7 +45,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_not_before(tmp_path: 
         assert process.stdout is not None
         assert process.stdout.readline() == b"writing\n"
         write()
-        assert len(list(tmp_path.iterdir())) == 2, "that of a run that goes on stays"
+        assert len(list(tmp_path.iterdir())) == 2, "temp files of running processes are kept"
         process.send_signal(signal.SIGKILL)
     assert len(list(tmp_path.iterdir())) == 2
     write()
@@ -79,7 +79,7 @@ def test_links_and_pipes_are_not_touched(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_folder_that_had_been_set_aside_has_its_name_back(tmp_path: Path) -> None:
+def test_restores_a_folder_that_a_killed_run_set_aside(tmp_path: Path) -> None:
     aside = tmp_path / ".out.0123456789abcdef.onym-old"
     aside.mkdir()
     (aside / "a").touch()
@@ -90,7 +90,7 @@ def test_a_folder_that_had_been_set_aside_has_its_name_back(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_folder_that_is_being_set_aside_is_left_alone(tmp_path: Path) -> None:
+def test_keeps_a_folder_that_a_running_process_set_aside(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with set_aside(tmp_path / "out"):
         remove_left(tmp_path / "out")
@@ -98,7 +98,7 @@ def test_a_folder_that_is_being_set_aside_is_left_alone(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_new_one_that_was_taken_for_a_left_one_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recreates_a_temp_file_removed_before_it_was_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flock, calls = fcntl.flock, []
 
     def remove_at_first(descriptor: int, flags: int) -> None:
@@ -116,7 +116,7 @@ def test_a_new_one_that_was_taken_for_a_left_one_is_made_again(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("system", ["no locks", "no fcntl", "no rights"])
-def test_where_nothing_can_be_locked_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     (tmp_path / LEFT).touch()
 
     def refuse(*_: object) -> int:

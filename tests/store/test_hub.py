@@ -1,4 +1,4 @@
-"""Uploads to the hub, which is played here."""
+"""Uploads to a mocked hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onym.store.download import upload
 hub = pytest.importorskip("huggingface_hub")
 
 
-def test_a_folder_is_uploaded_as_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploads_a_folder_as_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Any, ...]] = []
 
     class Api:
@@ -30,7 +30,7 @@ def test_a_folder_is_uploaded_as_a_model(tmp_path: Path, monkeypatch: pytest.Mon
     assert calls == [("me/tiny", True), ("me/tiny", tmp_path)]
 
 
-def test_what_fails_has_a_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_upload_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Api:
         def create_repo(self, name: str, *, exist_ok: bool) -> str:
             raise OSError("no network")

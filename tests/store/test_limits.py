@@ -1,4 +1,4 @@
-"""Limits hold where a file asks for more."""
+"""Limits are enforced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_limits_are_frozen() -> None:
         DEFAULT_LIMITS.ratio = 10**9  # type: ignore[misc]
 
 
-def test_a_lower_limit_holds() -> None:
+def test_lower_limit_is_enforced() -> None:
     file = InputFile.from_bytes("a.txt", b"x" * 1000, Limits(unpacked_bytes=999))
     with file.open() as stream, pytest.raises(LimitError, match="limit-unpacked"):
         stream.read()

@@ -1,4 +1,4 @@
-"""What a model's folder consists of: regular files inside of it."""
+"""Model folders contain only regular files inside the folder."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def names(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in model_files(folder)]
 
 
-def test_files_in_sub_folders_count_and_code_does_not(model: Path) -> None:
+def test_includes_subfolders_and_skips_code(model: Path) -> None:
     assert names(model) == ["1_Pooling/config.json", "config.json"]
 
 
-def test_a_link_may_lead_to_a_file_of_the_folder(model: Path) -> None:
+def test_accepts_links_inside_the_folder(model: Path) -> None:
     (model / "1_Pooling" / "more.json").symlink_to("../config.json")
     assert "1_Pooling/more.json" in names(model)
 
 
-def test_a_folder_that_is_a_link_itself(model: Path, tmp_path: Path) -> None:
+def test_accepts_a_model_folder_that_is_a_link(model: Path, tmp_path: Path) -> None:
     (tmp_path / "named").symlink_to(model)
     assert names(tmp_path / "named") == names(model)
 
@@ -66,7 +66,7 @@ def bind_socket(path: Path) -> None:
         bind_socket,
     ],
 )
-def test_what_leads_out_or_is_no_file_is_refused(
+def test_rejects_links_that_lead_out_and_special_files(
     model: Path, make: Callable[[Path], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(model)
@@ -78,19 +78,19 @@ def test_what_leads_out_or_is_no_file_is_refused(
         find_model_file(model, "more.json")
 
 
-def test_a_link_of_a_sub_folder_that_leads_out(model: Path, tmp_path: Path) -> None:
+def test_rejects_a_link_in_a_subfolder_that_leads_out(model: Path, tmp_path: Path) -> None:
     (model / "names").symlink_to(tmp_path / "outside")
     with pytest.raises(InputError, match="model-outside"):
         model_files(model)
 
 
-def test_finding_one_file(model: Path) -> None:
+def test_finds_a_file_by_name(model: Path) -> None:
     assert find_model_file(model, "config.json") == model / "config.json"
     assert find_model_file(model, "none.json") is None
 
 
 def hub(root: Path, blobs: str = "blobs") -> Path:
-    """Make a model as the cache of the hub has it: a snapshot of links to blobs."""
+    """Create a model as in the hub's cache: a snapshot folder with links to blobs."""
     folder = root / "models--lab--one" / "snapshots" / "abc"
     folder.mkdir(parents=True)
     (root / "models--lab--one" / "blobs").mkdir()
@@ -99,7 +99,7 @@ def hub(root: Path, blobs: str = "blobs") -> Path:
     return folder
 
 
-def test_a_disk_that_fails_does_not_say_that_there_is_no_file(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_errors_are_not_reported_as_missing_files(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (model / "model.safetensors").touch()
 
     def fail(path: Path, *_: object, **__: object) -> None:
@@ -110,7 +110,7 @@ def test_a_disk_that_fails_does_not_say_that_there_is_no_file(model: Path, monke
         find_model_file(model, "model.safetensors")
 
 
-def test_a_snapshot_of_the_hub_links_to_its_blobs(tmp_path: Path) -> None:
+def test_accepts_links_of_a_hub_snapshot_to_its_blobs(tmp_path: Path) -> None:
     folder = hub(tmp_path)
     assert names(folder) == ["config.json"]
     (folder / "more.json").symlink_to("../other.json")
@@ -119,7 +119,7 @@ def test_a_snapshot_of_the_hub_links_to_its_blobs(tmp_path: Path) -> None:
         model_files(folder)
 
 
-def test_blobs_that_are_a_link_themselves(tmp_path: Path) -> None:
+def test_rejects_blobs_that_are_a_link(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "123").write_text("{}")
     folder = tmp_path / "models--lab--one" / "snapshots" / "abc"
@@ -130,12 +130,12 @@ def test_blobs_that_are_a_link_themselves(tmp_path: Path) -> None:
         model_files(folder)
 
 
-def test_too_many_files_are_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_files_are_rejected(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.store.models.DEFAULT_LIMITS", Limits(archive_members=2))
     with pytest.raises(LimitError, match="limit-members"):
         model_files(model)
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_folder_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="input-unreadable"):
         model_files(tmp_path / "none")

@@ -1,4 +1,4 @@
-"""The folder of a model: safe weights, their digest, and what is fetched."""
+"""Model folders: safe weights, digests, and fetching from the hub."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def model(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_old_files_of_weights_are_refused(model: Path) -> None:
+def test_rejects_bin_weights(model: Path) -> None:
     require_safe(model)
     (model / "model.safetensors").unlink()
     with pytest.raises(ConfigError, match="model-missing"):
@@ -36,29 +36,29 @@ def test_old_files_of_weights_are_refused(model: Path) -> None:
     require_safe(model)
 
 
-def test_the_digest_is_that_of_the_weights_alone(model: Path) -> None:
+def test_weights_digest_covers_only_the_weights(model: Path) -> None:
     before = weights_digest(model)
     (model / "config.json").write_text('{"dropout": 0.5}')
     assert weights_digest(model) == before
     (model / "model.safetensors.index.json").write_text("{}")
-    assert weights_digest(model) == before, "an index beside the one file is not looked at"
+    assert weights_digest(model) == before, "an index next to the single file is ignored"
     (model / "model.safetensors").write_bytes(b"weight")
     assert weights_digest(model) != before
     assert len(before) == 16
 
 
-def test_a_folder_is_taken_as_it_is(model: Path) -> None:
+def test_local_folder_is_returned_unchanged(model: Path) -> None:
     assert folder_of(model, download=True) == folder_of(str(model), download=False) == model
 
 
-def test_a_name_is_fetched_only_where_that_is_wished(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetches_a_model_by_name_only_if_download_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.store.models.fetch_model", lambda name, files: Path("/models", name, *files))
     with pytest.raises(ConfigError, match="model-missing"):
         folder_of("lab/one", download=False)
     assert folder_of("lab/one", ("a.json",), download=True) == Path("/models/lab/one/a.json")
 
 
-def test_fetching_asks_for_no_code_and_no_old_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetches_neither_code_nor_bin_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("huggingface_hub")
     requested: dict[str, Any] = {}
 
@@ -76,7 +76,7 @@ def test_fetching_asks_for_no_code_and_no_old_weights(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("problem", [OSError("no network"), ValueError("no name")])
-def test_what_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
+def test_failed_fetch_raises(monkeypatch: pytest.MonkeyPatch, problem: Exception) -> None:
     pytest.importorskip("huggingface_hub")
 
     def snapshot(*_: Any, **__: Any) -> str:
@@ -87,25 +87,25 @@ def test_what_cannot_be_fetched(monkeypatch: pytest.MonkeyPatch, problem: Except
         fetch_model("lab/one")
 
 
-def test_a_name_that_is_none() -> None:
+def test_invalid_model_name_raises() -> None:
     pytest.importorskip("huggingface_hub")
     with pytest.raises(InputError, match="model-missing"):
         fetch_model("../../etc")
 
 
-def test_without_the_library_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_huggingface_hub_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ConfigError, match="extra-missing"):
         fetch_model("lab/one")
 
 
-def test_what_is_fetched_lies_in_sub_folders_too() -> None:
+def test_fetches_files_in_subfolders() -> None:
     paths = pytest.importorskip("huggingface_hub.utils")
     files = ["1_Pooling/config.json", "names/model.safetensors", "model.py", "pytorch_model.bin", "onnx/model.onnx"]
     assert list(paths.filter_repo_objects(files, allow_patterns=list(FETCHED))) == files[:2]
 
 
-def test_an_adapter_is_refused(model: Path) -> None:
+def test_an_adapter_is_rejected(model: Path) -> None:
     (model / "adapter_config.json").write_text("{}")
     with pytest.raises(ConfigError, match="model-adapter"):
         require_safe(model)
@@ -114,7 +114,7 @@ def test_an_adapter_is_refused(model: Path) -> None:
 # The digest of weights.
 
 
-def test_shards_are_those_that_an_index_names(tmp_path: Path) -> None:
+def test_shards_are_those_listed_in_the_index(tmp_path: Path) -> None:
     for name in ("model-1.safetensors", "part.safetensors", "deep/part.safetensors", "heads.safetensors"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"1")
@@ -127,11 +127,11 @@ def test_shards_are_those_that_an_index_names(tmp_path: Path) -> None:
     assert weights_digest(tmp_path) != before
 
 
-def test_without_weights(tmp_path: Path) -> None:
+def test_folder_without_weights_has_no_weight_files(tmp_path: Path) -> None:
     assert weight_files(tmp_path) == []
 
 
-def test_with_one_file_nothing_else_is_loaded(model: Path) -> None:
+def test_single_weight_file_takes_precedence_over_shards(model: Path) -> None:
     (model / "config.json").write_text(json.dumps({"transformers_weights": "own.safetensors"}))
     for name in ("own.safetensors", "model-1.safetensors"):
         (model / name).write_bytes(b"1")
@@ -143,7 +143,7 @@ OUTSIDE = ["../other.safetensors", "/other.safetensors", "a/../../other.safetens
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, "none.safetensors", "b.bin", "b.json", "", ".", "a"])
-def test_shards_are_safetensors_of_the_folder(tmp_path: Path, name: str) -> None:
+def test_rejects_shards_that_are_not_safetensors_in_the_folder(tmp_path: Path, name: str) -> None:
     model = tmp_path / "model"
     (model / "a").mkdir(parents=True)
     for path in (tmp_path / "other.safetensors", *(model / each for each in (".b.safetensors", "b.safetensors", "b.bin"))):
@@ -154,7 +154,7 @@ def test_shards_are_safetensors_of_the_folder(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"weight_map": 3}', '{"weight_map": {}}'])
-def test_an_index_that_names_nothing(tmp_path: Path, text: str) -> None:
+def test_rejects_an_index_without_shards(tmp_path: Path, text: str) -> None:
     (tmp_path / "model.safetensors.index.json").write_text(text)
     with pytest.raises(InputError, match="model-malformed"):
         weight_files(tmp_path)
@@ -163,7 +163,7 @@ def test_an_index_that_names_nothing(tmp_path: Path, text: str) -> None:
 # The digest of a folder.
 
 
-def test_each_file_of_a_folder_counts(model: Path) -> None:
+def test_digest_covers_each_file(model: Path) -> None:
     for name in ("tokenizer.json", "spiece.model", "1_Pooling/config.json", "names/deep/model.safetensors", "odd"):
         before = folder_digest(model)
         (model / name).parent.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def test_each_file_of_a_folder_counts(model: Path) -> None:
         assert len({before, after, folder_digest(model)}) == 3
 
 
-def test_a_file_under_another_name_is_another_folder(model: Path) -> None:
+def test_renaming_a_file_changes_the_digest(model: Path) -> None:
     before = folder_digest(model)
     (model / "config.json").rename(model / "other.json")
     assert folder_digest(model) != before
@@ -182,14 +182,14 @@ def test_a_file_under_another_name_is_another_folder(model: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["optimizer.pt", "pytorch_model.bin", "onnx/model.onnx", "code.PY", ".git/config", ".cache", "README.md", "a/b.MD"]
 )
-def test_files_that_no_model_is_loaded_from_do_not_count(model: Path, name: str) -> None:
+def test_digest_ignores_files_that_are_never_loaded(model: Path, name: str) -> None:
     before = folder_digest(model)
     (model / name).parent.mkdir(exist_ok=True)
     (model / name).write_text("1")
     assert folder_digest(model) == before
 
 
-def test_pages_counted_in_earlier_versions(model: Path) -> None:
+def test_digest_of_earlier_versions_includes_markdown_files(model: Path) -> None:
     without = folder_digest(model)
     (model / "README.md").write_text("1")
     before = folder_digest(model, with_pages=True)
@@ -197,14 +197,14 @@ def test_pages_counted_in_earlier_versions(model: Path) -> None:
     assert len({without, before, folder_digest(model, with_pages=True)}) == 3
 
 
-def test_only_some_files_may_count(model: Path) -> None:
+def test_digest_can_be_limited_to_named_files(model: Path) -> None:
     only = folder_digest(model, ["config.json", "none.json"])
     assert only != folder_digest(model)
     (model / "model.safetensors").write_bytes(b"13")
     assert folder_digest(model, ["config.json"]) == only
 
 
-def test_a_link_counts_by_what_it_leads_to(model: Path) -> None:
+def test_digest_follows_links(model: Path) -> None:
     (model / "other.txt").write_text("1")
     (model / "vocab.txt").symlink_to("other.txt")
     before = folder_digest(model)
@@ -213,10 +213,10 @@ def test_a_link_counts_by_what_it_leads_to(model: Path) -> None:
     (model / "other.txt").write_text("1")
     (model / "vocab.txt").unlink()
     (model / "vocab.txt").write_text("1")
-    assert folder_digest(model) == before, "a copy of the same content"
+    assert folder_digest(model) == before, "a copy has the same digest"
 
 
-def test_a_link_that_leads_out_is_refused(model: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_link_that_leads_out_is_rejected(model: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other") / "tokenizer.json"
     other.write_text("1")
     (model / "tokenizer.json").symlink_to(other)

@@ -1,4 +1,4 @@
-"""Object stores: addresses, objects as input files, and folders that many write to; on a real server."""
+"""Object stores: URLs, objects as input files, and concurrent writers, on a local S3 server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def bucket() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("url", ["s3://key:secret@bucket/run", "s3://bucket/run?secret_key=a"])
-def test_no_credentials_in_addresses(url: str) -> None:
+def test_rejects_credentials_in_urls(url: str) -> None:
     assert is_address(url)
     with pytest.raises(ConfigError) as caught:
         open_object_store(url)
@@ -28,12 +28,12 @@ def test_no_credentials_in_addresses(url: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_an_object_appears_whole_or_not_at_all(bucket: str) -> None:
+def test_publishes_an_object_atomically(bucket: str) -> None:
     storage = open_storage(f"{bucket}/whole")
     with pytest.raises(ZeroDivisionError), storage.publish("a/b.txt") as file:
         file.write(bytes([1 // 0]))
     assert storage.names("a") == set()
-    large = bytes(range(256)) * 50_000  # more than one part of an upload
+    large = bytes(range(256)) * 50_000  # needs a multipart upload
     for data in (b"first", large):
         with storage.publish("a/b.txt") as file:
             file.write(data)
@@ -52,7 +52,7 @@ def test_an_object_appears_whole_or_not_at_all(bucket: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_once_is_once(bucket: str) -> None:
+def test_publish_once_does_not_overwrite(bucket: str) -> None:
     storage = open_storage(f"{bucket}/once/")
     with storage.publish("plan.json", once=True) as file:
         file.write(b"first")
@@ -64,7 +64,7 @@ def test_once_is_once(bucket: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_objects_are_input_files(bucket: str) -> None:
+def test_reads_objects_as_input_files(bucket: str) -> None:
     storage = open_storage(f"{bucket}/notes")
     for name in ("b/2.txt", "1.txt"):
         with storage.publish(name) as file:
@@ -78,7 +78,7 @@ def test_objects_are_input_files(bucket: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_a_bucket_that_is_not_there(bucket: str) -> None:
+def test_missing_bucket_raises(bucket: str) -> None:
     with pytest.raises(OnymError) as caught:
         object_source("s3://no-such-bucket/notes")
     assert caught.value.code == "input-missing"
@@ -87,5 +87,5 @@ def test_a_bucket_that_is_not_there(bucket: str) -> None:
     assert caught.value.code == "output-failed"
 
 
-def test_a_folder_has_no_address(tmp_path: Path) -> None:
+def test_local_folder_is_not_a_store_url(tmp_path: Path) -> None:
     assert not is_address(tmp_path)

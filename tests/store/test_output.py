@@ -1,4 +1,4 @@
-"""One file, whole or not there."""
+"""Writing files atomically."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
     assert (tmp_path / "deep" / "out.txt").read_bytes() == b"half"
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+def test_failure_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), whole_file(tmp_path / "out.txt"):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_overwritten_only_by_force(tmp_path: Path) -> None:
+def test_overwrites_a_file_only_with_force(tmp_path: Path) -> None:
     (tmp_path / "out.txt").write_text("old")
     with pytest.raises(ConfigError, match="output-exists"), whole_file(tmp_path / "out.txt"):
         pass
@@ -34,9 +34,7 @@ def test_a_file_is_overwritten_only_by_force(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_text() == "new"
 
 
-def test_a_full_disk_is_reported_with_a_code_and_leaves_the_file_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_raises_and_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "out.txt").write_text("old")
 
     def full(_: int) -> None:
@@ -50,7 +48,7 @@ def test_a_full_disk_is_reported_with_a_code_and_leaves_the_file_before(
     assert (tmp_path / "out.txt").read_text() == "old"
 
 
-def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_does_not_change_the_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def umask(_: int) -> int:
         raise AssertionError("files of other threads would get other rights")
 
@@ -61,11 +59,11 @@ def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pyt
         pass
 
 
-def test_a_new_folder_has_a_name_of_its_own(tmp_path: Path) -> None:
+def test_new_folder_has_a_unique_name(tmp_path: Path) -> None:
     assert len({new_folder(tmp_path, ".stage-") for _ in range(20)}) == len(list(tmp_path.glob(".stage-*"))) == 20
 
 
-def test_a_file_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+def test_file_permissions_follow_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         with whole_file(tmp_path / "out.txt"):

@@ -1,4 +1,4 @@
-"""A folder appears whole or not at all, and takes no one's place by accident."""
+"""Folders are written atomically and never replace another folder by accident."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def contents(path: Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in path.iterdir()}
 
 
-def test_a_folder_is_there_when_it_is_complete(tmp_path: Path) -> None:
+def test_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "out"
     with whole_folder(target) as folder:
         with folder.file("a.txt") as file:
@@ -35,7 +35,7 @@ def test_a_folder_is_there_when_it_is_complete(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["out"]
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+def test_failure_leaves_no_folder(tmp_path: Path) -> None:
     def fail() -> None:
         with whole_folder(tmp_path / "out") as folder, folder.file("a.txt") as file:
             file.write(b"one")
@@ -46,7 +46,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_exists_is_replaced_only_when_forced(tmp_path: Path) -> None:
+def test_replaces_an_existing_folder_only_with_force(tmp_path: Path) -> None:
     target = tmp_path / "out"
     fill(target, a__txt="old", b__txt="old")
     with pytest.raises(ConfigError) as caught:
@@ -64,7 +64,7 @@ def test_an_empty_folder_may_be_filled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["other file", "folder inside", "file"])
-def test_force_does_not_cost_other_things(tmp_path: Path, kind: str) -> None:
+def test_force_does_not_replace_a_folder_with_other_files(tmp_path: Path, kind: str) -> None:
     target = tmp_path / "out"
     if kind == "file":
         target.write_text("mine")
@@ -80,7 +80,7 @@ def test_force_does_not_cost_other_things(tmp_path: Path, kind: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_failed_exchange_brings_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_replacement_restores_the_old_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "out"
     fill(target, a__txt="old")
     rename = Path.rename
@@ -98,13 +98,13 @@ def test_a_failed_exchange_brings_the_old_folder_back(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc/passwd", "a\\b", "a\x00b"])
-def test_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
+def test_rejects_file_names_that_lead_out_of_the_folder(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError) as caught, Folder(tmp_path).file(name):
         pass
     assert caught.value.code == "output-failed"
 
 
-def test_no_file_is_written_twice(tmp_path: Path) -> None:
+def test_rejects_a_duplicate_file_name(tmp_path: Path) -> None:
     with Folder(tmp_path).file("a"):
         pass
     with pytest.raises(ConfigError) as caught, Folder(tmp_path).file("a"):
@@ -113,7 +113,7 @@ def test_no_file_is_written_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
+def test_unwritable_parent_folder_raises(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(ConfigError) as caught:
         fill(tmp_path / "out", a="x")
@@ -121,7 +121,7 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
     assert caught.value.code == "output-failed"
 
 
-def test_a_folder_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+def test_folder_permissions_follow_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         with whole_folder(tmp_path / "out") as folder:
@@ -135,7 +135,7 @@ def test_a_folder_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
     assert modes == {"out": 0o750, "deep": 0o750, "a.txt": 0o640, "private": 0o640}
 
 
-def test_folders_inside_are_synced_before_the_folder_appears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_syncs_subfolders_before_the_folder_appears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     own = output.sync_folder
 
@@ -149,7 +149,7 @@ def test_folders_inside_are_synced_before_the_folder_appears(tmp_path: Path, mon
     assert "1_Pooling" in synced
 
 
-def test_a_file_in_folders_of_a_folder(tmp_path: Path) -> None:
+def test_write_creates_subfolders(tmp_path: Path) -> None:
     with whole_folder(tmp_path / "out") as folder:
         folder.write("a.txt", b"a")
         folder.write("in/of/b.txt", b"b")

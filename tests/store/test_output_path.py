@@ -1,4 +1,4 @@
-"""An output that cannot be written is refused before the work, and devices, pipes and links are never replaced."""
+"""Outputs that cannot be written are rejected before the work starts; devices, pipes and links are never replaced."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def others(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("kind", REQUIRE)
-def test_what_is_no_file_is_never_written_over(others: list[Path], kind: str) -> None:
+def test_rejects_devices_pipes_sockets_and_links(others: list[Path], kind: str) -> None:
     assert {read_refusal(lambda path=path: REQUIRE[kind](path, force=True)) for path in others} == {"output-kind"}  # type: ignore[misc]
 
 
-def test_nothing_of_it_is_replaced(others: list[Path]) -> None:
+def test_does_not_replace_devices_pipes_sockets_and_links(others: list[Path]) -> None:
     def write(path: Path) -> None:
         with whole_file(path, force=True):
             pass
@@ -55,7 +55,7 @@ def test_nothing_of_it_is_replaced(others: list[Path]) -> None:
     assert [path.lstat() for path in others] == before
 
 
-def test_the_error_for_standard_output_by_its_path_names_the_dash() -> None:
+def test_error_for_dev_stdout_suggests_the_dash() -> None:
     with pytest.raises(ConfigError) as caught:
         require_file(Path("/dev/stdout"))
     assert caught.value.code == "output-kind"
@@ -63,14 +63,14 @@ def test_the_error_for_standard_output_by_its_path_names_the_dash() -> None:
     assert "- is standard output" in caught.value.fix
 
 
-def test_a_folder_for_a_file_and_a_file_for_a_folder(tmp_path: Path) -> None:
+def test_rejects_a_folder_for_a_file_and_vice_versa(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert read_refusal(lambda: require_file(tmp_path, force=True)) == "output-exists"
     assert read_refusal(lambda: require_folder(tmp_path / "file", force=True)) == "output-exists"
     assert read_refusal(lambda: require_artefact(tmp_path / "file")) == "output-exists"
 
 
-def test_a_link_to_a_folder(tmp_path: Path) -> None:
+def test_link_to_a_folder_is_accepted_for_artefacts_only(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     require_artefact(tmp_path / "link")
@@ -80,8 +80,8 @@ def test_a_link_to_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", REQUIRE)
 @pytest.mark.parametrize("path", ["{}/file/out", "{}/file/deep/out", "{}/nowhere/out", "{}/..", "/", "{}/new/..", "{}/a\0b"])
-def test_a_name_that_nothing_can_be_made_at(tmp_path: Path, kind: str, path: str) -> None:
-    inner = tmp_path / "inner"  # what is above it is ours too
+def test_rejects_impossible_output_paths(tmp_path: Path, kind: str, path: str) -> None:
+    inner = tmp_path / "inner"  # so that its parent is inside tmp_path too
     inner.mkdir()
     (inner / "file").touch()
     (inner / "nowhere").symlink_to(tmp_path / "absent")
@@ -91,7 +91,7 @@ def test_a_name_that_nothing_can_be_made_at(tmp_path: Path, kind: str, path: str
 @NOT_ROOT
 @pytest.mark.parametrize("kind", REQUIRE)
 @pytest.mark.parametrize("mode", [0o500, 0o600])
-def test_a_folder_without_rights(tmp_path: Path, kind: str, mode: int) -> None:
+def test_rejects_unwritable_folders(tmp_path: Path, kind: str, mode: int) -> None:
     tmp_path.chmod(mode)
     try:
         assert read_refusal(lambda: REQUIRE[kind](tmp_path / "out")) == "output-failed"
@@ -101,13 +101,13 @@ def test_a_folder_without_rights(tmp_path: Path, kind: str, mode: int) -> None:
 
 
 @pytest.mark.parametrize("kind", REQUIRE)
-def test_rights_are_checked_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_checks_permissions_without_creating_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
     assert read_refusal(lambda: REQUIRE[kind](tmp_path / "new" / "out")) == "output-failed"
-    assert list(tmp_path.iterdir()) == [], "and nothing was made"
+    assert list(tmp_path.iterdir()) == [], "nothing may be created"
 
 
-def test_an_artefact_takes_an_empty_folder_and_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_artefact_accepts_an_empty_folder_and_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_artefact(tmp_path)
     (tmp_path / "other").touch()
     assert read_refusal(lambda: require_artefact(tmp_path)) == "output-exists"
@@ -117,7 +117,7 @@ def test_an_artefact_takes_an_empty_folder_and_its_own(tmp_path: Path, monkeypat
     assert read_refusal(lambda: require_artefact(tmp_path)) == "output-failed"
 
 
-def test_standard_output_takes_one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_file_can_be_written_to_standard_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     taken = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(taken, "utf-8"))
@@ -130,7 +130,7 @@ def test_standard_output_takes_one_file(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 @pytest.mark.parametrize("kind", REQUIRE)
-def test_standard_output_takes_no_folder(kind: str) -> None:
+def test_folder_cannot_be_written_to_standard_output(kind: str) -> None:
     assert read_refusal(lambda: REQUIRE[kind](STDOUT)) == "output-stdout"
 
 
@@ -142,7 +142,7 @@ def test_a_broken_pipe_is_not_a_failed_output(monkeypatch: pytest.MonkeyPatch) -
         raise OSError(28, "no space left on device")
 
 
-def test_a_folder_output_refuses_a_link(tmp_path: Path) -> None:
+def test_folder_output_rejects_a_link(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     assert read_refusal(lambda: whole_folder(tmp_path / "link", force=True).__enter__()) == "output-kind"

@@ -1,4 +1,4 @@
-"""What parts share: options, references to models, and what is open already."""
+"""Component configurations: options, model references and shared models."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_a_model_is_loaded_once_for_each_key() -> None:
     assert len(loaded) == 3
 
 
-def test_options_are_all_but_the_kind() -> None:
+def test_options_are_all_fields_except_kind() -> None:
     assert list(Outer.options()) == ["model", "tokenizer", "inner", "width"]
 
 
-def test_none_is_not_passed_and_zero_is() -> None:
+def test_none_means_not_set_but_zero_does_not() -> None:
     assert Outer.from_options({"width": None, "model": None, "colour": None}) == Outer()
     assert Outer.from_options({"width": 0}).width == 0
     with pytest.raises(ConfigError, match="config-invalid"):
@@ -64,7 +64,7 @@ def test_none_is_not_passed_and_zero_is() -> None:
     assert caught.value.fix == "outer has model, tokenizer, inner, width"
 
 
-def test_a_reference_may_be_a_path() -> None:
+def test_reference_can_be_given_as_a_path() -> None:
     assert Outer.of({"model": "lab/tiny"}).model == ModelReference(path="lab/tiny")
     assert Outer.of({"model": Path("tiny")}).model == ModelReference(path="tiny")
     assert Outer.of({"model": {"path": "a", "digest": "b"}}).model == ModelReference(path="a", digest="b")
@@ -72,7 +72,7 @@ def test_a_reference_may_be_a_path() -> None:
         Outer.of({"model": 5})
 
 
-def test_references_are_changed_wherever_they_are() -> None:
+def test_changes_references_in_nested_parts_too() -> None:
     config = Outer.of({"model": "a", "tokenizer": "t", "inner": {"model": "b"}, "width": 3})
 
     def change(reference: ModelReference) -> ModelReference:
@@ -87,7 +87,7 @@ def test_references_are_changed_wherever_they_are() -> None:
     assert Outer().with_references(change) == Outer()
 
 
-def test_a_pinned_reference_is_found_again_until_the_model_changes(tmp_path: Path, model: Path) -> None:
+def test_pinned_reference_resolves_until_the_model_changes(tmp_path: Path, model: Path) -> None:
     pinned = ModelReference(path=str(model)).pin(tmp_path, OpenContext())
     assert (pinned.path, bool(pinned.digest)) == ("models/tiny", True)
     assert pinned.resolve(tmp_path).path == str(model)
@@ -98,7 +98,7 @@ def test_a_pinned_reference_is_found_again_until_the_model_changes(tmp_path: Pat
         pinned.resolve(tmp_path / "elsewhere")
 
 
-def test_a_digest_that_counts_pages_is_accepted(tmp_path: Path, model: Path) -> None:
+def test_accepts_digests_that_include_markdown_files(tmp_path: Path, model: Path) -> None:
     (model / "README.md").write_text("A model.")
     pinned = ModelReference(path=str(model)).pin(tmp_path, OpenContext())
     earlier = pinned.model_copy(update={"digest": folder_digest(model, with_pages=True)})
@@ -110,7 +110,7 @@ def test_a_digest_that_counts_pages_is_accepted(tmp_path: Path, model: Path) -> 
         earlier.resolve(tmp_path)
 
 
-def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, model: Path) -> None:
+def test_tokenizer_digest_covers_only_the_tokenizer(tmp_path: Path, model: Path) -> None:
     pinned = TokenizerReference(path=str(model)).pin(tmp_path, OpenContext())
     (model / "config.json").write_text('{"a": 1}')
     assert pinned.resolve(tmp_path).path == str(model)
@@ -119,7 +119,7 @@ def test_of_a_tokenizers_folder_only_the_tokenizer_counts(tmp_path: Path, model:
         pinned.resolve(tmp_path)
 
 
-def test_a_model_that_is_no_folder_is_fetched_on_request_alone(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetches_a_model_by_name_only_if_download_is_set(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[Any] = []
 
     def fetch(*call: Any) -> Path:
@@ -136,20 +136,20 @@ def test_a_model_that_is_no_folder_is_fetched_on_request_alone(model: Path, monk
     assert (reference.name, ModelReference(path=str(model)).name) == ("lab/tiny", "tiny")
 
 
-def test_paths_inside_of_the_folder_are_relative(tmp_path: Path) -> None:
+def test_paths_inside_the_pipeline_folder_are_relative(tmp_path: Path) -> None:
     assert relative_path(tmp_path / "p" / "kb", tmp_path / "p") == "kb"
     assert relative_path(tmp_path / "kb", tmp_path / "p") == (tmp_path / "kb").resolve().as_posix()
     assert relative_path(tmp_path / "p2" / "kb", tmp_path / "p") == (tmp_path / "p2" / "kb").resolve().as_posix()
 
 
-def test_what_has_no_digest_yet_is_not_compared(tmp_path: Path) -> None:
+def test_missing_digest_is_not_checked(tmp_path: Path) -> None:
     require_digest("kb", None, "ab", tmp_path)
     require_digest("kb", "ab", "ab", tmp_path)
     with pytest.raises(IntegrityError, match="pipeline-changed"):
         require_digest("kb", "cd", "ab", tmp_path)
 
 
-def test_a_model_that_has_to_be_named() -> None:
+def test_missing_required_model_raises() -> None:
     reference = ModelReference(path="a")
     assert require_model(reference, "a dense linker") is reference
     with pytest.raises(ConfigError, match="a dense linker needs a model") as caught:

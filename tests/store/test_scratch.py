@@ -1,4 +1,4 @@
-"""Folders for a while."""
+"""Temporary folders."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from onym.store.hidden import scratch_folder
 
 
-def test_it_is_there_until_the_block_ends_also_by_an_error() -> None:
+def test_scratch_folder_is_removed_even_after_an_error() -> None:
     with pytest.raises(RuntimeError, match="ended"), scratch_folder() as folder:  # noqa: PT012
         (folder / "inner").mkdir()
         (folder / "inner" / "file").write_text("a")

@@ -1,4 +1,4 @@
-"""Folders that many write to."""
+"""Folders with concurrent writers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onym.errors import ConfigError, OnymError
 from onym.store.storage import is_address, open_storage
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_publishes_a_file_atomically(tmp_path: Path) -> None:
     storage = open_storage(tmp_path)
     with pytest.raises(ZeroDivisionError), storage.publish("a/b.txt") as file:
         file.write(bytes([1 // 0]))
@@ -27,7 +27,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert storage.names("a") == storage.names("none") == set()
 
 
-def test_once_is_once(tmp_path: Path) -> None:
+def test_publish_once_does_not_overwrite(tmp_path: Path) -> None:
     storage = open_storage(tmp_path)
     with storage.publish("plan.json", once=True) as file:
         file.write(b"first")
@@ -37,7 +37,7 @@ def test_once_is_once(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
 
 
-def test_hidden_files_that_somebody_holds_stay(tmp_path: Path) -> None:
+def test_clean_keeps_locked_temp_files(tmp_path: Path) -> None:
     storage = open_storage(tmp_path)
     with storage.publish("a.txt") as file:
         (tmp_path / ".b.txt.0123456789abcdef.onym-new").touch()
@@ -48,7 +48,7 @@ def test_hidden_files_that_somebody_holds_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://host/run", "s3://key:secret@bucket/run", "s3://bucket/run?secret_key=a"])
-def test_addresses_that_are_refused(url: str) -> None:
+def test_rejects_unsupported_url_schemes(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         open_storage(url)
     assert "secret" not in str(caught.value)

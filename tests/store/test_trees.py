@@ -1,4 +1,4 @@
-"""Folders that are copied and moved as a whole."""
+"""Copying and moving folders atomically."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ def test_a_copy_has_all_files(tmp_path: Path) -> None:
     assert _names(tmp_path) == ["one/inner/a.txt", "two/inner/a.txt"]
 
 
-def test_what_a_killed_copy_left_is_removed(tmp_path: Path) -> None:
+def test_removes_leftovers_of_a_killed_copy(tmp_path: Path) -> None:
     source = _folder(tmp_path / "one", "a.txt")
     _folder(tmp_path / ".two.0123456789abcdef.onym-new", "half.txt")
     copy_folder(source, tmp_path / "two")
     assert _names(tmp_path) == ["one/inner/a.txt", "two/inner/a.txt"]
 
 
-def test_a_copy_that_fails_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_copy_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="output-failed"):
         copy_folder(tmp_path / "none", tmp_path / "two")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_not_copied_over_another(tmp_path: Path) -> None:
+def test_copy_does_not_overwrite_a_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.txt").write_text("b")
     with pytest.raises(ConfigError, match="output-exists"):
         copy_file(tmp_path / "a.txt", tmp_path / "b.txt")
 
 
-def test_a_moved_folder_takes_the_name_of_another(tmp_path: Path) -> None:
+def test_move_replaces_an_existing_folder(tmp_path: Path) -> None:
     old, new = _folder(tmp_path / "old", "a.txt"), _folder(tmp_path / "new", "b.txt")
     move_folder(new, old)
     assert _names(tmp_path) == ["old/inner/b.txt"]

@@ -1,4 +1,4 @@
-"""The two ways to verify are those that the command line offers."""
+"""The values of Verify are those that the command line offers."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import get_args
 from onym.store.cache import Verify
 
 
-def test_once_is_the_first() -> None:
+def test_verify_values_match_the_command_line() -> None:
     assert get_args(Verify) == ("once", "full")

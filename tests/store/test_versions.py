@@ -1,4 +1,4 @@
-"""Versions of a folder, for readers and one writer."""
+"""Versioned folders, with concurrent readers and one writer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _switch(folder: Path) -> Path:
     return version
 
 
-def test_a_version_that_is_held_is_removed_after_its_release(folder: Path) -> None:
+def test_held_version_is_removed_after_its_release(folder: Path) -> None:
     first, second = hold_current(folder), hold_current(folder)
     assert first is not None
     assert second is not None
@@ -32,14 +32,14 @@ def test_a_version_that_is_held_is_removed_after_its_release(folder: Path) -> No
     assert (first.path / "file").exists()
     first.release()
     _switch(folder)
-    assert (first.path / "file").exists(), "another reader holds it"
+    assert (first.path / "file").exists(), "another reader still holds the lock"
     second.release()
     third = _switch(folder)
     assert sorted(folder.iterdir()) == sorted([third, folder / "CURRENT"])
 
 
-def test_a_reader_that_comes_too_late_takes_the_next_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer switches after the reader has read CURRENT, and before it holds the version."""
+def test_reader_retries_if_the_version_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer switches the version after the reader has read CURRENT and before it has the lock."""
     real, versions_seen = hidden.hold, [current_folder(folder)]
 
     def hold(path: Path, *, is_shared: bool = False) -> int | None:
@@ -56,20 +56,20 @@ def test_a_reader_that_comes_too_late_takes_the_next_version(folder: Path, monke
     held.release()
 
 
-def test_a_version_that_is_gone(folder: Path) -> None:
+def test_removed_version_cannot_be_held(folder: Path) -> None:
     old = current_folder(folder)
     _switch(folder)
     assert is_version(old)
     assert hold_version(old) is None
 
 
-def test_a_version_that_a_person_removed(folder: Path) -> None:
+def test_missing_current_version_cannot_be_held(folder: Path) -> None:
     (current_folder(folder) / "file").unlink()
     current_folder(folder).rmdir()
     assert hold_current(folder) is None
 
 
-def test_where_there_are_no_locks_nothing_is_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_locks_nothing_is_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.store.hidden._locks", None)
     first = current_folder(folder)
     held = hold_current(folder)

@@ -1,7 +1,7 @@
-"""Disk and network: no other package writes files or downloads.
+"""Disk and network access: no other package writes files or downloads.
 
-Reads hostile files within limits, publishes artefacts whole or not at all, maps them into memory.
-Always true here: nothing is unpickled, nothing is fetched unless asked, no half-written file ever has a final name.
+Reads untrusted files within limits, publishes artefacts atomically and memory-maps them. Invariants: nothing is unpickled,
+nothing is downloaded implicitly, and incomplete files never have their final name.
 """
 
 from __future__ import annotations

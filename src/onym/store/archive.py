@@ -1,6 +1,6 @@
-"""Zip archives with the same bytes each time (no times, no owners, members in the order of writing), and unpacking them.
+"""Reproducible zip archives (no timestamps or owners, members in the order of writing), and unpacking them.
 
-What deflate cannot make smaller is stored as it is, and so is what it makes so small that a reader would take it for a bomb.
+Incompressible members are stored uncompressed, and so are members whose compression ratio would trip zip-bomb checks.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from onym.store.limits import DEFAULT_LIMITS, MIB, Limits
 from onym.store.output import whole_file
 
 Content = Path | bytes | InputFile
-"""What a member holds: the bytes of a file, these bytes, or those of a member of another archive."""
-_TIME = (1980, 1, 1, 0, 0, 0)  # the first that zip knows
+"""The content of a member: a file, bytes, or a member of another archive."""
+_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest date that zip can store
 _UNIX = 3
 _MODE = (stat.S_IFREG | 0o644) << 16
 _CHUNK = 1 * MIB
-_WORTH_IT = 0.95  # of the size: what is packed to more is stored
-_SUSPICIOUS = 20  # times smaller: then the whole member is looked at
-_MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # far from what readers refuse
+_WORTH_IT = 0.95  # members that compress to more than this fraction of their size are stored
+_SUSPICIOUS = 20  # if the first chunk compresses by more than this factor, the whole member is compressed to measure its ratio
+_MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # well below the ratio at which readers reject a member
 
 
 class WrittenMember(NamedTuple):
-    """The size of a member, and the SHA-256 of its content."""
+    """The size of a member and the SHA-256 of its content."""
 
     bytes: int
     sha256: str
 
 
 class ArchiveWriter:
-    """An archive that is being written."""
+    """Writes members to an archive."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
 
     def add(self, name: str, content: Content) -> WrittenMember:
-        """Write a member, and return what was written."""
+        """Write a member and return its size and digest."""
         info = zipfile.ZipInfo(name, _TIME)
         info.create_system, info.external_attr = _UNIX, _MODE
         info.compress_type, info.file_size = _method(content), _size(content)
@@ -61,7 +61,7 @@ class ArchiveWriter:
 
 @contextmanager
 def whole_archive(path: Path, *, force: bool = False) -> Iterator[ArchiveWriter]:
-    """Write an archive at `path`, which appears only when it is complete.
+    """Write an archive atomically: `path` appears only when it is complete.
 
     >>> path = getfixture("tmp_path") / "a.zip"
     >>> with whole_archive(path) as archive:
@@ -87,7 +87,7 @@ def _size(content: Content) -> int:
 
 
 def _method(content: Content) -> int:
-    """Return how a member is packed, by its beginning; all of one that seems to be of one letter is looked at."""
+    """Choose the compression of a member by its first chunk, or by all of it if the first chunk is highly compressible."""
     with _open(content) as source:
         head = source.read(_CHUNK)
         packed = len(zlib.compress(head))
@@ -104,7 +104,7 @@ def _method(content: Content) -> int:
 
 
 def read_member(file: InputFile, max_bytes: int) -> bytes:
-    """Return the bytes of a small member; a larger one is refused.
+    """Return the bytes of a member; raise LimitError if it is larger than `max_bytes`.
 
     >>> read_member(InputFile.from_bytes("pack.json", b"{}"), 10)
     b'{}'
@@ -117,7 +117,7 @@ def read_member(file: InputFile, max_bytes: int) -> bytes:
 
 
 def require_plausible(listed: Mapping[str, WrittenMember], packed: int, limits: Limits, where: str) -> None:
-    """Refuse files that are together far more than an archive of so many bytes can honestly hold.
+    """Reject an archive of `packed` bytes whose listed files are implausibly large in total.
 
     >>> require_plausible({"a": WrittenMember(10**9, "")}, 1_000, Limits(), "a.onymp")
     Traceback (most recent call last):
@@ -132,7 +132,7 @@ def require_plausible(listed: Mapping[str, WrittenMember], packed: int, limits: 
 
 
 def unpack(files: Mapping[str, InputFile], listed: Mapping[str, WrittenMember], folder: Path) -> None:
-    """Write the listed files into a new folder that `whole_folder` gives; one that is not as listed is refused."""
+    """Write the listed files into a folder created by `whole_folder`; reject a file with another size or digest."""
     for name, expected in listed.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,12 +151,12 @@ def _copy(file: InputFile, out: BinaryIO, expected: WrittenMember) -> None:
 
 
 def require_listed(found: WrittenMember, expected: WrittenMember, name: str) -> None:
-    """Refuse a file that is not the listed one.
+    """Raise IntegrityError if a file differs from its entry in the pack's list.
 
     >>> require_listed(WrittenMember(1, "aa"), WrittenMember(1, "ab"), "names.npy")
     Traceback (most recent call last):
-    onym.errors.IntegrityError: [pack-corrupt] a file is not the one that the pack lists...
+    onym.errors.IntegrityError: [pack-corrupt] a file differs from its entry in the pack...
     """
     if found != expected:
-        what = "a file is not the one that the pack lists"
+        what = "a file differs from its entry in the pack"
         raise IntegrityError("pack-corrupt", what, where=name, fix="fetch the pack again")

@@ -1,6 +1,6 @@
-"""Columns on disk: one `.npy` file each, written as it is hashed, read by memory map.
+"""Columns on disk: one `.npy` file each, memory-mapped for reading.
 
-`.npy` is a fixed header and raw little-endian numbers: any language reads it, and nothing in it can be executed.
+An `.npy` file is a header and raw little-endian numbers: readable in any language, and without executable content.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from onym.store.files.stream import SCARCE, open_regular
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_open: WeakKeyDictionary[mmap, tuple[Path, int]] = WeakKeyDictionary()  # the file of each map, and its size when it was mapped
+_open: WeakKeyDictionary[mmap, tuple[Path, int]] = (
+    WeakKeyDictionary()
+)  # the path of each mapped file, and its size when it was mapped
 _lock = threading.Lock()
 
 
 def map_file(file: BinaryIO, path: Path, dtype: np.dtype[Any], offset: int = 0) -> npt.NDArray[Any]:
-    """Map a file that is open from an offset to its end, for reading. What is empty is an array without a map."""
+    """Memory-map an open file read-only, from `offset` to its end. An empty range gives a normal empty array."""
     size = file.seek(0, 2)
     length = (size - offset) // dtype.itemsize
     if length == 0:
@@ -42,37 +44,37 @@ def map_file(file: BinaryIO, path: Path, dtype: np.dtype[Any], offset: int = 0) 
 
 
 def require_whole_maps() -> None:
-    """Refuse to go on if a file that is mapped was cut short since: the system would end the process at the first lost page.
+    """Raise IntegrityError if a mapped file was truncated: reading a lost page would kill the process (SIGBUS).
 
-    It costs some microseconds, and is asked before each batch. A file that is cut short within a batch still ends the process.
+    It takes microseconds and is called before each batch. A file truncated during a batch still kills the process.
     """
     with _lock:
         found = list(_open.items())
     for mapped, (path, size) in found:
         if not mapped.closed and mapped.size() < size:
-            what, where = f"{path.name} was cut short while it was being read", str(path.parent)
+            what, where = f"{path.name} was truncated while it was in use", str(path.parent)
             raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again")
 
 
 _SLICE = 4 * 1024 * 1024  # bytes decoded at a time
-_POSTS = 16_384  # strings kept in memory to narrow a search
-_FEW_SEARCHES = 5_000
+_POSTS = 16_384  # strings sampled into memory to narrow a search
+_FEW_SEARCHES = 5_000  # number of searches after which sampling strings into memory pays off
 _LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
 
 def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:
-    """Map a one-dimensional array, refusing one whose header or size is not what the manifest says."""
+    """Memory-map a one-dimensional array; raise IntegrityError if its header or size contradicts the manifest."""
     if dtype not in _PLAIN:
-        raise IntegrityError("artefact-corrupt", f"a column of type {dtype!r}", where=path.name)
+        raise IntegrityError("artefact-corrupt", f"a column has the unsupported type {dtype!r}", where=path.name)
     try:
         with open_regular(path) as file:
             shape, fortran, found = _header(file, path)
             offset, size = file.tell(), file.seek(0, os.SEEK_END)
             if shape != (length,) or fortran or found != np.dtype(dtype):
-                raise IntegrityError("artefact-corrupt", "a column's header is not the manifest's", where=path.name)
+                raise IntegrityError("artefact-corrupt", "a column's header contradicts the manifest", where=path.name)
             if size != offset + length * found.itemsize:
-                raise IntegrityError("artefact-corrupt", "a column is shorter or longer than its header says", where=path.name)
+                raise IntegrityError("artefact-corrupt", "a column's size contradicts its header", where=path.name)
             return map_file(file, path, found, offset)
     except OSError as e:
         if e.errno in SCARCE:
@@ -84,15 +86,15 @@ def _header(file: BinaryIO, path: Path) -> tuple[tuple[int, ...], bool, np.dtype
     try:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError
-        # Of a header that Python cannot parse numpy supposes that it is Python 2's, and warns.
+        # numpy takes an unparsable header for one written by Python 2, and warns.
         with warnings.catch_warnings(action="ignore"):
             return np.lib.format.read_array_header_1_0(file, max_header_size=4096)
-    except Exception as e:  # numpy leaks syntax, token, memory and recursion errors of damaged headers
+    except Exception as e:  # for damaged headers, numpy raises syntax, token, memory and recursion errors
         raise IntegrityError("artefact-corrupt", "a column has no readable header", where=path.name) from e
 
 
 def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """Return offsets in 32 bits where they fit, else in 64.
+    """Return offsets as 32-bit integers if they fit, else as 64-bit integers.
 
     >>> smallest_offsets(np.array([0, 3, 5])).dtype
     dtype('uint32')
@@ -101,9 +103,9 @@ def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
 
 
 def release(column: npt.NDArray[Any]) -> None:
-    """Let go of the pages of a mapped column, so that they no longer count as memory of this process.
+    """Release the pages of a mapped column, so that they no longer count as memory of this process.
 
-    They are read again when they are looked at. Of a column that is not mapped nothing happens, and where the system cannot.
+    They are loaded again on the next access. No-op for columns in memory and on systems without MADV_DONTNEED.
     """
     mapped = getattr(column, "_mmap", None)
     if isinstance(mapped, mmap) and _LET_GO is not None:
@@ -111,7 +113,7 @@ def release(column: npt.NDArray[Any]) -> None:
 
 
 def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
-    """Return what to slice for the column's bytes, and where they begin in it: slices of a map are copied only once."""
+    """Return a buffer with the column's bytes and their offset in it; slicing the map itself saves a copy."""
     mapped = getattr(data, "_mmap", None)
     if isinstance(data, np.memmap) and isinstance(mapped, mmap):
         return mapped, data.offset % ALLOCATIONGRANULARITY
@@ -119,13 +121,13 @@ def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
 
 
 def corrupt(what: str, where: str) -> IntegrityError:
-    """Return the error of content that no sound column has: its bytes are not those that were verified."""
-    fix = "look for changed bytes with --verify full or onym kb check, and build it again"
+    """Build the error for invalid column content: the bytes have changed since they were verified."""
+    fix = "check it with --verify full or onym kb check, and build it again"
     return IntegrityError("artefact-corrupt", what, where=where, fix=fix)
 
 
 def span_of(bounds: memoryview, row: int, size: int, where: str) -> tuple[int, int]:
-    """Return where a row begins and ends, which must lie between the rows before and after it, and within `size`.
+    """Return the start and end of a row; raise IntegrityError if the offsets around it are not ascending or exceed `size`.
 
     >>> span_of(memoryview(np.array([0, 2, 5])), 1, 5, "names")
     (2, 5)
@@ -141,8 +143,8 @@ def span_of(bounds: memoryview, row: int, size: int, where: str) -> tuple[int, i
 class Ragged:
     """Lists of numbers of different lengths, in two flat arrays.
 
-    With `into`, the numbers are rows of a table of that length. Whatever the arrays hold, what is looked at is checked: it is
-    the lists' own, or an error.
+    With `into`, the numbers are row numbers of a table of that length. Every access is checked, so damaged arrays raise an
+    error instead of returning wrong values.
 
     >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9]))
     >>> lists[0].tolist(), lists[1].tolist(), len(lists)
@@ -153,8 +155,8 @@ class Ragged:
 
     def __init__(self, offsets: npt.NDArray[Any], values: npt.NDArray[Any], *, into: int | None = None, name: str = "") -> None:
         self.offsets = offsets
-        self.values = values.view(np.ndarray)  # reading a few entries of a `memmap` takes many times as long
-        self._bounds = memoryview(offsets)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
+        self.values = values.view(np.ndarray)  # small reads of a `memmap` are many times slower
+        self._bounds = memoryview(offsets)  # type: ignore[arg-type]  # returns ints, faster than numpy
         self._into, self._name = into, name
         self._is_sound = False
 
@@ -166,11 +168,11 @@ class Ragged:
         return self._inside(self.values[start:end])
 
     def span(self, i: int) -> tuple[int, int]:
-        """Return where list `i` begins and ends among the values."""
+        """Return the start and end of list `i` in `values`."""
         return span_of(self._bounds, i, len(self.values), self._name)
 
     def take(self, rows: npt.NDArray[Any]) -> Ragged:
-        """Return the lists of these rows, in their order; of the others nothing is read.
+        """Return the lists of the given rows, in that order, without reading the others.
 
         >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).take(np.array([2, 1, 0]))
         >>> lists.offsets.tolist(), lists.values.tolist()
@@ -186,7 +188,7 @@ class Ragged:
         return Ragged(offsets, self._inside(values))
 
     def owners(self) -> npt.NDArray[np.int64]:
-        """Return for each value the list that it stands in.
+        """Return for each value the number of its list.
 
         >>> Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).owners().tolist()
         [0, 0, 2]
@@ -198,7 +200,7 @@ class Ragged:
         return np.repeat(np.arange(len(self), dtype=np.int64), lengths)
 
     def require_sound(self, name: str, bound: int | None = None) -> None:
-        """Refuse offsets that do not ascend from 0 to the end, and values at or over `bound`."""
+        """Raise IntegrityError unless the offsets ascend from 0 to the end and all values are below `bound`."""
         offsets, values = self.offsets, self.values
         sound = len(offsets) > 0 and int(offsets[0]) == 0 and int(offsets[-1]) == len(values)
         if not sound or bool((offsets[1:] < offsets[:-1]).any()):
@@ -213,7 +215,7 @@ class Ragged:
 
 
 class Strings:
-    """A column of strings: UTF-8 bytes and where each begins. Sorted columns can be searched.
+    """A column of strings: UTF-8 bytes and the offset of each string. Sorted columns can be searched.
 
     >>> column = Strings.of(["aspirin", "fever"])
     >>> column[1], column.find("fever"), column.find("flu")
@@ -228,14 +230,14 @@ class Strings:
         self._name = name
         self._is_sound = False
         self._raw, self._base = _sliceable(data)
-        self._ends = memoryview(offsets)  # type: ignore[arg-type]  # gives plain integers, faster than numpy
+        self._ends = memoryview(offsets)  # type: ignore[arg-type]  # returns ints, faster than numpy
         self._fence: list[bytes] = []
         self._searches = 0
         self._stride = (len(offsets) - 1) // _POSTS + 1
 
     @classmethod
     def of(cls, texts: list[str]) -> Strings:
-        """Make a column of a list."""
+        """Build a column from a list."""
         encoded = [text.encode() for text in texts]
         offsets = np.concatenate(([0], np.cumsum([len(e) for e in encoded], dtype=np.int64)))
         return cls(smallest_offsets(offsets), np.frombuffer(b"".join(encoded), dtype=np.uint8))
@@ -258,7 +260,7 @@ class Strings:
         return bytes(self._raw[self._base + start : self._base + end])
 
     def to_arrow(self) -> pa.Array:
-        """Return the column as an Arrow array over the same memory. All of it is checked the first time: Arrow would not."""
+        """Return the column as an Arrow array without copying. The first call validates all of it; Arrow itself does not."""
         import pyarrow as pa
 
         small = len(self.data) < 2**31
@@ -268,12 +270,12 @@ class Strings:
             column = pa.Array.from_buffers(kind, len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
             column.validate(full=not self._is_sound)
         except pa.ArrowInvalid as e:
-            raise corrupt("a column of strings is not one", self._name) from e
+            raise corrupt("a column of strings is invalid", self._name) from e
         self._is_sound = True
         return column
 
     def lower_bound(self, key: bytes) -> int:
-        """Return the row of the first string that is not below `key`, in a sorted column; in another one, some row."""
+        """Return the first row whose string is >= `key`. The column must be sorted, else the row is arbitrary."""
         low, high = self._stretch(key)
         raw, base, ends = self._raw, self._base, self._ends
         while low < high:
@@ -285,9 +287,9 @@ class Strings:
         return low
 
     def _stretch(self, key: bytes) -> tuple[int, int]:
-        """Narrow a search to the stretch between two fence posts: strings at even distances, held in memory.
+        """Return the range of rows to search, narrowed by every n-th string, which is kept in memory.
 
-        A few searches are done sooner than the fence is put up: they look at each string on the way.
+        The first searches do without these samples, because loading them takes longer than a few searches.
         """
         if self._searches < _FEW_SEARCHES:
             self._searches += 1
@@ -298,7 +300,7 @@ class Strings:
         return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
 
     def _search_lower_bound(self, key: bytes) -> int:
-        """Search without a fence; offsets that do not ascend are refused where they are met."""
+        """Search without the samples in memory; raise IntegrityError for invalid offsets on the way."""
         raw, base, ends, size = self._raw, self._base, self._ends, len(self.data)
         low, high = 0, len(ends) - 1
         while low < high:
@@ -314,19 +316,19 @@ class Strings:
 
     def find(self, text: str) -> int:
         """Return the row of `text` in a sorted column, or -1."""
-        key = text.encode("utf-8", "surrogatepass")  # half of a pair, which no name holds, is not found
+        key = text.encode("utf-8", "surrogatepass")  # a lone surrogate, which no name contains, is not found
         row = self.lower_bound(key)
         return row if row < len(self) and self.bytes_at(row) == key else -1
 
     def find_many(self, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the rows of many texts in a sorted column, -1 for those that are not in it: one binary search for all of them.
+        """Return the rows of many texts in a sorted column, -1 if missing, by one vectorised binary search.
 
         >>> Strings.of(["fever", "heart attack", "pain"]).find_many(["pain", "ague", "fever"]).tolist()
         [2, -1, 0]
         """
         keys = np.array([text.encode("utf-8", "surrogatepass") for text in texts], dtype=bytes)
         low, high = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), len(self), dtype=np.int64)
-        width = keys.dtype.itemsize + 1  # a longer string differs from every key by its last byte
+        width = keys.dtype.itemsize + 1  # one byte more than the longest key, so that longer strings differ from it
         while (open_ := np.flatnonzero(low < high)).size:
             middle = (low[open_] + high[open_]) >> 1
             is_below = self._heads(middle, width) < keys[open_]
@@ -339,7 +341,7 @@ class Strings:
         return rows
 
     def _heads(self, rows: npt.NDArray[np.int64], width: int) -> npt.NDArray[np.bytes_]:
-        """Return the first bytes of strings; offsets that do not ascend are refused."""
+        """Return the first `width` bytes of the strings; raise IntegrityError for invalid offsets."""
         starts, ends = self.offsets[rows].astype(np.int64), self.offsets[rows + 1].astype(np.int64)
         if bool(((starts > ends) | (ends > len(self.data))).any()):
             raise corrupt("a column's offsets do not ascend", self._name)
@@ -353,11 +355,11 @@ class Strings:
         return np.ascontiguousarray(heads).view(f"S{width}")[:, 0]
 
     def require_sound(self, name: str) -> None:
-        """Refuse offsets that do not ascend, and strings that are not UTF-8 each by itself."""
+        """Raise IntegrityError unless the offsets ascend and each string is valid UTF-8."""
         Ragged(self.offsets, self.data).require_sound(name)
         starts = self.offsets[:-1][self.offsets[:-1] < len(self.data)]
         if len(self.data) and bool(((self.data[starts] & 0xC0) == 0x80).any()):
-            raise corrupt("a string begins inside a character", name)
+            raise corrupt("a string starts in the middle of a UTF-8 character", name)
         cuts = [
             0,
             *(int(self.offsets[np.searchsorted(self.offsets, at)]) for at in range(_SLICE, len(self.data), _SLICE)),

@@ -1,7 +1,7 @@
-"""Opening and checking artefacts: the current version of a folder that `stage.py` wrote.
+"""Opens and checks artefacts: the current version in a folder written by `stage.py`.
 
-Manifest and sizes are checked each time, digests once on each machine, or at each opening if that is asked for.
-`check_artefact` hashes every file again.
+The manifest and the file sizes are checked at each opening; digests once per machine, or each time with `verify="full"`.
+`check_artefact` always hashes every file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from onym.config import Strict
 from onym.errors import IntegrityError, OnymError
 from onym.store.arrays import Ragged, Strings, map_file, open_array
 from onym.store.cache import Verify, file_state, read_note, write_note
@@ -29,15 +30,11 @@ from onym.store.files.stream import SCARCE, open_regular
 from onym.store.limits import DEFAULT_LIMITS
 
 _DIGEST = r"^[0-9a-f]{64}$"
-_MAX_LISTS = 50_000
+_MAX_LISTS = 50_000  # brackets and braces in a manifest
 
 
-class _ManifestModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class FileEntry(_ManifestModel):
-    """One file of an artefact; `dtype` and `length` where it is a column."""
+class FileEntry(Strict):
+    """One file of an artefact; a column has a `dtype` and a `length`."""
 
     bytes: int = Field(ge=0)
     sha256: str = Field(pattern=_DIGEST)
@@ -45,16 +42,16 @@ class FileEntry(_ManifestModel):
     length: int | None = Field(default=None, ge=0)
 
 
-class InputEntry(_ManifestModel):
-    """One file that the artefact was made from."""
+class InputEntry(Strict):
+    """One input file that the artefact was built from."""
 
     name: str
     bytes: int = Field(ge=0)
     sha256: str = Field(pattern=_DIGEST)
 
 
-class Manifest(_ManifestModel):
-    """The record that an artefact carries."""
+class Manifest(Strict):
+    """The manifest of an artefact: its kind, configuration, inputs, counts and files."""
 
     kind: str
     format: int
@@ -64,17 +61,17 @@ class Manifest(_ManifestModel):
     files: dict[str, FileEntry]
 
     def to_bytes(self) -> bytes:
-        """Return the one way to write this manifest."""
+        """Return the canonical JSON of the manifest."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, indent=1, ensure_ascii=True).encode() + b"\n"
 
     def digest(self) -> str:
-        """Return the SHA-256 of the written manifest: the artefact's identity."""
+        """Return the SHA-256 of the canonical JSON, which identifies the artefact."""
         return hashlib.sha256(self.to_bytes()).hexdigest()
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Manifest:
-        """Read a manifest, refusing anything that is not exactly one."""
-        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # each costs a parser hundreds of bytes
+        """Parse and validate a manifest."""
+        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # the parser allocates hundreds of bytes for each
             raise IntegrityError("artefact-corrupt", "the manifest is too large", where=where, fix="build it again")
         try:
             manifest = cls.model_validate_json(data)
@@ -90,42 +87,42 @@ class Manifest(_ManifestModel):
 
 _KIND = "verified"
 State = list[object]
-"""What tells a version's files from changed ones: of each its size, times, device and inode."""
+"""Size, times, device and inode of each file of a version; compared to detect changes."""
 
 
 def state_of(folder: Path, manifest: Manifest) -> State:
-    """Return the state of the files of a version: as it is before they are hashed."""
+    """Return the current state of the files of a version; call it before hashing them."""
     names = ("manifest.json", *sorted(manifest.files))
     return [folder.name, [[name, *file_state((folder / name).stat())] for name in names]]
 
 
 def remember(folder: Path, state: State) -> None:
-    """Note that the files were those of their manifest in this state; does nothing where no note can be kept."""
+    """Record in the cache that the files matched the manifest in this state; no-op if the cache is not writable."""
     write_note(_KIND, folder, state)
 
 
 def is_verified(folder: Path, state: State) -> bool:
-    """Return whether these very files were verified on this machine."""
+    """Return whether the files were verified on this machine in this state."""
     return bool(read_note(_KIND, folder) == state)
 
 
 T = TypeVar("T")
 VERSION = re.compile(r"^[0-9a-f]{16}$")
-"""The name of a version."""
+"""Pattern of version folder names."""
 _POINTER = re.compile(rb"[0-9a-f]{16}\n?")
 
 
 class Artefact:
-    """An artefact opened for reading: its manifest, and its columns by memory map.
+    """An artefact opened for reading: its manifest and its memory-mapped columns.
 
-    All columns are mapped and all other files are read at once: so they can be used whatever is published afterwards.
+    All files are mapped or read on opening, so that the artefact stays usable after newer versions are published.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, verify: Verify, hashed: State | None) -> None:
         self.folder, self.manifest, self.verify = folder, manifest, verify
         self.digest = folder.name
-        self._hashed = hashed  # the files as they were when this opening hashed them
-        self.is_new_here = hashed is not None  # until the reader has checked its structure too
+        self._hashed = hashed  # state of the files when they were hashed; None if they were verified earlier
+        self.is_new_here = hashed is not None  # True until `remember` is called, after the caller has checked the structure too
         self._columns = {
             name.removesuffix(".npy"): open_array(folder / name, entry.dtype, entry.length)
             for name, entry in manifest.files.items()
@@ -141,18 +138,18 @@ class Artefact:
 
     @classmethod
     def open(cls, dest: Path, kind: str, version: int, verify: Verify = "once") -> Artefact:
-        """Open the current version: manifest and sizes checked each time, digests when `verify` says."""
+        """Open the current version; `verify` says whether the digests are checked once per machine or each time."""
         return _while_current(dest, lambda folder: cls._open(folder, kind, version, verify))
 
     @classmethod
     def _open(cls, folder: Path, kind: str, version: int, verify: Verify) -> Artefact:
         manifest, where = _read_manifest(folder), str(folder.parent)
         if manifest.kind != kind:
-            what = f"this is a {manifest.kind!r}, not a {kind!r}"
+            what = f"the artefact is a {manifest.kind!r}, not a {kind!r}"
             raise IntegrityError("artefact-kind", what, where=where)
         if manifest.format != version:
-            what = f"format {manifest.format}, while this Onym reads format {version}"
-            raise IntegrityError("artefact-version", what, where=where, fix="build it again with this Onym")
+            what = f"the artefact has format {manifest.format}, but this version of Onym reads format {version}"
+            raise IntegrityError("artefact-version", what, where=where, fix="build it again with this version of Onym")
         _require_none(_problems_of_sizes(folder, manifest), where)
         state = _state(folder, manifest)
         if verify == "once" and is_verified(folder, state):
@@ -162,19 +159,19 @@ class Artefact:
 
     @property
     def location(self) -> Path:
-        """The folder that was opened; `folder` is that of the current version in it."""
+        """The folder that was opened; `folder` is its subfolder with the current version."""
         return self.folder.parent
 
     def remember(self) -> None:
-        """Note that everything was verified on this machine."""
+        """Record in the cache that this artefact was verified on this machine."""
         if self._hashed is not None:
             remember(self.folder, self._hashed)
         self.is_new_here = False
 
     def require_intact(self) -> None:
-        """Refuse it if a byte has changed since it was published, whatever this machine remembers.
+        """Hash all files, ignoring cached results, and raise IntegrityError if one has changed.
 
-        It is hashed once for as long as it is open: before anything is made of it that will itself be taken for verified.
+        Called before another artefact is derived from this one. An open artefact is hashed only once.
         """
         if self._hashed is None:
             state = _state(self.folder, self.manifest)
@@ -182,26 +179,26 @@ class Artefact:
             self._hashed = state
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a column, or strings or lists, of that name: some are optional."""
+        """Return whether there is an array, string column or ragged column with this name; some are optional."""
         return name in self._columns or f"{name}.offsets" in self._columns
 
     def array(self, name: str, kind: str = "u") -> npt.NDArray[Any]:
-        """Return one column, which must hold numbers of a kind: numpy's letter, `u` for unsigned integers."""
+        """Return a column; raise IntegrityError unless its numpy dtype kind is `kind` (`u` for unsigned integers)."""
         column = self._columns.get(name)
         if column is None or column.dtype.kind != kind:
-            what = f"the column {name} is missing or of another type"
+            what = f"the column {name} is missing or has the wrong type"
             raise IntegrityError("artefact-corrupt", what, where=str(self.folder), fix="build it again")
         return column
 
     def read_ragged(self, name: str, into: int | None = None) -> Ragged:
-        """Return lists of numbers; with `into`, of rows of a table of that length."""
+        """Return a column of lists; with `into`, the values are row numbers of a table of that length."""
         return Ragged(self.array(f"{name}.offsets"), self.array(f"{name}.values"), into=into, name=self._column(name))
 
     def strings(self, name: str) -> Strings:
         """Return a column of strings."""
         data = self.array(f"{name}.data")
         if data.dtype != np.uint8:
-            raise IntegrityError("artefact-corrupt", f"the column {name} holds no bytes", where=str(self.folder))
+            raise IntegrityError("artefact-corrupt", f"the column {name} does not have the type uint8", where=str(self.folder))
         return Strings(self.array(f"{name}.offsets"), data, name=self._column(name))
 
     def _column(self, name: str) -> str:
@@ -209,19 +206,19 @@ class Artefact:
         return f"{self.folder}, {name}"
 
     def map_bytes(self, name: str) -> npt.NDArray[np.uint8]:
-        """Return the bytes of a file that is no column and no `.json`, without reading them."""
+        """Memory-map a file that is neither a column nor a `.json` file."""
         data = self._mapped.get(name)
         if data is None:
             raise IntegrityError("artefact-corrupt", f"{name} is missing", where=str(self.folder), fix="build it again")
         return data
 
     def file(self, name: str) -> InputFile:
-        """Return a file that is no column and no `.json`, to be read as often as is wished."""
+        """Return a file that is neither a column nor a `.json` file; it can be read repeatedly."""
         data = self.map_bytes(name)
         return InputFile(name, lambda: cast("BinaryIO", _MappedFile(data)), len(data))
 
     def json(self, name: str) -> dict[str, Any]:
-        """Return an object of plain values."""
+        """Return the object in a `.json` file."""
         try:
             value = json.loads(self._others.get(name, b""))
         except (ValueError, RecursionError) as e:
@@ -232,7 +229,7 @@ class Artefact:
 
 
 class _MappedFile(io.RawIOBase):
-    """The bytes of a mapped file, read from their beginning."""
+    """A mapped file as a sequential binary stream."""
 
     def __init__(self, data: npt.NDArray[np.uint8]) -> None:
         super().__init__()
@@ -249,10 +246,10 @@ class _MappedFile(io.RawIOBase):
 
 
 def check_artefact(dest: Path) -> list[str]:
-    """Hash every file again and return what is wrong; an empty list when nothing is."""
+    """Hash every file and return the problems found; an empty list means that the artefact is intact."""
     while True:
         before, problems = _current_copy(dest), _find_problems(dest)
-        if not problems or _current_copy(dest) == before:  # else a writer replaced it meanwhile
+        if not problems or _current_copy(dest) == before:  # otherwise a writer has replaced it meanwhile: check again
             return problems
 
 
@@ -265,11 +262,11 @@ def _find_problems(dest: Path) -> list[str]:
 
 
 def _while_current(dest: Path, act: Callable[[Path], T]) -> T:
-    """Do something with the current version; do it again if it failed because writers replaced that version meanwhile."""
+    """Call `act` with the current version; retry if it failed because a writer replaced that version meanwhile."""
     while True:
         version, *_ = copy = _current_copy(dest)
         if not version:
-            what = "no artefact here" if dest.is_dir() else "no such folder"
+            what = "the folder has no artefact" if dest.is_dir() else "no such folder"
             raise IntegrityError("artefact-missing", what, where=str(dest), fix="build it, for instance with onym kb build")
         try:
             return act(dest / version)
@@ -279,7 +276,7 @@ def _while_current(dest: Path, act: Callable[[Path], T]) -> T:
 
 
 def _read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a version, which is named by the manifest's digest."""
+    """Read the manifest of a version and check that its digest matches the folder's name."""
     where = str(folder.parent)
     try:
         data = _read_small(folder / "manifest.json")
@@ -304,7 +301,7 @@ def _map_bytes(path: Path) -> npt.NDArray[np.uint8]:
 
 
 def artefact_files(dest: Path) -> list[Path]:
-    """Return the files that the current version of an artefact consists of, with the pointer to it, relative to its folder.
+    """Return the paths of CURRENT and of all files of the current version, relative to the artefact's folder.
 
     >>> [path.name for path in artefact_files(getfixture("tiny_kb"))][:3]
     ['CURRENT', 'manifest.json', 'alias.concept.npy']
@@ -315,7 +312,7 @@ def artefact_files(dest: Path) -> list[Path]:
 
 
 def current_version(dest: Path) -> str:
-    """Return the name of the version that counts, or nothing where there is none."""
+    """Return the name of the current version, or an empty string if there is none."""
     try:
         with open_regular(dest / "CURRENT") as file:
             pointer = file.read(64)
@@ -326,7 +323,7 @@ def current_version(dest: Path) -> str:
 
 
 def _current_copy(dest: Path) -> tuple[str, int, int]:
-    """Return what tells the current version from another, and from a later copy of itself after it was removed."""
+    """Return an identity of the current version that changes even if it is removed and published again."""
     version = current_version(dest)
     try:
         status = (dest / version).stat()
@@ -344,7 +341,7 @@ def _state(folder: Path, manifest: Manifest) -> State:
 
 
 def _require_damage(error: OSError) -> None:
-    """Raise the error again where the system has no more files or memory to give: that says nothing of the artefact."""
+    """Re-raise an error caused by a lack of file handles or memory, which does not mean that the artefact is damaged."""
     if error.errno in SCARCE:
         raise error
 
@@ -355,7 +352,7 @@ def _require_none(problems: list[str], where: str) -> None:
 
 
 def find_problems(folder: Path, manifest: Manifest) -> list[str]:
-    """Hash the files of a version and return what is not as its manifest says."""
+    """Hash the files of a version and return what contradicts its manifest."""
     try:
         same = _read_small(folder / "manifest.json") == manifest.to_bytes()
     except OSError as e:
@@ -370,7 +367,7 @@ def _problems_of_sizes(folder: Path, manifest: Manifest) -> list[str]:
     try:
         found = {path.name: path.lstat() for path in folder.iterdir()}
     except OSError:
-        return ["the current version is not there"]
+        return ["the folder of the current version is missing"]
     regular = {name: status.st_size for name, status in found.items() if stat.S_ISREG(status.st_mode)}
     problems = [f"{name} is missing" for name in manifest.files if name not in regular]
     return problems + [
@@ -388,5 +385,5 @@ def _problems_of_files(folder: Path, manifest: Manifest) -> list[str]:
             return f"{name} cannot be read"
         return None if same else f"{name} was changed"
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:  # hashing leaves the interpreter free
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:  # hashing releases the GIL
         return [found for found in pool.map(problem, sorted(manifest.files)) if found]

@@ -1,4 +1,4 @@
-"""The cache directory, safe to delete, and digests of files that are remembered in it."""
+"""The cache directory, which is safe to delete, and the file digests cached in it."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ def cache_folder() -> Path:
 
 
 def default_folder() -> Path:
-    """Return the cache directory of a person for whom none is named; without a home it is in the system's temporary folder."""
+    """Return the default cache directory; without a home directory, one in the system's temporary directory."""
     try:
         return Path.home() / ".cache" / "onym"
-    except RuntimeError:  # a user without an entry in the system's list, as containers have them
+    except RuntimeError:  # the user has no passwd entry, as in some containers
         return _own_temporary_folder()
 
 
 def _own_temporary_folder() -> Path:
-    """Return the folder of this user in the temporary one. Others write there too: one that is not ours alone is refused."""
-    fix = "set ONYM_CACHE to a folder of your own"
+    """Return this user's folder in the shared temporary directory; reject it if other users can write to it."""
+    fix = "set ONYM_CACHE to a folder that only you can write to"
     try:
         folder = Path(tempfile.gettempdir()) / f"onym-{os.geteuid()}"
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
         status = folder.lstat()
     except OSError as e:
-        raise ConfigError("cache-folder", "there is neither a home nor a temporary folder for the cache", fix=fix) from e
+        raise ConfigError("cache-folder", "no home or temporary directory is available for the cache", fix=fix) from e
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise ConfigError("cache-folder", "others may write to the cache's folder", where=str(folder), fix=fix)
+        raise ConfigError("cache-folder", "the cache directory is writable by other users", where=str(folder), fix=fix)
     return folder
 
 
 def file_state(status: os.stat_result) -> list[int]:
-    """Return what changes whenever a file is written, moved away or replaced: a note on it counts until then.
+    """Return size, times, device and inode: cached facts about a file are valid until one of these changes.
 
     >>> len(file_state(Path(getfixture("tmp_path")).stat()))
     5
@@ -56,7 +56,7 @@ def file_state(status: os.stat_result) -> list[int]:
 
 
 def write_note(kind: str, path: Path, value: Any) -> None:
-    """Keep a note on a file or a folder; does nothing where no note can be kept.
+    """Cache a value for a file or folder; no-op if the cache is not writable.
 
     >>> write_note("colours", Path("sky"), ["blue"])
     >>> read_note("colours", Path("sky")), read_note("colours", Path("sea"))
@@ -67,7 +67,7 @@ def write_note(kind: str, path: Path, value: Any) -> None:
 
 
 def read_note(kind: str, path: Path) -> Any:
-    """Return the note of that kind on a file or a folder; None where there is none."""
+    """Return the cached value for a file or folder, or None."""
     try:
         return json.loads(_note(kind, path).read_bytes())
     except (OSError, ValueError, OnymError):
@@ -80,22 +80,22 @@ def _note(kind: str, path: Path) -> Path:
 
 
 _KIND = "digests"
-_NOTED = 1_000_000  # bytes: a smaller file is hashed sooner than a note on it is written to disk
-_SETTLED = 100_000_000  # nanoseconds: what was changed just now may change again without its times telling
+_NOTED = 1_000_000  # bytes; hashing a smaller file is faster than writing its digest to the cache
+_SETTLED = 100_000_000  # nanoseconds; a file changed more recently may change again with the same timestamp
 
-_known: dict[Path, list[Any]] = {}  # as in a note: a file's state, and its digest then
+_known: dict[Path, list[Any]] = {}  # as in the cache: the state of a file, and its digest in that state
 _has_notes = True
 
 
 def ignore_notes() -> None:
-    """Let this process hash every file itself, once from now on, whatever was noted before: a disk may change a byte alone."""
-    global _has_notes  # noqa: PLW0603 - it is said once, at the start of a run
+    """Ignore cached digests in this process, so that every file is hashed once more: a failing disk changes no timestamp."""
+    global _has_notes  # noqa: PLW0603 - set once, at the start of a run
     _has_notes = False
     _known.clear()
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file's content, remembered for as long as the file is not touched.
+    """Return the SHA-256 of a file, cached until the file is modified.
 
     >>> path = getfixture("tmp_path") / "config.json"
     >>> _ = path.write_text("{}")
@@ -116,13 +116,13 @@ def file_digest(path: Path) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """Read a file and return its SHA-256. All hashing of models is done by this function: wrap it to see what is hashed."""
+    """Hash a file, uncached. All model files are hashed by this function; tests wrap it to see which."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _look_up_digest(path: Path, state: list[int]) -> str | None:
-    """Return the digest that this process or this machine knows of a file in this state."""
+    """Return the cached digest of a file in this state, or None."""
     known = _known.get(path) or (read_note(_KIND, path) if _has_notes and state[0] >= _NOTED else None)
     return known[1] if isinstance(known, list) and len(known) == 2 and known[0] == state else None
 
@@ -139,4 +139,4 @@ def _is_settled(state: list[int]) -> bool:
 
 
 Verify = Literal["once", "full"]
-"""`once`: on each machine once, and again where a file was touched. `full`: again at each opening, whatever is remembered."""
+"""`once`: verify once per machine, and again after a file was modified. `full`: verify at each opening."""

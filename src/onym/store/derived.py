@@ -1,8 +1,8 @@
-"""Derived artefacts: made of a knowledge base, kept with it, built on first use and opened ever after.
+"""Derived artefacts: built from a knowledge base on first use, and stored in its folder.
 
-    FOLDER/<kind>/<16 hex digits>/      an artefact, named by a digest of what it is made of
+    FOLDER/<kind>/<16 hex digits>/      an artefact, named by a digest of its inputs
 
-Where the folder cannot be written, the artefact is kept in the cache directory. One that is torn or out of date is built again.
+If the folder is not writable, the artefact is stored in the cache directory. A damaged or outdated artefact is rebuilt.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from onym.store.stage import Stage, staging
 
 T = TypeVar("T")
 _log = logging.getLogger("onym.store")
-WAIT = 0.2  # seconds between two looks at what another process is building
+WAIT = 0.2  # seconds between checks whether another process has finished building
 _collection: ContextVar[list[Path] | None] = ContextVar("collection", default=None)
 
 
 class Locations(NamedTuple):
-    """Where a derived artefact may be: with the knowledge base, or in the cache directory."""
+    """Possible locations of a derived artefact: in the knowledge base folder or in the cache directory."""
 
     own: Path
     cached: Path
 
     @classmethod
     def of(cls, folder: Path, kind: str, made_of: Sequence[str]) -> Locations:
-        """Return the locations of what is made of these things; `folder` is that of the knowledge base.
+        """Return the locations of the artefact built from `made_of`; `folder` is the folder of the knowledge base.
 
         >>> own, cached = Locations.of(Path("kb"), "tries", ["ab12", "letters"])
         >>> own.parent.as_posix(), own.name == cached.name, len(own.name)
@@ -47,7 +47,7 @@ class Locations(NamedTuple):
 
 @contextmanager
 def collect_derived() -> Iterator[list[Path]]:
-    """Collect the folders of the derived artefacts that are opened in the block; not those that others are built of.
+    """Collect the folders of the derived artefacts opened in the block, except those opened only to build others.
 
     >>> with collect_derived() as found:
     ...     pass
@@ -66,10 +66,10 @@ def open_derived(
     *,
     waiting: Callable[[], None] = lambda: None,
 ) -> T:
-    """Return a derived artefact, opened once; where there is none it is built first.
+    """Open a derived artefact, building it first if it is missing or damaged.
 
-    `open_artefact` opens what is at a path, or raises an `IntegrityError`; `build` publishes an artefact from a stage. Of
-    several processes that need it at once, one builds it and the others wait; `waiting` is called at every look.
+    `open_artefact` opens the artefact at a path or raises an `IntegrityError`; `build` publishes an artefact from a stage. If
+    several processes need it at once, one builds it and the others wait; `waiting` is called at each check.
     """
     while True:
         for location in locations:
@@ -84,7 +84,7 @@ def open_derived(
                 waiting()
                 time.sleep(WAIT)
                 continue
-            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process was quicker
+            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process has built it meanwhile
                 return _collect(found, dest)
             _log.info("building %s", dest)
             with _collecting(None):
@@ -93,15 +93,15 @@ def open_derived(
 
 
 def find_derived(folder: Path, kind: str, is_own: Callable[[Path], bool]) -> list[Path]:
-    """Return the artefacts of a kind that are kept in `folder`, and those in the cache directory that belong to it."""
+    """Return the artefacts of a kind in `folder`, and those in the cache directory for which `is_own` returns True."""
     kept, cached = (sorted(path.glob(f"{kind}/*/CURRENT")) for path in (folder, cache_folder()))
     return [pointer.parent for pointer in kept] + [pointer.parent for pointer in cached if _is_sound(is_own, pointer.parent)]
 
 
 def describe_derived(folder: Path, what: str, describe: Callable[[Path], T], find: Callable[[Path], list[Path]]) -> list[T]:
-    """Describe the artefact at `folder`, or all that `find` finds with a knowledge base there.
+    """Describe the artefact at `folder` or, if that is a knowledge base, all artefacts that `find` returns for it.
 
-    `describe` opens an artefact of one kind, which people call `what`.
+    `describe` opens an artefact of one kind; `what` is the name of that kind in messages.
     """
     try:
         return [describe(folder)]
@@ -110,7 +110,7 @@ def describe_derived(folder: Path, what: str, describe: Callable[[Path], T], fin
             raise
     found = [describe(path) for path in find(folder)]
     if not found:
-        problem, fix = f"no {what} is kept with the knowledge base", f"build one with onym {what} build"
+        problem, fix = f"the knowledge base has no {what}", f"build one with onym {what} build"
         raise IntegrityError("artefact-missing", problem, where=str(folder), fix=fix)
     return found
 
@@ -125,7 +125,7 @@ def _collecting(found: list[Path] | None) -> Iterator[None]:
 
 
 def _collect(artefact: T, location: Path) -> T:
-    """Return an artefact that was opened, noted where somebody collects them."""
+    """Add the location to the current `collect_derived` block, if any, and return the artefact."""
     found = _collection.get()
     if found is not None and location not in found:
         found.append(location)
@@ -135,12 +135,12 @@ def _collect(artefact: T, location: Path) -> T:
 def _open_if_sound(location: Path, open_artefact: Callable[[Path], T]) -> T | None:
     try:
         return open_artefact(location)
-    except IntegrityError:  # missing, torn, of another format: it can always be built again
+    except IntegrityError:  # missing, damaged or in another format: it is rebuilt
         return None
 
 
 def _lock(stack: ExitStack, locations: Locations) -> tuple[Stage, Path]:
-    """Lock the first location that can be written."""
+    """Lock the first writable location."""
     try:
         return stack.enter_context(staging(locations.own)), locations.own
     except ConfigError:

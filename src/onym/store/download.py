@@ -1,10 +1,10 @@
-"""Download, here alone: one file, streamed, resumed where it broke off, and never half there.
+"""Resumable downloads of files, and uploads to the Hugging Face Hub.
 
-    NAME.part           what has come so far; NAME.part.json says of which version of the file it is a part, and its size
-    NAME                the whole file; NAME.json records its address, size and SHA-256
+    NAME.part           the bytes received so far; NAME.part.json records the validator (ETag, date) and size of the file
+    NAME                the complete file; NAME.json records its URL, size and SHA-256
 
-Nothing is fetched unless a person asks for it. Only https is spoken, or http to this very machine. Redirects are followed to
-the same host, to hosts that are known to deliver its files, and at a mirror to addresses below the mirror's own.
+Nothing is downloaded unless the user asks for it. Only https is allowed, or http to localhost. Redirects are followed to the
+same host, to hosts known to deliver its files, and, for a mirror, only to URLs below the mirror's base URL.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _DELIVERERS = MappingProxyType(
         "huggingface.co": (".huggingface.co", ".hf.co"),
     }
 )
-"""Hosts that a host redirects its downloads to; a leading full stop stands for all hosts of a domain."""
-_BROKEN, _CHANGED = "the connection broke off", "the file changed during the download"
+"""Hosts to which a host may redirect its downloads; a leading dot means all subdomains."""
+_BROKEN, _CHANGED = "the connection was interrupted", "the file changed during the download"
 _log = logging.getLogger("onym.download")
 Advance = Callable[[int, int | None], None]
-"""Called with the bytes that have come and the bytes expected, if known."""
+"""Progress callback: called with the bytes received and the total bytes, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Downloaded:
-    """The record kept with a downloaded file."""
+    """The metadata stored with a downloaded file."""
 
     url: str
     bytes: int
@@ -55,7 +55,7 @@ class Downloaded:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait and how often to try again after an interruption."""
+    """Retry and timeout settings of a download, and its maximum size."""
 
     attempts: int = 5
     pause_s: float = 1.0
@@ -72,9 +72,9 @@ def download(
     patience: Patience | None = None,
     advance: Advance = lambda _got, _all: None,
 ) -> Downloaded:
-    """Fetch `url` to `dest`, continuing an earlier attempt; a digest that is given must be met.
+    """Download `url` to `dest`, resuming an earlier attempt; if `sha256` is given, the file must match it.
 
-    `mirror` is the address that the URL begins with if it is that of a mirror: no redirect may lead out of it.
+    `mirror` is the base URL of the mirror, if `url` is on one: redirects must stay below it.
     """
     patience = patience or Patience()
     _require_safe(url)
@@ -89,12 +89,12 @@ def download(
             if not trouble:
                 return part.finish(url, sha256)
     what = f"{trouble} ({patience.attempts} attempts); {part.size:,} bytes are kept"
-    fix = "check the network and run the same command again: it resumes; or name a mirror with --mirror"
+    fix = "check the network and run the same command again to resume; or give a mirror with --mirror"
     raise DownloadError("download-interrupted", what, where=url, fix=fix)
 
 
 def mirror_address(url: str, mirror: str) -> str:
-    """Return the address of the same path at a mirror; without one, the address itself.
+    """Return the URL of the same path on the mirror; without a mirror, the URL itself.
 
     >>> mirror_address("https://example.org/obo/hp.obo", "https://mirror.example.com/copies/")
     'https://mirror.example.com/copies/obo/hp.obo'
@@ -103,7 +103,7 @@ def mirror_address(url: str, mirror: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """Return the name of the file at an address.
+    """Return the file name in a URL.
 
     >>> file_name("https://example.org/obo/hp.obo")
     'hp.obo'
@@ -112,7 +112,7 @@ def file_name(url: str) -> str:
 
 
 class _PartialDownload:
-    """What has come so far."""
+    """The incomplete file of a download, and its metadata."""
 
     def __init__(self, dest: Path) -> None:
         self.dest = dest
@@ -125,7 +125,7 @@ class _PartialDownload:
 
     @property
     def validator(self) -> str:
-        """The ETag or date of the version that the part belongs to; without one, nothing can be resumed."""
+        """The ETag and date of the file that is being downloaded; if empty, the download cannot be resumed."""
         return str(self._read_note("validator") or "")
 
     def _read_note(self, key: str) -> Any:
@@ -136,7 +136,7 @@ class _PartialDownload:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all bytes that the server announced have come: a process that was killed may leave it so."""
+        """Whether all announced bytes are there; a process killed before the rename leaves such a file."""
         return self.path.exists() and self._read_note("bytes") == self.size
 
     def begin(self, validator: str, total: int | None) -> None:
@@ -157,7 +157,9 @@ class _PartialDownload:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if expected and digest != expected:
             self.discard()
-            raise DownloadError("download-digest", "the file is not the one expected", where=url, fix="check the digest given")
+            raise DownloadError(
+                "download-digest", "the file does not have the expected SHA-256", where=url, fix="check the expected digest"
+            )
         etag, _, modified = self.validator.partition("\n")
         record = Downloaded(url=url, bytes=self.size, sha256=digest, etag=etag, last_modified=modified)
         with whole_file(self.dest.with_name(self.dest.name + ".json"), force=True) as file:
@@ -168,30 +170,30 @@ class _PartialDownload:
 
 
 class _Address(NamedTuple):
-    """An address, and that of the mirror that it begins with."""
+    """A URL and the base URL of its mirror; `mirror` is empty without one."""
 
     url: str
     mirror: str
 
     def require_allowed(self, request: httpx.Request) -> None:
-        """Reject a request that a redirect must not lead to. httpx calls it before each request."""
+        """Reject forbidden redirects. httpx calls it before each request."""
         to = str(request.url)
         _require_safe(to)
         if to == self.url:
             return
         if not (_is_below(to, self.mirror) if self.mirror else _is_delivered(to, self.url)):
             what = f"the server redirects to {_without_query(to)}, which is not {self._allowed}"
-            fix = "download the file yourself and name it, or name another mirror with --mirror"
+            fix = "download the file yourself and give its path, or give another mirror with --mirror"
             raise DownloadError("download-redirect", what, where=self.url, fix=fix)
         _log.info("%s redirects to %s", self.url, _without_query(to))
 
     @property
     def _allowed(self) -> str:
-        return f"below {self.mirror}" if self.mirror else f"an address of {urlsplit(self.url).netloc}"
+        return f"below {self.mirror}" if self.mirror else f"a URL of {urlsplit(self.url).netloc}"
 
 
 def _attempt(address: _Address, part: _PartialDownload, patience: Patience, advance: Advance) -> str:
-    """Try once; return why the file is not complete, or nothing if it is. A server that refuses is an error."""
+    """Make one attempt; return why the file is incomplete, or "" if it is complete. Raise if a retry would not help."""
     import httpx
 
     if part.is_whole:
@@ -208,7 +210,7 @@ def _attempt(address: _Address, part: _PartialDownload, patience: Patience, adva
         ):
             return _receive(response, part, start, patience, advance)
     except httpx.TooManyRedirects as e:
-        fix = "tell the owner of the server, or name another mirror with --mirror"
+        fix = "tell the owner of the server, or give another mirror with --mirror"
         raise DownloadError("download-redirect", "the server redirects in a loop", where=address.url, fix=fix) from e
     except (httpx.ConnectError, httpx.ConnectTimeout):
         return "the server cannot be reached"
@@ -218,13 +220,13 @@ def _attempt(address: _Address, part: _PartialDownload, patience: Patience, adva
 
 def _receive(response: httpx.Response, part: _PartialDownload, start: int, patience: Patience, advance: Advance) -> str:
     url, status = str(response.url), response.status_code
-    if status == 416:  # what we have is longer than the file now is
+    if status == 416:  # the part is longer than the file on the server, which has changed
         part.discard()
         return _CHANGED
     if status >= 500 or status == 429:
         return f"the server answered {status}"
     if status not in (200, 206):
-        raise DownloadError("download-refused", f"the server answered {status}", where=url, fix="check the address")
+        raise DownloadError("download-refused", f"the server answered {status}", where=url, fix="check the URL")
     validator = f"{response.headers.get('etag', '')}\n{response.headers.get('last-modified', '')}"
     resumed = status == 206 and validator == part.validator
     if status == 206 and not resumed:
@@ -235,7 +237,7 @@ def _receive(response: httpx.Response, part: _PartialDownload, start: int, patie
     total = start + int(length) if length and length.isdigit() else None
     if not resumed:
         part.begin(validator, total)
-    for chunk in response.iter_raw():  # raw: what has arrived is kept when the connection breaks
+    for chunk in response.iter_raw():  # raw, so that the bytes received are kept when the connection breaks
         part.append(chunk)
         if part.size > patience.max_bytes:
             part.discard()
@@ -250,11 +252,11 @@ def _if_range(validator: str) -> str:
 
 
 def _require_safe(url: str) -> None:
-    """Reject an address that is neither https nor this very machine.
+    """Reject a URL that is neither https nor on localhost.
 
     >>> _require_safe("http://example.org/hp.obo")
     Traceback (most recent call last):
-    onym.errors.ConfigError: [download-address] only https addresses are fetched...
+    onym.errors.ConfigError: [download-address] only https URLs can be downloaded...
     """
     try:
         parts = urlsplit(url)
@@ -262,11 +264,11 @@ def _require_safe(url: str) -> None:
     except ValueError:
         is_safe = False
     if not is_safe:
-        raise ConfigError("download-address", "only https addresses are fetched", where=url, fix="name an https mirror")
+        raise ConfigError("download-address", "only https URLs can be downloaded", where=url, fix="use an https mirror")
 
 
 def _is_below(url: str, mirror: str) -> bool:
-    """Return True if an address is one of a mirror.
+    """Return whether a URL is below the base URL of a mirror.
 
     >>> mirror = "https://example.org/copies/"
     >>> [_is_below(f"https://example.org{path}", mirror) for path in ("/copies/a", "/copies2/a", "/copies/%2e%2e/a")]
@@ -279,7 +281,7 @@ def _is_below(url: str, mirror: str) -> bool:
 
 
 def _is_delivered(url: str, start: str) -> bool:
-    """Return True if one host may redirect to the other.
+    """Return whether `start` may redirect to `url`: the same host, or one of `_DELIVERERS`.
 
     >>> _is_delivered("https://release-assets.githubusercontent.com/a", "https://github.com/mondo/a")
     True
@@ -294,7 +296,7 @@ def _is_delivered(url: str, start: str) -> bool:
 
 
 def _without_query(url: str) -> str:
-    return url.partition("?")[0]  # it may hold a signature
+    return url.partition("?")[0]  # the query may contain a signature
 
 
 _FOLDER = "downloads"
@@ -302,7 +304,7 @@ _FOLDER = "downloads"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file on this machine: where it is, the address that it came from (none for a file that was here), and its digest."""
+    """A local file with its size and digest; `url` is empty unless it was downloaded."""
 
     path: Path
     url: str
@@ -311,7 +313,7 @@ class StoredFile:
 
 
 def download_path(url: str) -> Path:
-    """Return where the file of an address is kept, whether it is there or not.
+    """Return the path at which the download of a URL is stored; it may not exist yet.
 
     >>> download_path("https://example.org/obo/hp.obo").name
     'hp.obo'
@@ -327,9 +329,9 @@ def fetch_file(
     patience: Patience | None = None,
     advance: Advance = lambda _got, _all: None,
 ) -> StoredFile:
-    """Return the file of an address: the kept one, or one that is fetched now, from the mirror where there is one.
+    """Return the stored file of a URL, downloading it if it is missing, from the mirror if one is given.
 
-    A digest that is given must be met. Two processes never fetch the same file at once: the second is refused.
+    If `sha256` is given, the file must match it. A lock keeps two processes from downloading the same file: the second raises.
     """
     path = download_path(url)
     with exclusive_at(path.with_name(f"{path.name}.lock")):
@@ -339,7 +341,7 @@ def fetch_file(
 
 
 def local_file(path: Path, *, sha256: str = "") -> StoredFile:
-    """Return a file that a person has already. A digest that is given must be met.
+    """Return a file that the user already has; if `sha256` is given, the file must match it.
 
     >>> path = getfixture("tmp_path") / "hp.obo"
     >>> _ = path.write_text("format-version: 1.2")
@@ -350,29 +352,29 @@ def local_file(path: Path, *, sha256: str = "") -> StoredFile:
 
 
 def _check_stored(path: Path, sha256: str) -> StoredFile:
-    """Return a kept file that is what it was when it came, and what is expected now."""
+    """Return a stored file; raise if it has changed since the download or does not match `sha256`."""
     try:
         record = json.loads(path.with_name(f"{path.name}.json").read_bytes())
         url, expected = str(record["url"]), str(record["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
         url, expected = "", ""
     if file_digest(path) != expected:
-        fix = f"remove {path.parent}, and run the command again"
+        fix = f"remove {path.parent} and run the command again"
         raise IntegrityError("download-changed", "the file has changed since it was downloaded", where=str(path), fix=fix)
     return _require_expected(StoredFile(path, url, path.stat().st_size, expected), sha256)
 
 
 def _require_expected(found: StoredFile, sha256: str) -> StoredFile:
     if sha256 and found.sha256 != sha256:
-        fix = "get the release that the recipe names; a newer Onym may know a newer one"
-        raise DownloadError("download-digest", "the file is not the one expected", where=str(found.path), fix=fix)
+        fix = "get the release that the recipe specifies; a newer Onym may support a newer release"
+        raise DownloadError("download-digest", "the file does not have the expected SHA-256", where=str(found.path), fix=fix)
     return found
 
 
 def upload(folder: Path, name: str) -> str:
-    """Upload a folder as the model `OWNER/NAME` of the hub, and return its address.
+    """Upload a folder to the Hugging Face Hub as the model `OWNER/NAME`, and return its URL.
 
-    Who uploads is for the hub's own tools to know: no credential passes through Onym.
+    Credentials are handled by huggingface_hub alone; Onym never sees them.
     """
     try:
         from huggingface_hub import HfApi

@@ -1,10 +1,10 @@
-"""What is being written has a hidden name beside its place: its writer holds it; the next removes what a killed one left.
+"""Hidden temp files for atomic writes: locked while in use; leftovers of killed processes are removed by the next run.
 
-    .NAME.<16 hex digits>.onym-new      a file or a folder that will take NAME
-    .NAME.<16 hex digits>.onym-old      a folder that is giving NAME to another
+    .NAME.<16 hex digits>.onym-new      a file or folder that will be renamed to NAME
+    .NAME.<16 hex digits>.onym-old      a folder that is being replaced by a new NAME
 
-Its writer holds an advisory lock on it, which the system drops when the process ends, however it ends. What has such a name and
-is not locked was left by a run that was killed. Where a file system has no locks, nothing is removed.
+The writer holds an advisory lock on it, which the system releases when the process ends. An unlocked file with such a name was
+left by a killed process. On file systems without locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from onym.store.files.stream import is_there
 _locks: Any
 try:
     import fcntl as _locks
-except ImportError:  # Windows: nothing is locked there, and nothing is removed
+except ImportError:  # Windows: no locks, so leftovers are not removed
     _locks = None
 
 _NEW, _OLD = "onym-new", "onym-old"
@@ -36,9 +36,9 @@ _is_private: ContextVar[bool] = ContextVar("_is_private", default=False)
 
 @contextmanager
 def owner_only(is_private: bool = True) -> Iterator[None]:
-    """Give every file and folder that the block writes to its owner alone: modes 0600 and 0700, whatever the umask is.
+    """Create all files and folders in the block with modes 0600 and 0700, whatever the umask is.
 
-    Unlike a umask, it concerns this thread alone.
+    Unlike a umask, it affects only the current thread.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> with owner_only(), make_hidden(target) as new:
@@ -53,7 +53,7 @@ def owner_only(is_private: bool = True) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, where they are missing.
+    """Create a folder and its missing parents.
 
     >>> folder = getfixture("tmp_path") / "runs" / "1"
     >>> with owner_only():
@@ -71,7 +71,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def make_hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
-    """Make a hidden file or folder beside `path`, with the rights of new ones; if it is still there at the end, it is removed.
+    """Create a locked hidden file or folder next to `path`; if it has not been renamed when the block ends, remove it.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> with make_hidden(target) as new:
@@ -90,7 +90,7 @@ def make_hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def set_aside(path: Path) -> Iterator[None]:
-    """Give the folder `path` a hidden name while another takes its own; it has its name back if that fails."""
+    """Rename the folder `path` to a hidden name while the block replaces it; rename it back if the block fails."""
     old = _name(path, _OLD)
     lock = hold(path)
     try:
@@ -107,7 +107,7 @@ def set_aside(path: Path) -> Iterator[None]:
 
 
 def remove_left(path: Path) -> None:
-    """Remove what runs that were killed left beside `path`; a folder that had been set aside has its name back.
+    """Remove temp files that killed processes left next to `path`; restore a folder that was set aside, if `path` is missing.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> left = target.with_name(".out.txt.0123456789abcdef.onym-new")
@@ -125,7 +125,7 @@ def remove_left(path: Path) -> None:
 
 
 def remove_all_left(folder: Path) -> None:
-    """Remove what runs that were killed left in a folder, whatever it was to be named. What somebody holds stays.
+    """Remove all temp files that killed processes left in a folder; keep locked ones.
 
     >>> left = getfixture("tmp_path") / ".out.txt.0123456789abcdef.onym-new"
     >>> left.touch()
@@ -154,7 +154,7 @@ def _remove_if_left(found: Path, target: Path | None) -> None:
 
 
 def _make_locked(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
-    """Make the file or folder and hold it; a run that cleans up may take a new one for a left one until it is locked."""
+    """Create and lock the file or folder; retry if another process removed it as a leftover before it was locked."""
     while True:
         new = _name(path, _NEW)
         if is_folder:
@@ -166,9 +166,9 @@ def _make_locked(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
 
 
 def hold(path: Path, *, is_shared: bool = False) -> int | None:
-    """Lock a file or a folder; None where the file system has no locks. One that another holds is a `BlockingIOError`.
+    """Lock a file or folder; return None if the file system has no locks. Raise BlockingIOError if another process holds it.
 
-    A shared lock excludes only those who lock it alone.
+    A shared lock conflicts only with exclusive locks.
     """
     if _locks is None:
         return None
@@ -176,11 +176,11 @@ def hold(path: Path, *, is_shared: bool = False) -> int | None:
         lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         raise
-    except OSError:  # a link, or a file that may not be read
+    except OSError:  # a symlink, or an unreadable file
         return None
     try:
         _locks.flock(lock, (_locks.LOCK_SH if is_shared else _locks.LOCK_EX) | _locks.LOCK_NB)
-        if not os.path.samestat(os.fstat(lock), path.lstat()):  # gone, or another, since it was opened
+        if not os.path.samestat(os.fstat(lock), path.lstat()):  # removed or replaced since it was opened
             raise FileNotFoundError(path)
     except (BlockingIOError, FileNotFoundError):
         os.close(lock)
@@ -192,13 +192,13 @@ def hold(path: Path, *, is_shared: bool = False) -> int | None:
 
 
 def release(lock: int | None) -> None:
-    """Give up a lock."""
+    """Release a lock returned by `hold`."""
     if lock is not None:
         os.close(lock)
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there; a name that is anything else is not ours."""
+    """Remove a regular file or a folder, if it exists; leave anything else, such as a symlink, alone."""
     with suppress(OSError):
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
@@ -208,14 +208,14 @@ def _remove(path: Path) -> None:
 
 
 def _name(path: Path, kind: str) -> Path:
-    # Unlike those of `tempfile`, files and folders of this name are made with the usual rights: a umask cannot be read without
-    # changing it for the whole process.
+    # Not `tempfile`, which creates files with mode 0600: to set the usual mode later, the umask would have to be read, and that
+    # changes it for the whole process.
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.{kind}")
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Give an empty folder of one's own.
+    """Create an empty temporary folder and remove it when the block ends.
 
     >>> with scratch_folder() as folder:
     ...     list(folder.iterdir())

@@ -1,6 +1,6 @@
-"""Pages of Markdown for people: front matter, tables and code blocks, and text of others made harmless.
+"""Builds Markdown pages: front matter, tables, code blocks and escaped text.
 
-Cards (the `README.md` of a model, a pipeline or a pack) and pages of licences are made of these.
+Used for cards (the `README.md` of a model, a pipeline or a pack) and licence pages.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-_MARKS = re.compile(r"[\\|`*\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # within a word, `_` is no mark
+_MARKS = re.compile(r"[\\|`*\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # `_` within a word needs no escape
 
 
 def page(*blocks: Sequence[str]) -> str:
-    r"""Return a page of blocks of lines, with an empty line between them.
+    r"""Join blocks of lines to a page, with an empty line between blocks.
 
     >>> page(["# A model"], ["It links."])
     '# A model\n\nIt links.\n'
@@ -23,7 +23,7 @@ def page(*blocks: Sequence[str]) -> str:
 
 
 def front_matter(values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of YAML at the beginning of a card. Values are written as JSON, which is YAML as well.
+    """Return YAML front matter for a card. Values are written as JSON, which is valid YAML.
 
     >>> front_matter({"tags": ["onym"]})
     ['---', 'tags: ["onym"]', '---']
@@ -32,7 +32,7 @@ def front_matter(values: Mapping[str, Any]) -> list[str]:
 
 
 def table(header: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a table. The header has the alignment of each column: `---`, or `--:` for numbers; cells are escaped.
+    """Return a table with escaped cells. `header` maps each column to its alignment: `---`, or `--:` for numbers.
 
     >>> table({"corpus": "---", "documents": "--:"}, [("a|b", "1")])
     ['| corpus | documents |', '|---|--:|', '| a\\\\|b | 1 |']
@@ -47,7 +47,7 @@ def code(language: str, *lines: str) -> list[str]:
 
 
 def escape(text: str) -> str:
-    """Return text on one line, with the marks of Markdown and HTML escaped.
+    """Return text on one line, with Markdown and HTML characters escaped.
 
     >>> escape("a|b <img>")
     'a\\\\|b \\\\<img\\\\>'

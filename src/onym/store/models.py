@@ -1,4 +1,4 @@
-"""The folder of a model: fetched from the hub only on request, safe to open, and identified by a digest of its files."""
+"""Model folders: fetched from the Hugging Face Hub only on request, checked for unsafe files, identified by a digest."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from onym.store.files.stream import is_there, read_regular
 from onym.store.limits import DEFAULT_LIMITS
 
 NOT_READ = {".bin", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pt", ".pth", ".py", ".tflite"}
-"""Files that no model is opened from: weights of other libraries, and code."""
+"""File types that are never loaded: other weight formats, and code."""
 _FIX = "copy the files themselves into the folder, or fetch the model again"
 
 
 def model_files(folder: Path) -> list[Path]:
-    """Return the files of a model's folder that count, in sub-folders too: what may be loaded, and no more.
+    """Return the files of a model folder that may be loaded, including those in subfolders.
 
-    Left out are hidden ones and those that no model is opened from. A link that leads out, a link to a folder, a pipe or a
-    device is refused.
+    Hidden files and file types that are never loaded are skipped. Links that lead out of the folder, links to folders, pipes
+    and devices are rejected.
 
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "config.json").write_text("{}"), (folder / "code.py").write_text("")
@@ -43,7 +43,7 @@ def model_files(folder: Path) -> list[Path]:
 
 
 def find_model_file(folder: Path, name: str) -> Path | None:
-    """Return the file of that name in a model's folder, which has to be one of its own; None if there is none.
+    """Return the path of a file in a model folder, or None if it is missing; reject a link that leads out of the folder.
 
     >>> find_model_file(getfixture("tmp_path"), "config.json") is None
     True
@@ -56,31 +56,31 @@ def find_model_file(folder: Path, name: str) -> Path | None:
 
 
 def require_inside(folder: Path, path: Path) -> Path:
-    """Return a path of a folder that is a regular file inside of it."""
+    """Return `path`; raise InputError unless it is a regular file inside the folder."""
     try:
         target = path.resolve(strict=True)
         is_regular = stat.S_ISREG(target.lstat().st_mode)
-    except (FileNotFoundError, NotADirectoryError, RuntimeError) as e:  # a link to nothing, or to itself
-        raise InputError("model-outside", "a link leads nowhere", where=str(path), fix=_FIX) from e
+    except (FileNotFoundError, NotADirectoryError, RuntimeError) as e:  # a dangling link, or a link to itself
+        raise InputError("model-outside", "broken link", where=str(path), fix=_FIX) from e
     except OSError as e:
         raise _unreadable(e, path) from e
     if target.parent not in _folders_of(folder) and not target.is_relative_to(folder.resolve()):
         raise InputError("model-outside", "a link leads out of the model's folder", where=str(path), fix=_FIX)
     if not is_regular:
-        what = "a link to a folder" if path.is_symlink() and target.is_dir() else "no regular file"
-        raise InputError("model-outside", f"it is {what}", where=str(path), fix=_FIX)
+        what = "a link to a folder" if path.is_symlink() and target.is_dir() else "not a regular file"
+        raise InputError("model-outside", f"the entry is {what}", where=str(path), fix=_FIX)
     return path
 
 
 def _folders_of(folder: Path) -> list[Path]:
-    """Return where links may lead besides the folder: a snapshot of the hub has its content in `blobs`, two folders above."""
+    """Return other folders that links may lead to: snapshots in the hub's cache link to `blobs`, two levels up."""
     above = folder.resolve().parents
     is_snapshot = len(above) > 1 and above[0].name == "snapshots" and above[1].name.startswith("models--")
     return [above[1] / "blobs"] if is_snapshot else []
 
 
 def _iter_entries(folder: Path) -> Iterator[Path]:
-    """Yield files, links and folders, without following links."""
+    """Yield files, links and subfolders recursively, without following links."""
     folders = [folder]
     while folders:
         try:
@@ -101,7 +101,7 @@ def _unreadable(error: OSError, path: Path) -> InputError:
 
 
 class FolderSettings(Strict):
-    """Settings of a model that are kept as `FILE` in its folder.
+    """Base class for model settings stored as `FILE` in the model's folder.
 
     >>> class Colours(FolderSettings):
     ...     FILE = "colours.json"
@@ -113,7 +113,7 @@ class FolderSettings(Strict):
     FILE: ClassVar[str]
 
     def update(self, **changes: Any) -> Self:
-        """Return these settings with changes; None changes nothing."""
+        """Return a copy with the given values; None leaves a value unchanged."""
         return self.model_validate(self.model_dump() | {name: value for name, value in changes.items() if value is not None})
 
     def to_bytes(self) -> bytes:
@@ -122,7 +122,7 @@ class FolderSettings(Strict):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Return the settings of a folder; one without the file has those that the class has by itself."""
+        """Read the settings from a model folder; without the file, return the defaults."""
         path = find_model_file(folder, cls.FILE)
         if path is None:
             return cls()
@@ -134,18 +134,18 @@ class FolderSettings(Strict):
 
 
 def read_model_json(path: Path) -> Any:
-    """Return the value of a small JSON file of a model's folder, all of whose numbers are finite.
+    """Parse a small JSON file of a model folder; reject NaN and infinity.
 
     >>> path = getfixture("tmp_path") / "config.json"
     >>> _ = path.write_text('{"layer_norm_eps": NaN}')
     >>> read_model_json(path)
     Traceback (most recent call last):
-    onym.errors.InputError: [model-malformed] the file is not valid JSON, or a number in it is none...
+    onym.errors.InputError: [model-malformed] the file is not valid JSON, or contains NaN or infinity...
     """
     try:
         return json.loads(read_small(path), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as e:
-        raise _make_error(path, "the file is not valid JSON, or a number in it is none") from e
+        raise _make_error(path, "the file is not valid JSON, or contains NaN or infinity") from e
 
 
 def _finite(text: str) -> float:
@@ -156,7 +156,7 @@ def _finite(text: str) -> float:
 
 
 def read_small(path: Path) -> bytes:
-    """Return the content of a file of settings, which has to be small."""
+    """Return the content of a settings file; raise LimitError if it is too large."""
     data = read_regular(path, DEFAULT_LIMITS.model_json_bytes + 1)
     if len(data) > DEFAULT_LIMITS.model_json_bytes:
         raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_json_bytes:,} bytes of settings", where=str(path))
@@ -171,11 +171,11 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 UNSAFE = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 ADAPTER = "adapter_config.json"
 FETCHED = ("*.json", "*.safetensors", "*.txt", "*.model", "*.md")
-"""What is fetched of a model on the hub, in sub-folders too: no other form of its weights, and no code."""
+"""Files fetched from the hub, also in subfolders: no other weight formats, and no code."""
 
 
 def folder_of(model: Path | str, files: Sequence[str] = FETCHED, *, download: bool) -> Path:
-    """Return the folder of a model, fetched from the hub where that is wished.
+    """Return the folder of a model; if it is not a local folder and `download` is set, fetch it from the hub.
 
     >>> folder = getfixture("tmp_path")
     >>> folder_of(str(folder), download=False) == folder
@@ -184,13 +184,13 @@ def folder_of(model: Path | str, files: Sequence[str] = FETCHED, *, download: bo
     if Path(model).is_dir():
         return Path(model)
     if not download:
-        fix = "name a folder, or allow the download of a model from the hub"
+        fix = "give a folder, or allow the download of a model from the hub"
         raise ConfigError("model-missing", f"there is no folder {str(model)!r}", fix=fix)
     return fetch_model(str(model), files)
 
 
 def fetch_model(name: str, files: Sequence[str] = FETCHED) -> Path:
-    """Fetch a model from Hugging Face's hub, or find it among those fetched before; its weights have to be safetensors."""
+    """Fetch a model from the Hugging Face Hub or its local cache; only safetensors weights are fetched."""
     try:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
@@ -200,32 +200,32 @@ def fetch_model(name: str, files: Sequence[str] = FETCHED) -> Path:
         return Path(snapshot_download(name, allow_patterns=list(files)))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as e:
         raise InputError(
-            "model-missing", f"the model {name!r} could not be fetched", fix="check its name, and the network"
+            "model-missing", f"the model {name!r} could not be fetched", fix="check its name and the network"
         ) from e
 
 
 def require_safe(folder: Path) -> None:
-    """Refuse a folder that leads out of itself, one without safetensors, for older files may hold code, and an adapter.
+    """Reject a model folder with links that lead out, without safetensors (`.bin` files may contain code), or with an adapter.
 
-    Where `peft` is installed, transformers would add the adapter to the weights, or load others than those of the folder.
+    If `peft` is installed, transformers would apply the adapter, or load weights from outside the folder.
     """
     names = {path.relative_to(folder).as_posix() for path in model_files(folder)}
     if ADAPTER in names:
-        fix = "merge the adapter into its model, and name the folder of the merged model"
-        raise ConfigError("model-adapter", f"the folder holds an adapter ({ADAPTER})", where=str(folder), fix=fix)
+        fix = "merge the adapter into its base model, and give the folder of the merged model"
+        raise ConfigError("model-adapter", f"the folder contains an adapter ({ADAPTER})", where=str(folder), fix=fix)
     if names & {WEIGHTS, INDEX}:
         return
     if any((folder / name).is_file() for name in UNSAFE):
         fix = f"if you trust it: onym model convert {folder} -o NEW_FOLDER"
-        raise ConfigError("model-unsafe", "the weights are a .bin file, which may hold code", where=str(folder), fix=fix)
-    fix = "name a folder with config.json and model.safetensors"
-    raise ConfigError("model-missing", "there is no model in the folder", where=str(folder), fix=fix)
+        raise ConfigError("model-unsafe", "the weights are a .bin file, which may contain code", where=str(folder), fix=fix)
+    fix = "give a folder with config.json and model.safetensors"
+    raise ConfigError("model-missing", "the folder contains no model", where=str(folder), fix=fix)
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files of a model's weights: one, or the shards that an index names and then the index.
+    """Return the weight files of a model: one file, or the shards listed in an index followed by the index.
 
-    Each is a safetensors file among those that `model_files` returns, so that the digest of the folder covers it.
+    They are among the files that `model_files` returns, so that the folder digest covers them.
     """
     if find_model_file(folder, WEIGHTS):
         return [folder / WEIGHTS]
@@ -235,7 +235,7 @@ def weight_files(folder: Path) -> list[Path]:
         return []
     shards = {folder / name for name in _shards_of(index)}
     if not shards or not shards <= known or any(path.suffix != ".safetensors" for path in shards):
-        what = "the index names weights that are not among the folder's safetensors files"
+        what = "the index lists weights that are not safetensors files in the folder"
         raise InputError("model-malformed", what, where=str(index), fix="fetch the model again")
     return [*sorted(shards), index]
 
@@ -247,7 +247,7 @@ def _shards_of(index: Path) -> set[str]:
 
 
 def weights_digest(folder: Path) -> str:
-    """Return the first 16 digits of the SHA-256 of a model's weights: of the file, or of every shard and their index."""
+    """Return the first 16 hex digits of the SHA-256 of a model's weights, or of the digests of all shards and the index."""
     digests = [file_digest(path) for path in weight_files(folder)]
     if len(digests) == 1:
         return digests[0][:16]
@@ -255,10 +255,10 @@ def weights_digest(folder: Path) -> str:
 
 
 def folder_digest(folder: Path, names: Sequence[str] | None = None, *, with_pages: bool = False) -> str:
-    """Return the first 16 digits of a digest of a model's folder: of the names and contents of the files that count.
+    """Return a digest (16 hex digits) of the names and contents of a model folder's files.
 
-    These are the files that may be loaded, see `model_files`, or those in `names`. Pages for people (`*.md`) do not count,
-    unless `with_pages` is set: they did in earlier versions, whose pipelines and packs must open.
+    It covers the files in `names`, by default all that `model_files` returns. `*.md` files are included only if `with_pages`
+    is set: earlier versions did that, and their pipelines and packs must still open.
 
     >>> folder = getfixture("tmp_path")
     >>> before = folder_digest(folder)
@@ -273,7 +273,7 @@ def folder_digest(folder: Path, names: Sequence[str] | None = None, *, with_page
 
 
 def digest_of_files(files: Mapping[str, str], *, with_pages: bool = False) -> str:
-    """Return the digest of a folder by the names of its files and the SHA-256 of each, as `folder_digest` does.
+    """Return the folder digest, as `folder_digest` does, from the file names and the SHA-256 of each file.
 
     >>> digest_of_files({"a": "12"}) == digest_of_files({"b": "12"})
     False

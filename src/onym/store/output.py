@@ -1,6 +1,6 @@
-"""Writing a file or a folder for a person: complete under its name, or not there at all, and never over another by accident.
+"""Writes output files and folders atomically, and never overwrites anything by accident.
 
-Whether that can succeed is told before the work: `require_file`, `require_folder`, `require_artefact`.
+`require_file`, `require_folder` and `require_artefact` check before the work starts whether an output can be written.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from onym.errors import ConfigError, format_id
 from onym.store.hidden import make_folder, make_hidden, remove_left, set_aside
 
 STDOUT = Path("-")
-"""The output that is no file: standard output."""
+"""The output path that means standard output."""
 _OTHERS = {
     stat.S_IFLNK: "a symbolic link",
     stat.S_IFCHR: "a device",
@@ -30,24 +30,24 @@ _OTHERS = {
 
 
 def require_file(path: Path, *, force: bool = False, may_stream: bool = False) -> None:
-    """Refuse a file that could not be written: one that exists, unless forced, or that is none, or in a folder without rights.
+    """Raise ConfigError if the output file exists (unless `force`), is not a regular file, or its folder is not writable.
 
     >>> require_file(Path("/dev/null"), force=True)
     Traceback (most recent call last):
-    onym.errors.ConfigError: [output-kind] a device is never written over...
+    onym.errors.ConfigError: [output-kind] the output is a device, which is never overwritten...
     """
     if path == STDOUT and may_stream:
         _require_stdout()
         return
     mode = _mode(path, "this")
     if stat.S_ISDIR(mode):
-        raise ConfigError("output-exists", "a folder has the name of the file", where=str(path), fix="name a file")
+        raise ConfigError("output-exists", "the output is a folder, not a file", where=str(path), fix="give the path of a file")
     if mode and not force:
-        raise ConfigError("output-exists", "the file exists", where=str(path), fix="name another, or add --force")
+        raise ConfigError("output-exists", "the file exists", where=str(path), fix="use another name, or add --force")
 
 
 def require_folder(path: Path, *, force: bool = False) -> None:
-    """Refuse a folder that could not be written; an empty one may be filled, and another replaced by force.
+    """Raise ConfigError if the output folder cannot be written, or is not empty (unless `force`).
 
     >>> require_folder(Path("-"))
     Traceback (most recent call last):
@@ -55,65 +55,67 @@ def require_folder(path: Path, *, force: bool = False) -> None:
     """
     mode = _mode(path, "a folder")
     if stat.S_ISREG(mode):
-        raise ConfigError("output-exists", "a file has the name of the folder", where=str(path), fix="name another")
+        raise ConfigError("output-exists", "the output is a file, not a folder", where=str(path), fix="use another name")
     if mode and not force and any(path.iterdir()):
-        raise ConfigError("output-exists", "the folder exists", where=str(path), fix="name another, or add --force")
+        raise ConfigError("output-exists", "the folder exists", where=str(path), fix="use another name, or add --force")
 
 
 def require_artefact(path: Path) -> None:
-    """Refuse a folder that an artefact cannot be published in: one that holds other things.
+    """Raise ConfigError if the folder is not writable or contains anything other than an artefact.
 
     >>> (getfixture("tmp_path") / "thesis.doc").touch()
     >>> require_artefact(getfixture("tmp_path"))
     Traceback (most recent call last):
-    onym.errors.ConfigError: [output-exists] the folder holds something else...
+    onym.errors.ConfigError: [output-exists] the folder contains other files...
     """
-    if path.is_dir():  # also by a link: what is in it is written, and the link stays
+    if path.is_dir():  # or a link to a folder: the artefact is written into its target
         if any(path.iterdir()) and not (path / ".lock").exists():
-            fix = "name an empty or a new folder"
-            raise ConfigError("output-exists", "the folder holds something else", where=str(path), fix=fix)
+            fix = "use an empty or a new folder"
+            raise ConfigError("output-exists", "the folder contains other files", where=str(path), fix=fix)
         _require_rights(path)
     elif stat.S_ISREG(_mode(path, "a folder")):
-        raise ConfigError("output-exists", "a file stands where the artefact should go", where=str(path))
+        raise ConfigError("output-exists", "the output is a file, not a folder", where=str(path), fix="use another name")
 
 
 def _mode(path: Path, what: str) -> int:
-    """Return what is there, 0 for nothing; refuse what is never written over, and a folder that nothing can be made in."""
+    """Return the file mode of the output, 0 if it is missing; reject devices, pipes, links and unwritable parent folders."""
     if path == STDOUT:
-        raise ConfigError("output-stdout", f"{what} cannot be written to standard output", fix="name a file or a folder")
+        raise ConfigError(
+            "output-stdout", f"{what} cannot be written to standard output", fix="give the path of a file or a folder"
+        )
     try:
         mode = path.lstat().st_mode
-    except (OSError, ValueError):  # nothing; or it is told by what can be seen of the folders above
+    except (OSError, ValueError):  # missing; or unreadable, which the check of the parent folders reports
         mode = 0
     if other := _OTHERS.get(stat.S_IFMT(mode)):
-        fix = "name a regular file or a new folder; - is standard output"
-        raise ConfigError("output-kind", f"{other} is never written over", where=str(path), fix=fix)
+        fix = "use a regular file or a new folder; - is standard output"
+        raise ConfigError("output-kind", f"the output is {other}, which is never overwritten", where=str(path), fix=fix)
     if path.name in ("", "..") or "\x00" in path.name:
-        raise ConfigError("output-failed", "this is no name for an output", where=str(path), fix="name another")
+        raise ConfigError("output-failed", "invalid output name", where=str(path), fix="use another name")
     _require_rights(path.parent)
     return mode
 
 
 def _require_rights(folder: Path) -> None:
-    """Refuse a folder that may not be written, or, where there is none, cannot be made."""
+    """Raise ConfigError if the folder, or its nearest existing parent, is not writable."""
     nearest = next((each for each in (folder, *folder.parents) if os.path.lexists(each)), Path())
     if not nearest.is_dir():
-        raise ConfigError("output-failed", "this is no folder", where=str(nearest), fix="name another folder")
+        raise ConfigError("output-failed", "not a folder", where=str(nearest), fix="use another folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise ConfigError("output-failed", "the folder may not be written", where=str(nearest), fix="name another folder")
+        raise ConfigError("output-failed", "the folder is not writable", where=str(nearest), fix="use another folder")
 
 
 def _require_stdout() -> None:
     if getattr(sys.stdout, "buffer", None) is None:
-        raise ConfigError("output-failed", "standard output is closed", fix="name a file")
+        raise ConfigError("output-failed", "standard output is closed", fix="give the path of a file")
 
 
 @contextmanager
 def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
-    """Write to a hidden file in the same folder as `path`; it takes that name when the block ends without an error.
+    """Write a file atomically: a hidden temp file is renamed to `path` when the block ends without an error.
 
-    Where it cannot be written, for want of space or of a right, that is a `ConfigError`. What killed runs left is removed. The
-    path `-` is standard output, which is written at once.
+    Raises ConfigError if it cannot be written. Temp files of killed processes are removed. The path `-` is standard output,
+    which is written directly.
 
     >>> import pathlib, tempfile
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "out.txt"
@@ -141,7 +143,7 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
 
 @contextmanager
 def whole_path(path: Path, *, force: bool = False) -> Iterator[Path]:
-    """Give the path of a hidden file, for a library that writes by its own means; it takes the name of `path` at the end.
+    """Yield the path of a hidden temp file, for libraries that write the file themselves; rename it to `path` at the end.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> with whole_path(target) as new:
@@ -162,7 +164,7 @@ def whole_path(path: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def new_folder(parent: Path, prefix: str) -> Path:
-    """Make a new folder, whose name begins with `prefix`, with the rights that the system gives to new folders.
+    """Create a folder with a unique name that starts with `prefix`, and with the default permissions.
 
     >>> new_folder(getfixture("tmp_path"), ".stage-").name.startswith(".stage-")
     True
@@ -173,24 +175,24 @@ def new_folder(parent: Path, prefix: str) -> Path:
 
 
 class Folder:
-    """A folder being written: its files are new ones, synced when they are closed."""
+    """A folder that is being written: files must be new, and are synced to disk when they are closed."""
 
     def __init__(self, stage: Path) -> None:
         self._stage = stage
 
     @property
     def path(self) -> Path:
-        """Where it is being written, for a library that writes by its own means."""
+        """The path of the hidden folder, for libraries that write files themselves."""
         return self._stage
 
     def inner(self, name: str) -> Folder:
-        """Return a folder of that name inside this one."""
+        """Return the subfolder with this name, created if needed."""
         _require_name(name)
         (self._stage / name).mkdir(exist_ok=True)
         return Folder(self._stage / name)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file; where its name has slashes, into folders inside this one."""
+        """Write a new file; slashes in its name create subfolders."""
         *folders, last = name.split("/")
         folder = self
         for each in folders:
@@ -200,11 +202,11 @@ class Folder:
 
     @contextmanager
     def file(self, name: str = "") -> Iterator[BinaryIO]:
-        """Open a new file of that name."""
+        """Create a file for writing."""
         _require_name(name)
         if (self._stage / name).exists():
             what = f"two files would be named {format_id(name)}"
-            raise ConfigError("output-exists", what, fix="give the documents ids of their own")
+            raise ConfigError("output-exists", what, fix="give each document a unique id")
         with (self._stage / name).open("xb") as file:
             yield file
             file.flush()
@@ -213,14 +215,14 @@ class Folder:
 
 def _require_name(name: str) -> None:
     if not name or name in (".", "..") or Path(name).name != name or "\x00" in name or "\\" in name:
-        raise ConfigError("output-failed", f"{format_id(name)} is no name for a file")
+        raise ConfigError("output-failed", f"invalid file name: {format_id(name)}")
 
 
 @contextmanager
 def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
-    """Write to a hidden folder next to `path`; it takes that name when the block ends without an error.
+    """Write a folder atomically: a hidden folder is renamed to `path` when the block ends without an error.
 
-    With `force` it replaces a folder that holds nothing but files of the same kinds.
+    With `force` it replaces an existing folder, if that contains only files with the same extensions.
 
     >>> import pathlib, tempfile
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "out"
@@ -247,19 +249,19 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
 
 
 def _open_up(stage: Path) -> None:
-    """Give all that is in a new folder the rights of new files: some libraries make theirs readable by their owner alone."""
+    """Set default permissions on everything in a new folder: some libraries create files that only their owner can read."""
     rights = stat.S_IMODE(stage.stat().st_mode)
     for path in stage.rglob("*"):
         path.chmod(rights & 0o666 if path.is_file() else rights)
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder that this program wrote, and all that is in it."""
+    """Remove a folder that Onym wrote, with its content."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def sync_tree(folder: Path) -> None:
-    """Bring all that is in a folder to disk, and the folder itself: for what a library wrote by its own means."""
+    """Sync a folder and everything in it to disk, for files that a library wrote itself."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:
@@ -270,28 +272,28 @@ def sync_tree(folder: Path) -> None:
 
 
 def _require_alike(old: Path, new: Path) -> None:
-    """Refuse to replace a folder that holds what its successor could not: a mistaken name must not cost a person's files."""
+    """Raise if the old folder contains other kinds of files, so that a mistyped path does not delete the user's files."""
     kinds = {path.suffix for path in new.iterdir()}
     is_alike = old.is_dir() and all(path.is_file() and path.suffix in kinds for path in old.iterdir())
     if not is_alike:
-        what = "the folder holds other things than what would replace it"
-        raise ConfigError("output-exists", what, where=str(old), fix="name another folder")
+        what = "the folder contains files of other kinds than the new one, so it is not replaced"
+        raise ConfigError("output-exists", what, where=str(old), fix="use another folder")
 
 
 @contextmanager
 def writable(path: Path) -> Iterator[None]:
-    """Turn what the system refuses into an error of ours."""
+    """Convert an OSError to a ConfigError, except BrokenPipeError."""
     try:
         yield
-    except BrokenPipeError:  # the reader of standard output has had enough
+    except BrokenPipeError:  # the reader of standard output has closed it
         raise
     except OSError as e:
         what = f"cannot be written: {e.strerror or e}"
-        raise ConfigError("output-failed", what, where=str(path), fix="free space, or name another folder") from e
+        raise ConfigError("output-failed", what, where=str(path), fix="free disk space, or use another folder") from e
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the folder's entries survive a power cut; a system without folders to open does so by itself."""
+    """Sync a folder's entries to disk, so that they survive a power failure; no-op on systems without O_DIRECTORY."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -305,7 +307,7 @@ _CHUNK = 16 * 1024 * 1024
 
 
 def copy_folder(source: Path, dest: Path) -> None:
-    """Copy a folder to a name that is not there yet.
+    """Copy a folder atomically to a path that does not exist yet.
 
     >>> folder = getfixture("tmp_path")
     >>> (folder / "one").mkdir()
@@ -325,7 +327,7 @@ def copy_folder(source: Path, dest: Path) -> None:
 
 
 def copy_file(source: Path, dest: Path) -> None:
-    """Copy the bytes of a file to a name that is not there yet.
+    """Copy the content of a file atomically to a path that does not exist yet.
 
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "a.txt").write_text("a")
@@ -338,7 +340,7 @@ def copy_file(source: Path, dest: Path) -> None:
 
 
 def move_folder(source: Path, dest: Path) -> None:
-    """Give a folder another name on the same disk. A folder that has that name gives it up, and is removed.
+    """Move a folder on the same file system, replacing an existing folder `dest`.
 
     >>> folder = getfixture("tmp_path")
     >>> for name in ("old", "new"):

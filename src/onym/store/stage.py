@@ -1,12 +1,12 @@
-"""Writing artefacts: folders that appear whole or not at all.
+"""Writes artefacts: versioned folders that are published atomically.
 
-    DIR/CURRENT             the name of the version that counts; replaced in one step
-    DIR/<16 hex digits>/    a version, named by the digest of its manifest; never changed once it is there
-    DIR/.stage-*/           what a build is writing; removed by the next build if its own was killed
+    DIR/CURRENT             the name of the current version; replaced atomically
+    DIR/<16 hex digits>/    a version, named by the digest of its manifest; never changed once published
+    DIR/.stage-*/           a version that is being written; if its build was killed, the next build removes it
     DIR/.lock               held by the one process that may write
 
 Publishing: write to a stage, sync every file, rename the stage to its version, replace CURRENT, sync the folder. A reader
-sees the old version or the new one. The version before the current one is kept for readers that are just opening it.
+sees either the old or the new version. The previous version is kept for readers that are just opening it.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ from onym.store.output import new_folder, remove_folder, require_artefact, sync_
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, or refuse at once if another process holds it."""
+    """Hold the lock file `path`; raise IntegrityError at once if another process holds it."""
     with path.open("a+b") as file:
         try:
             _lock(file.fileno())
         except OSError as e:
-            fix = "wait until the other build has ended"
-            raise IntegrityError("artefact-locked", "another process is writing here", where=str(path.parent), fix=fix) from e
+            fix = "wait until the other process has finished"
+            raise IntegrityError(
+                "artefact-locked", "another process is writing to this folder", where=str(path.parent), fix=fix
+            ) from e
         yield
 
 
 @contextmanager
 def exclusive_at(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, whose folder is made where there is none.
+    """Hold the lock file `path`, creating its folder if needed.
 
     >>> with exclusive_at(getfixture("tmp_path") / "new" / ".lock"):
     ...     pass
@@ -73,7 +75,7 @@ _WRITE = 16 * 1024 * 1024
 
 
 class Stage:
-    """An artefact being written. Columns are hashed as they are written, so nothing is read back."""
+    """An artefact that is being written. Files are hashed while they are written, so they need not be read again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -101,20 +103,20 @@ class Stage:
         self.write_array(f"{name}.data", column.data)
 
     def write_json(self, name: str, value: Any) -> None:
-        """Write plain values, keys sorted, for people to read."""
+        """Write a value as indented JSON with sorted keys."""
         with _HashedWriter(self._folder / name) as file:
             file.write(json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False).encode() + b"\n")
         self._files[name] = file.entry()
 
     @contextmanager
     def file(self, name: str) -> Iterator[BinaryIO]:
-        """Open a new file that is no column, to be written from its beginning to its end."""
+        """Create a file that is not a column, for sequential writing."""
         with _HashedWriter(self._folder / name) as file:
             yield cast("BinaryIO", file)
         self._files[name] = file.entry()
 
     def publish(self, dest: Path, kind: str, version: int, record: Record) -> Manifest:
-        """Seal the stage and make it the current version."""
+        """Write the manifest and make the stage the current version."""
         manifest = Manifest(
             kind=kind,
             format=version,
@@ -126,7 +128,7 @@ class Stage:
         data = manifest.to_bytes()
         if len(data) > DEFAULT_LIMITS.manifest_bytes:
             what = f"the manifest is larger than {DEFAULT_LIMITS.manifest_bytes:,} bytes"
-            raise LimitError("limit-manifest", what, where=str(dest), fix="make it of fewer files")
+            raise LimitError("limit-manifest", what, where=str(dest), fix="build it from fewer input files")
         with _HashedWriter(self._folder / "manifest.json") as file:
             file.write(data)
         sync_folder(self._folder)
@@ -136,7 +138,7 @@ class Stage:
     def _make_current(self, dest: Path, manifest: Manifest) -> None:
         final, previous = dest / manifest.digest()[:16], current_version(dest)
         if final.exists() and find_problems(final, manifest):
-            shutil.rmtree(final)  # a damaged copy of this very version: mended by the new one
+            shutil.rmtree(final)  # a damaged copy of the same version: replaced by the new one
         is_new = not final.exists()
         try:
             if is_new:
@@ -153,14 +155,14 @@ class Stage:
 
 
 class Record:
-    """What a builder records about an artefact: configuration, inputs, counts."""
+    """The builder's part of a manifest: configuration, inputs and counts."""
 
     def __init__(self, config: dict[str, Any], inputs: list[InputEntry], counts: dict[str, int]) -> None:
         self.config, self.inputs, self.counts = config, inputs, counts
 
 
 class _HashedWriter:
-    """A new file, synced to disk when closed."""
+    """A new file that is hashed while it is written, and synced to disk when closed."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("xb", buffering=0)
@@ -190,7 +192,7 @@ class _HashedWriter:
 
 @contextmanager
 def staging(dest: Path) -> Iterator[Stage]:
-    """Hold the artefact at `dest` for writing; what is not published is removed."""
+    """Lock the artefact at `dest` for writing; the stage is removed at the end unless it was published."""
     require_artefact(dest)
     with writable(dest):
         dest.mkdir(parents=True, exist_ok=True)
@@ -216,7 +218,7 @@ _SIGN = "work.json"
 
 
 class Work:
-    """A folder of columns by name. What was kept there for work made of other things is thrown away.
+    """Intermediate columns of a long build, kept so that it can resume. Columns made from other inputs are deleted.
 
     >>> work = Work(getfixture("tmp_path") / "work", ["kb", "encoder"])
     >>> work.keep("first", np.array([1.5, 2.0], dtype=np.float32))
@@ -233,19 +235,19 @@ class Work:
                 file.write(sign)
 
     def keep(self, name: str, values: npt.NDArray[Any]) -> None:
-        """Keep a one-dimensional column; it is there as a whole, or not at all."""
+        """Store a one-dimensional column atomically."""
         with whole_file(self._folder / f"{name}.npy", force=True) as file:
             np.lib.format.write_array(file, values.astype(values.dtype.newbyteorder("<"), copy=False), (1, 0), False)
 
     def piece(self, name: str, dtype: str, length: int) -> npt.NDArray[Any] | None:
-        """Return a column that was kept, by memory map; None where there is none of this type and length."""
+        """Memory-map a stored column; return None if it is missing, damaged, or has another type or length."""
         try:
             return open_array(self._folder / f"{name}.npy", dtype, length)
         except IntegrityError:
             return None
 
     def remove(self) -> None:
-        """Remove what was kept: the work is done."""
+        """Remove all stored columns, once the build is complete."""
         remove_folder(self._folder)
 
     def _is_signed(self, sign: bytes) -> bool:

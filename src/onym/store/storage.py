@@ -1,7 +1,7 @@
-"""Folders that many processes and machines write to at once: on a file system, or on an object store.
+"""Folders that many processes and machines write to concurrently: on a file system or an object store.
 
-A file appears whole under its name or not at all, and any number of writers may publish the same name: the last one stays. On
-a file system it is a hidden file that is synced and renamed; on an object store it is one completed upload.
+Files are published atomically, and if several writers publish the same name, the last one wins. On a file system, a hidden file
+is synced and renamed; on an object store, an object is visible only once its upload is complete.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 SCHEMES = ("s3://",)
-_FIX = "check the address, the credentials and the region"
+_FIX = "check the URL, the credentials and the region"
 
 
 def is_address(url: str | Path) -> bool:
-    """Tell whether something is the address of an object store.
+    """Return whether this is a URL of an object store.
 
     >>> is_address("s3://bucket/run"), is_address("run")
     (True, False)
@@ -38,7 +38,7 @@ def is_address(url: str | Path) -> bool:
 
 
 def absolute(url: str | Path) -> str:
-    """Return an address or a path that holds in any working folder.
+    """Return a URL unchanged, or an absolute path, so that it is valid in any working directory.
 
     >>> absolute("s3://bucket/run"), Path(absolute("run")).is_absolute()
     ('s3://bucket/run', True)
@@ -47,12 +47,12 @@ def absolute(url: str | Path) -> str:
 
 
 def open_object_store(url: str) -> tuple[FileSystem, str]:
-    """Return the store of an address, and the path in it."""
+    """Return the file system of an object store URL, and the path in it."""
     from pyarrow.fs import FileSystem, S3FileSystem
 
     if "@" in url or "?" in url:
-        fix = "give credentials and settings by AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL and the like"
-        raise ConfigError("config-invalid", "an address holds neither credentials nor settings", where="s3", fix=fix)
+        fix = "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL etc. in the environment instead"
+        raise ConfigError("config-invalid", "the URL must not contain credentials or settings", where="s3", fix=fix)
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     with code_store_errors(url):
         if endpoint:
@@ -63,21 +63,23 @@ def open_object_store(url: str) -> tuple[FileSystem, str]:
 
 @contextmanager
 def code_store_errors(url: str) -> Iterator[None]:
-    """Turn what a store refuses into an error of ours."""
+    """Convert errors of the object store to InputError."""
     try:
         yield
     except (OSError, ValueError) as e:
-        raise InputError("input-missing", "the object store refused, or cannot be reached", where=url, fix=_FIX) from e
+        raise InputError(
+            "input-missing", "the object store denied the request or cannot be reached", where=url, fix=_FIX
+        ) from e
 
 
 def open_object(files: FileSystem, path: str) -> BinaryIO:
-    """Open an object for reading in any order; one that is not there is a `FileNotFoundError`."""
+    """Open an object as a seekable file; raise FileNotFoundError if it is missing."""
     file: Any = files.open_input_file(path)
     return io.BufferedReader(file)
 
 
 def object_source(url: str, limits: Limits = DEFAULT_LIMITS) -> Source:
-    """Look at an object, or at all objects under a prefix; archives are not looked into."""
+    """Return an object, or all objects under a prefix, as a source; archives are not opened."""
     from pyarrow.fs import FileSelector, FileType
 
     files, path = open_object_store(url)
@@ -93,31 +95,31 @@ def object_source(url: str, limits: Limits = DEFAULT_LIMITS) -> Source:
 
 
 class Storage(Protocol):
-    """A folder and the files in it; a name may have folders in it."""
+    """A folder of files; file names may contain subfolders."""
 
     url: str
 
     def names(self, folder: str) -> set[str]:
-        """Return the names of the files in a folder; none where there is no such folder."""
+        """Return the names of the files in a folder; empty if the folder does not exist."""
 
     def open(self, name: str) -> BinaryIO:
-        """Open a file for reading in any order; one that is not there is a `FileNotFoundError`."""
+        """Open a seekable file for reading; raise FileNotFoundError if it is missing."""
 
     def paths(self, names: Sequence[str]) -> AbstractContextManager[list[Path]]:
-        """Give files as paths of this machine, as long as the block lasts."""
+        """Provide the files as local paths during the block."""
 
     def publish(self, name: str, *, once: bool = False) -> AbstractContextManager[BinaryIO]:
-        """Write a file that takes its name when the block ends without an error. With `once`, a name is never taken twice."""
+        """Write a file atomically. With `once`, raise FileExistsError if it already exists."""
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
 
     def clean(self, folder: str) -> None:
-        """Remove what writers that were killed left in a folder."""
+        """Remove temp files that killed writers left in a folder."""
 
 
 def open_storage(url: str | Path) -> Storage:
-    """Return the folder at a path or at an address such as `s3://bucket/runs`.
+    """Return the storage for a path or for a URL such as `s3://bucket/runs`.
 
     >>> storage = open_storage(getfixture("tmp_path"))
     >>> with storage.publish("shards/0.parquet") as file:
@@ -130,13 +132,13 @@ def open_storage(url: str | Path) -> Storage:
     if is_address(text):
         return ObjectStorage(text, *open_object_store(text))
     if "://" in text:
-        fix = f"name a folder, or an address that begins with {', '.join(SCHEMES)}"
-        raise ConfigError("config-invalid", "no such kind of address", where=text.partition("://")[0], fix=fix)
+        fix = f"use a folder, or a URL that starts with {', '.join(SCHEMES)}"
+        raise ConfigError("config-invalid", "unsupported URL scheme", where=text.partition("://")[0], fix=fix)
     return LocalStorage(Path(text))
 
 
 class LocalStorage:
-    """A folder of a local or a shared file system."""
+    """A folder on a local or shared file system."""
 
     def __init__(self, folder: Path) -> None:
         self.url, self._folder = str(folder), folder
@@ -149,8 +151,10 @@ class LocalStorage:
         except FileNotFoundError:
             return set()
         except NotADirectoryError as e:
-            what = "a file has the name of a folder"
-            raise ConfigError("output-failed", what, where=str(self._folder / folder), fix="remove it, or name another") from e
+            what = "not a folder"
+            raise ConfigError(
+                "output-failed", what, where=str(self._folder / folder), fix="remove it, or use another folder"
+            ) from e
 
     def open(self, name: str) -> BinaryIO:
         """Open a file."""
@@ -158,12 +162,12 @@ class LocalStorage:
 
     @contextmanager
     def paths(self, names: Sequence[str]) -> Iterator[list[Path]]:
-        """Give the files where they are."""
+        """Yield the paths of the files; nothing is copied."""
         yield [self._folder / name for name in names]
 
     @contextmanager
     def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:
-        """Write a hidden file, sync it, and give it its name."""
+        """Write a hidden temp file, sync it and rename it."""
         path = self._folder / name
         with writable(path):
             make_folder(path.parent)
@@ -184,12 +188,12 @@ class LocalStorage:
             (self._folder / name).unlink()
 
     def clean(self, folder: str) -> None:
-        """Remove hidden files that nobody holds."""
+        """Remove temp files that no process has locked."""
         remove_all_left(self._folder / folder)
 
 
 class ObjectStorage:
-    """A prefix of an object store, through Arrow's file systems."""
+    """A prefix in an object store, accessed through Arrow."""
 
     def __init__(self, url: str, files: FileSystem, prefix: str) -> None:
         self.url, self._files, self._prefix = url, files, prefix
@@ -208,7 +212,7 @@ class ObjectStorage:
 
     @contextmanager
     def paths(self, names: Sequence[str]) -> Iterator[list[Path]]:
-        """Copy objects to a folder that is removed afterwards."""
+        """Copy the objects to a temporary folder."""
         with scratch_folder() as folder:
             found = [folder / f"{number:06d}" for number in range(len(names))]
             for name, path in zip(names, found, strict=True):
@@ -218,13 +222,16 @@ class ObjectStorage:
 
     @contextmanager
     def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:
-        """Upload an object when the block has ended: half of one never stands under its name."""
+        """Buffer the object and upload it when the block ends, so that it is never visible incomplete."""
         path = f"{self._prefix}/{name}"
         buffer = io.BytesIO()
         yield buffer
         if once and name.rpartition("/")[2] in self.names(name.rpartition("/")[0]):
             raise FileExistsError(name)
-        with writable(Path(name)), self._files.open_output_stream(path) as stream:  # an error completes no upload
+        with (
+            writable(Path(name)),
+            self._files.open_output_stream(path) as stream,
+        ):  # after an error, the upload is not completed
             stream.write(buffer.getbuffer())
 
     def remove(self, name: str) -> None:
@@ -233,4 +240,4 @@ class ObjectStorage:
             self._files.delete_file(f"{self._prefix}/{name}")
 
     def clean(self, folder: str) -> None:
-        """Do nothing: an upload that was not completed is no object."""
+        """No-op: an incomplete upload does not create an object."""

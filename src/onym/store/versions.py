@@ -1,10 +1,10 @@
-"""Versions of a folder: a writer switches to a new one in one step, and readers keep the one that they opened.
+"""Versioned folders: a writer switches to a new version atomically, and readers keep the one that they opened.
 
     DIR/CURRENT             the name of the current version, as in an artefact
     DIR/<16 hex digits>/    a version
 
-A reader holds a shared lock on the version that it opened. A writer removes the other versions that nobody holds. Where a file
-system has no locks, no version is removed.
+A reader holds a shared lock on the version that it opened. A writer removes old versions that no reader has locked. On
+file systems without locks, no version is removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _POINTER = "CURRENT"
 
 @dataclass(frozen=True, slots=True)
 class HeldFolder:
-    """A folder that is not removed until it is released."""
+    """A locked folder: writers do not remove it until it is released."""
 
     path: Path
     lock: int | None = None
@@ -35,7 +35,7 @@ class HeldFolder:
 
 
 def new_version(folder: Path) -> Path:
-    """Return the path of a new version, which is for the caller to make.
+    """Return a path for a new version; the caller creates the folder.
 
     >>> new_version(Path("pipelines/hpo")).parent.as_posix()
     'pipelines/hpo'
@@ -44,9 +44,9 @@ def new_version(folder: Path) -> Path:
 
 
 def switch_version(version: Path) -> None:
-    """Make a complete version the current one of its folder, and remove those that nobody uses.
+    """Make a complete version the current one, and remove old versions that no reader holds.
 
-    One process at a time may write: the caller holds a lock.
+    Only one process may do this at a time: the caller must hold a lock.
 
     >>> version = new_version(getfixture("tmp_path") / "hpo")
     >>> version.mkdir(parents=True)
@@ -61,7 +61,7 @@ def switch_version(version: Path) -> None:
 
 
 def current_folder(folder: Path) -> Path:
-    """Return the current version of a folder, or the folder itself where it has none.
+    """Return the current version of a folder, or the folder itself if it has no versions.
 
     >>> current_folder(Path("no/such/folder")).as_posix()
     'no/such/folder'
@@ -70,18 +70,18 @@ def current_folder(folder: Path) -> Path:
 
 
 def hold_current(folder: Path) -> HeldFolder | None:
-    """Hold the current version of a folder; None where it has none."""
+    """Lock the current version of a folder; return None if it has no versions."""
     while name := current_version(folder):
         found = hold_version(folder / name)
         if current_version(folder) == name:
             return found
-        if found is not None:  # a writer may have removed it before it was held
+        if found is not None:  # a writer may have removed it before it was locked
             found.release()
     return None
 
 
 def hold_version(path: Path) -> HeldFolder | None:
-    """Return a folder, held if it is a version; None if that is gone, or being removed."""
+    """Return the folder, locked if it is a version; None if the version has been or is being removed."""
     if not is_version(path):
         return HeldFolder(path)
     try:
@@ -91,7 +91,7 @@ def hold_version(path: Path) -> HeldFolder | None:
 
 
 def is_version(path: Path) -> bool:
-    """Return True if a path is that of a version, which may have been removed.
+    """Return whether this is the path of a version, which may have been removed.
 
     >>> is_version(Path("pipelines/hpo"))
     False

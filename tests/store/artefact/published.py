@@ -1,4 +1,4 @@
-"""A small artefact, published."""
+"""Publishes a small artefact."""
 
 from __future__ import annotations
 

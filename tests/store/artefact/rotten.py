@@ -1,4 +1,4 @@
-"""Bytes that change after an artefact was verified, as on a failing disk: this machine remembers that all is well."""
+"""Changes bytes of an artefact while the cache still says that it is verified, as a failing disk would."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onym.store.artefact import Manifest
 
 
 def rot(dest: Path, name: str, at: int, data: bytes) -> None:
-    """Write over bytes of a file of the current version; a negative offset counts from its end."""
+    """Overwrite bytes of a file of the current version; a negative offset counts from its end."""
     version = dest / (dest / "CURRENT").read_text().strip()
     path = version / name
     with path.open("r+b") as file:
@@ -19,7 +19,7 @@ def rot(dest: Path, name: str, at: int, data: bytes) -> None:
 
 
 def remember(dest: Path) -> None:
-    """Make the files as they are what this machine remembers."""
+    """Record in the cache that the files are verified in their current state."""
     version = dest / (dest / "CURRENT").read_text().strip()
     manifest = Manifest.from_bytes((version / "manifest.json").read_bytes(), where="")
     verified.remember(version, verified.state_of(version, manifest))

@@ -26,19 +26,19 @@ def write_column(tmp_path: Path, values: np.ndarray) -> Path:
 
 
 @pytest.mark.parametrize("dtype", ["|u1", "<u2", "<u4", "<u8", "<i8", "<f4"])
-def test_what_is_written_is_mapped_back(tmp_path: Path, dtype: str) -> None:
+def test_round_trip(tmp_path: Path, dtype: str) -> None:
     values = np.arange(7).astype(dtype)
     column = open_array(write_column(tmp_path, values), dtype, 7)
     assert isinstance(column, np.memmap)
     assert column.tolist() == values.tolist()
 
 
-def test_an_empty_column(tmp_path: Path) -> None:
+def test_maps_an_empty_column(tmp_path: Path) -> None:
     assert len(open_array(write_column(tmp_path, np.empty(0, "<u4")), "<u4", 0)) == 0
 
 
 @pytest.mark.parametrize(("dtype", "length"), [("<u8", 5), ("<u4", 6), ("|O", 5), ("<U4", 5)])
-def test_a_header_that_is_not_the_manifests_is_refused(tmp_path: Path, dtype: str, length: int) -> None:
+def test_rejects_a_header_that_contradicts_the_manifest(tmp_path: Path, dtype: str, length: int) -> None:
     path = write_column(tmp_path, np.arange(5, dtype="<u4"))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_array(path, dtype, length)
@@ -47,20 +47,20 @@ def test_a_header_that_is_not_the_manifests_is_refused(tmp_path: Path, dtype: st
 @pytest.mark.parametrize(
     "damage", [lambda d: d[:-1], lambda d: d + b"x", lambda d: b"", lambda d: b"\x93NUMPY\x02\x00" + d[8:]]
 )
-def test_a_damaged_column_is_refused(tmp_path: Path, damage: object) -> None:
+def test_rejects_a_damaged_column(tmp_path: Path, damage: object) -> None:
     path = write_column(tmp_path, np.arange(5, dtype="<u4"))
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_array(path, "<u4", 5)
 
 
-def test_offsets_take_64_bits_only_where_they_must() -> None:
+def test_offsets_use_64_bits_only_if_needed() -> None:
     assert smallest_offsets(np.array([0, 2**32 - 1])).dtype == np.uint32
     assert smallest_offsets(np.array([0, 2**32])).dtype == np.uint64
 
 
 @given(TEXTS)
-def test_strings_come_back(texts: list[str]) -> None:
+def test_strings_round_trip(texts: list[str]) -> None:
     column = Strings.of(texts)
     column.require_sound("column")
     assert [column[i] for i in range(len(column))] == texts
@@ -68,7 +68,7 @@ def test_strings_come_back(texts: list[str]) -> None:
 
 
 @given(TEXTS, st.text(max_size=6))
-def test_find_in_a_sorted_column_is_that_of_a_list(texts: list[str], wanted: str) -> None:
+def test_find_agrees_with_list_index(texts: list[str], wanted: str) -> None:
     distinct = sorted(set(texts), key=str.encode)
     column = Strings.of(distinct)
     assert column.find(wanted) == (distinct.index(wanted) if wanted in distinct else -1)
@@ -76,7 +76,7 @@ def test_find_in_a_sorted_column_is_that_of_a_list(texts: list[str], wanted: str
     assert column.lower_bound(wanted.encode()) == sum(text.encode() < wanted.encode() for text in distinct)
 
 
-def test_find_between_fence_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_uses_sampled_strings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.store.arrays._POSTS", 7)
     words = sorted(f"w{i}" for i in range(1000))
     column = Strings.of(words)
@@ -84,7 +84,7 @@ def test_find_between_fence_posts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [column.find(f"{word}x") for word in words] == [-1] * 1000
 
 
-def test_strings_on_disk_are_found_too(tmp_path: Path) -> None:
+def test_finds_strings_in_a_mapped_column(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     stage.write_strings("s", Strings.of(["aspirin", "fever", "\u03b2-blocker"]))
     column = Strings(open_array(tmp_path / "s.offsets.npy", "<u4", 4), open_array(tmp_path / "s.data.npy", "|u1", 22))
@@ -103,13 +103,13 @@ def test_strings_on_disk_are_found_too(tmp_path: Path) -> None:
         ([0, 2], b"\xff\xfe"),
     ],
 )
-def test_unsound_strings_are_refused(offsets: list[int], data: bytes) -> None:
+def test_rejects_invalid_string_columns(offsets: list[int], data: bytes) -> None:
     column = Strings(np.array(offsets, dtype=np.uint32), np.frombuffer(data, dtype=np.uint8))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         column.require_sound("column")
 
 
-def test_ragged_values_stay_within_their_table() -> None:
+def test_rejects_values_beyond_the_table() -> None:
     lists = Ragged(np.array([0, 1, 3]), np.array([0, 4, 2]))
     lists.require_sound("lists", 5)
     with pytest.raises(IntegrityError, match="points beyond"):
@@ -117,7 +117,7 @@ def test_ragged_values_stay_within_their_table() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1), st.data())
-def test_lists_of_some_rows(lists: list[list[int]], data: st.DataObject) -> None:
+def test_take_returns_lists_of_the_given_rows(lists: list[list[int]], data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(lists) - 1)))
     offsets = np.cumsum([0, *map(len, lists)]).astype(np.uint32)
     values = np.array([value for members in lists for value in members], dtype=np.uint16)
@@ -127,11 +127,11 @@ def test_lists_of_some_rows(lists: list[list[int]], data: st.DataObject) -> None
     found.require_sound("lists")
 
 
-def test_half_of_a_surrogate_pair_is_not_found() -> None:
+def test_lone_surrogate_is_not_found() -> None:
     assert Strings.of(["?", "a"]).find("\ud800") == -1
 
 
-def test_a_column_may_be_longer_than_what_is_decoded_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validates_columns_longer_than_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.store.arrays._SLICE", 7)
     good = Strings.of(["\u03b2-blocker", "", "x" * 50, "\U0001f600"] * 5)
     good.require_sound("column")
@@ -142,7 +142,7 @@ def test_a_column_may_be_longer_than_what_is_decoded_at_once(monkeypatch: pytest
 
 
 @given(st.binary(max_size=160), st.integers(0, 127))
-def test_a_header_of_any_bytes_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, noise: bytes, offset: int) -> None:
+def test_header_of_any_bytes_is_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, noise: bytes, offset: int) -> None:
     path = tmp_path_factory.mktemp("header") / "a.npy"
     np.save(path, np.arange(5, dtype="<u4"))
     whole = path.read_bytes()
@@ -151,7 +151,7 @@ def test_a_header_of_any_bytes_is_read_or_refused(tmp_path_factory: pytest.TempP
         assert len(open_array(path, "<u4", 5)) == 5
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_rejects_paths_that_are_not_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.npy")
     for name in ("pipe.npy", "nothing.npy"):
         with pytest.raises(IntegrityError, match="artefact-corrupt"):
@@ -159,14 +159,14 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 def resident_kb(path: Path) -> int:
-    """Return how much of a file this process has mapped and looked at."""
+    """Return how many KiB of a mapped file are resident in memory."""
     lines = Path("/proc/self/smaps").read_text().splitlines()
     start = next(number for number, line in enumerate(lines) if line.endswith(str(path)))
     return next(int(line.split()[1]) for line in lines[start:] if line.startswith("Rss:"))
 
 
-@pytest.mark.skipif(not Path("/proc/self/smaps").is_file(), reason="told by Linux alone")
-def test_pages_that_are_let_go_of_are_no_memory_of_ours(tmp_path: Path) -> None:
+@pytest.mark.skipif(not Path("/proc/self/smaps").is_file(), reason="only Linux has smaps")
+def test_released_pages_do_not_count_as_memory(tmp_path: Path) -> None:
     Stage(tmp_path).write_array("numbers", np.arange(100_000, dtype=np.int64))
     column = open_array(tmp_path / "numbers.npy", "<i8", 100_000).reshape(10, -1)
     assert column.sum() == 4_999_950_000
@@ -176,21 +176,21 @@ def test_pages_that_are_let_go_of_are_no_memory_of_ours(tmp_path: Path) -> None:
     assert column.sum() == 4_999_950_000
 
 
-def test_a_column_in_memory_is_left_alone() -> None:
+def test_release_ignores_columns_in_memory() -> None:
     column = np.arange(3)
     release(column)
     assert column.tolist() == [0, 1, 2]
 
 
 @pytest.mark.parametrize("offsets", [[0, 9, 3], [0, 3, 2], [2, 1, 3], [0, 2**31, 3]])
-def test_strings_whose_offsets_are_damaged_are_an_error_when_they_are_looked_at(offsets: list[int]) -> None:
+def test_damaged_string_offsets_raise_on_access(offsets: list[int]) -> None:
     column = Strings(np.array(offsets, dtype=np.uint32), np.frombuffer(b"abc", dtype=np.uint8))
     for look in (lambda: [column[0], column[1]], column.to_arrow, lambda: column.find("abc")):
         with pytest.raises(IntegrityError, match="artefact-corrupt"):
             look()
 
 
-def test_strings_that_are_not_utf_8_are_an_error_when_they_are_looked_at() -> None:
+def test_invalid_utf8_strings_raise_on_access() -> None:
     column = Strings(np.array([0, 1, 2], dtype=np.uint32), np.frombuffer("é".encode(), dtype=np.uint8))
     for look in (lambda: column[0], column.to_arrow):
         with pytest.raises(IntegrityError, match="artefact-corrupt"):
@@ -199,14 +199,14 @@ def test_strings_that_are_not_utf_8_are_an_error_when_they_are_looked_at() -> No
 
 
 @pytest.mark.parametrize("offsets", [[0, 9, 3], [0, 3, 2], [2, 1, 3], [0, 2**31, 3]])
-def test_lists_whose_offsets_are_damaged_are_an_error_when_they_are_looked_at(offsets: list[int]) -> None:
+def test_damaged_list_offsets_raise_on_access(offsets: list[int]) -> None:
     lists = Ragged(np.array(offsets, dtype=np.uint32), np.array([1, 2, 3]))
     for look in (lambda: [lists[0], lists[1]], lists.owners, lambda: lists.take(np.array([0, 1]))):
         with pytest.raises(IntegrityError, match="artefact-corrupt"):
             look()
 
 
-def test_lists_that_point_beyond_their_table_are_an_error_when_they_are_looked_at() -> None:
+def test_list_values_beyond_the_table_raise_on_access() -> None:
     lists = Ragged(np.array([0, 1, 2]), np.array([0, 7]), into=7)
     assert lists[0].tolist() == lists.take(np.array([0])).values.tolist() == [0]
     for look in (lambda: lists[1], lists.owners, lambda: lists.take(np.array([1]))):
@@ -214,14 +214,14 @@ def test_lists_that_point_beyond_their_table_are_an_error_when_they_are_looked_a
             look()
 
 
-def test_a_row_that_there_is_not_is_no_damage() -> None:
+def test_row_out_of_range_raises_index_error() -> None:
     with pytest.raises(IndexError):
         Strings.of(["a", "b"])[2]
     with pytest.raises(IndexError):
         Ragged(np.array([0, 1]), np.array([5]))[1]
 
 
-def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_open_files_is_not_reported_as_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 

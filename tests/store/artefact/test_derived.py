@@ -1,4 +1,4 @@
-"""Derived artefacts: built once, opened ever after, and once each time. What each package keeps so has tests of its own."""
+"""Derived artefacts are built once and then only opened. Each package tests its own derived artefacts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Builder:
-    """Counts what it builds, and what it opens."""
+    """Counts its builds and openings."""
 
     def __init__(self, folder: Path) -> None:
         self.locations = Locations.of(folder, "numbers", ["one", "two"])
@@ -41,14 +41,14 @@ class Builder:
         return open_derived(self.locations, self.open_at, self.build).location
 
 
-def test_it_is_built_once(tmp_path: Path) -> None:
+def test_builds_once(tmp_path: Path) -> None:
     builder = Builder(tmp_path)
     assert builder.open() == builder.open() == builder.locations.own
     assert (builder.built, builder.opens) == (1, 2)
     assert builder.locations.own.parent == tmp_path / "numbers"
 
 
-def test_a_torn_one_is_built_again(tmp_path: Path) -> None:
+def test_rebuilds_a_damaged_artefact(tmp_path: Path) -> None:
     builder = Builder(tmp_path)
     path = next(builder.open().glob("*/values.npy"))
     path.write_bytes(path.read_bytes()[:-1])
@@ -56,7 +56,7 @@ def test_a_torn_one_is_built_again(tmp_path: Path) -> None:
     assert (builder.built, builder.opens) == (2, 2)
 
 
-def test_where_the_folder_cannot_be_written_the_cache_has_it(tmp_path: Path) -> None:
+def test_uses_the_cache_if_the_folder_is_not_writable(tmp_path: Path) -> None:
     (tmp_path / "numbers").write_text("no folder")
     builder = Builder(tmp_path)
     assert builder.open() == builder.open() == builder.locations.cached
@@ -64,7 +64,7 @@ def test_where_the_folder_cannot_be_written_the_cache_has_it(tmp_path: Path) -> 
     assert builder.built == 1
 
 
-def test_where_nothing_can_be_written_that_is_reported(tmp_path: Path) -> None:
+def test_raises_if_neither_folder_nor_cache_is_writable(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "cache"):
         folder.mkdir(exist_ok=True)
         (folder / "numbers").write_text("no folder")
@@ -72,7 +72,7 @@ def test_where_nothing_can_be_written_that_is_reported(tmp_path: Path) -> None:
         Builder(tmp_path).open()
 
 
-def test_who_comes_second_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_second_process_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derived, "WAIT", 0.01)
     builder, looks = Builder(tmp_path), 0
     lock = staging(builder.locations.own)
@@ -88,7 +88,7 @@ def test_who_comes_second_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (looks, builder.built, builder.opens) == (2, 1, 1)
 
 
-def test_what_another_process_has_built_meanwhile_is_loaded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opens_what_another_process_built_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derived, "WAIT", 0.01)
     builder, other = Builder(tmp_path), Builder(tmp_path)
     lock = staging(builder.locations.own)
@@ -102,12 +102,12 @@ def test_what_another_process_has_built_meanwhile_is_loaded_once(tmp_path: Path,
     assert (other.built, builder.built, builder.opens) == (1, 0, 1)
 
 
-def test_other_things_have_other_locations(tmp_path: Path) -> None:
+def test_different_inputs_have_different_locations(tmp_path: Path) -> None:
     made_of = (["one", "two"], ["onetwo"], ["one", "two", ""])
     assert len({Locations.of(tmp_path, "numbers", each).own for each in made_of}) == 3
 
 
-def test_all_that_is_there(tmp_path: Path) -> None:
+def test_finds_all_artefacts_of_a_kind(tmp_path: Path) -> None:
     own = Builder(tmp_path).open()
     (tmp_path / "cache" / "numbers" / "torn").mkdir(parents=True)
     (tmp_path / "cache" / "numbers" / "torn" / "CURRENT").write_text("nothing")
@@ -123,7 +123,7 @@ def test_all_that_is_there(tmp_path: Path) -> None:
     assert find_derived(tmp_path, "numbers", lambda _: False) == [own]
 
 
-def test_one_is_described_and_all_that_are_derived_from_another(tmp_path: Path) -> None:
+def test_describes_one_artefact_or_all_of_a_knowledge_base(tmp_path: Path) -> None:
     builder = Builder(tmp_path / "other")
     kept = builder.open()
     with staging(tmp_path / "other2") as stage:
@@ -134,14 +134,14 @@ def test_one_is_described_and_all_that_are_derived_from_another(tmp_path: Path) 
 
     assert describe_derived(kept, "number", describe, lambda _: []) == [str(kept)]
     assert describe_derived(tmp_path / "other2", "number", describe, lambda _: [kept, kept]) == [str(kept)] * 2
-    with pytest.raises(IntegrityError, match="no number is kept") as caught:
+    with pytest.raises(IntegrityError, match="has no number") as caught:
         describe_derived(tmp_path / "other2", "number", describe, lambda _: [])
     assert (caught.value.code, caught.value.fix) == ("artefact-missing", "build one with onym number build")
     with pytest.raises(IntegrityError, match="artefact-missing"):
         describe_derived(tmp_path / "nowhere", "number", describe, lambda _: [kept])
 
 
-def test_what_a_block_opens_is_collected_without_what_it_is_built_of(tmp_path: Path) -> None:
+def test_collects_opened_artefacts_without_their_inputs(tmp_path: Path) -> None:
     inner, outer = Builder(tmp_path / "inner"), Builder(tmp_path / "outer")
 
     def build(stage: Stage, dest: Path) -> None:
@@ -157,4 +157,4 @@ def test_what_a_block_opens_is_collected_without_what_it_is_built_of(tmp_path: P
     assert built == [outer.locations.own]
     assert found == [outer.locations.own, inner.locations.own]
     outer.open()
-    assert len(found) == 2, "nobody collects any more"
+    assert len(found) == 2, "nothing is collected after the block"

@@ -1,4 +1,4 @@
-"""One writer at a time."""
+"""Lock files: only one process can write at a time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ HOLD = "import sys, time; from pathlib import Path; from onym.store.stage import
 HOLD += "with exclusive(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)\n"
 
 
-def test_a_lock_is_free_again(tmp_path: Path) -> None:
+def test_lock_is_released_at_the_end(tmp_path: Path) -> None:
     for _ in range(2):
         with exclusive(tmp_path / ".lock"):
             pass
 
 
-def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
+def test_lock_of_a_dead_process_is_free(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path / ".lock")], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
@@ -34,7 +34,7 @@ def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
         pass
 
 
-def test_the_folder_of_a_lock_is_made(tmp_path: Path) -> None:
+def test_creates_the_folder_of_the_lock(tmp_path: Path) -> None:
     with exclusive_at(tmp_path / "new" / ".lock"):
         assert (tmp_path / "new").is_dir()
     (tmp_path / "file").touch()

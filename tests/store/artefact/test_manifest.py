@@ -1,4 +1,4 @@
-"""Manifests are exact."""
+"""Parsing and serialising manifests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOOD = Manifest(
 )
 
 
-def test_there_is_one_way_to_write_it() -> None:
+def test_serialisation_is_canonical() -> None:
     assert Manifest.from_bytes(GOOD.to_bytes(), "here") == GOOD
     assert Manifest.from_bytes(GOOD.to_bytes(), "here").to_bytes() == GOOD.to_bytes()
     assert len(GOOD.digest()) == 64
@@ -35,26 +35,26 @@ def test_there_is_one_way_to_write_it() -> None:
         {"files": {"a": {"bytes": 1, "sha256": "not a digest"}}},
     ],
 )
-def test_anything_else_is_refused(change: dict[str, object]) -> None:
+def test_rejects_invalid_manifests(change: dict[str, object]) -> None:
     data = json.dumps({**json.loads(GOOD.to_bytes()), **change}).encode()
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         Manifest.from_bytes(data, "here")
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff"])
-def test_what_is_not_json_is_refused(data: bytes) -> None:
+def test_rejects_invalid_json(data: bytes) -> None:
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         Manifest.from_bytes(data, "here")
 
 
-def test_more_lists_than_any_manifest_has_are_refused_unparsed() -> None:
+def test_rejects_too_many_lists_before_parsing() -> None:
     data = GOOD.to_bytes().replace(b'"a": 2', b'"a": [' + b"[]," * 60_000 + b"[]]")
     with pytest.raises(IntegrityError, match="too large"):
         Manifest.from_bytes(data, "here")
 
 
 @given(st.dictionaries(st.text(max_size=5), st.integers(), max_size=5), st.text(max_size=10))
-def test_whatever_it_holds_it_comes_back(counts: dict[str, int], name: str) -> None:
+def test_round_trip(counts: dict[str, int], name: str) -> None:
     entry = InputEntry(name=name, bytes=1, sha256="a" * 64)
     manifest = Manifest(kind="t", format=1, config={"x": [counts]}, inputs=(entry,), counts=counts, files={})
     assert Manifest.from_bytes(manifest.to_bytes(), "here") == manifest

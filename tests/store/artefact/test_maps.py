@@ -1,4 +1,4 @@
-"""A file that is cut short under a reader is an error of the next batch, not the end of the process."""
+"""Truncating a mapped file makes the next batch raise, instead of crashing the process."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ def map_column(path: Path, dtype: str = "<u4", offset: int = 0) -> np.ndarray:
         return map_file(file, path, np.dtype(dtype), offset)
 
 
-def test_a_file_is_mapped_from_an_offset_to_its_end(tmp_path: Path) -> None:
+def test_maps_a_file_from_an_offset(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"head" + np.arange(3, dtype="<u4").tobytes())
     assert map_column(tmp_path / "a", offset=4).tolist() == [0, 1, 2]
 
 
-def test_nothing_is_an_array_too(tmp_path: Path) -> None:
+def test_empty_file_gives_an_empty_array(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"head")
     assert map_column(tmp_path / "a", offset=4).tolist() == []
 
 
-def test_a_file_that_was_cut_short_is_seen(tmp_path: Path) -> None:
+def test_detects_a_truncated_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(100_000))
     column = map_column(tmp_path / "a")
     require_whole_maps()
     os.truncate(tmp_path / "a", 50_000)
-    with pytest.raises(IntegrityError, match="a was cut short") as e:
+    with pytest.raises(IntegrityError, match="a was truncated") as e:
         require_whole_maps()
     assert e.value.code == "artefact-corrupt"
-    os.truncate(tmp_path / "a", 100_000)  # the error holds the map for a while, and other tests look at all maps
+    os.truncate(tmp_path / "a", 100_000)  # the error keeps the map alive, and other tests check all maps
     require_whole_maps()
     assert int(column[-1]) == 0
 
 
-def test_a_file_that_nobody_maps_any_more_may_become_shorter(tmp_path: Path) -> None:
+def test_ignores_files_that_are_no_longer_mapped(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(100_000))
     column = map_column(tmp_path / "a")
     assert int(column[0]) == 0
@@ -52,7 +52,7 @@ def test_a_file_that_nobody_maps_any_more_may_become_shorter(tmp_path: Path) -> 
     require_whole_maps()
 
 
-def test_a_file_that_was_removed_can_still_be_read(tmp_path: Path) -> None:
+def test_removed_file_stays_readable(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(4))
     column = map_column(tmp_path / "a")
     (tmp_path / "a").unlink()

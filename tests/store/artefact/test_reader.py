@@ -1,4 +1,4 @@
-"""Artefacts are opened as they were published, and what was changed since is found."""
+"""Opening artefacts, and detecting changes since they were published."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.store.artefact.published import publish, versions
 from tests.store.artefact.rotten import rot
 
 
-def test_published_and_read(tmp_path: Path) -> None:
+def test_reads_what_was_published(tmp_path: Path) -> None:
     manifest = publish(tmp_path / "a", 5)
     artefact = Artefact.open(tmp_path / "a", "test", 1)
     assert artefact.location == tmp_path / "a"
@@ -38,7 +38,7 @@ def test_published_and_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"one\ntwo\n", b"x" * (DEFAULT_LIMITS.manifest_bytes + 1)])
-def test_a_file_that_is_no_column_is_whole_and_stays_when_it_is_replaced(tmp_path: Path, data: bytes) -> None:
+def test_other_files_stay_readable_after_a_new_version(tmp_path: Path, data: bytes) -> None:
     def publish_file(content: bytes) -> None:
         with staging(tmp_path) as stage:
             with stage.file("lines.jsonl") as file:
@@ -56,7 +56,7 @@ def test_a_file_that_is_no_column_is_whole_and_stays_when_it_is_replaced(tmp_pat
         artefact.file("none.jsonl")
 
 
-def test_another_kind_or_format_is_refused(tmp_path: Path) -> None:
+def test_rejects_another_kind_or_format(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     with pytest.raises(IntegrityError, match="artefact-kind"):
         Artefact.open(tmp_path / "a", "other", 1)
@@ -65,7 +65,7 @@ def test_another_kind_or_format_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["none", "empty"])
-def test_nothing_there(tmp_path: Path, folder: str) -> None:
+def test_missing_artefact_raises(tmp_path: Path, folder: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(IntegrityError, match="artefact-missing"):
         Artefact.open(tmp_path / folder, "test", 1)
@@ -73,14 +73,14 @@ def test_nothing_there(tmp_path: Path, folder: str) -> None:
 
 
 @pytest.mark.parametrize("pointer", ["../../etc", "", "0123456789abcdef", "/etc/passwd", "x" * 1000])
-def test_a_pointer_elsewhere_is_refused(tmp_path: Path, pointer: str) -> None:
+def test_rejects_a_pointer_that_leads_elsewhere(tmp_path: Path, pointer: str) -> None:
     publish(tmp_path / "a")
     (tmp_path / "a" / "CURRENT").write_text(pointer)
     with pytest.raises(IntegrityError):
         Artefact.open(tmp_path / "a", "test", 1)
 
 
-def test_each_flipped_byte_is_found(tmp_path: Path) -> None:
+def test_detects_each_flipped_byte(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     folder = tmp_path / "a" / versions(tmp_path / "a")[0]
     missed = []
@@ -95,7 +95,7 @@ def test_each_flipped_byte_is_found(tmp_path: Path) -> None:
     assert check_artefact(tmp_path / "a") == []
 
 
-def test_a_missing_or_shortened_file_is_found_at_opening(tmp_path: Path) -> None:
+def test_detects_missing_and_truncated_files_at_opening(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     column = next((tmp_path / "a").glob("*/numbers.npy"))
     whole = column.read_bytes()
@@ -107,7 +107,7 @@ def test_a_missing_or_shortened_file_is_found_at_opening(tmp_path: Path) -> None
         Artefact.open(tmp_path / "a", "test", 1)
 
 
-def test_a_changed_file_of_the_same_size_is_found_though_cached(tmp_path: Path) -> None:
+def test_detects_a_changed_file_of_the_same_size_despite_the_cache(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     column = next((tmp_path / "a").glob("*/numbers.npy"))
     whole = bytearray(column.read_bytes())
@@ -116,11 +116,11 @@ def test_a_changed_file_of_the_same_size_is_found_though_cached(tmp_path: Path) 
     os.utime(column, ns=(1, 1))
     with pytest.raises(IntegrityError, match="was changed"):
         Artefact.open(tmp_path / "a", "test", 1)
-    publish(tmp_path / "a")  # building again mends it
+    publish(tmp_path / "a")  # rebuilding repairs it
     assert check_artefact(tmp_path / "a") == []
 
 
-def test_readers_see_one_version_or_the_other(tmp_path: Path) -> None:
+def test_readers_see_the_old_or_the_new_version(tmp_path: Path) -> None:
     publish(tmp_path / "a", 0)
     stop, wrong = threading.Event(), []
 
@@ -139,18 +139,18 @@ def test_readers_see_one_version_or_the_other(tmp_path: Path) -> None:
     assert wrong == []
 
 
-def test_a_change_that_keeps_size_and_time_is_found(tmp_path: Path) -> None:
+def test_detects_a_change_that_keeps_size_and_time(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     column = next((tmp_path / "a").glob("*/numbers.npy"))
     status = column.stat()
     column.write_bytes(column.read_bytes()[:-1] + b"\x07")
     os.utime(column, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert check_artefact(tmp_path / "a") == ["numbers.npy was changed"]
-    with pytest.raises(IntegrityError, match="was changed"):  # the system has noted another time of change
+    with pytest.raises(IntegrityError, match="was changed"):  # the ctime has changed
         Artefact.open(tmp_path / "a", "test", 1)
 
 
-def test_what_is_open_stays_usable_whatever_is_published(tmp_path: Path) -> None:
+def test_open_artefact_stays_usable_after_new_versions(tmp_path: Path) -> None:
     publish(tmp_path / "a", 1)
     artefact = Artefact.open(tmp_path / "a", "test", 1)
     for value in (2, 3, 4):
@@ -160,13 +160,13 @@ def test_what_is_open_stays_usable_whatever_is_published(tmp_path: Path) -> None
     assert artefact.json("report.json") == {"value": 1}
 
 
-def test_columns_cannot_be_written(tmp_path: Path) -> None:
+def test_columns_are_read_only(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     with pytest.raises(ValueError, match="read-only"):
         Artefact.open(tmp_path / "a", "test", 1).array("numbers")[0] = 9
 
 
-def test_a_column_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_rejects_a_column_of_another_dtype(tmp_path: Path) -> None:
     with staging(tmp_path / "a") as stage:
         stage.write_array("scores", np.array([0.5], dtype="<f4"))
         stage.write_strings("large", Strings(np.array([0, 1], "<u4"), np.array([65], "<u2")))
@@ -178,7 +178,7 @@ def test_a_column_of_another_kind_is_refused(tmp_path: Path) -> None:
             wrong()
 
 
-def test_checking_while_versions_change_finds_nothing_wrong(tmp_path: Path) -> None:
+def test_check_succeeds_while_versions_change(tmp_path: Path) -> None:
     publish(tmp_path / "a", 0)
     stop, wrong = threading.Event(), []
 
@@ -195,9 +195,7 @@ def test_checking_while_versions_change_finds_nothing_wrong(tmp_path: Path) -> N
     assert wrong == []
 
 
-def test_a_version_that_was_removed_and_came_back_meanwhile_is_checked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rechecks_a_version_that_was_removed_and_republished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "a", 0)
     checked: list[Path] = []
     real = reader._problems_of_files
@@ -215,7 +213,7 @@ def test_a_version_that_was_removed_and_came_back_meanwhile_is_checked_again(
     assert check_artefact(tmp_path / "a") == ["numbers.npy is missing"]
 
 
-def test_full_verification_sees_what_changed_after_it_was_verified(tmp_path: Path) -> None:
+def test_full_verification_detects_changes_hidden_by_the_cache(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     rot(tmp_path / "a", "numbers.npy", -1, b"x")
     changed = Artefact.open(tmp_path / "a", "test", 1)
@@ -225,7 +223,7 @@ def test_full_verification_sees_what_changed_after_it_was_verified(tmp_path: Pat
             look()
 
 
-def test_an_artefact_that_is_intact_is_hashed_once_while_it_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_require_intact_hashes_an_open_artefact_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "a")
     artefact = Artefact.open(tmp_path / "a", "test", 1)
     artefact.require_intact()
@@ -233,7 +231,7 @@ def test_an_artefact_that_is_intact_is_hashed_once_while_it_is_open(tmp_path: Pa
     artefact.require_intact()
 
 
-def test_what_changes_while_it_is_hashed_is_not_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_during_hashing_is_not_cached_as_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "a")
     own = reader._problems_of_files
 
@@ -248,7 +246,7 @@ def test_what_changes_while_it_is_hashed_is_not_noted(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("pointer", ["\x0b", " ", "0"])
-def test_a_pointer_is_a_version_and_nothing_else(tmp_path: Path, pointer: str) -> None:
+def test_rejects_extra_text_in_the_pointer(tmp_path: Path, pointer: str) -> None:
     publish(tmp_path / "a")
     version = (tmp_path / "a" / "CURRENT").read_text().strip()
     (tmp_path / "a" / "CURRENT").write_text(version + pointer)
@@ -257,7 +255,7 @@ def test_a_pointer_is_a_version_and_nothing_else(tmp_path: Path, pointer: str) -
 
 
 @pytest.mark.parametrize("name", ["CURRENT", "manifest.json", "report.json", "numbers.npy"])
-def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_open_files_is_not_reported_as_damage(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(tmp_path / "a")
 
     def refuse(path: Path) -> RegularFile:
@@ -270,14 +268,14 @@ def test_a_system_without_more_open_files_is_no_damage(tmp_path: Path, name: str
         Artefact.open(tmp_path / "a", "test", 1, "full")
 
 
-def test_optional_columns_can_be_looked_for(tiny_kb: Path) -> None:
+def test_has_finds_optional_columns(tiny_kb: Path) -> None:
     artefact = Artefact.open(tiny_kb, "onym-kb", 1)
     assert artefact.has("types")
     assert artefact.has("term.kind")
     assert not artefact.has("groups")
 
 
-def test_the_files_of_the_current_version_alone(tmp_path: Path) -> None:
+def test_lists_only_files_of_the_current_version(tmp_path: Path) -> None:
     publish(tmp_path)
     publish(tmp_path, 2)
     (tmp_path / "note.txt").write_text("not of the artefact")

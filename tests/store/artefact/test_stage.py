@@ -1,4 +1,4 @@
-"""Artefacts appear whole or not at all."""
+"""Artefacts are published atomically."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from onym.store.stage import Record, _HashedWriter, staging
 from tests.store.artefact.published import publish, value_of, versions
 
 
-def test_the_same_content_is_the_same_version(tmp_path: Path) -> None:
+def test_same_content_gives_the_same_version(tmp_path: Path) -> None:
     assert publish(tmp_path / "a").digest() == publish(tmp_path / "a").digest() == publish(tmp_path / "b").digest()
     assert len(versions(tmp_path / "a")) == 1
 
 
-def test_the_version_before_is_kept_and_older_ones_go(tmp_path: Path) -> None:
+def test_keeps_the_previous_version_and_removes_older_ones(tmp_path: Path) -> None:
     digests = [publish(tmp_path / "a", value).digest()[:16] for value in (1, 2, 3)]
     assert versions(tmp_path / "a") == sorted(digests[1:])
     assert value_of(tmp_path / "a") == 3
 
 
-def test_a_manifest_too_large_to_be_read_is_not_written(tmp_path: Path) -> None:
+def test_does_not_write_a_manifest_too_large_to_read(tmp_path: Path) -> None:
     publish(tmp_path / "a", 1)
     with staging(tmp_path / "a") as stage, pytest.raises(LimitError) as caught:
         stage.publish(tmp_path / "a", "test", 1, Record({"long": "x" * 3_000_000}, [], {}))
@@ -34,12 +34,12 @@ def test_a_manifest_too_large_to_be_read_is_not_written(tmp_path: Path) -> None:
     assert value_of(tmp_path / "a") == 1
 
 
-def test_one_writer_at_a_time(tmp_path: Path) -> None:
+def test_second_writer_is_rejected(tmp_path: Path) -> None:
     with staging(tmp_path / "a"), pytest.raises(IntegrityError, match="artefact-locked"), staging(tmp_path / "a"):
         pass
 
 
-def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
+def test_removes_leftovers_of_a_killed_build(tmp_path: Path) -> None:
     publish(tmp_path / "a")
     (tmp_path / "a" / ".stage-dead").mkdir()
     (tmp_path / "a" / ".CURRENT.dead").write_text("x")
@@ -47,7 +47,7 @@ def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "a").iterdir() if p.name.startswith(".")) == [".lock"]
 
 
-def test_a_file_or_a_foreign_folder_is_not_overwritten(tmp_path: Path) -> None:
+def test_does_not_overwrite_files_or_other_folders(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine").write_text("mine")
@@ -60,7 +60,7 @@ CALLS = ["write", "fsync", "rename", "mkdir", "open", "replace"]
 
 
 def failing(at: int, call: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let the `at`-th call fail as on a full disk; return how many were made."""
+    """Make the `at`-th call fail as on a full disk; the returned list holds the number of calls so far."""
     made = [0]
 
     def wrap(real: Callable[..., object]) -> Callable[..., object]:
@@ -86,7 +86,7 @@ def failing(at: int, call: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_full_disk_at_any_moment_leaves_the_artefact_before(tmp_path: Path, call: str) -> None:
+def test_full_disk_at_any_step_keeps_the_old_artefact(tmp_path: Path, call: str) -> None:
     publish(tmp_path / "a", 1)
     for at in range(1, 60):
         with pytest.MonkeyPatch.context() as patch:
@@ -104,14 +104,14 @@ def test_a_full_disk_at_any_moment_leaves_the_artefact_before(tmp_path: Path, ca
         if made[0] < at:
             break
         publish(tmp_path / "a", 1)
-    assert made[0] < at, "every call was made to fail once"
+    assert made[0] < at, "every call has failed once"
 
 
 @pytest.mark.parametrize("value", [None, 1])
-def test_a_build_that_fails_at_the_last_step_leaves_no_version(tmp_path: Path, value: int | None) -> None:
+def test_build_that_fails_at_the_last_step_leaves_no_version(tmp_path: Path, value: int | None) -> None:
     before = [publish(tmp_path / "a", value).digest()[:16]] if value else []
     with pytest.MonkeyPatch.context() as patch:
-        failing(2, "replace", patch)  # the first is that of the note that this machine keeps
+        failing(2, "replace", patch)  # the first replace writes the note in the cache
         with pytest.raises(ConfigError, match="output-failed"):
             publish(tmp_path / "a", 2)
     assert versions(tmp_path / "a") == before
@@ -119,7 +119,7 @@ def test_a_build_that_fails_at_the_last_step_leaves_no_version(tmp_path: Path, v
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "numbers.npy", "report.json"])
-def test_building_again_mends_what_was_damaged(tmp_path: Path, name: str) -> None:
+def test_rebuilding_repairs_a_damaged_version(tmp_path: Path, name: str) -> None:
     publish(tmp_path / "a")
     path = next((tmp_path / "a").glob(f"*/{name}"))
     path.write_bytes(b"x" + path.read_bytes()[1:])
@@ -129,13 +129,13 @@ def test_building_again_mends_what_was_damaged(tmp_path: Path, name: str) -> Non
     assert value_of(tmp_path / "a") == 1
 
 
-def test_a_folder_that_cannot_be_made_is_reported_with_a_code(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ConfigError, match="output-failed"):
         publish(tmp_path / "file" / "a")
 
 
-def test_an_artefact_may_be_read_by_whom_the_system_lets(tmp_path: Path) -> None:
+def test_artefact_permissions_follow_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
         publish(tmp_path / "a")

@@ -1,4 +1,4 @@
-"""What a machine remembers of artefacts."""
+"""The cache of verified artefacts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def manifest(tmp_path: Path) -> Manifest:
     return Manifest(kind="t", format=1, config={}, inputs=(), counts={}, files={"a.npy": FileEntry(bytes=3, sha256="0" * 64)})
 
 
-def test_cached_until_a_file_changes(tmp_path: Path, manifest: Manifest) -> None:
+def test_verified_until_a_file_changes(tmp_path: Path, manifest: Manifest) -> None:
     state = verified.state_of(tmp_path, manifest)
     assert not verified.is_verified(tmp_path, state)
     verified.remember(tmp_path, state)
@@ -29,23 +29,23 @@ def test_cached_until_a_file_changes(tmp_path: Path, manifest: Manifest) -> None
     assert not verified.is_verified(tmp_path, verified.state_of(tmp_path, manifest))
 
 
-def test_a_file_written_over_with_its_size_and_time_kept_is_another_one(tmp_path: Path, manifest: Manifest) -> None:
+def test_overwritten_file_with_same_size_and_time_is_not_verified(tmp_path: Path, manifest: Manifest) -> None:
     verified.remember(tmp_path, verified.state_of(tmp_path, manifest))
     before = (tmp_path / "a.npy").stat()
-    time.sleep(0.02)  # the clock of a file system ticks some hundred times a second
+    time.sleep(0.02)  # file timestamps advance only every few milliseconds
     (tmp_path / "a.npy").write_bytes(b"abd")
     os.utime(tmp_path / "a.npy", ns=(before.st_atime_ns, before.st_mtime_ns))
     assert not verified.is_verified(tmp_path, verified.state_of(tmp_path, manifest))
 
 
-def test_a_copy_with_its_times_kept_is_another_one(tmp_path: Path, manifest: Manifest) -> None:
+def test_copy_with_the_same_times_is_not_verified(tmp_path: Path, manifest: Manifest) -> None:
     verified.remember(tmp_path, verified.state_of(tmp_path, manifest))
     shutil.copy2(tmp_path / "a.npy", tmp_path / "b.npy")
     (tmp_path / "b.npy").replace(tmp_path / "a.npy")
     assert not verified.is_verified(tmp_path, verified.state_of(tmp_path, manifest))
 
 
-def test_where_no_note_can_be_kept_nothing_fails(tmp_path: Path, manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwritable_cache_is_ignored(tmp_path: Path, manifest: Manifest, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "not-a-folder").write_text("")
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "not-a-folder"))
     verified.remember(tmp_path, verified.state_of(tmp_path, manifest))

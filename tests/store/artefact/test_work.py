@@ -10,7 +10,7 @@ from onym.store.stage import Work
 VALUES = np.arange(6, dtype=np.float32)
 
 
-def test_what_was_kept_is_there_for_the_same_work(tmp_path: Path) -> None:
+def test_keeps_columns_for_the_same_inputs(tmp_path: Path) -> None:
     Work(tmp_path / "work", ["a", "b"]).keep("one", VALUES)
     found = Work(tmp_path / "work", ["a", "b"]).piece("one", "<f4", 6)
     assert found is not None
@@ -18,20 +18,20 @@ def test_what_was_kept_is_there_for_the_same_work(tmp_path: Path) -> None:
     assert Work(tmp_path / "work", ["a", "b"]).piece("two", "<f4", 6) is None
 
 
-def test_other_work_begins_anew(tmp_path: Path) -> None:
+def test_discards_columns_of_other_inputs(tmp_path: Path) -> None:
     Work(tmp_path / "work", ["a", "b"]).keep("one", VALUES)
     assert Work(tmp_path / "work", ["ab"]).piece("one", "<f4", 6) is None
     assert Work(tmp_path / "work", ["a", "b"]).piece("one", "<f4", 6) is None
 
 
 @pytest.mark.parametrize(("dtype", "length"), [("<f4", 5), ("<f8", 6), ("<f8", 3)])
-def test_a_piece_of_another_shape_does_not_count(tmp_path: Path, dtype: str, length: int) -> None:
+def test_ignores_a_column_of_another_type_or_length(tmp_path: Path, dtype: str, length: int) -> None:
     work = Work(tmp_path / "work", ["a"])
     work.keep("one", VALUES)
     assert work.piece("one", dtype, length) is None
 
 
-def test_a_torn_piece_does_not_count(tmp_path: Path) -> None:
+def test_ignores_a_damaged_column(tmp_path: Path) -> None:
     work = Work(tmp_path / "work", ["a"])
     work.keep("one", VALUES)
     path = tmp_path / "work" / "one.npy"
@@ -41,7 +41,7 @@ def test_a_torn_piece_does_not_count(tmp_path: Path) -> None:
     assert work.piece("one", "<f4", 6) is not None
 
 
-def test_done_work_is_removed(tmp_path: Path) -> None:
+def test_remove_deletes_all_columns(tmp_path: Path) -> None:
     work = Work(tmp_path / "work", ["a"])
     work.keep("one", VALUES)
     work.remove()

@@ -1,4 +1,4 @@
-"""Every entry of a folder is a file, or is skipped for a reason."""
+"""Listing folders: every entry is a file or is skipped with a reason."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_files_are_listed_by_name(folder: Path) -> None:
     assert list_files(folder) == (["2.txt", "a/1.txt"], {})
 
 
-def test_links_out_are_refused_unless_followed(folder: Path) -> None:
+def test_rejects_links_out_of_the_folder_unless_followed(folder: Path) -> None:
     (folder / "b.txt").symlink_to("../secret.txt")
     (folder / "c").symlink_to("../outside")
     (folder / "a" / "d.txt").symlink_to("../2.txt")
@@ -42,14 +42,14 @@ def test_links_out_are_refused_unless_followed(folder: Path) -> None:
     assert list_files(folder, follow_links=True) == (["2.txt", "a/1.txt", "a/d.txt", "b.txt", "c/3.txt"], {})
 
 
-def test_a_link_to_a_folder_of_a_like_name_leads_out(folder: Path) -> None:
+def test_rejects_a_link_to_a_folder_with_the_same_name_prefix(folder: Path) -> None:
     (folder.parent / "inside too").mkdir()
     (folder.parent / "inside too" / "x.txt").write_text("x")
     (folder / "x.txt").symlink_to("../inside too/x.txt")
     assert list_files(folder)[1] == {"x.txt": "input-link"}
 
 
-def test_links_cannot_make_a_listing_endless(folder: Path) -> None:
+def test_link_cycles_terminate(folder: Path) -> None:
     (folder / "self").symlink_to("self")
     (folder / "up").symlink_to("..")
     (folder / "a" / "root").symlink_to("..")
@@ -63,7 +63,7 @@ def test_links_cannot_make_a_listing_endless(folder: Path) -> None:
     assert skipped["up/inside"] == skipped["up/outside/back"] == ""
 
 
-def test_what_is_no_file_is_reported(folder: Path) -> None:
+def test_reports_entries_that_are_not_files(folder: Path) -> None:
     os.mkfifo(folder / "fifo.txt")
     (folder / "gone.txt").symlink_to("nothing")
     (folder / "zero.txt").symlink_to("/dev/zero")
@@ -77,7 +77,7 @@ def test_what_is_no_file_is_reported(folder: Path) -> None:
     assert list_files(folder, follow_links=True)[1]["zero.txt"] == "input-missing"
 
 
-def test_a_folder_that_cannot_be_listed_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reports_unreadable_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scan = os.scandir
 
     def refusing(path: Path) -> object:
@@ -89,7 +89,7 @@ def test_a_folder_that_cannot_be_listed_is_reported(folder: Path, monkeypatch: p
     assert list_files(folder) == (["2.txt"], {"a": "input-unreadable"})
 
 
-def test_a_name_that_is_no_utf8_is_escaped(folder: Path) -> None:
+def test_escapes_names_that_are_not_utf8(folder: Path) -> None:
     (folder / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     assert list_files(folder)[0] == ["2.txt", "a/1.txt", "caf\\xe9.txt"]
 

@@ -1,4 +1,4 @@
-"""JSON is read item by item, and measured before it is parsed."""
+"""JSON is read item by item, and limits are checked before parsing."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ READS = st.sampled_from([1, 2, 3, 7, 64, 65536])
 
 @settings(max_examples=50)
 @given(st.lists(VALUE, max_size=5), READS, st.booleans())
-def test_items_are_those_of_the_whole(values: list[Any], size: int, ascii_only: bool) -> None:
+def test_items_equal_those_of_json_loads(values: list[Any], size: int, ascii_only: bool) -> None:
     with patch.object(json_files, "_READ", size):
         assert items(json.dumps(values, ensure_ascii=ascii_only)) == values
 
 
 @settings(max_examples=50)
 @given(st.dictionaries(TEXT, VALUE, max_size=5), READS)
-def test_pairs_are_those_of_the_whole(values: dict[str, Any], size: int) -> None:
+def test_pairs_equal_those_of_json_loads(values: dict[str, Any], size: int) -> None:
     with patch.object(json_files, "_READ", size):
         assert dict(iter_pairs(file(json.dumps(values)))) == values
 
 
-def test_a_prefix_leads_inside() -> None:
+def test_prefix_selects_nested_items() -> None:
     data = json.dumps({"graphs": [{"nodes": [1, {"a": 2}], "edges": [3]}, {"nodes": [4]}], "x": {"y": {"k": 5}}})
     assert items(data, "graphs.item.nodes.item") == [1, {"a": 2}, 4]
     assert list(iter_pairs(file(data), "x.y")) == [("k", 5)]
@@ -59,7 +59,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
 
 
 @pytest.mark.parametrize(("data", "first"), [(b" \n[1]", "["), (b"\xef\xbb\xbf {", "{"), (b"", ""), (b"\xff", "\xff")])
-def test_the_first_byte(data: bytes, first: str) -> None:
+def test_first_byte_skips_white_space_and_bom(data: bytes, first: str) -> None:
     assert first_byte(file(data)) == first
 
 
@@ -74,13 +74,13 @@ def test_the_first_byte(data: bytes, first: str) -> None:
         '["\\\\", "' + "]" * 500 + '", ' + "[" * 200,
     ],
 )
-def test_deep_nesting_is_refused(data: str, size: int) -> None:
+def test_deep_nesting_is_rejected(data: str, size: int) -> None:
     with patch.object(json_files, "_READ", size), pytest.raises(LimitError, match="limit-depth"):
         items(data)
 
 
 @given(st.integers(1, 40), READS, TEXT)
-def test_depth_is_exact(depth: int, size: int, text: str) -> None:
+def test_depth_limit_is_exact(depth: int, size: int, text: str) -> None:
     quoted = json.dumps(text)
     data = f"[{quoted},{'[' * (depth - 1)}{quoted}{']' * (depth - 1)}]"
     with patch.object(json_files, "_READ", size):
@@ -100,12 +100,12 @@ def test_depth_is_exact(depth: int, size: int, text: str) -> None:
         ("[[" + "[]," * 1_000 + "1]]", {"json_item_values": 300}),
     ],
 )
-def test_a_large_item_is_refused(data: str, limits: dict[str, int]) -> None:
+def test_a_large_item_is_rejected(data: str, limits: dict[str, int]) -> None:
     with patch.object(json_files, "_READ", 64), pytest.raises(LimitError, match="limit-json"):
         items(data, **limits)
 
 
-def test_many_small_items_pass_and_so_does_much_next_to_them() -> None:
+def test_accepts_many_small_items_and_large_siblings() -> None:
     limits = {"json_item_bytes": 500, "json_item_values": 50, "json_token_bytes": 100}
     many = [{"id": n, "names": ["a", "b"]} for n in range(2_000)]
     with patch.object(json_files, "_READ", 64):
@@ -119,7 +119,7 @@ HALVES = [r"\ud800", r"\uDFFF", r"\ud83d\ud83d", r"\udc00\ud800", r"\ud800\\\udc
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 11, 65536])
 @pytest.mark.parametrize("half", HALVES)
-def test_half_of_a_surrogate_pair_is_refused(half: str, size: int) -> None:
+def test_rejects_lone_surrogates(half: str, size: int) -> None:
     for data in (f'["a{half}b"]', f'[{{"{half}": 1}}]'):
         with patch.object(json_files, "_READ", size), pytest.raises(OnymError) as caught:
             items(data)
@@ -129,7 +129,7 @@ def test_half_of_a_surrogate_pair_is_refused(half: str, size: int) -> None:
 
 
 @given(st.lists(st.sampled_from([r"\ud83d", r"\uDE00", r"\\", r"\"", r"\u0041", "u", "d8", " ", "["]), max_size=12), READS)
-def test_a_text_is_refused_just_when_it_holds_half_a_pair(parts: list[str], size: int) -> None:
+def test_rejects_a_string_exactly_if_it_has_a_lone_surrogate(parts: list[str], size: int) -> None:
     data = f'["{"".join(parts)}"]'
     expected = json.loads(data)
     with patch.object(json_files, "_READ", size):
@@ -141,7 +141,7 @@ def test_a_text_is_refused_just_when_it_holds_half_a_pair(parts: list[str], size
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 11, 65536])
-def test_whole_pairs_and_escaped_backslashes_pass(size: int) -> None:
+def test_accepts_surrogate_pairs_and_escaped_backslashes(size: int) -> None:
     data = r'["\ud83d\ude00", "\\ud800", "\\\\udc00", "\\\ud83d\ude00", "\u00e9"]'
     with patch.object(json_files, "_READ", size):
         assert items(data) == ["\U0001f600", "\\ud800", "\\\\udc00", "\\\U0001f600", "\u00e9"]
@@ -151,31 +151,31 @@ def test_whole_pairs_and_escaped_backslashes_pass(size: int) -> None:
 @pytest.mark.parametrize(
     "data", ["", "[1", "[1,]", "[NaN]", '["\\q"]', "[1] [2]", "nonsense", "[01]", b'["\xff"]', b'["\xed\xa0\x80"]']
 )
-def test_what_is_not_json_is_refused(data: str | bytes) -> None:
+def test_rejects_invalid_json(data: str | bytes) -> None:
     with pytest.raises(InputError, match="json-malformed"):
         items(data)
 
 
 @pytest.mark.parametrize("line", [b"{", b"NaN", b"[Infinity]", b"1 2", b'"\xff"', b"9" * 5_000, b""])
-def test_a_line_that_is_not_json_is_refused(line: bytes) -> None:
+def test_rejects_an_invalid_line(line: bytes) -> None:
     with pytest.raises(InputError, match="json-malformed") as caught:
         parse_line(line, "a.jsonl:7")
     assert caught.value.where == "a.jsonl:7"
 
 
-def test_a_line_that_nests_deep_is_refused() -> None:
+def test_rejects_a_deeply_nested_line() -> None:
     with pytest.raises(LimitError, match="limit-depth"):
         parse_line(b"[" * 5_000 + b"]" * 5_000, "a:1")
     assert parse_line(b"[" + b"[]," * 100 + b"1]", "a:1")[-1] == 1
 
 
 @given(VALUE)
-def test_a_line_is_parsed_as_python_does(value: Any) -> None:
+def test_line_is_parsed_like_json_loads(value: Any) -> None:
     assert parse_line(json.dumps(value).encode(), "a:1") == value
 
 
 @given(st.binary(max_size=80))
-def test_whatever_it_is_the_answer_is_items_or_a_code_without_its_text(data: bytes) -> None:
+def test_any_input_gives_items_or_an_error_without_its_text(data: bytes) -> None:
     for text in (b'["secret' + data, b'{"secret": ' + data, data):
         said = answer(lambda text=text: items(text))  # type: ignore[misc]
         said += answer(lambda text=text: list(iter_pairs(file(text))))  # type: ignore[misc]

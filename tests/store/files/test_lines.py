@@ -1,4 +1,4 @@
-"""Blocks of whole lines."""
+"""Reading files by blocks of whole lines and line by line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="
 
 
 @given(st.lists(TEXT), st.integers(1, 64), st.booleans())
-def test_the_lines_come_back_in_blocks_of_whole_ones(texts: list[str], size: int, ends: bool) -> None:
+def test_blocks_contain_all_lines_unbroken(texts: list[str], size: int, ends: bool) -> None:
     data = "\n".join(texts).encode() + (b"\n" if ends else b"")
     found = blocks(data, block_bytes=size)
     joined = b"".join(block.data for block in found)
@@ -48,29 +48,29 @@ def test_a_byte_order_mark_is_dropped_at_the_beginning_only() -> None:
     ("data", "line"),
     [(b"a\nb\xff\n", 2), (b"a\n\nc\x00\n", 3), (b"\xed\xa0\x80", 1), (b"a\n" * 500 + b"\xc3", 501)],
 )
-def test_what_is_not_text_is_refused_with_its_line(data: bytes, line: int) -> None:
+def test_error_for_invalid_text_has_the_line_number(data: bytes, line: int) -> None:
     with pytest.raises(InputError, match="input-encoding") as caught:
         blocks(data, block_bytes=100)
     assert caught.value.where.split(" ")[0] == f"a.txt:{line}"
 
 
-def test_a_character_may_lie_across_two_reads() -> None:
+def test_character_split_between_two_reads_is_decoded() -> None:
     text = "\u03b2" * 100 + "\n"
     assert b"".join(block.data for block in blocks(text.encode(), block_bytes=3)) == text.encode()
 
 
-def test_a_line_without_end_is_refused() -> None:
+def test_rejects_a_line_longer_than_the_limit() -> None:
     with patch.object(lines, "_BLOCK", 1_000), pytest.raises(LimitError, match="limit-line") as caught:
         blocks(b"short\n" + b"x" * 100_000, line_bytes=5_000)
     assert caught.value.where == "a.txt:2"
 
 
-def test_a_line_within_the_limit_passes_though_it_is_longer_than_a_block() -> None:
+def test_accepts_a_line_longer_than_a_block() -> None:
     with patch.object(lines, "_BLOCK", 1_000):
         assert [len(block.data) for block in blocks(b"x" * 4_000, line_bytes=5_000)] == [4_001]
 
 
-def test_a_bad_line_costs_itself_alone() -> None:
+def test_invalid_line_does_not_affect_the_others() -> None:
     data = b"\xef\xbb\xbfone\r\n\xff\xfe two\nth\x00ree\n\n" + b"x" * 100 + b"\nlast"
     file = InputFile.from_bytes("a.txt", data, Limits(document_bytes=50))
     found = [(line.number, line.error.code if line.error else line.text) for line in iter_lines(file)]
@@ -81,7 +81,7 @@ def test_a_bad_line_costs_itself_alone() -> None:
 
 
 @pytest.mark.parametrize("ending", [b"", b"\n"])
-def test_a_long_line_is_not_kept(ending: bytes) -> None:
+def test_too_long_line_is_not_kept_in_memory(ending: bytes) -> None:
     file = InputFile.from_bytes("a.txt", b"1|t|" + b"x" * 5_000_000 + b"\n2" + ending, Limits(document_bytes=100_000))
     long, short = iter_lines(file)
     assert (long.number, long.error and long.error.code, long.text[:6]) == (1, "limit-line", "1|t|xx")
@@ -90,7 +90,7 @@ def test_a_long_line_is_not_kept(ending: bytes) -> None:
 
 
 @given(st.lists(st.binary(max_size=30).filter(lambda data: b"\n" not in data), max_size=8))
-def test_lines_are_those_of_the_file(pieces: list[bytes]) -> None:
+def test_lines_equal_those_of_the_file(pieces: list[bytes]) -> None:
     found = list(iter_lines(InputFile.from_bytes("a.txt", b"\n".join([b"first", *pieces]))))
     kept = [b"first", *pieces] if not pieces or pieces[-1] else [b"first", *pieces][:-1]
     assert [line.number for line in found] == list(range(1, len(kept) + 1))

@@ -1,4 +1,4 @@
-"""No member of an archive leads out of it."""
+"""Names of archive members must not lead out of the archive."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ BAD_NAMES = ["/etc/passwd", "../a", "a/../../b", "a\\..\\..\\b", "\\a", "C:/a", 
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 @pytest.mark.parametrize("make", [zip_of, tar_of])
-def test_names_that_lead_out_are_refused(tmp_path: Path, make: Callable[[Path, dict[str, bytes]], Path], name: str) -> None:
+def test_rejects_names_that_lead_out(tmp_path: Path, make: Callable[[Path, dict[str, bytes]], Path], name: str) -> None:
     with pytest.raises(InputError, match="archive-path"):
         Source.open(make(tmp_path / "a", {"good": b"", name: b"x"}))
 
 
 @pytest.mark.parametrize("name", ["a/./b", "a..b/c", "...", "a b/\u03b2", "dir/C:x"])
 @pytest.mark.parametrize("make", [zip_of, tar_of])
-def test_odd_names_that_stay_inside_pass(tmp_path: Path, make: Callable[[Path, dict[str, bytes]], Path], name: str) -> None:
+def test_accepts_unusual_names_that_stay_inside(
+    tmp_path: Path, make: Callable[[Path, dict[str, bytes]], Path], name: str
+) -> None:
     assert contents(Source.open(make(tmp_path / "a", {name: b"x"}))) == {name: b"x"}
 
 
 @pytest.mark.parametrize("name", ["", "a\x00b"])
-def test_names_that_no_library_passes_on(name: str) -> None:
+def test_rejects_nul_and_empty_names(name: str) -> None:
     with pytest.raises(InputError, match="archive-path"):
         require_safe_name(name, "a.zip")
 
 
-def test_the_bound_itself_passes() -> None:
+def test_member_limit_is_inclusive() -> None:
     require_few(3, "a.zip", Limits(archive_members=3))
     with pytest.raises(LimitError, match="limit-members"):
         require_few(4, "a.zip", Limits(archive_members=3))

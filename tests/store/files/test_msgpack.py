@@ -1,4 +1,4 @@
-"""msgpack as other programs write it, and as nobody should."""
+"""Reading valid, damaged and hostile msgpack."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def unpack(data: bytes, values: int = 100_000) -> Any:
 
 
 @given(VALUES)
-def test_what_srsly_packs_is_unpacked(value: Any) -> None:
+def test_reads_what_srsly_writes(value: Any) -> None:
     assert unpack(srsly.msgpack_dumps(value)) == value
 
 
 @pytest.mark.parametrize("size", [0, 15, 16, 31, 32, 255, 256, 65_535, 65_536])
-def test_all_lengths(size: int) -> None:
+def test_reads_values_of_all_lengths(size: int) -> None:
     for value in ("x" * size, [1] * size, dict.fromkeys(range(size), True)):
         assert unpack(srsly.msgpack_dumps(value), 200_000) == value
     found = unpack(srsly.msgpack_dumps(b"\xff" * size))
@@ -45,7 +45,7 @@ def test_keys_may_be_tuples_and_bytes() -> None:
 @pytest.mark.parametrize(
     "data", [b"\xd4\x01a", b"\xd8\x01" + bytes(16), b"\xc7\x03\x01abc", b"\xc8\x00\x01\x01a", b"\xc9\x00\x00\x00\x00\x01"]
 )
-def test_extensions_are_nothing(data: bytes) -> None:
+def test_extensions_are_read_as_none(data: bytes) -> None:
     assert unpack(data) is None
 
 
@@ -63,18 +63,18 @@ def test_extensions_are_nothing(data: bytes) -> None:
         b"\xc6\xff\xff\xff\xff",
     ],
 )
-def test_what_is_damaged_is_refused(bad: bytes) -> None:
+def test_rejects_damaged_data(bad: bytes) -> None:
     with pytest.raises(InputError, match="docbin-malformed"):
         unpack(bad)
 
 
 @pytest.mark.parametrize("bad", [b"\x91" * 1000, b"\xdc\xff\xff" + b"\xc0" * 65_535, b"\x81\xa0" * 500])
-def test_many_values_and_deep_ones_are_refused(bad: bytes) -> None:
+def test_rejects_too_many_and_too_deeply_nested_values(bad: bytes) -> None:
     with pytest.raises(LimitError, match="limit-record"):
         unpack(bad, 50_000)
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes(data: bytes) -> None:
+def test_any_bytes_give_a_value_or_an_error(data: bytes) -> None:
     with suppress(OnymError):
         unpack(data)

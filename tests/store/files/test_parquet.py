@@ -1,4 +1,4 @@
-"""Parquet files: batches of one schema, and refusals."""
+"""Reading Parquet files in batches, and rejecting invalid ones."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def file(data: bytes) -> InputFile:
     return InputFile.from_bytes("a.parquet", data)
 
 
-def test_rows_come_in_batches() -> None:
+def test_yields_rows_in_batches() -> None:
     batches = list(iter_parquet(file(write_compressed(1000)), SCHEMA))
     assert sum(batch.num_rows for batch in batches) == 1000
     assert max(batch.num_rows for batch in batches) <= 256
     assert batches[0].column("n")[7].as_py() == 7
 
 
-def test_other_columns_are_refused() -> None:
+def test_rejects_missing_and_mistyped_columns() -> None:
     for schema in (pa.schema({"id": pa.string()}), pa.schema({"id": pa.string(), "n": pa.string()})):
         data = write_compressed(0, schema)
         with pytest.raises(InputError) as caught:
@@ -49,7 +49,7 @@ def test_other_columns_are_refused() -> None:
         assert caught.value.code == "parquet-columns"
 
 
-def test_damage_is_refused_everywhere() -> None:
+def test_rejects_damaged_files() -> None:
     data = write_compressed(300)
     refused = 0
     for offset in range(4, len(data), 37):
@@ -66,7 +66,7 @@ def test_damage_is_refused_everywhere() -> None:
 
 
 class Unseekable(io.BytesIO):
-    """As a member of an archive is."""
+    """A file that is not seekable, like an archive member."""
 
     def seekable(self) -> bool:
         return False
@@ -75,7 +75,7 @@ class Unseekable(io.BytesIO):
         raise io.UnsupportedOperation
 
 
-def test_a_member_of_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_a_file_that_is_not_seekable(monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_compressed(10)
     member = InputFile("a.parquet", lambda: Unseekable(data), len(data))
     assert sum(batch.num_rows for batch in iter_parquet(member, SCHEMA)) == 10
@@ -85,13 +85,13 @@ def test_a_member_of_an_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code == "limit-record"
 
 
-def test_the_columns_of_a_file() -> None:
+def test_returns_the_schema_of_a_file() -> None:
     assert parquet.parquet_schema(file(write_compressed(2))).names == SCHEMA.names
     with pytest.raises(InputError, match="parquet-malformed"):
         parquet.parquet_schema(file(b"PAR1 and no more"))
 
 
-def test_a_packed_file_is_unpacked() -> None:
+def test_reads_a_compressed_file() -> None:
     packed_file = InputFile.from_bytes("a.parquet.gz", gzip.compress(write_compressed(10)))
     assert sum(batch.num_rows for batch in iter_parquet(packed_file, SCHEMA)) == 10
 
@@ -108,11 +108,11 @@ def refusal(data: bytes, schema: pa.Schema = SCHEMA, **limits: int) -> str:
     return caught.value.code
 
 
-def test_a_row_group_that_takes_too_much_is_refused() -> None:
+def test_rejects_a_row_group_that_needs_too_much_memory() -> None:
     assert refusal(write_compressed(100), parquet_bytes=1_000) == "limit-record"
 
 
-def test_one_text_of_many_rows_is_decoded_once_and_counted_for_each() -> None:
+def test_repeated_text_is_counted_for_each_row() -> None:
     table = pa.table({"id": ["a" * 100_000] * 300, "n": [1] * 300})
     data = write_table(table)
     assert len(data) < 20_000
@@ -124,13 +124,13 @@ def test_one_text_of_many_rows_is_decoded_once_and_counted_for_each() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
-def test_text_in_each_encoding(encoding: str) -> None:
+def test_reads_text_in_each_encoding(encoding: str) -> None:
     table = pa.table({"id": [f"fever {n % 7}" if n % 3 else None for n in range(2_000)], "n": list(range(2_000))})
     data = write_table(table, use_dictionary=False, column_encoding={"id": encoding}, data_page_size=100)
     assert pa.Table.from_batches(list(iter_parquet(file(data), SCHEMA))).equals(table)
 
 
 @pytest.mark.parametrize("case", [case for case in parquets.CASES if case.code], ids=lambda case: case.name)
-def test_small_files_that_stand_for_much(case: Case, tmp_path: Path) -> None:
-    # Arrow's versions differ in what they say of groups that are nested too deeply.
+def test_rejects_decompression_bombs(case: Case, tmp_path: Path) -> None:
+    # Versions of Arrow raise different errors for groups that are nested too deeply.
     assert refusal(case.make(tmp_path).read_bytes(), CORPUS_SCHEMA) in {case.code, "parquet-columns"}

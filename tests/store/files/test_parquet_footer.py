@@ -1,4 +1,4 @@
-"""What a Parquet file says of its columns, whatever Arrow makes of it."""
+"""Parsing the footer of Parquet files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DELTA = {"use_dictionary": False, "column_encoding": {"id": "DELTA_BYTE_ARRAY"}}
 
 
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 2}, {"use_dictionary": False}, DELTA])
-def test_it_says_what_arrow_says(options: dict[str, object]) -> None:
+def test_row_groups_agree_with_arrow(options: dict[str, object]) -> None:
     data = io.BytesIO(write_table(**options))
     metadata, groups = pq.read_metadata(data), read_row_groups(data, "a")
     assert [group.rows for group in groups] == [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
@@ -41,7 +41,7 @@ def test_it_says_what_arrow_says(options: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"PAR1", b"PAR1" + bytes(100) + (200).to_bytes(4, "little") + b"PAR1", bytes(100)])
-def test_what_is_no_parquet_is_refused(data: bytes) -> None:
+def test_rejects_files_that_are_not_parquet(data: bytes) -> None:
     with pytest.raises(InputError, match="parquet-malformed"):
         read_row_groups(io.BytesIO(data), "a")
 
@@ -49,14 +49,14 @@ def test_what_is_no_parquet_is_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("size", "byte", "code"), [(5_000_000, b"\0", "limit-record"), (100_000, b"\x15", "parquet-malformed")]
 )
-def test_large_and_damaged_footers_are_refused(size: int, byte: bytes, code: str) -> None:
+def test_rejects_large_and_damaged_footers(size: int, byte: bytes, code: str) -> None:
     with pytest.raises((InputError, LimitError)) as caught:
         read_row_groups(io.BytesIO(b"PAR1" + byte * size + size.to_bytes(4, "little") + b"PAR1"), "a")
     assert caught.value.code == code
 
 
-def test_no_byte_of_a_footer_ends_the_process() -> None:
-    """Arrow ends it when asked about a column whose levels are other than its statistics say: see bytes 19 and 20."""
+def test_damaged_footer_never_crashes_the_process() -> None:
+    """Arrow would abort if it read a column whose levels contradict its statistics: see bytes 19 and 20."""
     data, codes = write_table(), set()
     length = struct.unpack("<I", data[-8:-4])[0]
     for position in range(len(data) - 8 - length, len(data) - 8):

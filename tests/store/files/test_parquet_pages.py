@@ -1,4 +1,4 @@
-"""What a row group would take, by its page headers."""
+"""Estimating the memory of a row group from its page headers."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ def rows_at_once(found: PageSizes) -> int:
     return found.rows_at_once(read_row_groups(found._file, "a.parquet")[0])
 
 
-def test_few_large_rows_are_decoded_at_once() -> None:
+def test_decodes_fewer_rows_at_once_if_they_are_large() -> None:
     small = pa.table({"text": [str(number) for number in range(1_000)]})
     large = pa.table({"text": [str(number) * 100_000 for number in range(100, 200)]})
     assert rows_at_once(pages(small)) == 16_384
-    assert rows_at_once(pages(large)) == 16_384  # a dictionary holds each text once
+    assert rows_at_once(pages(large)) == 16_384  # the dictionary contains each text once
     assert rows_at_once(pages(large, use_dictionary=False, write_batch_size=1)) == 16
 
 
 @pytest.mark.parametrize(("encoding", "rows"), [("DELTA_BYTE_ARRAY", 64), ("DELTA_LENGTH_BYTE_ARRAY", 16_384)])
-def test_a_text_that_repeats_the_one_before_may_be_as_long_as_its_page(encoding: str, rows: int) -> None:
+def test_delta_encoded_text_counts_with_its_page_size(encoding: str, rows: int) -> None:
     table = pa.table({"text": ["a" * 100_000] + [str(number) for number in range(5_000)]})
     found = pages(table, use_dictionary=False, column_encoding={"text": encoding})
     assert found.as_dictionaries == []
     assert rows_at_once(found) == rows
 
 
-def test_a_dictionary_that_is_not_read_as_one_counts_for_each_row() -> None:
+def test_expanded_dictionary_counts_for_each_row() -> None:
     table = pa.table({"text": ["a" * 100_000] * 100})
     found = pages(table)
     found._expanded = {0}
     assert (rows_at_once(pages(table)), rows_at_once(found)) == (16_384, 64)
 
 
-def test_one_row_of_a_nested_column_may_have_all_values() -> None:
+def test_nested_column_counts_all_values_for_one_row() -> None:
     table = pa.table({"spans": pa.array([[1] * 100] * 1_000)})
     assert rows_at_once(pages(table)) == 16_384
     with pytest.raises(LimitError) as caught:

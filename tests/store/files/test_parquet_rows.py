@@ -1,4 +1,4 @@
-"""Rows after they were decoded."""
+"""Size limits and batches of decoded Parquet rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS = st.fixed_dictionaries(
 
 
 @given(st.lists(ROWS, max_size=8), st.integers(0, 3))
-def test_rows_are_the_same_without_dictionaries(rows: list[dict[str, object]], start: int) -> None:
+def test_decoding_dictionaries_keeps_the_rows(rows: list[dict[str, object]], start: int) -> None:
     batch = pa.RecordBatch.from_pylist(rows, schema=CODED).slice(start)
     found = list(DecodedRows("a", 10**6, Limits()).of(iter([batch])))
     assert [row for each in found for row in each.to_pylist()] == rows[start:]
@@ -45,7 +45,7 @@ def refusal(rows: list[dict[str, object]], **limits: int) -> str:
     return caught.value.code
 
 
-def test_long_texts_long_rows_and_long_files_are_refused() -> None:
+def test_rejects_too_long_texts_rows_and_files() -> None:
     assert refusal([{"text": "a" * 101}], document_bytes=100) == "limit-record"
     assert refusal([{"notes": [["abc"] * 30]}], document_bytes=100) == "limit-record"
     assert refusal([{"spans": [{"n": 1}] * 2_000}] * 2, ratio=1, ratio_grace_bytes=40_000) == "limit-ratio"
@@ -58,7 +58,7 @@ def test_batches_are_small() -> None:
 
 
 @pytest.mark.parametrize("number", [1, -1])
-def test_a_number_that_the_dictionary_does_not_have(number: int) -> None:
+def test_rejects_dictionary_indices_out_of_range(number: int) -> None:
     words = pa.DictionaryArray.from_arrays(pa.array([0, number], pa.int32()), pa.array(["fever"]), safe=False)
     with pytest.raises(InputError, match="parquet-malformed"):
         list(DecodedRows("a", 10**6, Limits()).of(iter([pa.RecordBatch.from_arrays([words], names=["text"])])))

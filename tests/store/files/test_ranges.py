@@ -1,4 +1,4 @@
-"""Ranges of files of lines."""
+"""Splitting a file into ranges of whole lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onym.store.files.input_file import InputFile, line_ranges, range_of
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b"")), max_size=20), st.integers(1, 60))
-def test_ranges_are_all_of_a_file_in_whole_lines(lines: list[bytes], size: int) -> None:
+def test_ranges_cover_the_file_in_whole_lines(lines: list[bytes], size: int) -> None:
     data = b"\n".join(lines)
     file = InputFile.from_bytes("a.jsonl", data)
     found = line_ranges(file, size)

@@ -19,7 +19,7 @@ def test_a_file_is_read_from_its_beginning(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "link to a device", "nothing"])
-def test_anything_else_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+def test_rejects_special_files_without_blocking(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "it"
     if kind == "pipe":
         os.mkfifo(path)
@@ -38,13 +38,13 @@ def test_a_link_to_a_file_is_followed(tmp_path: Path) -> None:
         assert file.read() == b"abc"
 
 
-def test_a_file_is_read_up_to_a_size(tmp_path: Path) -> None:
+def test_reads_at_most_max_bytes(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\x1f\x8babc")
-    assert read_regular(tmp_path / "a", 100) == b"\x1f\x8babc", "as it is, unpacked or not"
+    assert read_regular(tmp_path / "a", 100) == b"\x1f\x8babc", "the raw bytes, not decompressed"
     assert read_regular(tmp_path / "a", 3) == b"\x1f\x8ba"
 
 
-def test_what_cannot_be_read_has_a_code(tmp_path: Path) -> None:
+def test_unreadable_file_raises(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="input-missing"):
         read_regular(tmp_path / "none", 3)
     for path in (tmp_path, Path("/dev/zero")):

@@ -1,4 +1,4 @@
-"""A release is one file, a folder or an archive; nothing in it leads out of it."""
+"""Sources: a file, a folder or an archive, none of which may lead outside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.store.archives import CONTENT, MAKERS, UNPACKED, contents, folder_of,
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_a_release_is_the_same_however_it_is_packed(tmp_path: Path, maker: str) -> None:
+def test_reads_the_same_files_from_folder_and_archives(tmp_path: Path, maker: str) -> None:
     source = Source.open(MAKERS[maker](tmp_path))
     assert contents(source) == UNPACKED
     assert {file.name: file.size for file in source.files} == {name: len(data) for name, data in CONTENT.items()}
@@ -39,7 +39,7 @@ def test_files_are_read_in_any_order_and_more_than_once(tmp_path: Path, maker: s
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_a_file_is_found_by_its_name_without_its_packing(tmp_path: Path, maker: str) -> None:
+def test_finds_a_file_without_its_compression_suffix(tmp_path: Path, maker: str) -> None:
     source = Source.open(MAKERS[maker](tmp_path))
     assert source.require("mrsty.rrf").name == "META/MRSTY.RRF.gz"
     assert [file.name for file in source.matching("mr*.rrf")] == ["META/MRCONSO.RRF", "META/MRSTY.RRF.gz"]
@@ -48,7 +48,7 @@ def test_a_file_is_found_by_its_name_without_its_packing(tmp_path: Path, maker: 
         source.require("none")
 
 
-def test_one_file_is_a_release(tmp_path: Path) -> None:
+def test_single_file_is_a_source(tmp_path: Path) -> None:
     folder_of(tmp_path, {"hp.obo.gz": gzip.compress(b"text")})
     source = Source.open(tmp_path / "hp.obo.gz")
     assert contents(source) == {"hp.obo.gz": b"text"}
@@ -58,7 +58,7 @@ def test_one_file_is_a_release(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to("nothing")]
 )
-def test_what_is_no_file_is_refused_and_skipped_in_a_folder(tmp_path: Path, make: Callable[[Path], object]) -> None:
+def test_rejects_special_files_and_skips_them_in_folders(tmp_path: Path, make: Callable[[Path], object]) -> None:
     folder_of(tmp_path, {"a.txt": b"text"})
     make(tmp_path / "it")
     with pytest.raises(InputError, match="input-missing"):
@@ -70,7 +70,7 @@ def test_what_is_no_file_is_refused_and_skipped_in_a_folder(tmp_path: Path, make
         source.require_whole()
 
 
-def test_a_folder_without_anything_skipped_is_whole(tmp_path: Path) -> None:
+def test_require_whole_accepts_a_folder_without_skipped_entries(tmp_path: Path) -> None:
     folder_of(tmp_path, {"a.txt": b"text"})
     (tmp_path / "loop").symlink_to(".")
     source = Source.open(tmp_path)
@@ -80,13 +80,13 @@ def test_a_folder_without_anything_skipped_is_whole(tmp_path: Path) -> None:
         Source.open(tmp_path / "absent")
 
 
-def test_a_name_with_nul_is_refused() -> None:
+def test_rejects_a_name_with_nul() -> None:
     with pytest.raises(InputError, match="input-missing"):
         Source.open("a\x00b")
 
 
 @pytest.mark.parametrize("maker", sorted(MAKERS.keys() - {"folder"}))
-def test_too_many_files_of_an_archive_are_refused(tmp_path: Path, maker: str) -> None:
+def test_rejects_an_archive_with_too_many_files(tmp_path: Path, maker: str) -> None:
     path = MAKERS[maker](tmp_path)
     assert len(Source.open(path, Limits(archive_members=4)).files) == 4
     with pytest.raises(LimitError, match="limit-members"):
@@ -94,7 +94,7 @@ def test_too_many_files_of_an_archive_are_refused(tmp_path: Path, maker: str) ->
 
 
 @pytest.mark.parametrize("make", [zip_of, lambda path, content: tar_of(path, content, "w:gz")])
-def test_a_bomb_in_an_archive_is_refused(tmp_path: Path, make: Callable[[Path, dict[str, bytes]], Path]) -> None:
+def test_rejects_a_bomb_in_an_archive(tmp_path: Path, make: Callable[[Path, dict[str, bytes]], Path]) -> None:
     path = make(tmp_path / "a", {"zeros": bytes(300_000)})
     with pytest.raises(LimitError, match="limit-ratio"):
         contents(Source.open(path, Limits(ratio=10, ratio_grace_bytes=10_000)))
@@ -102,23 +102,23 @@ def test_a_bomb_in_an_archive_is_refused(tmp_path: Path, make: Callable[[Path, d
 
 
 @pytest.mark.parametrize("maker", ["zip", "tar", "tar.gz"])
-def test_an_archive_cut_anywhere_is_refused(tmp_path: Path, maker: str) -> None:
+def test_rejects_a_truncated_archive(tmp_path: Path, maker: str) -> None:
     path = MAKERS[maker](tmp_path)
     whole = path.read_bytes()
-    end = len(whole) if maker != "tar" else whole.rindex(b"three") + 512  # what follows in a tar is filling
+    end = len(whole) if maker != "tar" else whole.rindex(b"three") + 512  # the rest of a tar is padding
     for left in {*range(0, end, 1 + end // 60), end - 1 if maker != "tar" else 600}:
         path.write_bytes(whole[:left])
         try:
             found = contents(Source.open(path))
         except OnymError:
             continue
-        assert left < 300, left  # too short to be known as an archive: a file of its own
+        assert left < 300, left  # too short to be recognised as an archive: read as a plain file
         assert list(found) == [path.name]
 
 
 @pytest.mark.parametrize("maker", ["zip", "tar", "tar.gz"])
 @given(data=st.data())
-def test_a_changed_byte_never_gives_anything_but_an_answer_or_a_code(
+def test_changed_bytes_give_a_result_or_a_coded_error(
     maker: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = MAKERS[maker](tmp_path_factory.mktemp("changed"))
@@ -131,7 +131,7 @@ def test_a_changed_byte_never_gives_anything_but_an_answer_or_a_code(
         contents(Source.open(path))
 
 
-def test_an_archive_is_closed_when_nobody_needs_it(tmp_path: Path) -> None:
+def test_archive_is_closed_when_unreferenced(tmp_path: Path) -> None:
     for maker in ("zip", "tar.gz"):
         source = Source.open(MAKERS[maker](tmp_path))
         contents(source)

@@ -1,4 +1,4 @@
-"""Plain, gzip and zstd are one; what is cut short, changed or swollen is refused."""
+"""Reading plain, gzip and zstd files; rejecting truncated, changed and oversized ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stream(data: bytes, limits: Limits | None = None) -> InputStream:
 
 
 def pieces(source: InputStream, sizes: list[int]) -> bytes:
-    """Read in pieces of the given sizes, over and over, to the end."""
+    """Read to the end in chunks of the given sizes, cycling through them."""
     found, turn = b"", 0
     while data := source.read(sizes[turn % len(sizes)]):
         found += data
@@ -46,7 +46,7 @@ def pieces(source: InputStream, sizes: list[int]) -> bytes:
 
 @pytest.mark.parametrize("packer", PACKERS)
 @given(data=st.binary(max_size=2000), sizes=st.lists(st.integers(1, 700), min_size=1, max_size=4))
-def test_the_bytes_come_back_however_they_are_packed_and_read(packer: str, data: bytes, sizes: list[int]) -> None:
+def test_returns_the_same_bytes_for_any_compression_and_read_size(packer: str, data: bytes, sizes: list[int]) -> None:
     if packer == "plain" and data.startswith(BEGINNINGS):
         return
     packed = PACKERS[packer](data)
@@ -59,7 +59,7 @@ def test_the_bytes_come_back_however_they_are_packed_and_read(packer: str, data:
 
 
 @pytest.mark.parametrize("packer", PACKERS)
-def test_the_digest_is_that_of_the_file_though_nothing_was_read(packer: str) -> None:
+def test_digest_covers_the_file_even_if_nothing_was_read(packer: str) -> None:
     packed = PACKERS[packer](NOISE)
     with stream(packed) as unpacked:
         unpacked.read(10)
@@ -67,7 +67,7 @@ def test_the_digest_is_that_of_the_file_though_nothing_was_read(packer: str) -> 
 
 
 @pytest.mark.parametrize("packer", ["gzip", "zstd"])
-def test_members_one_after_the_other_are_one_file(packer: str) -> None:
+def test_joins_concatenated_members(packer: str) -> None:
     pack = PACKERS[packer]
     assert stream(pack(b"one ") + pack(b"two ") + pack(NOISE)).read() == b"one two " + NOISE
 
@@ -78,23 +78,23 @@ def test_lines_can_be_read_through_a_buffer() -> None:
 
 @pytest.mark.parametrize("packer", ["gzip", "zstd"])
 @pytest.mark.parametrize("left", [5, 20, 1_000, 49_000])
-def test_a_file_cut_short_is_refused(packer: str, left: int) -> None:
+def test_rejects_a_truncated_file(packer: str, left: int) -> None:
     with pytest.raises(InputError, match="input-corrupt"):
         stream(PACKERS[packer](NOISE)[:left]).read()
 
 
 @pytest.mark.parametrize("packer", ["gzip", "zstd"])
-def test_a_changed_byte_is_refused_or_changes_nothing(packer: str) -> None:
+def test_changed_byte_is_rejected_or_harmless(packer: str) -> None:
     packed, rng = PACKERS[packer](NOISE), random.Random(7)
     for _ in range(60):
         offset = rng.randrange(4, len(packed))
         changed = packed[:offset] + bytes([packed[offset] ^ rng.randrange(1, 256)]) + packed[offset + 1 :]
         with suppress(InputError, LimitError):
-            assert stream(changed).read() == NOISE or packer == "zstd"  # a frame of zstd has no sum of its own here
+            assert stream(changed).read() == NOISE or packer == "zstd"  # this zstd frame has no checksum
 
 
 @pytest.mark.parametrize("packer", ["gzip", "zstd"])
-def test_a_bomb_is_refused_after_the_grace(packer: str) -> None:
+def test_rejects_a_bomb_beyond_the_grace_size(packer: str) -> None:
     limits = Limits(ratio=10, ratio_grace_bytes=50_000)
     packed = PACKERS[packer](bytes(1_000_000))
     unpacked = stream(packed, limits)
@@ -104,18 +104,18 @@ def test_a_bomb_is_refused_after_the_grace(packer: str) -> None:
     assert stream(PACKERS[packer](bytes(50_000)), limits).read() == bytes(50_000)
 
 
-def test_a_plain_file_is_no_bomb() -> None:
+def test_plain_files_have_no_ratio_limit() -> None:
     assert len(stream(bytes(1_000_000), Limits(ratio=1, ratio_grace_bytes=0)).read()) == 1_000_000
 
 
-def test_too_many_bytes_are_refused() -> None:
+def test_rejects_too_many_unpacked_bytes() -> None:
     assert stream(b"x" * 100, Limits(unpacked_bytes=100)).read() == b"x" * 100
     with pytest.raises(LimitError, match="limit-unpacked"):
         stream(gzip.compress(b"x" * 101), Limits(unpacked_bytes=100)).read()
 
 
 class Broken(io.RawIOBase):
-    """A file on a disk that fails after its first bytes."""
+    """A file that raises an I/O error after its first bytes."""
 
     def __init__(self, head: bytes) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class Broken(io.RawIOBase):
 
 
 @pytest.mark.parametrize("head", [b"plain text", gzip.compress(NOISE)[:5_000]])
-def test_a_disk_that_fails_is_reported_with_a_code(head: bytes) -> None:
+def test_disk_error_raises_a_coded_error(head: bytes) -> None:
     with pytest.raises(InputError) as caught:
         InputStream(Broken(head), "a.txt").read()  # type: ignore[arg-type]
     assert caught.value.code in ("input-unreadable", "input-corrupt")
@@ -143,5 +143,5 @@ def test_closing_closes_the_file() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x1f\x8b\x1f\x8b\n", b"\x1f\x8b\x08\xe0\n", b"\x28\xb5\x2f\xfd\x28\n"])
-def test_a_mark_that_no_packer_goes_on_from_begins_a_plain_file(data: bytes) -> None:
+def test_invalid_header_after_the_magic_means_plain(data: bytes) -> None:
     assert InputStream(io.BytesIO(data), "a").read() == data

@@ -1,4 +1,4 @@
-"""Tables: every row has the expected fields, and nothing passes that is not text."""
+"""Reading delimited tables: every row has the expected fields, and binary data is rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIELD = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters=
 
 
 @given(st.lists(st.tuples(FIELD, FIELD), max_size=30))
-def test_bars_and_quotes_that_open_nothing(pairs: list[tuple[str, str]]) -> None:
+def test_unquoted_format_keeps_bars_and_quotes(pairs: list[tuple[str, str]]) -> None:
     data = "".join(f"{a}|{b}|\n" for a, b in pairs).encode()
     assert rows(data, PLAIN, ["a", "b"]) == pairs
     assert rows(data, PLAIN, ["b"]) == [(b,) for _, b in pairs]
@@ -49,7 +49,7 @@ def test_quoted_cells_may_hold_commas_quotes_and_newlines(pairs: list[tuple[str,
     assert rows(out.getvalue().encode(), QUOTED, ["id", "name"]) == pairs
 
 
-def test_small_batches_are_joined_and_none_is_lost() -> None:
+def test_joins_small_batches_without_losing_rows() -> None:
     data = b"".join(b"%d|x|\n" % n for n in range(20_000))
     file = InputFile.from_bytes("t.txt", data, Limits(row_bytes=4_000))
     with patch.multiple(table, _FEW_ROWS=100, _MANY_ROWS=3_000):
@@ -91,7 +91,7 @@ def test_a_byte_order_mark_and_crlf() -> None:
         (b"\xff\xfe1\x00|\x00", "input-encoding", "t.txt"),
     ],
 )
-def test_a_bad_row_is_refused(data: bytes, code: str, where: str) -> None:
+def test_rejects_a_row_with_a_wrong_number_of_fields(data: bytes, code: str, where: str) -> None:
     with pytest.raises(InputError) as caught:
         rows(data, PLAIN, ["a", "b"])
     assert caught.value.code == code
@@ -106,27 +106,27 @@ def test_a_bad_row_is_refused(data: bytes, code: str, where: str) -> None:
         (b"," * 5_000 + b"\n", ["name"], "more than 4,096 columns"),
     ],
 )
-def test_a_header_without_the_columns_is_refused(data: bytes, columns: list[str], said: str) -> None:
+def test_rejects_a_header_without_the_wanted_columns(data: bytes, columns: list[str], said: str) -> None:
     with pytest.raises(InputError, match="table-columns") as caught:
         rows(data, QUOTED, columns)
     assert said in caught.value.what
 
 
-def test_without_a_header_nothing_of_the_first_row_is_shown() -> None:
+def test_error_does_not_show_a_row_without_header() -> None:
     with pytest.raises(InputError) as caught:
         rows(b"1,the patient\n2,fell\n", QUOTED, ["term"])
     assert "patient" not in str(caught.value)
-    assert caught.value.fix == "the first row has to name the columns; it has 2"
+    assert caught.value.fix == "the first row must contain the column names; it has 2 cells"
 
 
 @pytest.mark.parametrize("first", ["fever", "P0017,fever", "2026-01-01,fever", "He fell. Pain,fever", f"{'long ' * 9},fever"])
-def test_a_first_row_that_looks_like_data_is_not_shown(first: str) -> None:
+def test_error_does_not_show_a_row_that_looks_like_data(first: str) -> None:
     with pytest.raises(InputError) as caught:
         rows(f"{first}\n".encode(), QUOTED, ["term"])
     assert "fever" not in str(caught.value)
 
 
-def test_a_missing_column_is_reported_with_the_columns_that_exist() -> None:
+def test_error_for_a_missing_column_lists_the_existing_ones() -> None:
     with pytest.raises(InputError) as caught:
         rows(b"id,terms\n1,a\n", QUOTED, ["term"])
     assert caught.value.fix == "use 'terms'; the columns are id, terms"
@@ -135,7 +135,7 @@ def test_a_missing_column_is_reported_with_the_columns_that_exist() -> None:
     assert caught.value.fix.endswith("c10, c11 and 8 more")
 
 
-def test_names_of_columns_with_spaces_quotes_and_line_breaks() -> None:
+def test_column_names_may_have_spaces_quotes_and_line_breaks() -> None:
     data = b'id, name ,"a ""b"", c","two\nlines"\n1,x,y,z\n'
     assert header(InputFile.from_bytes("t", data), QUOTED) == ["id", "name", 'a "b", c', "two\nlines"]
     assert rows(data, QUOTED, ["name", 'a "b", c', "two\nlines"]) == [("x", "y", "z")]
@@ -155,7 +155,7 @@ def test_names_of_columns_with_spaces_quotes_and_line_breaks() -> None:
         ("a.csv", b'"a;b;c;d",id\n', [], ","),
     ],
 )
-def test_the_delimiter_is_recognised(name: str, data: bytes, wanted: list[str], delimiter: str) -> None:
+def test_detects_the_delimiter(name: str, data: bytes, wanted: list[str], delimiter: str) -> None:
     assert sniff_format(InputFile.from_bytes(name, data), wanted) == TableFormat(delimiter, quoted=True)
 
 
@@ -172,19 +172,19 @@ def test_the_delimiter_is_recognised(name: str, data: bytes, wanted: list[str], 
     ],
 )
 @pytest.mark.parametrize("row_bytes", [2_000, 200_000])
-def test_a_quote_that_is_not_closed_is_refused_with_its_line(data: bytes, line: int, row_bytes: int) -> None:
+def test_error_for_an_unclosed_quote_has_the_line_number(data: bytes, line: int, row_bytes: int) -> None:
     with pytest.raises(InputError) as caught:
         rows(data, QUOTED, ["id", "name"], row_bytes=row_bytes)
     assert (caught.value.code, caught.value.where) == ("table-quote", f"t.txt:{line}")
 
 
-def test_quotes_that_open_nothing_or_are_closed_are_text() -> None:
+def test_accepts_closed_and_inner_quotes() -> None:
     data = b'id,name\n1,5" wide\n2,"a" b\n3,"x\ny" \n4,""\n'
     assert [name for _, name in rows(data, QUOTED, ["id", "name"])] == ['5" wide', "a b", "x\ny ", ""]
 
 
 @given(st.lists(st.tuples(CELL, CELL), min_size=1, max_size=8), st.integers(1, 7))
-def test_quotes_are_followed_across_blocks(pairs: list[tuple[str, str]], size: int) -> None:
+def test_tracks_quotes_across_blocks(pairs: list[tuple[str, str]], size: int) -> None:
     out = io.StringIO()
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(pairs)
     data, check = out.getvalue().encode(), QuoteCheck("t", ",")
@@ -196,7 +196,7 @@ def test_quotes_are_followed_across_blocks(pairs: list[tuple[str, str]], size: i
         check.close()
 
 
-def test_a_column_that_is_not_requested_may_stand_twice() -> None:
+def test_accepts_duplicate_columns_that_are_not_requested() -> None:
     assert rows(b"id,x,x\n1,a,b\n", QUOTED, ["id"]) == [("1",)]
 
 
@@ -204,29 +204,29 @@ def test_a_column_that_is_not_requested_may_stand_twice() -> None:
     "data",
     [b"id,name" + b"x" * 5_000, b"id,name\n1," + b"x" * 50_000 + b"\n", b'id,name\n1,"' + b"a line\n" * 9_000 + b'"\n'],
 )
-def test_a_row_without_end_is_refused(data: bytes) -> None:
+def test_rejects_a_row_longer_than_the_limit(data: bytes) -> None:
     with pytest.raises(LimitError, match="limit-line"):
         rows(data, QUOTED, ["id"], row_bytes=2_000)
 
 
-def test_comments_without_end_are_refused() -> None:
+def test_rejects_comments_longer_than_the_limit() -> None:
     with pytest.raises(LimitError, match="limit-line"):
         rows(b"# again\n" * 10_000, TableFormat(comment="#"), ["id"], row_bytes=2_000)
 
 
-def test_a_header_that_is_not_text_is_refused() -> None:
+def test_rejects_a_header_that_is_not_utf8() -> None:
     with pytest.raises(InputError, match="input-encoding"):
         header(InputFile.from_bytes("t", b"id\t\xff\n"), TableFormat())
 
 
 @given(st.binary(max_size=300))
-def test_whatever_it_is_the_answer_is_rows_or_a_code_without_its_text(data: bytes) -> None:
+def test_any_input_gives_rows_or_an_error_without_its_text(data: bytes) -> None:
     for form, columns in ((PLAIN, ["a", "b"]), (QUOTED, ["id"])):
         said = answer(lambda form=form, columns=columns: rows(b"secret" + data, form, columns))  # type: ignore[misc]
         assert "secret" not in said
 
 
-def test_whatever_else_arrow_refuses_has_a_code_and_not_the_rows_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_arrow_errors_are_converted_without_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: object) -> None:
         raise pa.ArrowInvalid("something new about John Doe")
 

@@ -1,4 +1,4 @@
-"""A tar archive is read forwards, and its tricks are refused."""
+"""Reading tar archives sequentially, and rejecting hostile ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.store.archives import contents, tar_of
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
-def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> None:
+def test_rejects_links_and_devices(tmp_path: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("it")
     info.type, info.linkname = kind, "/etc/passwd"
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
@@ -24,7 +24,7 @@ def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> 
         Source.open(tmp_path / "a.tar")
 
 
-def test_one_pass_over_a_tar_serves_all_members_in_order(tmp_path: Path) -> None:
+def test_reads_members_in_order_in_one_pass(tmp_path: Path) -> None:
     content = {f"{n}.json": b"x" * 2_000 for n in range(50)}
     source = Source.open(tar_of(tmp_path / "a.tar.gz", content, "w:gz"))
     opens = []
@@ -39,7 +39,7 @@ def test_one_pass_over_a_tar_serves_all_members_in_order(tmp_path: Path) -> None
     assert opens.count("a.tar.gz") == 1
 
 
-def test_a_tar_is_known_by_its_first_header(tmp_path: Path) -> None:
+def test_detects_tar_by_its_first_header(tmp_path: Path) -> None:
     head = tar_of(tmp_path / "a.tar", {"a": b"x"}).read_bytes()[:512]
     assert is_tar(head)
     assert not is_tar(head[:200])

@@ -1,4 +1,4 @@
-"""Structs in Thrift's compact protocol."""
+"""Reading structs of Thrift's compact protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.store.guards.parquet import ThriftError, ThriftReader, TooManyStructsE
 from tests.robustness.files.parquet_bytes import BINARY, I32, LIST, STRUCT, fields, members, text, zigzag
 
 
-def test_numbers_texts_and_structs_are_read_and_lists_passed_over() -> None:
+def test_reads_numbers_texts_and_structs_and_skips_lists() -> None:
     inner = fields((1, I32, zigzag(-300)), (15, I32, zigzag(70_000)))
     lists = [(3, LIST, members(I32, [zigzag(1)] * 20)), (4, LIST, members(STRUCT, [inner] * 3))]
     data = fields(
@@ -26,21 +26,21 @@ def test_numbers_texts_and_structs_are_read_and_lists_passed_over() -> None:
     assert reader.position == len(data)
 
 
-def test_a_field_far_from_the_one_before() -> None:
+def test_reads_long_form_field_ids() -> None:
     assert ThriftReader(bytes([I32]) + zigzag(1000) + zigzag(5) + b"\0").struct() == {1000: 5}
 
 
 @pytest.mark.parametrize(
     "data", [b"", b"\x15", b"\x15\x80", b"\x18\x05ab", b"\x1b\x00", b"\x15" + b"\xff" * 12, b"\x1c" * 30 + bytes(30)]
 )
-def test_what_is_no_whole_struct(data: bytes) -> None:
+def test_rejects_incomplete_structs(data: bytes) -> None:
     with pytest.raises(ThriftError):
         ThriftReader(data).struct()
     with pytest.raises(ThriftError):
         ThriftReader(data).require_few(10, 2)
 
 
-def test_structs_are_counted_to_a_depth() -> None:
+def test_counts_structs_up_to_a_depth() -> None:
     chunk = fields((1, STRUCT, fields()))
     groups = [fields((1, LIST, members(STRUCT, [chunk] * 4)))] * 3
     data = fields((4, LIST, members(STRUCT, groups)), (5, LIST, members(1, [b"\1"] * 20)))
@@ -51,13 +51,13 @@ def test_structs_are_counted_to_a_depth() -> None:
             ThriftReader(data).require_few(limit, down_to)
 
 
-def test_lists_in_lists_are_refused() -> None:
+def test_rejects_deeply_nested_lists() -> None:
     with pytest.raises(ThriftError):
         ThriftReader(fields((2, LIST, b"\x19" * 5_000))).require_few(10, 2)
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_a_struct_or_none(data: bytes) -> None:
+def test_any_bytes_give_a_struct_or_a_thrift_error(data: bytes) -> None:
     for read in (ThriftReader(data).struct, lambda: ThriftReader(data).require_few(5, 2)):
         with suppress(ThriftError):
             read()

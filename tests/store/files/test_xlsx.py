@@ -26,12 +26,12 @@ def write_sheet(path: Path, rows: list[list[object]], columns: tuple[str, ...] =
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(text=TEXTS, number=st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**40), 2**40) | st.none())
-def test_what_is_written_is_read(tmp_path: Path, text: str, number: float | None) -> None:
+def test_round_trip(tmp_path: Path, text: str, number: float | None) -> None:
     assert list(read_cells(write_sheet(tmp_path / "t.xlsx", [[text, number]])))[1] == (text, number)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "=cmd|' /C calc'!A0"])
-def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
+def test_formulas_are_written_as_text(tmp_path: Path, text: str) -> None:
     import openpyxl
 
     book = openpyxl.load_workbook(write_sheet(tmp_path / "t.xlsx", [[text, 1]]))
@@ -39,23 +39,23 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
     assert (cell.value, cell.data_type, cell.quotePrefix) == (text, "s", True)
 
 
-def test_cells_as_text(tmp_path: Path) -> None:
+def test_converts_cells_to_text(tmp_path: Path) -> None:
     import datetime
 
     path = write_sheet(tmp_path / "t.xlsx", [[1.0, datetime.datetime(2026, 5, 5, tzinfo=None)], [None, 0.25]])
     assert list(read_xlsx(path)) == [("a", "b"), ("1", "2026-05-05T00:00:00"), ("", "0.25")]
 
 
-def test_more_than_a_sheet_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_too_many_rows_and_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="32,767 characters"):
         write_sheet(tmp_path / "t.xlsx", [["x" * 32_768, 1]])
     monkeypatch.setattr(xlsx, "MAX_ROWS", 2)
     write_sheet(tmp_path / "t.xlsx", [["x", 1]])
-    with pytest.raises(ConfigError, match="holds 2 rows"):
+    with pytest.raises(ConfigError, match="at most 2 rows"):
         write_sheet(tmp_path / "t.xlsx", [["x", 1], ["y", 2]])
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_rejects_files_that_are_not_workbooks(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     for data in (b"", b"PK", b"a,b\n1,2\n"):
         path.write_bytes(data)
@@ -67,7 +67,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         list(read_cells(path))
 
 
-def test_a_bomb(tmp_path: Path) -> None:
+def test_rejects_a_decompression_bomb(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/sharedStrings.xml", b"a" * 20_000_000)
@@ -75,7 +75,7 @@ def test_a_bomb(tmp_path: Path) -> None:
         list(read_cells(path))
 
 
-def test_entities_do_not_grow_and_read_no_file(tmp_path: Path) -> None:
+def test_does_not_expand_entities(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     whole = write_sheet(tmp_path / "t.xlsx", [["fever", 1]])
     for declared in ('<!ENTITY x "laughter">', f'<!ENTITY x SYSTEM "file://{tmp_path}/secret">'):
@@ -93,7 +93,7 @@ def test_entities_do_not_grow_and_read_no_file(tmp_path: Path) -> None:
         assert "secret" not in cells.replace(str(tmp_path), "")
 
 
-def test_damaged_files_are_refused_by_a_code(tmp_path: Path) -> None:
+def test_damaged_files_raise_coded_errors(tmp_path: Path) -> None:
     whole = write_sheet(tmp_path / "t.xlsx", [["fever", number] for number in range(50)]).read_bytes()
     rng, path = random.Random(5), tmp_path / "d.xlsx"
     for _ in range(60):
@@ -107,7 +107,7 @@ def test_damaged_files_are_refused_by_a_code(tmp_path: Path) -> None:
             assert e.code in {"xlsx-malformed", "archive-corrupt", "archive-path", "limit-ratio", "limit-members"}  # noqa: PT017
 
 
-def test_openpyxl_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_openpyxl_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "openpyxl", None)

@@ -1,4 +1,4 @@
-"""XML is read record by record, and everything dangerous in it is refused."""
+"""Reading XML record by record, and rejecting dangerous constructs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LETTERS = st.text(st.characters(min_codepoint=32, blacklist_categories=["Cs", "C
 
 
 @given(st.lists(LETTERS), st.integers(1, 50))
-def test_records_come_back_however_they_are_cut(names: list[str], size: int) -> None:
+def test_records_do_not_depend_on_chunk_sizes(names: list[str], size: int) -> None:
     data = "<set>" + "".join(f"<rec>{escape(name)}</rec><other/>" for name in names) + "</set>"
     with patch.object(xml, "_READ", size):
         assert texts(data) == names
@@ -50,18 +50,18 @@ def test_records_come_back_however_they_are_cut(names: list[str], size: int) -> 
         "<!DOCTYPE set [ <!-- all of it --> <!ELEMENT set (rec)*> ] >",
     ],
 )
-def test_genuine_prologs_are_read(prolog: str) -> None:
+def test_accepts_real_prologs(prolog: str) -> None:
     assert texts(f"{prolog}<set><rec>one</rec></set>") == ["one"]
 
 
-def test_known_encodings_are_decoded() -> None:
+def test_decodes_supported_encodings() -> None:
     for name in ("ISO-8859-1", "windows-1252", "latin1"):
         data = f'<?xml version="1.0" encoding="{name}"?><set><rec>caf\u00e9</rec></set>'.encode("latin-1")
         assert texts(data) == ["caf\u00e9"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-7", "cp037", "shift-jis"])
-def test_other_encodings_are_refused(encoding: str) -> None:
+def test_rejects_other_encodings(encoding: str) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?><set><rec>one</rec></set>'
     with pytest.raises(InputError, match="input-encoding"):
         texts(text.encode("ascii" if encoding == "utf-7" else encoding))
@@ -75,23 +75,23 @@ BEFORE = ["", "<!-- <set> -->", "<?a <set> ?>", "<?xml version='1.0'?>"]
 @pytest.mark.parametrize("declaration", DECLARATIONS)
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("outside", ["", 'SYSTEM "]><set>" ', "PUBLIC 'a' 'b' "])
-def test_declarations_are_refused(declaration: str, before: str, outside: str) -> None:
+def test_rejects_declarations(declaration: str, before: str, outside: str) -> None:
     with pytest.raises(InputError, match="xml-entity"):
         texts(f"{before}<!DOCTYPE set {outside}[{declaration}]><set><rec>one</rec></set>")
 
 
-def test_an_entity_that_only_a_dtd_elsewhere_declares_is_refused() -> None:
+def test_rejects_entities_of_an_external_dtd() -> None:
     good = '<!DOCTYPE set SYSTEM "set.dtd"><set><rec>a &amp; &lt; &#65;<![CDATA[ &b; ]]></rec>'
     assert texts(good + "</set>") == ["a & < A &b; "]
     with pytest.raises(InputError, match="xml-entity"):
         texts(good + "<rec>a &b; c</rec></set>")
 
 
-def test_records_within_records_belong_to_the_outer_one() -> None:
+def test_nested_records_belong_to_the_outer_record() -> None:
     assert texts("<set><rec>a<rec>b</rec>c</rec><rec>d</rec></set>") == ["abc", "d"]
 
 
-def test_what_was_read_is_let_go() -> None:
+def test_processed_records_are_freed() -> None:
     file = InputFile.from_bytes("a.xml", b"<set>" + b"<x/><rec>one<y/></rec>" * 50 + b"</set>")
     left = []
     for record in iter_records(file, TAGS):
@@ -113,37 +113,37 @@ def test_what_was_read_is_let_go() -> None:
         (" " * 200_000 + "<set/>", {}),
     ],
 )
-def test_what_is_too_large_is_refused(data: str, limits: dict[str, int]) -> None:
+def test_rejects_records_beyond_the_limits(data: str, limits: dict[str, int]) -> None:
     with pytest.raises(LimitError, match="limit-xml"):
         texts(data, **limits)
 
 
-def test_many_records_within_the_limits_pass() -> None:
+def test_accepts_many_records_within_the_limits() -> None:
     record = "<rec>" + "<a b='c'>x</a>" * 20 + "</rec>"
     limits = {"xml_record_bytes": 400, "xml_record_marks": 100, "xml_token_bytes": 100}
     assert len(texts("<set>" + record * 200 + "</set>", **limits)) == 200
 
 
 @pytest.mark.parametrize(("depth", "limits"), [(70, {}), (20, {"xml_depth": 10}), (5_000, {"xml_depth": 10_000})])
-def test_deep_nesting_is_refused(depth: int, limits: dict[str, int]) -> None:
+def test_deep_nesting_is_rejected(depth: int, limits: dict[str, int]) -> None:
     with pytest.raises(LimitError, match="limit-depth"):
         texts("<set><rec>" + "<a>" * depth + "</a>" * depth + "</rec></set>", **limits)
 
 
-def test_nesting_within_the_limit_passes() -> None:
+def test_accepts_nesting_within_the_limit() -> None:
     assert texts("<set><rec>" + "<a>" * 10 + "x" + "</a>" * 10 + "</rec></set>", xml_depth=10) == ["x"]
 
 
 @pytest.mark.parametrize(
     "data", ["", "   ", "<set>", "<set><rec>one</set></rec>", "<set/><set/>", "text", "<set>&b;</set>", "<?xml?><set/>", "<1/>"]
 )
-def test_what_is_not_well_formed_is_refused(data: str) -> None:
+def test_rejects_malformed_xml(data: str) -> None:
     with pytest.raises(InputError, match="xml-malformed"):
         texts(data)
 
 
 @given(st.text(max_size=60))
-def test_whatever_it_is_the_answer_is_records_or_a_code_without_its_text(data: str) -> None:
+def test_any_input_gives_records_or_an_error_without_its_text(data: str) -> None:
     for text in (f"<set><rec>secret{data}", f"<secret {data}", f"<?xml version='1.0'?>{data}<set><rec>secret</rec></set>"):
         said = answer(lambda text=text: texts(text.encode("utf-8", "surrogatepass")))  # type: ignore[misc]
         assert "secret" not in said

@@ -1,1 +1,1 @@
-"""Reading other people's files, within limits: streams, archives, XML, JSON, tables."""
+"""Readers for untrusted files, within limits: streams, archives, XML, JSON, tables."""

@@ -1,6 +1,6 @@
-"""Tar and zip archives from outside: members are read as streams, never unpacked to disk.
+"""Reads untrusted tar and zip archives: members are read as streams, never unpacked to disk.
 
-Names that lead out, links, devices, sparse files and damaged headers are refused.
+Member names that lead out of the archive, links, devices, sparse files and damaged headers are rejected.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from onym.store.limits import KIB, MIB, Limits
 
 
 def require_few(count: int, where: str, limits: Limits) -> None:
-    """Refuse more files than a release may have."""
+    """Raise LimitError if there are more files than allowed."""
     if count > limits.archive_members:
         raise too_many(where, limits)
 
 
 def too_many(where: str, limits: Limits) -> LimitError:
-    """Return the error of too many files."""
+    """Build the error for too many files."""
     return LimitError("limit-members", f"more than {limits.archive_members:,} files", where=where)
 
 
 def require_safe_name(name: str, where: str) -> None:
-    """Refuse a name that leads out of the archive, on any system."""
+    """Reject a member name that leads out of the archive on any operating system."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in (path.parts or ("",))[0] or "\x00" in name or not name:
         raise InputError("archive-path", "a member's name leads out of the archive", where=f"{where}: {name}")
 
 
 T = TypeVar("T")
-_HEADER = 64 * KIB  # of a long name or of extended attributes, which tarfile reads whole
+_HEADER = 64 * KIB  # maximum bytes of a long name or of extended attributes, which tarfile reads into memory
 _EXTENDED = (
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK,
 )  # fmt: skip
@@ -46,29 +46,29 @@ _SKIP = 256 * KIB
 
 
 def is_tar(head: bytes) -> bool:
-    """Tell whether a file is a tar archive, by its first 512 bytes, unpacked."""
+    """Return whether a file is a tar archive, by its first 512 decompressed bytes."""
     return head[257:262] == b"ustar"
 
 
 def tar_files(file: InputFile, limits: Limits) -> Iterator[InputFile]:
-    """Yield the members in their order in the archive, so that one pass serves whoever reads them one after the other."""
+    """Yield the members in archive order, so that reading them one after the other takes a single pass."""
     count, passes = 0, _Passes(file)
     with file.open() as stream:
         archive = _guard(lambda: tarfile.open(fileobj=stream, mode="r|", tarinfo=_Info), file)  # noqa: SIM115
         while (member := _guard(archive.next, file)) is not None:
             count += 1
             require_few(count, file.name, limits)
-            archive.members.clear()  # type: ignore[attr-defined]  # it would keep them all
+            archive.members.clear()  # type: ignore[attr-defined]  # tarfile would keep all members in memory
             if member.isdir():
                 continue
             require_safe_name(member.name, file.name)
             if not member.isreg() or member.issparse():
-                what = "the archive holds a link, a device or a sparse file"
+                what = "the archive contains a link, a device or a sparse file"
                 raise InputError("archive-path", what, where=f"{file.name}: {member.name}")
             if member.size < 0:
-                raise InputError("archive-corrupt", "not a whole tar archive", where=file.name, fix="fetch it again")
+                raise InputError("archive-corrupt", "damaged tar archive", where=file.name, fix="download it again")
             yield InputFile(member.name, _tar_opener(passes, member), member.size, limits)
-        while stream.read(_SKIP):  # to the end, where a packed file has its sum
+        while stream.read(_SKIP):  # to the end, where a compressed file has its checksum
             pass
 
 
@@ -78,10 +78,10 @@ def _tar_opener(passes: _Passes, member: tarfile.TarInfo) -> Callable[[], Binary
 
 
 class _Info(tarfile.TarInfo):
-    """A header.
+    """A tar header.
 
-    A damaged or a missing one is refused, where tarfile would take it for the end of the archive; so is one that
-    announces a longer header than any genuine one, before that is read.
+    Raises for a damaged or missing header, which tarfile would take for the end of the archive, and for an extended header
+    that is implausibly long, before it is read.
     """
 
     @classmethod
@@ -90,15 +90,15 @@ class _Info(tarfile.TarInfo):
             info = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as e:
             if len(buf) == tarfile.BLOCKSIZE and not any(buf):
-                raise  # the end
-            raise tarfile.ReadError("a damaged header") from e
+                raise  # the end of the archive
+            raise tarfile.ReadError("damaged header") from e
         if info.type in _EXTENDED and not 0 <= info.size <= _HEADER:
-            raise tarfile.ReadError("a header too long")
+            raise tarfile.ReadError("extended header too long")
         return info
 
 
 class _Passes:
-    """The unpacked bytes of a tar archive, read forwards; a pass is handed on to the next member that lies ahead."""
+    """Sequential passes over a decompressed tar archive; an idle pass is reused for members further ahead."""
 
     def __init__(self, file: InputFile) -> None:
         self._file = file
@@ -133,7 +133,7 @@ class _Pass:
         data = self._stream.read(size)
         self.offset += len(data)
         if size and not data:
-            raise InputError("archive-corrupt", "the archive is cut short", where=self._file.name, fix="fetch it again")
+            raise InputError("archive-corrupt", "the archive is truncated", where=self._file.name, fix="download it again")
         return data
 
     def skip_to(self, offset: int) -> None:
@@ -168,21 +168,21 @@ def _guard(act: Callable[[], T], file: InputFile) -> T:
         return act()
     except OnymError:
         raise
-    except Exception as e:  # tarfile leaks value, overflow, Unicode and recursion errors of damaged headers
-        raise InputError("archive-corrupt", "not a whole tar archive", where=file.name, fix="fetch it again") from e
+    except Exception as e:  # for damaged headers, tarfile raises value, overflow, Unicode and recursion errors
+        raise InputError("archive-corrupt", "damaged tar archive", where=file.name, fix="download it again") from e
 
 
-_DIRECTORY = 8 * MIB
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others unpack without a bound
+_DIRECTORY = 8 * MIB  # maximum size of the central directory
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # decompression of the other methods cannot be bounded
 
 
 def is_zip(path: Path, head: bytes) -> bool:
-    """Tell whether a file is a zip archive, by its first bytes or by the directory at its end."""
+    """Return whether a file is a zip archive, by its first bytes or by the central directory at its end."""
     return head.startswith(b"PK\x03\x04") or zipfile.is_zipfile(path)
 
 
 def zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
-    """Yield the members, in the order of the directory."""
+    """Yield the members in the order of the central directory."""
     archive = _open_zip(_File(open_regular(path), path.name, limits), path)
     members = [info for info in archive.infolist() if not info.filename.endswith("/")]
     require_few(len(members), path.name, limits)
@@ -191,22 +191,24 @@ def zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
         where = f"{path.name}: {info.filename}"
         require_safe_name(info.orig_filename, path.name)
         if stat.S_ISLNK(info.external_attr >> 16):
-            raise InputError("archive-path", "the archive holds a link", where=where)
+            raise InputError("archive-path", "the archive contains a link", where=where)
         if info.flag_bits & 1:
             raise InputError("archive-corrupt", "the archive is encrypted", where=path.name, fix="decrypt it first")
         if info.compress_type not in _METHODS:
-            raise InputError("archive-corrupt", "a member is not packed by deflate", where=where, fix="pack it so")
+            raise InputError(
+                "archive-corrupt", "a member is not compressed with deflate", where=where, fix="compress it with deflate"
+            )
         yield InputFile(info.filename, _zip_opener(archive, info, where, limits), info.file_size, limits)
 
 
 def _open_zip(file: _File, path: Path) -> _Zip:
     try:
         return _Zip(file)
-    except BaseException as e:  # zipfile leaks struct, Unicode and overflow errors of damaged directories
+    except BaseException as e:  # for damaged directories, zipfile raises struct, Unicode and overflow errors
         file.close()
         if isinstance(e, OnymError) or not isinstance(e, Exception):
             raise
-        raise InputError("archive-corrupt", "not a whole zip archive", where=path.name, fix="fetch it again") from e
+        raise InputError("archive-corrupt", "damaged zip archive", where=path.name, fix="download it again") from e
 
 
 def _zip_opener(archive: _Zip, info: zipfile.ZipInfo, where: str, limits: Limits) -> Callable[[], BinaryIO]:
@@ -214,7 +216,7 @@ def _zip_opener(archive: _Zip, info: zipfile.ZipInfo, where: str, limits: Limits
 
 
 class _File(io.BufferedReader):
-    """The file of a zip archive. Its directory, which zipfile reads whole, is bounded in bytes and in entries."""
+    """The file of a zip archive. Limits the size and entries of its central directory, which zipfile reads into memory."""
 
     def __init__(self, raw: BinaryIO, name: str, limits: Limits) -> None:
         super().__init__(cast("io.RawIOBase", raw), 64 * KIB)
@@ -233,11 +235,11 @@ class _File(io.BufferedReader):
         self._is_directory_read = True
 
     def __del__(self) -> None:
-        self.close()  # by itself it would warn that nobody did
+        self.close()  # avoids a ResourceWarning
 
 
 class _Zip(zipfile.ZipFile):
-    """An archive that stays open as long as one of its members may be read."""
+    """A zip archive that stays open as long as one of its members is referenced."""
 
     def __init__(self, file: _File) -> None:
         self._file = file
@@ -250,7 +252,7 @@ class _Zip(zipfile.ZipFile):
 
 
 class _ZipMember(io.RawIOBase):
-    """One member as a stream, its damage told as ours and its growth counted against its packed size."""
+    """One member as a stream: converts errors to InputError and limits the compression ratio."""
 
     def __init__(self, archive: _Zip, info: zipfile.ZipInfo, where: str, limits: Limits) -> None:
         super().__init__()
@@ -259,7 +261,7 @@ class _ZipMember(io.RawIOBase):
         self._limits = limits
         self._count = 0
         self._member = self._guard(lambda: archive.open(info))
-        self._archive = archive  # not closed while a member is read
+        self._archive = archive  # keeps the archive open while the member is read
 
     def read(self, size: int | None = -1) -> bytes:
         data = self._guard(lambda: self._member.read(-1 if size is None else size))
@@ -276,16 +278,16 @@ class _ZipMember(io.RawIOBase):
     def _guard(self, act: Callable[[], T]) -> T:
         try:
             return act()
-        except Exception as e:  # zipfile leaks zlib, lzma, struct and Unicode errors of damaged members
+        except Exception as e:  # for damaged members, zipfile raises zlib, lzma, struct and Unicode errors
             raise InputError("archive-corrupt", "a member of the archive is damaged", where=self._where) from e
 
 
 def _require_apart(members: list[zipfile.ZipInfo], end: int, path: Path) -> None:
-    """Refuse members that share bytes or reach into the directory: the tricks of bombs that keep each ratio low."""
+    """Reject members that overlap or extend into the directory: zip bombs use this to keep each member's ratio low."""
     offset = 0
     for info in sorted(members, key=lambda m: m.header_offset):
         if info.header_offset < offset:
             raise InputError("archive-corrupt", "members of the archive overlap", where=path.name)
         offset = info.header_offset + 30 + info.compress_size
     if offset > end:
-        raise InputError("archive-corrupt", "a member reaches beyond the archive", where=path.name)
+        raise InputError("archive-corrupt", "a member extends into the central directory", where=path.name)

@@ -1,4 +1,4 @@
-"""One file of a release: a path, bytes in memory, or a member of an archive."""
+"""An input file: a path, bytes in memory, or a member of an archive."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from onym.errors import InputError
 from onym.store.files.stream import InputStream, open_regular
 from onym.store.limits import DEFAULT_LIMITS, KIB, MIB, Limits
 
-_TINY = 1 * KIB
+_TINY = 1 * KIB  # the head of a smaller file is kept in memory
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """One file of a release. `name` is relative to the release; opening it twice reads it twice.
+    """A file of a release or corpus; `name` is relative to its folder or archive. It can be opened repeatedly.
 
     >>> with InputFile.from_bytes("a.txt", b"one\\ntwo\\n").open() as stream:
     ...     stream.read()
@@ -38,23 +38,23 @@ class InputFile:
 
     @classmethod
     def from_bytes(cls, name: str, data: bytes, limits: Limits = DEFAULT_LIMITS) -> InputFile:
-        """Make a file of bytes that are already in memory."""
+        """Make an input file from bytes in memory."""
         return cls(name, lambda: io.BytesIO(data), len(data), limits)
 
     @classmethod
     def from_path(cls, path: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> InputFile:
-        """Make a file of a path, refusing anything that is not a regular file."""
+        """Make an input file from a path; raise InputError unless it is a regular file."""
         try:
             status = path.stat()
         except (OSError, ValueError) as e:
             raise InputError("input-missing", "no such file", where=str(path), fix="check the path") from e
         if not stat.S_ISREG(status.st_mode):
-            raise InputError("input-missing", "not a regular file", where=str(path), fix="name a file or a folder")
+            raise InputError("input-missing", "not a regular file", where=str(path), fix="give the path of a file or a folder")
         return cls(name or path.name, lambda: open_regular(path), status.st_size, limits)
 
     @contextmanager
     def open(self, *, peek: bool = False) -> Iterator[InputStream]:
-        """Open the file for reading, unpacking gzip and zstd on the way. With `peek`, it does not count as read."""
+        """Open the file for reading, decompressing gzip and zstd. With `peek`, `was_read` stays unchanged."""
         try:
             raw = self.opener()
         except OSError as e:
@@ -66,13 +66,15 @@ class InputFile:
                 yield stream
             finally:
                 self._streams.remove(stream)
-                is_read = stream.bytes_on_disk == self.size and not raw.closed  # the collector closes files in any order
+                is_read = (
+                    stream.bytes_on_disk == self.size and not raw.closed
+                )  # the garbage collector closes files in any order
                 if is_read and not peek and not self._read_digests:
                     self._read_digests.append(stream.digest())
                 stream.close()
 
     def head(self, size: int) -> bytes:
-        """Return the first `size` bytes, unpacked. Those of a tiny file are kept: in an archive of many, opening costs most."""
+        """Return the first `size` decompressed bytes; cached for tiny files, because opening archive members is slow."""
         if not self._tiny:
             with self.open(peek=True) as stream:
                 data = stream.read(size)
@@ -83,7 +85,7 @@ class InputFile:
 
     @property
     def bytes_read(self) -> int:
-        """How far the file is read while it is open, in bytes as it lies on disk.
+        """Number of bytes on disk (compressed) read so far while the file is open, else 0.
 
         >>> file = InputFile.from_bytes("a.txt", b"one two")
         >>> with file.open() as stream:
@@ -94,17 +96,17 @@ class InputFile:
         return max((stream.bytes_on_disk for stream in self._streams), default=0)
 
     def drain(self) -> None:
-        """Read the rest of a file that is open without unpacking it, so that its digest is that of the bytes that were read."""
+        """Read the rest of the open file without decompressing it, so that its digest is known."""
         for stream in self._streams:
             stream.digest()
 
     @property
     def was_read(self) -> bool:
-        """True once the file has been read to its end, by more than a `head`."""
+        """True once the file has been read to its end (not by `head` or `peek`)."""
         return bool(self._read_digests)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file as it lies on disk; of what was read, where it was read to its end."""
+        """Return the SHA-256 of the file on disk; if it was read to its end, of the bytes that were read then."""
         if not self._read_digests:
             with self.open() as stream:
                 return stream.digest()
@@ -118,7 +120,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """A part of a file: from where to where, the number of lines with content before it, and the SHA-256 of its bytes."""
+    """A byte range of a file, with the number of non-blank lines before it and the SHA-256 of its bytes."""
 
     start: int
     end: int
@@ -127,7 +129,7 @@ class ByteRange:
 
 
 def line_ranges(file: InputFile, size: int) -> list[ByteRange]:
-    """Cut a file that is not packed into ranges of about `size` bytes, each of whole lines.
+    """Split an uncompressed file into ranges of whole lines, of about `size` bytes each.
 
     >>> file = InputFile.from_bytes("a.jsonl", b'{"id": 1}\\n\\n{"id": 2}\\n{"id": 3}')
     >>> [(each.start, each.end, each.lines_before) for each in line_ranges(file, 12)]
@@ -138,7 +140,7 @@ def line_ranges(file: InputFile, size: int) -> list[ByteRange]:
 
 
 def range_of(file: InputFile, start: int, end: int) -> InputFile:
-    """Return a part of a file as a file of its own.
+    """Return a byte range of a file as an input file.
 
     >>> file = InputFile.from_bytes("a.txt", b"one two")
     >>> range_of(file, 4, 7).head(10)
@@ -166,7 +168,7 @@ def _ranges(file: BinaryIO, size: int) -> Iterator[ByteRange]:
 
 
 class _Range(io.RawIOBase):
-    """Some bytes of a file, as if they were all of it."""
+    """A byte range of a file as a stream."""
 
     def __init__(self, file: BinaryIO, start: int, end: int) -> None:
         self._file, self._left = file, end - start

@@ -1,6 +1,6 @@
-"""Read JSON files of any size, here alone: items are read one by one, within limits of depth and size.
+"""Reads JSON files of any size, item by item, within limits of depth and size.
 
-The limits are counted in the bytes, before the parser builds anything of them.
+The limits are checked on the raw bytes, before the parser allocates memory for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STEP = np.zeros(256, dtype=np.int8)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 _PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-# The beginning of an escape, or of a pair of surrogates, with which a read may end.
+# The start of an escape sequence or surrogate pair at the end of a chunk.
 _CUT = re.compile(rb"\\(?:u(?:[dD](?:[89abAB](?:[0-9a-fA-F]{0,2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)?)?)?)?$")
 
 
@@ -34,7 +34,7 @@ class _Readable(Protocol):
 
 
 def iter_items(file: InputFile, prefix: str) -> Iterator[Any]:
-    """Yield the values at `prefix`, such as `item` (members of a top-level list) or `graphs.item.nodes.item`.
+    """Yield the values at `prefix`, such as `item` (items of a top-level list) or `graphs.item.nodes.item`.
 
     >>> list(iter_items(InputFile.from_bytes("a.json", b'[{"id": 1}, {"id": 2}]'), "item"))
     [{'id': 1}, {'id': 2}]
@@ -46,7 +46,7 @@ def iter_items(file: InputFile, prefix: str) -> Iterator[Any]:
 
 
 def iter_pairs(file: InputFile, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of the object at `prefix`; the top-level one by default.
+    """Yield the keys and values of the object at `prefix`, by default the top-level object.
 
     >>> list(iter_pairs(InputFile.from_bytes("a.json", b'{"D1": ["one"], "D2": ["two"]}')))
     [('D1', ['one']), ('D2', ['two'])]
@@ -58,7 +58,7 @@ def iter_pairs(file: InputFile, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def parse_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """Return the value of one line of a JSONL file.
+    """Parse one line of a JSONL file.
 
     >>> parse_line(b'{"id": 1}', "a.jsonl:1")
     {'id': 1}
@@ -75,7 +75,7 @@ def parse_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def first_byte(file: InputFile) -> str:
-    """Return the first character that is not white space: `[`, `{`, or whatever else the file begins with."""
+    """Return the first character of a file that is not white space, such as `[` or `{`."""
     with file.open(peek=True) as stream:
         return stream.read(1024).removeprefix(_BOM).lstrip()[:1].decode("latin-1")
 
@@ -97,7 +97,7 @@ def _refuse_constant(_: str) -> None:
 
 
 class _Bounded:
-    """A stream that looks at everything before the parser does."""
+    """A stream that checks the limits before the parser sees the bytes."""
 
     def __init__(self, stream: InputStream, file: InputFile, depth: int) -> None:
         self._stream = stream
@@ -114,11 +114,11 @@ class _Bounded:
 
 
 class _JsonNesting:
-    """The nesting of JSON that arrives in pieces, and the size of the item and of the token that it is in.
+    """Tracks the nesting of JSON that arrives in chunks, and the size of the current item and token.
 
-    An item is what lies between two commas or brackets at most `depth` deep. Escapes are blanked, text is cut out at
-    its quotes, and of the rest only brackets and commas count: valid JSON is measured exactly, and what is not valid
-    the parser refuses.
+    An item is what lies between two commas or brackets at most `depth` levels deep. Escapes are blanked, strings are cut
+    out at their quotes, and only brackets and commas are counted in the rest. This is exact for valid JSON; the parser
+    rejects invalid JSON.
     """
 
     def __init__(self, where: str, limits: Limits, depth: int) -> None:
@@ -126,10 +126,10 @@ class _JsonNesting:
         self._depth = self._item_bytes = self._item_values = self._token_bytes = 0
         self.values = 0
         self._in_text = False
-        self._rest = b""  # the beginning of an escape, or of a pair of surrogates, at the end of a piece
+        self._rest = b""  # the start of an escape sequence or surrogate pair at the end of a chunk
 
     def take(self, data: bytes) -> None:
-        """Look at the next piece, and refuse what is too deep or too large."""
+        """Measure the next chunk; raise LimitError if it is nested too deeply or too large."""
         parts = self._without_escapes(data).split(b'"')
         outside = parts[1::2] if self._in_text else parts[::2]
         self._in_text ^= len(parts) % 2 == 0
@@ -147,7 +147,12 @@ class _JsonNesting:
         if cut := _CUT.search(data, max(0, len(data) - 12)):
             data, self._rest = data[: cut.start()], data[cut.start() :]
         if _HALF.search(_PAIR.sub(b"", data)):
-            raise InputError("input-encoding", "half of a surrogate pair", where=self._where, fix="check the file")
+            raise InputError(
+                "input-encoding",
+                "lone surrogate escape (\\ud800 to \\udfff)",
+                where=self._where,
+                fix="replace it with a valid character",
+            )
         return data
 
     def _measure(self, marks: bytes, size: int) -> None:
@@ -170,7 +175,7 @@ class _JsonNesting:
         for found, limit, what in (
             (self._item_bytes, limits.json_item_bytes, "one item is larger than {:,} bytes"),
             (self._item_values, limits.json_item_values, "one item has more than {:,} values"),
-            (self._token_bytes, limits.json_token_bytes, "one text or number is larger than {:,} bytes"),
+            (self._token_bytes, limits.json_token_bytes, "one string or number is larger than {:,} bytes"),
         ):
             if found > limit:
                 raise LimitError("limit-json", what.format(limit), where=self._where)

@@ -1,6 +1,7 @@
-"""Blocks of whole lines: how every table is read, whatever its size, in bounded memory.
+"""Reads text files of any size in bounded memory, by blocks of whole lines or line by line.
 
-Releases are read strictly, by blocks: a bad line refuses the file. Corpora are read by lines: a bad line costs its document.
+Releases are read in blocks, and an invalid line makes the whole file an error. Corpora are read line by line, and an invalid
+line affects only its document.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files.source import InputFile
 
-_BLOCK = 256 * 1024  # what the readers make of short lines takes a hundred times as much memory
+_BLOCK = 256 * 1024  # bytes; with short lines, parsed records take a hundred times as much memory
 _CHUNK = 64 * 1024
 NEWLINE = b"\n"
 NUL = b"\x00"
@@ -28,7 +29,7 @@ class Block:
 
     @property
     def where(self) -> str:
-        """The position of the block, for an error's `where`."""
+        """File name and line number of the block, for error messages."""
         return f"{self.file_name}:{self.first_line}"
 
 
@@ -60,7 +61,7 @@ def iter_blocks(file: InputFile) -> Iterator[Block]:
 
 
 class Line(NamedTuple):
-    """A line without its newline. A bad one has an `error`; its `text` then only serves to tell what kind of line it is."""
+    """A line without its newline. An invalid line has an `error`; its `text` is then incomplete or inexact."""
 
     number: int
     text: str
@@ -68,7 +69,7 @@ class Line(NamedTuple):
 
 
 def iter_lines(file: InputFile) -> Iterator[Line]:
-    """Yield the lines of a file; one that is not UTF-8, has a NUL or is longer than a document may be carries an error.
+    """Yield the lines of a file; a line that is too long, has a NUL byte or is not UTF-8 has an error.
 
     >>> file = InputFile.from_bytes("a.txt", b"one\\n\\xff\\ntwo")
     >>> [line.error.code if line.error else line.text for line in iter_lines(file)]
@@ -93,7 +94,7 @@ def iter_lines(file: InputFile) -> Iterator[Line]:
 
 
 def _lines(number: int, data: bytes, file: InputFile) -> Iterator[Line]:
-    """Yield the lines of a chunk: decoded at once where all are good, and else one by one."""
+    """Yield the lines of a chunk, decoded together if all are valid, else one by one."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

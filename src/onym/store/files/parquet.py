@@ -1,7 +1,7 @@
-"""Read Parquet files, here alone: batches of rows of one schema, in bounded memory.
+"""Reads and writes Parquet files in batches, in bounded memory. No other module reads untrusted Parquet files.
 
-What a file would take is found in its headers first. Then text is read as dictionaries, so that a value which many rows share
-is held once, and rows are counted by what they stand for before they are made.
+The memory needed is estimated from the headers first. Text columns are read as dictionaries, so that repeated values are held
+once, and the size of the decoded rows is checked before they are created.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from onym.store.limits import KIB, MIB, Limits
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-_ROWS, _BYTES = 256, 8 * MIB  # of a batch
-_CELL = 8  # bytes that any value counts for, besides its text
+_ROWS, _BYTES = 256, 8 * MIB  # maximum size of a batch
+_CELL = 8  # bytes counted for each value, in addition to its text
 
 
 class DecodedRows:
-    """Rows of a file of `size` bytes on their way out, counted by what they stand for."""
+    """Decodes the rows of a file of `size` bytes, checking their decoded size against the limits."""
 
     def __init__(self, name: str, size: int, limits: Limits) -> None:
         self._name, self._size, self._limits = name, size, limits
         self._total = 0
 
     def of(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of batches in smaller ones, without dictionaries."""
+        """Yield the rows in smaller batches, with dictionaries decoded."""
         for batch in batches:
             costs = sum((self._costs(column) for column in batch.columns), np.zeros(batch.num_rows, dtype=np.int64))
             if batch.num_rows and int(costs.max()) > 2 * self._limits.document_bytes:
@@ -52,17 +52,17 @@ class DecodedRows:
         self._total += size
         limits = self._limits
         if self._total > max(limits.ratio_grace_bytes, limits.ratio * self._size):
-            what = f"stands for more than {limits.ratio} times its size, as a decompression bomb does"
+            what = f"unpacks to more than {limits.ratio} times its size, as a decompression bomb does"
             raise LimitError("limit-ratio", what, where=self._name)
 
     def _costs(self, array: pa.Array) -> npt.NDArray[np.int64]:
-        """Return what each member stands for, in bytes."""
+        """Return the decoded size of each value, in bytes."""
         import pyarrow.compute as pc
 
         kind = array.type
         if pa.types.is_dictionary(kind):
             self._require_known(array)
-            lengths = np.append(self._costs(array.dictionary), _CELL)  # the last one is null's
+            lengths = np.append(self._costs(array.dictionary), _CELL)  # the last one is the size of null
             shared: npt.NDArray[np.int64] = lengths[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
             return shared
         if pa.types.is_struct(kind):
@@ -84,12 +84,12 @@ class DecodedRows:
         return np.full(len(array), _CELL, dtype=np.int64)
 
     def _require_known(self, array: pa.DictionaryArray) -> None:
-        """Refuse numbers that a dictionary does not have: Arrow would read what lies beside it."""
+        """Reject indices outside the dictionary: Arrow would read out of bounds."""
         import pyarrow.compute as pc
 
         numbers = pc.min_max(array.indices).as_py()
         if numbers["min"] is not None and not 0 <= numbers["min"] <= numbers["max"] < len(array.dictionary):
-            what = "a value is not in its dictionary"
+            what = "a dictionary index is out of range"
             raise InputError("parquet-malformed", what, where=self._name, fix="write it again")
 
     def _too_long(self) -> LimitError:
@@ -98,7 +98,7 @@ class DecodedRows:
 
 
 def _ends(costs: npt.NDArray[np.int64]) -> Iterator[int]:
-    """Yield where batches end: before rows get large together, and at the end."""
+    """Yield the end row of each batch, so that batches stay below `_ROWS` rows and `_BYTES` bytes."""
     total = np.cumsum(costs)
     start = 0
     while start < len(costs):
@@ -127,15 +127,15 @@ def _plain(array: pa.Array) -> pa.Array:
     return array
 
 
-_PACKED = 64 * MIB  # of a file that cannot be read in any order, as in an archive
+_PACKED = 64 * MIB  # maximum size of a file that is not seekable, such as an archive member
 _MAX_COLUMNS = 4096
 _MAGIC = b"PAR1"
 
 
 def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a Parquet file; a column that is missing or of another type than in `schema` is refused.
+    """Yield the rows of a Parquet file; raise InputError if a column of `schema` is missing or has another type.
 
-    No text is longer than a document may be, and a batch is no larger than a few of them.
+    Strings longer than the document limit are rejected, and batches have at most 256 rows.
     """
     try:
         with _seekable(file) as source:
@@ -143,12 +143,12 @@ def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]
             yield from DecodedRows(file.name, source.seek(0, os.SEEK_END), file.limits).of(batches)
     except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as e:
         code = "parquet-columns" if isinstance(e, KeyError) else "parquet-malformed"
-        what = "a column is missing" if isinstance(e, KeyError) else "not a whole Parquet file"
-        raise InputError(code, what, where=file.name, fix="write it again, or name its format") from e
+        what = "a column is missing" if isinstance(e, KeyError) else "damaged Parquet file"
+        raise InputError(code, what, where=file.name, fix="write it again, or specify its format") from e
 
 
 def parquet_schema(file: InputFile) -> pa.Schema:
-    """Return the columns of a Parquet file and their types."""
+    """Return the schema of a Parquet file."""
     import pyarrow.parquet as pq
 
     try:
@@ -156,12 +156,12 @@ def parquet_schema(file: InputFile) -> pa.Schema:
             read_row_groups(source, file.name)
             return _columns(pq.read_metadata(source), file)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
-        fix = "write it again, or name its format"
-        raise InputError("parquet-malformed", "not a whole Parquet file", where=file.name, fix=fix) from e
+        fix = "write it again, or specify its format"
+        raise InputError("parquet-malformed", "damaged Parquet file", where=file.name, fix=fix) from e
 
 
 def write_parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: BinaryIO) -> None:
-    """Write batches, a row group each."""
+    """Write each batch as a row group."""
     import pyarrow.parquet as pq
 
     with pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True) as writer:
@@ -171,7 +171,7 @@ def write_parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: Bi
 
 @contextmanager
 def _seekable(file: InputFile) -> Iterator[BinaryIO]:
-    """Open a file to be read in any order; one that is packed, or in an archive, is small enough to be held."""
+    """Open a seekable file; a compressed file or an archive member is read into memory, within a limit."""
     raw = file.opener()
     try:
         if raw.seekable() and raw.read(len(_MAGIC)) == _MAGIC:
@@ -188,7 +188,7 @@ def _whole(file: InputFile) -> bytes:
         while more := stream.read(MIB):
             data += more
             if len(data) > _PACKED:
-                what = f"a packed Parquet file is larger than {_PACKED:,} bytes"
+                what = f"a compressed Parquet file is larger than {_PACKED:,} bytes"
                 raise LimitError("limit-record", what, where=file.name, fix="unpack it first")
     return bytes(data)
 
@@ -200,7 +200,7 @@ def _batches(source: BinaryIO, groups: list[RowGroup], file: InputFile, schema: 
     there = _columns(metadata, file)
     for name in schema.names:
         if there.field(name).type != schema.field(name).type:
-            raise InputError("parquet-columns", f"the column {name!r} has another type", where=file.name)
+            raise InputError("parquet-columns", f"the column {name!r} has the wrong type", where=file.name)
     _require_all_columns(groups, metadata, file)
     columns = [n for n in range(metadata.num_columns) if metadata.schema.column(n).path.partition(".")[0] in schema.names]
     _require_apart(groups, columns, file)
@@ -208,7 +208,7 @@ def _batches(source: BinaryIO, groups: list[RowGroup], file: InputFile, schema: 
     options = {"read_dictionary": pages.as_dictionaries, "buffer_size": 64 * KIB, "page_checksum_verification": True}
     found = pq.ParquetFile(source, metadata=metadata, **options)
     for number, group in enumerate(groups):
-        if group.rows:  # of one without any, older versions of Arrow cannot read nested columns
+        if group.rows:  # older versions of Arrow cannot read nested columns of an empty row group
             rows = pages.rows_at_once(group)
             yield from found.iter_batches(batch_size=rows, row_groups=[number], columns=schema.names, use_threads=False)
 
@@ -220,14 +220,14 @@ def _columns(metadata: pq.FileMetaData, file: InputFile) -> pa.Schema:
 
 
 def _require_all_columns(groups: list[RowGroup], metadata: pq.FileMetaData, file: InputFile) -> None:
-    """Refuse a file of which Arrow and the footer do not say the same."""
+    """Reject a file whose row groups or columns differ between the footer and Arrow's metadata."""
     counts = {len(group.columns) for group in groups}
     if len(groups) != metadata.num_row_groups or not counts <= {metadata.num_columns}:
         raise InputError("parquet-malformed", "a row group lacks columns", where=file.name, fix="write it again")
 
 
 def _require_apart(groups: list[RowGroup], columns: list[int], file: InputFile) -> None:
-    """Refuse columns that share bytes: a small file could be read for ever."""
+    """Reject overlapping columns: with them, a small file could take forever to read."""
     chunks = sorted((chunk.start, chunk.end) for group in groups for chunk in (group.columns[n] for n in columns))
     if any(end > start for (_, end), (start, _) in pairwise(chunks)):
-        raise InputError("parquet-malformed", "its columns share bytes", where=file.name, fix="write it again")
+        raise InputError("parquet-malformed", "columns overlap in the file", where=file.name, fix="write it again")

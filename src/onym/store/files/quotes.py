@@ -1,4 +1,4 @@
-"""Check the quotes of a delimited table while it is read: a quote that is not closed would hide the rows after it."""
+"""Checks the quotes of a delimited table while it is read: an unclosed quote would swallow the following rows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class QuoteCheck:
-    """Follows quoted cells through the blocks of a file, by the rules of Arrow's parser.
+    """Tracks quoted cells across the blocks of a file, by the rules of Arrow's parser.
 
-    A quote at the start of a cell opens it, two quotes in it are one, and a single one closes it.
+    A quote at the start of a cell opens it, a doubled quote is an escaped quote, and a single quote closes it.
 
     >>> check = QuoteCheck("t.csv", ",")
     >>> check.feed(b'id,name\\n1,"fever\\n2,cough\\n')
@@ -28,15 +28,15 @@ class QuoteCheck:
         opening = rb"(?<=[" + ends + rb'])"'
         self._opening = re.compile(opening)
         closed = opening + rb'[^"]*+(?:""[^"]*+)*+"(?=[' + ends + rb"])"
-        self._closed_cells = re.compile(rb'(?:[^"]++|' + closed + rb")*+")  # most of a file, in one step
+        self._closed_cells = re.compile(rb'(?:[^"]++|' + closed + rb")*+")  # matches most of a file at once
         self._allowed = frozenset(delimiter.encode() + b"\r\n ")
         self._line = 1
-        self._opened = 0  # the line of the open quote; 0 if there is none
-        self._rest = b"\n"  # the last byte, or the quotes that the block ended with
+        self._opened = 0  # line number of the open quote; 0 if no quote is open
+        self._rest = b"\n"  # the last byte of the previous block, or the run of quotes at its end
         self._is_first = True
 
     def feed(self, block: bytes) -> None:
-        """Follow the next block; raise if a quote that spans lines closes in the middle of a cell."""
+        """Check the next block; raise if a quote that spans lines is closed in the middle of a cell."""
         if self._is_first:
             block, self._is_first = block.removeprefix(_BOM), False
         self._follow(self._rest + block, 0 if self._opened else len(self._rest))
@@ -61,7 +61,7 @@ class QuoteCheck:
                 break
             if not self._opened:
                 self._opened = self._line
-            elif end == len(data):  # the next block says whether they close the cell
+            elif end == len(data):  # the next block decides whether they close the cell
                 self._rest = found[0]
                 return
             elif len(found[0]) % 2:

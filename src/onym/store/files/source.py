@@ -1,6 +1,6 @@
-"""Where a release or a corpus is: one file, a folder, or a zip/tar archive, read member by member and never unpacked to disk.
+"""Sources of releases and corpora: a file, a folder, or a zip or tar archive, which is never unpacked to disk.
 
-It is untrusted: names that climb out of it, links that do, devices and overlapping members are refused.
+Sources are untrusted: names and links that lead out of them, devices and overlapping archive members are rejected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from onym.store.output import writable
 
 @dataclass(frozen=True, slots=True)
 class SkippedEntry:
-    """An entry of a folder that is not read: because of an `error`, or, without one, because nothing is lost by that."""
+    """A folder entry that is not read: because of an `error`, or, without one, because it is redundant."""
 
     name: str
     why: str
@@ -37,7 +37,7 @@ class SkippedEntry:
 def folder_files(
     folder: Path, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False
 ) -> tuple[list[InputFile], list[SkippedEntry]]:
-    """Return the files of a folder and of all folders in it, and what is skipped; both in the order of their names.
+    """List a folder recursively; return its files and the skipped entries, both sorted by name.
 
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "a.txt").write_text("fever")
@@ -52,7 +52,7 @@ def folder_files(
 
 
 class _Listing:
-    """One pass over a tree of folders. Folders behind links come last: most of them are listed by then."""
+    """Lists a folder tree. Linked folders come last, since most of them are then already listed under their own name."""
 
     def __init__(self, root: Path, limits: Limits, *, follow_links: bool) -> None:
         self.files: list[InputFile] = []
@@ -63,7 +63,7 @@ class _Listing:
         self._listed: set[tuple[int, int]] = set()
 
     def run(self) -> None:
-        """List everything."""
+        """Fill `files` and `skipped`."""
         while self._folders or self._linked:
             folder, name = self._folders.pop() if self._folders else self._linked.popleft()
             try:
@@ -92,11 +92,11 @@ class _Listing:
 
     def _take(self, path: Path, name: str) -> None:
         is_link = path.is_symlink()
-        real = Path(os.path.realpath(path)) if is_link else path  # `resolve` raises for a link to itself
+        real = Path(os.path.realpath(path)) if is_link else path  # `Path.resolve` raises for a link to itself
         try:
             status = real.stat()
         except FileNotFoundError:
-            self._skip(name, InputError("input-missing", "a link that leads to nothing", where=name, fix="remove the link"))
+            self._skip(name, InputError("input-missing", "broken link", where=name, fix="remove the link"))
             return
         if stat.S_ISDIR(status.st_mode):
             (self._linked if is_link else self._folders).append((real, name))
@@ -115,7 +115,7 @@ class _Listing:
 
 
 def _link_out(name: str) -> InputError:
-    what = "a link that leads out of the folder"
+    what = "the link leads out of the folder"
     return InputError("input-link", what, where=name, fix="copy the file, or add --follow-links if you trust the folder")
 
 
@@ -124,7 +124,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 
 def _display_name(name: str) -> str:
-    """Return the name of a file; bytes that are no UTF-8 are escaped."""
+    """Return a file name with invalid UTF-8 bytes escaped."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -133,7 +133,7 @@ __all__ = ["InputFile", "SkippedEntry", "Source"]
 
 @dataclass(frozen=True)
 class Source:
-    """A release or a corpus: the files in it, and the entries of a folder that are not read.
+    """A release or corpus: its files, and the folder entries that were skipped.
 
     >>> Source.of_files("demo", [InputFile.from_bytes("META/MRCONSO.RRF.gz", b"")]).find("mrconso.rrf").name
     'META/MRCONSO.RRF.gz'
@@ -145,12 +145,12 @@ class Source:
 
     @classmethod
     def of_files(cls, name: str, files: list[InputFile]) -> Source:
-        """Make a release of files, in the order of their names."""
+        """Make a source from files, sorted by name."""
         return cls(name, tuple(sorted(files, key=lambda f: f.name)))
 
     @classmethod
     def open(cls, path: Path | str, limits: Limits = DEFAULT_LIMITS, *, follow_links: bool = False) -> Source:
-        """Look into a file, a folder or an archive; links out of a folder are followed only if asked for."""
+        """Open a file, folder or archive; links that lead out of a folder are followed only with `follow_links`."""
         path = Path(path)
         if path.is_dir():
             files, skipped = folder_files(path, limits, follow_links=follow_links)
@@ -164,25 +164,25 @@ class Source:
         return cls(path.name, (file,))
 
     def under(self, label: str) -> Source:
-        """Return the same source with a label before all names: it tells the files of several sources apart.
+        """Return the source with a label before all file names, to distinguish the files of several sources.
 
         >>> Source.of_files("a", [InputFile.from_bytes("1.txt", b"")]).under("left/a").files[0].name
         'left/a/1.txt'
         """
-        if [file.name for file in self.files] == [self.name]:  # one file, not those of a folder
+        if [file.name for file in self.files] == [self.name]:  # a single file, not a folder
             return Source(label, (replace(self.files[0], name=label),))
         files = tuple(replace(file, name=f"{label}/{file.name}") for file in self.files)
         return Source(label, files, tuple(replace(entry, name=f"{label}/{entry.name}") for entry in self.skipped))
 
     def require_whole(self) -> Source:
-        """Return the source itself, or refuse it if an entry of its folder cannot be read."""
+        """Return the source; raise the first error of a skipped entry, if any."""
         for entry in self.skipped:
             if entry.error:
                 raise entry.error
         return self
 
     def matching(self, pattern: str) -> list[InputFile]:
-        """Return the files whose base name, less `.gz` or `.zst`, matches a shell pattern in any case."""
+        """Return the files whose base name, without `.gz` or `.zst`, matches a glob pattern, ignoring case."""
         return [file for file in self.files if fnmatch.fnmatchcase(file.stem, pattern.lower())]
 
     def find(self, pattern: str) -> InputFile | None:
@@ -190,10 +190,12 @@ class Source:
         return next(iter(self.matching(pattern)), None)
 
     def require(self, pattern: str) -> InputFile:
-        """Return the first matching file, or refuse the release."""
+        """Return the first matching file; raise InputError if there is none."""
         file = self.find(pattern)
         if file is None:
-            raise InputError("input-missing", f"the release has no {pattern}", where=self.name, fix="name its folder")
+            raise InputError(
+                "input-missing", f"the release has no file {pattern}", where=self.name, fix="give the folder that contains it"
+            )
         return file
 
 
@@ -202,7 +204,7 @@ NAME = "stdin.txt"
 
 @contextmanager
 def spool(stream: BinaryIO) -> Iterator[Source]:
-    """Give what a stream holds as a release: of one file, or of those in an archive.
+    """Copy a stream to a temporary file and open it as a source: a single file or an archive.
 
     >>> import io
     >>> with spool(io.BytesIO(b"High fever.")) as source:
@@ -218,7 +220,7 @@ def spool(stream: BinaryIO) -> Iterator[Source]:
 
 @contextmanager
 def copy_to_disk(file: InputFile, *, peek: bool = False) -> Iterator[Path]:
-    """Yield the path of an unpacked copy of a file, for libraries that need one. With `peek`, it does not count as read."""
+    """Yield the path of a decompressed temporary copy, for libraries that need a path. `peek` is as in `InputFile.open`."""
     with scratch_folder() as folder:
         path = folder / file.stem
         with file.open(peek=peek) as stream, writable(path), path.open("xb") as copy:

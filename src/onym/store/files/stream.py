@@ -1,4 +1,4 @@
-"""Opens files from outside: regular files only; plain, gzip or zstd by the first bytes, counted and hashed as they are read."""
+"""Opens untrusted files: regular files only; gzip and zstd are detected and decompressed, and bytes counted and hashed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CHUNK = 256 * 1024
 
 
 class InputStream(io.RawIOBase):
-    """The unpacked bytes of a file, read within limits.
+    """The decompressed bytes of a file, read within limits.
 
-    `digest` is the SHA-256 of the file as it lies on disk; it is complete once the stream has been read to its end.
+    `digest` is the SHA-256 of the file on disk (compressed).
     """
 
     def __init__(self, raw: BinaryIO, name: str, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -38,11 +38,11 @@ class InputStream(io.RawIOBase):
         self._file = _decompress(self._raw, self._codec) if self._codec else None
 
     def readable(self) -> bool:
-        """Tell that it can be read."""
+        """Return True."""
         return True
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return up to `size` bytes; all that is left, within limits, when it is negative."""
+        """Return up to `size` bytes; if negative, all remaining bytes within the limits."""
         if size is None or size < 0:
             return b"".join(iter(lambda: self.read(_CHUNK), b""))
         data = self._read_some(size)
@@ -51,7 +51,7 @@ class InputStream(io.RawIOBase):
         return data
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        """Fill `buffer` as far as the next bytes go."""
+        """Read into `buffer` and return the number of bytes read."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -62,24 +62,24 @@ class InputStream(io.RawIOBase):
         super().close()
 
     def digest(self) -> str:
-        """Return the SHA-256 of the packed file, reading what has not been read yet."""
+        """Return the SHA-256 of the file on disk, reading the rest of it first."""
         while self._raw.read(_CHUNK):
             pass
         return self._raw.sha256.hexdigest()
 
     @property
     def bytes_on_disk(self) -> int:
-        """Bytes of the file read so far, as it lies on disk."""
+        """Number of bytes on disk (compressed) read so far."""
         return self._raw.count
 
     def _read_some(self, size: int) -> bytes:
         try:
-            # A read of Arrow that fails loses the bytes it made room for; read_buffer does not.
+            # When `read` fails, Arrow leaks the buffer that it allocated; `read_buffer` does not.
             return self._raw.read(size) if self._file is None else bytes(self._file.read_buffer(size).to_pybytes())
         except InputError:
             raise
         except OSError as e:
-            what = f"the {self._codec or 'plain'} data is damaged or cut short"
+            what = f"the {self._codec or 'plain'} data is damaged or truncated"
             raise InputError("input-corrupt", what, where=self._where(), fix="fetch the file again") from e
 
     def _require_within_limits(self) -> None:
@@ -96,7 +96,7 @@ class InputStream(io.RawIOBase):
 
 
 class _HashedFile(io.RawIOBase):
-    """A raw file that hashes and counts what passes, and lets its first bytes be looked at."""
+    """A raw file that hashes and counts the bytes read, and supports peeking at the first ones."""
 
     def __init__(self, raw: BinaryIO, name: str) -> None:
         super().__init__()
@@ -134,38 +134,38 @@ def _read_guarded(read: Callable[[], bytes], name: str) -> bytes:
 
 
 def _codec_of(head: bytes) -> str:
-    """Return how a file is packed. Bytes that no packer writes after its mark are those of a plain file, however it begins.
+    """Return the compression of a file by its first bytes: gzip, zstd, or "" (also if the header after the magic is invalid).
 
     >>> _codec_of(b"\\x1f\\x8b\\x08\\x00"), _codec_of(b"\\x1f\\x8b\\x1f\\x8b"), _codec_of(b"id,name")
     ('gzip', '', '')
     """
-    if head.startswith(_GZIP):  # RFC 1952: the only method is 8, and three flags are never set
+    if head.startswith(_GZIP):  # RFC 1952: the only method is 8, and three flags are reserved
         return "gzip" if head[2:3] in (b"", b"\x08") and not (head[3:4] or b"\x00")[0] & 0xE0 else ""
-    if head.startswith(_ZSTD):  # RFC 8878: a bit of the descriptor is reserved
+    if head.startswith(_ZSTD):  # RFC 8878: one bit of the descriptor is reserved
         return "" if (head[4:5] or b"\x00")[0] & 0x08 else "zstd"
     return ""
 
 
 def _decompress(raw: _HashedFile, codec: str) -> pa.NativeFile:
-    # Arrow's codecs bound each read, join concatenated members, and tell a cut-off stream from a finished one.
+    # Arrow's codecs bound each read, join concatenated members, and detect truncated streams.
     import pyarrow as pa
 
     return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), codec)
 
 
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-"""What a system says that has no more open files or memory to give: that is no fault of the file."""
+"""Error numbers for too many open files and no memory: the file itself is not at fault."""
 
 
 class RegularFile(FileIO):
-    """A file that closes itself when nobody holds it: archives stay open as long as their members may be read."""
+    """A file that is closed when it is garbage-collected: archives stay open as long as a member is referenced."""
 
     def __del__(self) -> None:
         self.close()
 
 
 def open_regular(path: Path) -> RegularFile:
-    """Open a regular file for reading, unbuffered; anything else is an `OSError`.
+    """Open a regular file for reading, unbuffered; raise OSError for anything else.
 
     >>> open_regular(Path("/dev/null"))
     Traceback (most recent call last):
@@ -180,7 +180,7 @@ def open_regular(path: Path) -> RegularFile:
 
 
 def read_regular(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a regular file; of a larger one, its first `max_bytes` bytes.
+    """Return the content of a regular file, at most its first `max_bytes` bytes.
 
     >>> path = getfixture("tmp_path") / "config.json"
     >>> _ = path.write_text("{}")
@@ -197,7 +197,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether something has this name, if only a link to nothing. A disk that fails does not say no: it raises.
+    """Return whether the path exists, even as a broken link. Unlike Path.exists, raise other errors, as of a failing disk.
 
     >>> is_there(getfixture("tmp_path")), is_there(getfixture("tmp_path") / "none")
     (True, False)

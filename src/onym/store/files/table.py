@@ -1,4 +1,4 @@
-"""Read delimited tables, here alone: a stream of Arrow batches, every row with exactly the expected number of fields."""
+"""Reads delimited tables as Arrow batches, in which every row has exactly the expected number of fields."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _FEW_ROWS, _MANY_ROWS, _BATCH_BYTES = 4096, 65_536, 4 * MIB
 _MAX_COLUMNS = 4096
 _BOM = b"\xef\xbb\xbf"
 _DELIMITERS = (",", ";", "\t", "|")
-_SHOWN = 12  # columns that an error lists
-_MIN_HEADINGS = 2  # a single cell may as well be the first of a list of terms
+_SHOWN = 12  # number of columns listed in an error
+_MIN_HEADINGS = 2  # a single cell may be the first of a list of terms without a header
 _HEADING = re.compile(r"(?!.*\d{3})[^\W\d][^\n.]{0,39}|")
 
 
 @dataclass(frozen=True, slots=True)
 class TableFormat:
-    """How a table is written. Without `names` its first line is the header."""
+    """The format of a table. Without `names`, its first line is the header."""
 
     delimiter: str = "\t"
     quoted: bool = False
     names: tuple[str, ...] = ()
-    comment: str = ""  # leading lines that begin so are skipped
+    comment: str = ""  # leading lines that start with this are skipped
 
 
 def iter_table(file: InputFile, form: TableFormat, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the wanted columns as strings, in batches.
+    """Yield the given columns as strings, in batches.
 
     >>> file = InputFile.from_bytes("a.tsv", b"id\\tname\\n1\\tfever\\n")
     >>> [batch.to_pylist() for batch in iter_table(file, TableFormat(), ["name"])]
@@ -67,12 +67,12 @@ def iter_table(file: InputFile, form: TableFormat, columns: Sequence[str]) -> It
 
 
 def header(file: InputFile, form: TableFormat) -> list[str]:
-    """Return the names in the first line that is not a comment."""
+    """Return the column names in the first line that is not a comment."""
     return _names(_head(file, form)[1], file, form)
 
 
 def sniff_format(file: InputFile, wanted: Iterable[str] = ()) -> TableFormat:
-    """Return how a table with a header is written: the delimiter that makes most of the wanted names, then most columns.
+    """Detect the delimiter of a table with a header: the one that yields most of the wanted names, then most columns.
 
     >>> sniff_format(InputFile.from_bytes("a.csv", b"id;name\\n1;fever, high\\n")).delimiter
     ';'
@@ -105,7 +105,7 @@ def _reader(text: _Text, form: TableFormat, columns: Sequence[str], reading: pac
 
 
 class _Text(io.RawIOBase):
-    """A stream without NUL, which Arrow would let pass, and without a quote that is never closed."""
+    """A stream that raises for NUL bytes, which Arrow accepts, and for unclosed quotes."""
 
     def __init__(self, stream: InputStream, quotes: QuoteCheck | None) -> None:
         super().__init__()
@@ -126,13 +126,13 @@ class _Text(io.RawIOBase):
         return data
 
     def require_closed(self) -> None:
-        """Raise if a quote that is open here is not closed in the rest of the file."""
+        """Raise if the currently open quote is not closed in the rest of the file."""
         while self._quotes and self._quotes.is_open:
             self.read(MIB)
 
 
 def _join_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Join small batches: few large ones are faster to work on. The first ones are small, so that a bad file costs little."""
+    """Join small batches, since large ones are faster. The first batches are small, so that a bad file fails early."""
     waiting: list[pa.RecordBatch] = []
     rows = size = read = 0
     for batch in batches:
@@ -146,7 +146,7 @@ def _join_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
-    """Return how many leading lines are comments, and the row after them, which may hold quoted line breaks."""
+    """Return the number of leading comment lines, and the row after them, which may contain quoted line breaks."""
     comment, limit, used = form.comment.encode(), file.limits.row_bytes, 0
     with file.open(peek=True) as stream:
         lines = io.BufferedReader(cast("io.FileIO", stream), 64 * KIB)
@@ -164,7 +164,7 @@ def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
 
 
 def _find_quoted_lines(line: bytes, lines: BinaryIO, file: InputFile, form: TableFormat) -> bytes:
-    """Return the lines after the first one that a quote joins with it."""
+    """Return the lines that continue the first line within an open quote."""
     quotes, more = QuoteCheck(file.name, form.delimiter), b""
     quotes.feed(line)
     while quotes.is_open and len(line) + len(more) <= file.limits.row_bytes:
@@ -189,7 +189,7 @@ def _names(first: bytes, file: InputFile, form: TableFormat) -> list[str]:
 
 
 def require_columns(there: Sequence[str], wanted: Sequence[str], file: InputFile) -> None:
-    """Refuse a table that has too many columns, or not just one of each wanted name."""
+    """Raise InputError if there are too many columns, or a wanted column is missing or duplicated."""
     if len(there) > _MAX_COLUMNS:
         raise InputError("table-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
     for name in wanted:
@@ -204,19 +204,19 @@ def require_columns(there: Sequence[str], wanted: Sequence[str], file: InputFile
 
 
 def describe_columns(there: Sequence[str]) -> str:
-    """List the columns of a table, unless its first row looks like data, which is not shown.
+    """Describe the columns for an error message; a first row that looks like data is not shown.
 
     >>> describe_columns(["code", "term"]), describe_columns(["17", "The patient fell."])
-    ('the columns are code, term', 'the first row has to name the columns; it has 2')
+    ('the columns are code, term', 'the first row must contain the column names; it has 2 cells')
     """
     if not all(_HEADING.fullmatch(name) for name in there) or len(there) < _MIN_HEADINGS:
-        return f"the first row has to name the columns; it has {len(there):,}"
+        return f"the first row must contain the column names; it has {len(there):,} cells"
     rest = f" and {len(there) - _SHOWN:,} more" if len(there) > _SHOWN else ""
     return f"the columns are {', '.join(there[:_SHOWN])}{rest}"
 
 
 def _refusal(message: str, file: InputFile, stream: InputStream) -> OnymError:
-    """Say what is wrong without the row's text, which Arrow's own message quotes."""
+    """Convert an Arrow error, without its message, which quotes the row's text."""
     where = f"{file.name} (before byte {stream.bytes_on_disk:,})"
     if "UTF8" in message or "utf-8" in message:
         return InputError("input-encoding", "not valid UTF-8", where=where, fix="convert the file to UTF-8")

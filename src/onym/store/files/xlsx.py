@@ -1,7 +1,7 @@
-"""Spreadsheets (.xlsx), here alone: the cells of the first sheet as text, and rows written as cells that never compute.
+"""Reads the first sheet of .xlsx files, and writes rows as cells that are never evaluated as formulas.
 
-An .xlsx is a zip archive of XML. Its directory is checked as that of any archive, and what it unpacks to is bounded, before
-openpyxl reads it row by row. Formulas are not computed: their last value counts.
+An .xlsx is a zip archive of XML. Its directory is checked like that of any archive, and its unpacked size is limited, before
+openpyxl reads it row by row. Formulas are not computed: their last stored value is used.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from openpyxl.cell import WriteOnlyCell
 
 MAX_ROWS = 1_048_576
-"""Rows of a sheet, the header among them."""
-_MAX_LETTERS = 32_767  # of a cell
+"""Maximum number of rows in a sheet, including the header."""
+_MAX_LETTERS = 32_767  # maximum characters in a cell
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _HIDDEN = re.compile(
     "_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
-)  # what XML cannot say, and our way to say it
+)  # characters that XML cannot contain, and text that looks like their escape
 _SHOWN = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 def require_xlsx() -> None:
-    """Refuse, before any work, a spreadsheet that could be neither read nor written: openpyxl does both."""
+    """Raise ConfigError if openpyxl is not installed."""
     try:
         import openpyxl  # noqa: F401
     except ImportError as e:
@@ -43,20 +43,20 @@ def require_xlsx() -> None:
 
 
 def read_xlsx(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the first sheet as text, the header first; an empty cell is an empty text."""
+    """Yield the rows of the first sheet as strings, the header first; empty cells are empty strings."""
     for row in read_cells(path, limits):
         yield tuple(map(cell_text, row))
 
 
 def read_xlsx_bytes(content: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of a workbook that is in memory, as `read_xlsx` does."""
+    """Like `read_xlsx`, for a workbook in memory."""
     with _as_file(content) as path:
         yield from (tuple(map(cell_text, row)) for row in read_cells(path, limits))
 
 
 @contextmanager
 def _as_file(content: bytes) -> Iterator[Path]:
-    if hasattr(os, "memfd_create"):  # not on disk: a process that is killed leaves nothing behind
+    if hasattr(os, "memfd_create"):  # in memory: a killed process leaves no file behind
         with os.fdopen(os.memfd_create("workbook"), "wb", buffering=0) as file:
             file.write(content)
             yield Path(f"/proc/self/fd/{file.fileno()}")
@@ -68,9 +68,9 @@ def _as_file(content: bytes) -> Iterator[Path]:
 
 
 def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the first sheet as their values: texts, numbers, dates, None where a cell is empty.
+    """Yield the rows of the first sheet as values: strings, numbers, dates, or None for empty cells.
 
-    A row is at least as long as the header.
+    Rows are padded to the length of the header.
     """
     require_xlsx()
     _require_bounded(path, limits)
@@ -79,7 +79,7 @@ def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[An
     width = 0
     try:
         with open_regular(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of styles and extensions that do not matter here
+            warnings.simplefilter("ignore")  # about unsupported styles and extensions
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             for row in book.worksheets[0].iter_rows(values_only=True):
                 width = width or len(row)
@@ -87,13 +87,13 @@ def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[An
                 yield tuple(cells + [None] * (width - len(cells)))
     except GeneratorExit:
         raise
-    except Exception as e:  # openpyxl leaks XML, zip, key, value and type errors of damaged workbooks
+    except Exception as e:  # for damaged workbooks, openpyxl raises XML, zip, key, value and type errors
         fix = "open it in a spreadsheet program and save it again, or save it as .csv"
-        raise InputError("xlsx-malformed", "not a whole workbook", where=path.name, fix=fix) from e
+        raise InputError("xlsx-malformed", "damaged workbook", where=path.name, fix=fix) from e
 
 
 def write_xlsx(rows: Iterable[Sequence[Any]], columns: Sequence[str], file: BinaryIO) -> None:
-    """Write a sheet. A text that begins as a formula does stays text; more rows or letters than a sheet holds are refused."""
+    """Write a sheet. Strings that look like formulas stay text; raise ConfigError if rows or cells exceed Excel's limits."""
     require_xlsx()
     import openpyxl
 
@@ -105,24 +105,24 @@ def write_xlsx(rows: Iterable[Sequence[Any]], columns: Sequence[str], file: Bina
             require_few_rows(number)
             sheet.append([_cell(sheet, value) for value in row])
     except BaseException:
-        sheet.close()  # a sheet that is not whole is not saved
+        sheet.close()  # an incomplete sheet is not saved
         raise
     book.save(file)
 
 
 def require_few_rows(count: int, where: str = "") -> None:
-    """Refuse more rows, without their header, than a sheet holds.
+    """Raise ConfigError if a sheet cannot hold this many rows and a header.
 
     >>> require_few_rows(2_000_000, "mapped.xlsx")
     Traceback (most recent call last):
-    onym.errors.ConfigError: [xlsx-limit] a sheet holds 1,048,576 rows...
+    onym.errors.ConfigError: [xlsx-limit] a sheet can have at most 1,048,576 rows...
     """
     if count >= MAX_ROWS:
-        raise _too_large(f"a sheet holds {MAX_ROWS:,} rows", where)
+        raise _too_large(f"a sheet can have at most {MAX_ROWS:,} rows", where)
 
 
 def _require_bounded(path: Path, limits: Limits) -> None:
-    """Refuse an archive that is unsafe, or that would unpack to far more than it is."""
+    """Reject an unsafe archive, or one whose unpacked size exceeds the ratio limit."""
     unpacked = sum(member.size for member in zip_files(path, limits))
     if unpacked > max(limits.ratio_grace_bytes, limits.ratio * path.stat().st_size):
         what = f"unpacks to more than {limits.ratio} times its size, as a decompression bomb does"
@@ -133,15 +133,15 @@ def _cell(sheet: Any, value: Any) -> WriteOnlyCell | Any:
     from openpyxl.cell import WriteOnlyCell
 
     if isinstance(value, float):
-        number = WriteOnlyCell(sheet, repr(value))  # openpyxl itself writes sixteen digits
+        number = WriteOnlyCell(sheet, repr(value))  # openpyxl itself writes only 16 digits
         number.data_type = "n"
         return number
     if not isinstance(value, str):
         return value
     if len(value) > _MAX_LETTERS:
-        raise _too_large(f"a cell holds {_MAX_LETTERS:,} characters")
+        raise _too_large(f"a cell can have at most {_MAX_LETTERS:,} characters")
     cell = WriteOnlyCell(sheet, _escape(value))
-    cell.data_type = "s"  # openpyxl takes = for a formula
+    cell.data_type = "s"  # openpyxl takes text that starts with = for a formula
     if value.startswith(_FORMULA):
         cell.quotePrefix = True
     return cell
@@ -152,7 +152,7 @@ def _too_large(what: str, where: str = "") -> ConfigError:
 
 
 def _escape(text: str) -> str:
-    """Return a text as a sheet stores it: characters that XML does not have by their number.
+    """Escape characters that XML cannot contain as `_xHHHH_`, as Excel does.
 
     >>> _escape("a\\x01_x0041_"), _unescape(_escape("a\\x01_x0041_"))
     ('a_x0001__x005F_x0041_', 'a\\x01_x0041_')
@@ -165,7 +165,7 @@ def _unescape(text: str) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return the value of a cell as text.
+    """Convert the value of a cell to a string.
 
     >>> cell_text(None), cell_text(3.0), cell_text("fever")
     ('', '3', 'fever')

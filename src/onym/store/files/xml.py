@@ -1,8 +1,8 @@
-"""Read XML, here alone: a stream of records, one at a time, with everything dangerous refused.
+"""Reads XML record by record, and rejects dangerous constructs. No other module parses untrusted XML.
 
-A DOCTYPE is allowed, since genuine MeSH, PubMed and BioC files have one; declaring an entity or a default attribute is
-not. Nothing outside the file is ever read. What is costly is counted in bytes, before the parser sees it: the bytes and
-the marks (tags and attributes) of a record, and the bytes of one text or tag.
+A DOCTYPE is allowed, since MeSH, PubMed and BioC files have one; declaring entities or default attributes is not. Nothing
+outside the file is ever read. Before the parser sees the bytes, limits are checked: the bytes and marks (tags and attributes)
+of a record, and the bytes of one text or tag.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 _READ = 64 * 1024
 _ENCODINGS = {b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"latin1", b"windows-1252"}
-_OTHER_ENCODING = (b"\xff\xfe", b"\xfe\xff", b"\x4c\x6f\xa7\x94")  # the marks of UTF-16 and UTF-32, and EBCDIC's <?xm
+_OTHER_ENCODING = (b"\xff\xfe", b"\xfe\xff", b"\x4c\x6f\xa7\x94")  # byte order marks of UTF-16 and UTF-32, and <?xm in EBCDIC
 _DECLARATION = re.compile(
     rb"""<\?xml\s+version\s*=\s*["']1\.[0-9]["']"""
     rb"""(?:\s+encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["'])?(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>"""
 )
-# What may stand before the root. Every repetition is possessive, so that no prolog makes the search slow.
+# What may precede the root element. Every repetition is possessive, so that matching takes linear time.
 _MISC = rb"(?:\s++|<\?(?!xml\s).*?\?>|<!--.*?-->)"
 _ELEMENTS = rb"(?:" + _MISC + rb"""|<!ELEMENT\s[^<>"'&%]*+>)*+"""
 _OUTSIDE = rb"""<!DOCTYPE\s(?:[^<>\[\]"'&%]|"[^"]*+"|'[^']*+')*+"""
 _DOCTYPE = _OUTSIDE + rb"(?:\[" + _ELEMENTS + rb"\]\s*+)?+>"
 _PROLOG = re.compile(rb"(?:" + _MISC + rb")*+(" + _DOCTYPE + rb")?+(?:" + _MISC + rb")*+(?=<[A-Za-z_:\x80-\xff])", re.DOTALL)
 _DECLARES = re.compile(rb"<!(?:ENTITY|ATTLIST|NOTATION)|" + _OUTSIDE + rb"\[")
-_OTHER_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # one cut by a read counts as another
+_OTHER_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # a standard entity split between two chunks matches too
 
 
 def iter_records(file: InputFile, tags: frozenset[str]) -> Iterator[Element]:
-    """Yield each element whose tag is in `tags`, complete; it is emptied when the next one is asked for.
+    """Yield each complete element whose tag is in `tags`; it is cleared when the next one is requested.
 
     >>> xml = InputFile.from_bytes("a.xml", b"<set><rec>one</rec><rec>two</rec></set>")
     >>> [record.text for record in iter_records(xml, frozenset({"rec"}))]
@@ -58,13 +58,13 @@ def iter_records(file: InputFile, tags: frozenset[str]) -> Iterator[Element]:
 
 
 class _Records:
-    """One pass over one file."""
+    """Iterates once over the records of a file."""
 
     def __init__(self, parser: XMLPullParser, stream: InputStream, file: InputFile) -> None:
         self._parser, self._stream, self._file = parser, stream, file
         limits = file.limits
         self._read = min(_READ, limits.xml_record_bytes, limits.xml_token_bytes, limits.xml_record_marks)
-        self._nested = 0  # records that are open, one in the other; the outermost counts
+        self._nested = 0  # depth of nested open records; only the outermost is yielded
         self._bytes = self._marks = self._token = 0
         self._may_hold_entities = False
 
@@ -82,7 +82,7 @@ class _Records:
             yield chunk
 
     def _count(self, chunk: bytes) -> None:
-        """Refuse a record that would grow beyond the limits by a read or more; the count begins anew when one ends."""
+        """Raise LimitError if the current record exceeds a limit by a chunk or more; the counts restart after each record."""
         limits, name = self._file.limits, self._file.name
         self._bytes += len(chunk)
         if self._bytes > limits.xml_record_bytes + self._read:
@@ -93,7 +93,7 @@ class _Records:
         last = chunk.rfind(b"<")
         self._token = self._token + len(chunk) if last < 0 else len(chunk) - last
         if self._token > limits.xml_token_bytes + self._read:
-            raise LimitError("limit-xml", f"a text or a tag longer than {limits.xml_token_bytes:,} bytes", where=name)
+            raise LimitError("limit-xml", f"a text or a tag is longer than {limits.xml_token_bytes:,} bytes", where=name)
         if not self._may_hold_entities:
             self._may_hold_entities = _OTHER_ENTITY.search(chunk) is not None
 
@@ -111,12 +111,12 @@ class _Records:
         if _deeper_than(limits.xml_depth)(record):
             raise LimitError("limit-depth", f"nested deeper than {limits.xml_depth}", where=self._file.name)
         if self._may_hold_entities and _holds_entity(record):
-            what = "an entity is used that only its DTD declares"
-            raise InputError("xml-entity", what, where=self._file.name, fix="write the characters that it stands for")
+            what = "an entity is used that is declared only in a DTD"
+            raise InputError("xml-entity", what, where=self._file.name, fix="replace it with the characters that it stands for")
 
 
 def _require_plain_prolog(stream: InputStream, file: InputFile) -> bytes:
-    """Read as far as the root element, and refuse what may not stand before it."""
+    """Read up to the root element; raise if something else than a plain prolog precedes it."""
     head = b""
     while len(head) <= file.limits.xml_prolog_bytes:
         chunk = stream.read(_READ)
@@ -126,7 +126,7 @@ def _require_plain_prolog(stream: InputStream, file: InputFile) -> bytes:
         if not chunk:
             break
     if _DECLARES.search(head):
-        what = "the DOCTYPE declares something, as an entity or an attribute"
+        what = "the DOCTYPE declares an entity, an attribute or a notation"
         raise InputError("xml-entity", what, where=file.name, fix="remove the DOCTYPE")
     if len(head) > file.limits.xml_prolog_bytes:
         what = f"no root element within {file.limits.xml_prolog_bytes:,} bytes"
@@ -135,19 +135,19 @@ def _require_plain_prolog(stream: InputStream, file: InputFile) -> bytes:
 
 
 def _after_declaration(head: bytes, file: InputFile) -> int:
-    """Return where the XML declaration ends, and refuse an encoding in which markup could hide."""
+    """Return the end of the XML declaration; reject encodings in which markup could be hidden."""
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     declared = _DECLARATION.match(head, start)
     name = (declared[1] if declared else None) or b"utf-8"
     if head.startswith(_OTHER_ENCODING) or b"\x00" in head or name.lower() not in _ENCODINGS:
-        what = "an encoding other than UTF-8, ASCII or Latin-1"
+        what = "the encoding is not UTF-8, ASCII or Latin-1"
         raise InputError("input-encoding", what, where=file.name, fix="convert it to UTF-8")
     return declared.end() if declared else start
 
 
 @lru_cache(maxsize=8)
 def _deeper_than(depth: int) -> XPath:
-    """Return a test for elements more than `depth` below a record; libxml2 itself stops at 256 in all."""
+    """Return an XPath test for elements nested more than `depth` below a record; libxml2's own limit is 256 in total."""
     from lxml import etree
 
     return etree.XPath(f"boolean({'/'.join('*' * (depth + 1))})")
@@ -160,7 +160,7 @@ def _holds_entity(record: Element) -> bool:
 
 
 def _forget(element: Element) -> None:
-    """Empty a finished element and drop what came before it, so that memory does not grow with the file."""
+    """Clear a processed element and drop its preceding siblings, so that memory does not grow with the file."""
     element.clear()
     parent = element.getparent()
     while parent is not None and element.getprevious() is not None:
@@ -168,13 +168,13 @@ def _forget(element: Element) -> None:
 
 
 def _refusal(error: XMLSyntaxError, file: InputFile) -> OnymError:
-    """Keep the name of libxml2's reason, not its message, which quotes the file."""
+    """Convert a libxml2 error; use the name of its code, not its message, which quotes the file."""
     from lxml import etree
 
     where = f"{file.name}:{error.lineno}"
     if getattr(error, "code", None) == etree.ErrorTypes.ERR_RESOURCE_LIMIT:
         code = "limit-depth" if "depth" in (error.msg or "") else "limit-xml"
-        return LimitError(code, "nested too deep" if code == "limit-depth" else "a text is too long", where=where)
+        return LimitError(code, "nested too deeply" if code == "limit-depth" else "a text is too long", where=where)
     names = {number: name for name, number in vars(etree.ErrorTypes).items() if isinstance(number, int)}
     reason = names.get(getattr(error, "code", -1), "ERR_UNKNOWN").removeprefix("ERR_").replace("_", " ").lower()
     return InputError("xml-malformed", f"not well-formed XML: {reason}", where=where, fix="fetch the file again")

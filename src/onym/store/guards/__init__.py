@@ -1,1 +1,1 @@
-"""Checks of untrusted files by format, whoever reads them: Parquet, msgpack, deflate streams, tokenizer.json."""
+"""Checks of untrusted files by format: Parquet, msgpack, deflate streams, tokenizer.json."""

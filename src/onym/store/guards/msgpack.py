@@ -1,6 +1,6 @@
-"""Reads deflated data and msgpack within limits. Only numbers, strings, lists and maps are made of what a file says.
+"""Reads zlib-compressed data and msgpack within limits. Only numbers, strings, lists and maps are created.
 
-Of binary values, views of the data are returned; extension types, which other programs give a meaning of their own, are None.
+Binary values are returned as memoryviews of the data; extension types, whose meaning depends on the application, as None.
 See https://github.com/msgpack/msgpack/blob/master/spec.md.
 """
 
@@ -19,11 +19,11 @@ _NIL, _NEVER, _FALSE, _TRUE = 0xC0, 0xC1, 0xC2, 0xC3
 _NUMBERS = {
     0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q", 0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
 }  # fmt: skip
-_SIZES = {0: ">B", 1: ">H", 2: ">I"}  # of the length, for the first, second and third mark of a kind
+_SIZES = {0: ">B", 1: ">H", 2: ">I"}  # formats of the length, for the three sizes of each type
 
 
 class MsgpackReader:
-    """Reads one value. `values` is how many it may have in all, with those inside of it.
+    """Reads one value. `values` is the maximum number of values, including nested ones.
 
     >>> MsgpackReader(b"\\x82\\xa1a\\x01\\xa1b\\x92\\xc0\\xc3", "a.spacy", values=10).value()
     {'a': 1, 'b': [None, True]}
@@ -36,7 +36,7 @@ class MsgpackReader:
         self._at = 0
 
     def value(self) -> Any:
-        """Return the one value that the data is."""
+        """Return the value; raise InputError if bytes follow it."""
         found = self._value(0)
         if self._at != len(self._data):
             raise self._make_error()
@@ -45,7 +45,7 @@ class MsgpackReader:
     def _value(self, depth: int) -> Any:  # noqa: PLR0911 - a branch for each kind of the specification
         self._values -= 1
         if self._values < 0 or depth > self._depth:
-            raise LimitError("limit-record", "too many values, or too deep inside each other", where=self._where)
+            raise LimitError("limit-record", "too many values, or nested too deeply", where=self._where)
         mark = self._take(1)[0]
         if mark < 0x80:
             return mark
@@ -67,7 +67,7 @@ class MsgpackReader:
         return None if mark == _NIL else mark == _TRUE
 
     def _read_sized(self, mark: int, depth: int) -> Any:
-        """Return a value whose length, or that of an extension, stands after its mark."""
+        """Read a value whose type byte is followed by its length."""
         if mark < 0xC7:
             return self._take(self._number(_SIZES[mark - 0xC4]))
         if mark < 0xCA:
@@ -88,7 +88,7 @@ class MsgpackReader:
 
     def _key(self, depth: int) -> Hashable:
         key = self._value(depth + 1)
-        if isinstance(key, list):  # a tuple, of which msgpack makes a list
+        if isinstance(key, list):  # msgpack writes a tuple as a list
             key = tuple(key)
         elif isinstance(key, memoryview):
             key = bytes(key)
@@ -115,7 +115,7 @@ class MsgpackReader:
 
     def _make_error(self) -> InputError:
         return InputError(
-            "docbin-malformed", "the msgpack data is damaged or cut short", where=self._where, fix="write it again"
+            "docbin-malformed", "the msgpack data is damaged or truncated", where=self._where, fix="write it again"
         )
 
 
@@ -123,7 +123,7 @@ _CHUNK = 256 * KIB
 
 
 def inflate(file: InputFile, limit: int) -> bytearray:
-    """Return the bytes that a zlib stream stands for, at most `limit`.
+    """Decompress a zlib stream of at most `limit` bytes.
 
     >>> bytes(inflate(InputFile.from_bytes("a.spacy", zlib.compress(b"fever")), 100))
     b'fever'
@@ -143,7 +143,7 @@ def inflate(file: InputFile, limit: int) -> bytearray:
 
 
 def inflate_first_bytes(data: bytes, size: int) -> bytes:
-    """Return the first bytes that the beginning of a zlib stream stands for; none where it is no such stream.
+    """Decompress the first `size` bytes from the start of a zlib stream; empty if it is not a zlib stream.
 
     >>> inflate_first_bytes(zlib.compress(b"fever")[:10], 4), inflate_first_bytes(b"fever", 4)
     (b'feve', b'')
@@ -163,7 +163,7 @@ def _unpack(unpacker: zlib._Decompress, packed: bytes, file: InputFile) -> bytes
 
 def _damage_error(file: InputFile) -> InputError:
     return InputError(
-        "docbin-malformed", "the zlib data is damaged or cut short", where=file.name, fix="fetch or write the file again"
+        "docbin-malformed", "the zlib data is damaged or truncated", where=file.name, fix="download or write the file again"
     )
 
 
@@ -176,7 +176,7 @@ def _require_within_limits(size: int, packed: int, limit: int, file: InputFile) 
 
 
 def require_ratio(size: int, packed: int, file: InputFile) -> None:
-    """Refuse a file of `packed` bytes that stands for far more than files do."""
+    """Raise LimitError if a file of `packed` bytes unpacks to `size` bytes, beyond the ratio limit."""
     if size > file.limits.ratio_grace_bytes and size > file.limits.ratio * max(1, packed):
-        what = f"stands for more than {file.limits.ratio} times its size, as a decompression bomb does"
+        what = f"unpacks to more than {file.limits.ratio} times its size, as a decompression bomb does"
         raise LimitError("limit-ratio", what, where=file.name, fix="raise Limits.ratio if you trust it")

@@ -1,6 +1,6 @@
-"""Checks a Parquet file before Arrow reads it: its footer and page headers (Thrift), and how much its pages decode to.
+"""Checks a Parquet file before Arrow reads it: its footer and page headers (Thrift), and the decoded size of its pages.
 
-Arrow ends the process, instead of raising, when it is asked about a column whose description is damaged: it is not asked.
+Column metadata is parsed here because Arrow aborts the process, instead of raising, if it is damaged.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
 _TRUE, _FALSE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 8, 9, 10, 12
 _INTEGERS = frozenset({4, 5, 6})
-_SIZES = {3: 1, 7: 8}  # a byte, a double; Parquet has no maps
+_SIZES = {3: 1, 7: 8}  # sizes of a byte and a double; Parquet uses no maps
 _NEVER = 1 << 62
 _MAX_DEPTH = 16
-_MAX_FIELDS = 64  # of a struct that is read; Parquet's largest has 17
+_MAX_FIELDS = 64  # maximum fields of a struct; the largest in Parquet has 17
 Wanted = Mapping[int, "Wanted"]
-"""The ids of the fields that are wanted of a struct, and for each what is wanted of the structs in it."""
+"""The ids of the fields to read from a struct; each maps to the fields to read from nested structs."""
 
 
 class ThriftError(ValueError):
-    """The bytes are no struct of the protocol, or not a whole one."""
+    """The bytes are not a valid, complete Thrift struct."""
 
 
 class TooManyStructsError(ThriftError):
-    """There are more structs than asked for."""
+    """There are more structs than the limit."""
 
 
 class ThriftReader:
-    """Reads one struct after the other.
+    """Reads consecutive structs of Thrift's compact protocol.
 
     >>> ThriftReader(bytes([0x15, 0x06, 0x18, 0x01, 0x61, 0x00])).struct()
     {1: 3, 2: b'a'}
@@ -47,10 +47,10 @@ class ThriftReader:
 
     def __init__(self, data: bytes) -> None:
         self._data, self.position = data, 0
-        self._counted, self._down_to, self._limit = 0, -1, 0  # nothing is counted
+        self._counted, self._down_to, self._limit = 0, -1, 0  # structs are not counted
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Return the numbers, strings and structs of a struct by their field ids; the members of lists are left out."""
+        """Read a struct; return its numbers, strings and structs by field id, without the items of lists."""
         data, position = self._data, self.position
         found: dict[int, Any] = {}
         field_id = 0
@@ -68,7 +68,7 @@ class ThriftReader:
         return found
 
     def fields(self, wanted: Wanted, depth: int = 0) -> dict[int, Any]:
-        """Return the fields of a struct that are wanted, lists with their members; all others are passed over.
+        """Read a struct; return the wanted fields, including lists with their items, and skip the others.
 
         >>> ThriftReader(bytes([0x15, 0x06, 0x19, 0x25, 0x02, 0x04, 0x00])).fields({2: {}})
         {2: [1, 2]}
@@ -97,7 +97,7 @@ class ThriftReader:
         raise ThriftError
 
     def require_few(self, limit: int, down_to: int) -> None:
-        """Pass over a struct, and refuse more than `limit` structs at most `down_to` deep in it."""
+        """Skip a struct; raise if it contains more than `limit` structs at a depth of at most `down_to`."""
         self._counted, self._down_to, self._limit = -1, down_to, limit
         try:
             self._pass_struct(0)
@@ -129,7 +129,7 @@ class ThriftReader:
             self._skip(_SIZES.get(kind, _NEVER))
 
     def _pass_struct(self, depth: int) -> None:
-        """Pass over a struct; whole numbers, of which a footer has most, without a call."""
+        """Skip a struct. Integers, the most common fields of a footer, are skipped without a function call."""
         if depth <= self._down_to:
             self._counted += 1
             if self._counted > self._limit:
@@ -158,7 +158,7 @@ class ThriftReader:
         return position + 1
 
     def _list_head(self) -> tuple[int, int]:
-        """Return how many members a list has, and of what kind they are."""
+        """Return the length of a list and the type of its items."""
         head = self._byte()
         return self._varint() if head >> 4 == 15 else head >> 4, head & 15
 
@@ -167,7 +167,7 @@ class ThriftReader:
         if depth > _MAX_DEPTH:
             raise ThriftError
         if kind in (_TRUE, _FALSE):
-            self._skip(count)  # in a list each takes a byte
+            self._skip(count)  # each boolean in a list takes a byte
             return
         for _ in range(count):
             self._pass(kind, depth if kind == _STRUCT else depth + 1)
@@ -205,11 +205,11 @@ class ThriftReader:
         return value >> 1 ^ -(value & 1)
 
 
-_FOOTER, _SMALL_FOOTER = 4 * MIB, 64 * KIB
-_STRUCTS = 100_000  # columns and row groups times columns; some 1,400 bytes of memory each
-_COLUMN_CHUNK = 2  # how deep it lies in a footer: below a row group
-_MAGICS = (b"PAR1", b"PARE")  # with which a file ends, and one whose footer is encrypted
-# The fields of the format's own description: row groups, the columns of one, how they are stored.
+_FOOTER, _SMALL_FOOTER = 4 * MIB, 64 * KIB  # maximum footer size; below the second, its structs are not counted
+_STRUCTS = 100_000  # maximum number of columns plus column chunks; about 1,400 bytes of memory each
+_COLUMN_CHUNK = 2  # depth of a column chunk in the footer, below its row group
+_MAGICS = (b"PAR1", b"PARE")  # the last bytes of a file, and of one with an encrypted footer
+# Field ids in parquet.thrift: of row groups, their columns, and the metadata of a column chunk.
 _GROUPS, _COLUMNS, _ROWS, _STORED = 4, 1, 3, 3
 _ENCODINGS, _VALUES, _PACKED, _DATA, _DICTIONARY = 2, 5, 7, 9, 11
 _COLUMN: Wanted = {field: {} for field in (_ENCODINGS, _VALUES, _PACKED, _DATA, _DICTIONARY)}
@@ -218,7 +218,7 @@ _FILE: Wanted = {_GROUPS: {_COLUMNS: {_STORED: _COLUMN}, _ROWS: {}}}
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunk:
-    """One column of one row group: where it begins and ends, how many values it has, and how they are encoded."""
+    """One column of one row group: its byte range, number of values, and encodings."""
 
     start: int
     end: int
@@ -227,7 +227,7 @@ class ColumnChunk:
 
     @classmethod
     def of(cls, stored: dict[int, Any]) -> ColumnChunk:
-        """Return the column of a description; a dictionary stands before the data."""
+        """Return the column chunk described by its metadata; a dictionary page precedes the data pages."""
         start, packed, values = int(stored[_DATA]), int(stored[_PACKED]), int(stored[_VALUES])
         if min(start, packed, values) < 0:
             raise ThriftError
@@ -238,14 +238,14 @@ class ColumnChunk:
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Some rows of a file, column by column."""
+    """A row group: its number of rows and its column chunks."""
 
     rows: int
     columns: tuple[ColumnChunk, ...]
 
 
 def read_row_groups(file: BinaryIO, name: str) -> list[RowGroup]:
-    """Return the row groups of a file; a footer that is large, or larger than it looks, or damaged is refused."""
+    """Return the row groups of a file; reject a footer that is damaged, too large or has too many structs."""
     data = _footer(file, name)
     try:
         if len(data) >= _SMALL_FOOTER:
@@ -256,9 +256,9 @@ def read_row_groups(file: BinaryIO, name: str) -> list[RowGroup]:
             for group in groups
         ]
     except TooManyStructsError as e:
-        what = f"the footer has more than {_STRUCTS:,} columns of row groups"
+        what = f"the footer has more than {_STRUCTS:,} column chunks"
         raise LimitError("limit-record", what, where=name, fix="use larger row groups") from e
-    except (ThriftError, AttributeError, LookupError, TypeError) as e:  # a field is missing, or is of another kind
+    except (ThriftError, AttributeError, LookupError, TypeError) as e:  # a field is missing or has the wrong type
         raise InputError("parquet-malformed", "the footer is damaged", where=name, fix="write it again") from e
 
 
@@ -271,26 +271,26 @@ def _footer(file: BinaryIO, name: str) -> bytes:
         what = f"the footer is larger than {_FOOTER:,} bytes"
         raise LimitError("limit-record", what, where=name, fix="use larger row groups")
     if not tail.endswith(_MAGICS[0]) or length + 12 > size:
-        raise InputError("parquet-malformed", "not a whole Parquet file", where=name, fix="write it again")
+        raise InputError("parquet-malformed", "damaged Parquet file", where=name, fix="write it again")
     file.seek(size - 8 - length)
     return file.read(length)
 
 
-_ROWS_AT_ONCE = 16_384  # to decode at once, at most
-_HEADERS = (KIB, 64 * KIB)  # how much is read for a page header, and how much for one with long statistics
-_PAGES = 10_000  # of one column
-_AT_ONCE = 16 * MIB  # to decode, wished
-_DICTIONARY_PAGE = 2  # the kind of a page
-# Where the header of each kind of page with values has its own part, and where that says the encoding.
+_ROWS_AT_ONCE = 16_384  # maximum rows to decode per batch
+_HEADERS = (KIB, 64 * KIB)  # bytes read for a page header; the second if its statistics are long
+_PAGES = 10_000  # maximum pages of one column chunk
+_AT_ONCE = 16 * MIB  # target bytes to decode per batch
+_DICTIONARY_PAGE = 2  # page type
+# For each page type with values: the field id of its own header, and the field id of the encoding therein.
 _PARTS = {0: (5, 2), _DICTIONARY_PAGE: (7, 2), 3: (8, 4)}
-_SHARED_PREFIXES = 7  # DELTA_BYTE_ARRAY: a value may repeat all of the one before it
+_SHARED_PREFIXES = 7  # DELTA_BYTE_ARRAY: a value may repeat the whole previous value
 _NO_DICTIONARY = {6, 7}  # DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY: text that Arrow cannot read as dictionaries
-_VALUE = 36  # bytes of memory for one value besides its text: levels, offsets, an index or a number
+_VALUE = 36  # bytes of memory per value in addition to its text: levels, offsets, an index or a number
 
 
 @dataclass(frozen=True)
 class _Page:
-    """What a page header says; `values` counts nulls, and is 0 for a page without values."""
+    """A page header; `values` includes nulls, and is 0 for a page without values."""
 
     kind: int
     packed: int
@@ -300,7 +300,7 @@ class _Page:
 
     @classmethod
     def of(cls, header: dict[int, Any]) -> _Page:
-        """Return the page of a header, or refuse one that says nothing or less."""
+        """Return the page of a parsed header; raise ThriftError if a size is missing or negative."""
         part, encoding = _PARTS.get(header.get(1, -1), (0, 0))
         own = header.get(part, {})
         page = cls(header.get(1, -1), header.get(3, -1), header.get(2, -1), own.get(1, 0), own.get(encoding, -1))
@@ -311,13 +311,13 @@ class _Page:
 
 @dataclass
 class _Chunk:
-    """One column of one row group: the sizes of its pages."""
+    """The page sizes of one column chunk."""
 
     is_nested: bool
-    is_expanded: bool  # each row holds its value, not the number of one in a dictionary
+    is_expanded: bool  # each row holds its value, not a dictionary index
     dictionary: int = 0
-    packed: int = 0  # of the largest page
-    repeated: int = 0  # as much as one value may take that other rows share
+    packed: int = 0  # compressed size of the largest page
+    repeated: int = 0  # maximum size of a value that many rows may share
     sizes: list[int] = field(default_factory=list)
     values: list[int] = field(default_factory=list)
 
@@ -334,22 +334,24 @@ class _Chunk:
 
     @property
     def buffer_bytes(self) -> int:
-        """Bytes that stay while rows are read: the page, as packed and as unpacked, and the dictionary twice."""
+        """Bytes held while rows are read: one page, compressed and decompressed, and the dictionary twice."""
         return self.packed + max(self.sizes, default=0) + 2 * self.dictionary
 
     def at_once(self, rows: int) -> int:
-        """Bytes to decode any `rows` rows; in a nested column one of them may have all values."""
+        """Maximum bytes to decode any `rows` consecutive rows; in a nested column, one row may have all values."""
         if not self.sizes:
             return 0
         if self.is_nested:
             return sum(self.sizes) + (_VALUE + self.repeated) * sum(self.values)
         ends, total = np.cumsum(self.values), np.concatenate(([0], np.cumsum(self.sizes)))
-        after = np.searchsorted(ends - self.values, ends + rows - 1)  # the pages that rows from each page on reach
+        after = np.searchsorted(
+            ends - self.values, ends + rows - 1
+        )  # for each page, the first page that `rows` rows starting in it do not reach
         return int((total[after] - total[:-1]).max()) + rows * (_VALUE + self.repeated)
 
 
 class PageSizes:
-    """The pages of the columns that are wanted of a file."""
+    """Computes from the page headers how many rows of the given columns can be decoded at once."""
 
     def __init__(
         self,
@@ -368,10 +370,10 @@ class PageSizes:
             column for column in texts if any(group.columns[column].encodings & _NO_DICTIONARY for group in groups)
         }
         self.as_dictionaries = [schema.column(column).path for column in sorted(texts - self._expanded)]
-        """The paths of the columns of text to be read as dictionaries."""
+        """Paths of the text columns to read as dictionaries."""
 
     def rows_at_once(self, group: RowGroup) -> int:
-        """Return how many rows of a row group can be decoded at once, or refuse it."""
+        """Return the number of rows of a row group to decode per batch; raise LimitError if it needs too much memory."""
         chunks = [self._chunk(group, column) for column in self._columns]
         rows = _ROWS_AT_ONCE
         while rows > 1 and sum(chunk.at_once(rows) for chunk in chunks) > _AT_ONCE:
@@ -392,7 +394,7 @@ class PageSizes:
         return chunk
 
     def _pages(self, chunk: ColumnChunk) -> Iterator[_Page]:
-        """Yield the pages that the reader will read, until the chunk has all of its values."""
+        """Yield the pages that Arrow will read, until all values of the chunk are covered."""
         position, missing = chunk.start, chunk.values
         while missing > 0 and position < chunk.end:
             page, size = self._page(position)
@@ -407,6 +409,6 @@ class PageSizes:
             header = ThriftReader(self._file.read(size))
             try:
                 return _Page.of(header.struct()), header.position
-            except (ThriftError, AttributeError, TypeError):  # one that is cut off, or with a number where a struct should be
+            except (ThriftError, AttributeError, TypeError):  # truncated, or a number instead of a struct
                 continue
         raise InputError("parquet-malformed", "a page header is damaged", where=self._name, fix="write it again")

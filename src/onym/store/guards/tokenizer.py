@@ -1,8 +1,7 @@
-"""What a tokenizer.json may ask for: parts whose time and memory grow with the text, and no faster.
+"""Checks an untrusted tokenizer.json before the tokenizers library loads it: time and memory must stay linear in the text.
 
-A file describes how texts are normalised, split and looked up. A regular expression may take a time that grows exponentially
-with a text, so only those of published tokenizers are allowed; replacements may make a text longer and longer, so their growth
-is bounded. All this is looked at before the library of tokenizers sees the file.
+Some regular expressions take exponential time, so only those of published tokenizers are allowed. Replacements can make a text
+many times longer, so their growth is limited.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ _PATTERNS = {
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
-"""The regular expressions of published tokenizers: each takes a time in proportion to the text."""
-_MAX_PARTS = 1_000
-_MAX_GROWTH = 4  # times that replacements may make a text longer
-_MAX_REPLACED = 64  # bytes that a character may become in a table of sentencepiece; Arabic ligatures have 33
-_MAX_WORD = 1_000  # characters of a word that are looked up: each piece of it may be tried
-_MAX_ADDED = 1_000_000  # characters of all added tokens
-_MAX_AFFIX = 64  # characters around a piece of a word
+"""The regular expressions of published tokenizers, all of which take linear time."""
+_MAX_PARTS = 1_000  # objects in normalizer, pre-tokenizer, post-processor and decoder
+_MAX_GROWTH = 4  # maximum factor by which replacements may lengthen a text
+_MAX_REPLACED = 64  # maximum bytes that replace a character in a sentencepiece table; Arabic ligatures need 33
+_MAX_WORD = 1_000  # maximum characters of a word: every piece of it may be looked up
+_MAX_ADDED = 1_000_000  # maximum total characters of added tokens
+_MAX_AFFIX = 64  # maximum characters of a word piece's prefix or suffix
 
 
 def require_tame(data: bytes, where: str) -> None:
-    """Refuse a tokenizer.json that is too large, or has a part that could cost more than its text is worth.
+    """Reject a tokenizer.json that is too large, or whose components could take excessive time or memory.
 
     >>> require_tame(b'{"model": {"type": "BPE"}, "normalizer": {"type": "Replace", "pattern": {"Regex": "(a+)+$"}}}', "there")
     Traceback (most recent call last):
-    onym.errors.InputError: [tokenizer-unsupported] a regular expression that no published tokenizer has...
+    onym.errors.InputError: [tokenizer-unsupported] the tokenizer has a regular expression of no published tokenizer...
     """
     values = sum(map(data.count, (b",", b":", b"[", b"{")))
     if len(data) > DEFAULT_LIMITS.tokenizer_bytes or values > DEFAULT_LIMITS.tokenizer_values:
@@ -59,16 +58,16 @@ def require_tame(data: bytes, where: str) -> None:
         model, parts = found["model"], {name: list(_iter_objects(found.get(name))) for name in _NAMES}
         problem = _of_model(model) or _text_of_token(found.get("added_tokens") or []) or _of_parts(parts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="fetch it again") from e
+        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="download it again") from e
     if problem:
-        raise InputError("tokenizer-unsupported", problem, where=where, fix="use a model with a usual tokenizer")
+        raise InputError("tokenizer-unsupported", problem, where=where, fix="use a model with a standard tokenizer")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of a key that is there twice, two readers may take different values."""
+    """Build an object; raise for duplicate keys, which parsers resolve differently."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key twice")
+        raise ValueError("duplicate key")
     return found
 
 
@@ -85,47 +84,47 @@ def _iter_objects(part: Any) -> Iterator[dict[str, Any]]:
 
 def _of_model(model: dict[str, Any]) -> str:
     if model.get("type", "BPE") not in _MODELS:
-        return "a model of a kind that is not known"
+        return "the type of the tokenizer model is unknown"
     if model.get("dropout"):
-        return "a model that answers at random"
+        return "the tokenizer model uses dropout, so its output is random"
     if model.get("max_input_chars_per_word", 100) > _MAX_WORD:
-        return f"words of more than {_MAX_WORD:,} characters are looked up"
+        return f"max_input_chars_per_word is larger than {_MAX_WORD:,}"
     affixes = (model.get(name) or "" for name in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"))
-    return "a long affix" if any(len(each) > _MAX_AFFIX for each in affixes) else ""
+    return "a prefix, suffix or unknown token is too long" if any(len(each) > _MAX_AFFIX for each in affixes) else ""
 
 
 def _text_of_token(added: list[dict[str, Any]]) -> str:
-    return "too many added tokens" if sum(len(each["content"]) for each in added) > _MAX_ADDED else ""
+    return "the added tokens are too long in total" if sum(len(each["content"]) for each in added) > _MAX_ADDED else ""
 
 
 def _of_parts(parts: dict[str, list[dict[str, Any]]]) -> str:
     objects = [each for name in _NAMES for each in parts[name]]
     kinds = [each["type"] for each in objects if "type" in each]
     if len(objects) > _MAX_PARTS:
-        return f"more than {_MAX_PARTS:,} parts"
+        return f"the tokenizer has more than {_MAX_PARTS:,} components"
     if any(kind not in _PARTS for kind in kinds):
-        return "a part of a kind that is not known"
+        return "the type of a tokenizer component is unknown"
     if any(each["Regex"] not in _PATTERNS for each in objects if "Regex" in each):
-        return "a regular expression that no published tokenizer has"
+        return "the tokenizer has a regular expression of no published tokenizer"
     if math.prod(map(_growth, parts["normalizer"])) > _MAX_GROWTH or kinds.count("Precompiled") > 1:
-        return "replacements that make a text many times as long"
+        return "replacements can make a text many times longer"
     if any(_max_replacement_bytes(each) > _MAX_REPLACED for each in objects if each.get("type") == "Precompiled"):
-        return "replacements of a character by a long text"
+        return "a character is replaced by a long string"
     return ""
 
 
 def _growth(part: dict[str, Any]) -> float:
-    """Return how many times as long a part may make a text."""
+    """Return the maximum factor by which a normalizer component lengthens a text."""
     if part.get("type") == "Prepend":
         return 1 if len(part["prepend"]) <= _MAX_AFFIX else math.inf
     if part.get("type") != "Replace":
         return 1
-    pattern = part["pattern"].get("String", " ")  # each regular expression that is known takes a character at least
+    pattern = part["pattern"].get("String", " ")  # every allowed regular expression matches at least one character
     return max(1, len(part["content"]) / len(pattern)) if pattern else math.inf
 
 
 def _max_replacement_bytes(part: dict[str, Any]) -> int:
-    """Return the most bytes that a character becomes: behind a tree, the table has texts that end with a zero."""
+    """Return the maximum bytes that replace a character; the replacements are NUL-terminated and follow a trie."""
     table = base64.b64decode(part["precompiled_charsmap"] or "")
     start = 4 + int.from_bytes(table[:4], "little")
     return max(map(len, table[start:].split(b"\0")))
