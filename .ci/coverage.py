@@ -1,6 +1,6 @@
-"""Print the share of the package's lines that the tests ran, from slipcover's reports; fail where it is below the bound.
+"""Print the line coverage of the package from slipcover's reports, and fail if it is below the minimum.
 
-A module is imported from `src` by its doctests, or from where it is installed: a line that ran in either counts.
+Doctests import a module from `src`, other tests from the installed package: a line counts if it ran in either.
 """
 
 import json
@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 
 LEAST = 98.0
-"""Per cent. Processes that the tests start are not counted."""
+"""Minimum coverage in percent. Subprocesses of the tests are not measured."""
 
 
 def module_of(path: str) -> str:
@@ -22,7 +22,7 @@ Report = dict[str, dict[str, dict[str, list[int]]]]
 
 
 def coverage(reports: list[Report]) -> tuple[float, dict[str, int]]:
-    """Return the per cent of lines that ran, and how many did not in each module."""
+    """Return the percentage of covered lines, and the number of uncovered lines by module."""
     ran: dict[str, set[int]] = defaultdict(set)
     known: dict[str, set[int]] = defaultdict(set)
     for path, lines in (each for report in reports for each in report["files"].items()):

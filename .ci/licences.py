@@ -1,7 +1,7 @@
-"""Refuse a runtime dependency whose licence is not known to be permissive; print how many there are.
+"""Fail if the licence of a runtime dependency is not known to be permissive; print the number of dependencies.
 
-Permissive, or copyleft by the file, as the MPL is: Onym may then be used in any product. The licence is read from a package's
-own metadata: the SPDX expression, else the classifiers, else the licence field.
+File-level copyleft, such as the MPL, counts as permissive: Onym can be used in any product. The licence is read from the
+package's own metadata: the SPDX expression, else the classifiers, else the licence field.
 """
 
 import re
@@ -17,12 +17,12 @@ BY_HAND: dict[str, str] = {}  # packages whose metadata does not say it, read in
 
 
 def is_permissive(licence: str) -> bool:
-    """Tell whether a licence is known to be permissive."""
+    """Return whether a licence is known to be permissive."""
     return bool(PERMISSIVE.search(licence)) and not COPYLEFT.search(licence)
 
 
 def main() -> None:
-    """Print the number of packages, and fail where a licence is not permissive."""
+    """Print the number of packages, and fail if a licence is not permissive."""
     found = {package.name: BY_HAND.get(package.name) or package.licence for package in needed_packages()}
     refused = {name: text for name, text in found.items() if not is_permissive(text)}
     for name, text in sorted(refused.items()):

@@ -1,6 +1,6 @@
-"""Print what pip would install as requirements with hashes, from its reports, which are the arguments.
+"""Print requirements with hashes from the pip reports given as arguments.
 
-torch is left out: its builds differ from machine to machine, so `.ci/run` names its version alone.
+torch is left out: its builds differ between machines, so `.ci/environment` pins only its version.
 """
 
 import json

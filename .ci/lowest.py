@@ -1,4 +1,4 @@
-"""Print the lower bound of every runtime dependency as a pin, to prove that the bounds hold."""
+"""Print the lower bound of every runtime dependency as a pin, to test these versions."""
 
 import tomllib
 from pathlib import Path

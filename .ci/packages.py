@@ -1,7 +1,7 @@
-"""The packages that Onym needs, with all its extras, as they are installed here. Standard library only.
+"""Find the installed packages that Onym needs with all its extras. Standard library only.
 
-Requirements of Onym come from `pyproject.toml`, those of a package from its own metadata. A requirement for another system or
-another Python is left out, by its environment marker.
+Requirements of Onym come from `pyproject.toml`, those of a package from its own metadata. A requirement whose environment
+marker excludes this system or Python is left out.
 """
 
 import ast
@@ -67,7 +67,7 @@ def needed_packages() -> list[Package]:
 
 
 def root_requires() -> list[str]:
-    """Return the names of the packages that Onym itself names."""
+    """Return the names of the direct dependencies of Onym."""
     return sorted({name for name, _ in _needed(_own_lines(), ())})
 
 
@@ -81,9 +81,9 @@ def normal_name(name: str) -> str:
 
 
 def marker_holds(marker: str, extras: Iterable[str] = ()) -> bool:
-    """Tell whether an environment marker holds here, for a package that is installed with these extras.
+    """Return whether an environment marker is true here, for a package that is installed with these extras.
 
-    A marker is a Python expression, but for the operators `~=` and `===`, which raise `SyntaxError`.
+    A marker is parsed as a Python expression; the operators `~=` and `===` raise `SyntaxError`.
 
     >>> marker_holds('python_version >= "3.11" and extra == "fast"', ["fast"])
     True
@@ -122,7 +122,7 @@ def _own_lines() -> list[str]:
 
 
 def _walk(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the names of all packages that the requirements lead to, each with those that it needs itself."""
+    """Return the transitive requirements: each package name with its direct requirements."""
     found: dict[str, set[str]] = {}
     seen: set[tuple[str, tuple[str, ...]]] = set()
     waiting = _needed(lines, ())
@@ -137,7 +137,7 @@ def _walk(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _needed(lines: Iterable[str], extras: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the name and the extras of each requirement that holds here, but for those on Onym itself."""
+    """Return name and extras of each requirement whose marker is true here, except those on Onym itself."""
     needed = []
     for line in lines:
         name, wanted, marker = _split(line)

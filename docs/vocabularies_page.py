@@ -26,7 +26,7 @@ def _prefixes() -> Iterator[str]:
 
 
 def _licences() -> Iterator[str]:
-    yield from _head("prefix", "name in packs", "licence", "may be passed on", "`onym kb download`")
+    yield from _head("prefix", "name in packs", "licence", "may be redistributed", "`onym kb download`")
     for row in vocabularies().values():
         if row.licence:
             name = f"`{row.download_name or row.prefix}`" if row.download or row.how else ""

@@ -1,6 +1,6 @@
 """F1 of spans with their types, of detectors alone, computed again from the spans that they found; and the page that shows it.
 
-Fails where a figure is not what results/detect says, or where docs/reference/results.md does not show it; `--write` writes the
+Fails where a figure is not what results/detect says, or where the results page does not show it; `--write` writes the
 page. Names of detectors say what they learnt from: `granite-without-ncbi` never saw an annotation of NCBI disease, and learnt
 for a third of the steps, as `granite-three-third` did, which saw it. `spans` has F1 of all types by row, `by_type` that of each
 type on the test split of BioRED, and `unseen` for each corpus the test figures of the detector that never saw it beside the

@@ -1,6 +1,6 @@
 """Every figure of systems that find mentions themselves, computed again from what they found; and the page that shows them.
 
-Fails where a figure is not what results/e2e says, or where docs/reference/results.md does not show it; `--write` writes the
+Fails where a figure is not what results/e2e says, or where the results page does not show it; `--write` writes the
 page. `--rerun ROW` finds the mentions of 20 documents of a row again. `--quick` takes the figures as they are kept: the
 knowledge base takes a minute to build. `best` has for each corpus the figures of the system that is best on dev. Systems that
 are given the mentions have tables of their own.

@@ -1,6 +1,6 @@
 """Every figure of the generative linker, computed again from the kept predictions; and the page that shows them.
 
-Fails where a figure is not what results/generative says, or where docs/reference/results.md does not show it; `--write` writes
+Fails where a figure is not what results/generative says, or where the results page does not show it; `--write` writes
 the page. `--rerun ROW` predicts about 130 mentions of a row again with the kept model. `--quick` computes the figures of
 benchmarks whose knowledge base is built in seconds, and takes the others as they are kept.
 """

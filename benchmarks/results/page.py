@@ -13,7 +13,7 @@ from onym.evaluate.slices import SLICES
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results-tables.md"
 
 PageWith = Callable[[Sequence[Row], Mapping[str, Curve], str], str]
 """Returns a page with the tables of rows and curves in it."""
@@ -47,7 +47,7 @@ class Section:
         return Store(FOLDER / self.name)
 
 
-# Tables of docs/reference/results.md that every kind of linker has: rows, slices, learning curves.
+# Tables of docs/reference/results-tables.md that every kind of linker has: rows, slices, learning curves.
 
 NO_ROWS = "There are no rows yet."
 _FIRST = ("stage", "start", "search", "ranking", "trained on")

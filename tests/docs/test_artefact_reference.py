@@ -15,7 +15,7 @@ from onym.store.artefact import Manifest
 from onym.types import NameKind
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "artefact.md").read_text("utf-8")
-OPTIONAL = "Only if the recipe asks for them"
+OPTIONAL = "Only if the recipe has `groups` or `joins`"
 SUFFIXES = {"array": [""], "strings": [".offsets", ".data"], "lists": [".offsets", ".values"]}
 
 
@@ -50,7 +50,7 @@ def test_the_fields_of_the_manifest_are_described() -> None:
 def test_the_numbers_are_those_of_the_code() -> None:
     assert f"format {FORMAT}." in PAGE
     assert f"`{KIND}`" in PAGE
-    assert f"{NO_CONCEPT}: none" in PAGE
+    assert f"{NO_CONCEPT}: no concept" in PAGE
     assert ", ".join(f"{int(kind)} {kind.label}" for kind in NameKind) in PAGE
     row = next(line for line in PAGE.splitlines() if line.startswith("| `alias.kind`"))
     assert re.findall(r"(\d) \w+", row) == [str(int(kind)) for kind in AliasKind]

@@ -18,7 +18,7 @@ def test_the_pictures_are_small() -> None:
 
 def test_the_docs_show_those_that_the_script_makes() -> None:
     script = (DOCS / "screenshots.py").read_text("utf-8")
-    shown = re.findall(r"\.\./images/([\w.-]+)", (DOCS / "how-to" / "use-the-page.md").read_text("utf-8"))
+    shown = re.findall(r"\.\./images/([\w.-]+)", (DOCS / "how-to" / "use-the-web-ui.md").read_text("utf-8"))
     made = [f"{name}.png" for name in re.findall(r'"(page-\w+)": \(', script)]
     assert PICTURES
     assert PICTURES == sorted(shown) == sorted(made)

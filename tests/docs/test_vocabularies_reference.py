@@ -36,6 +36,6 @@ def test_the_page_of_downloads_has_each_name() -> None:
 
 
 def test_the_page_of_packs_names_each_vocabulary_whose_terms_are_known() -> None:
-    page = (DOCS / "how-to" / "carry-a-pipeline.md").read_text("utf-8")
-    section = page.split("\n## What may be in it\n")[1].split("\n## ", maxsplit=1)[0]
+    page = (DOCS / "how-to" / "package-a-pipeline.md").read_text("utf-8")
+    section = page.split("\n## Which vocabularies are allowed\n")[1].split("\n## ", maxsplit=1)[0]
     assert [each.title for each in vocabularies().values() if each.redistribution and each.title not in section] == []

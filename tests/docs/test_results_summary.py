@@ -1,0 +1,15 @@
+"""The summary of the results shows only figures of the full tables, which `python -m benchmarks` recomputes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+
+
+def test_figures_of_the_summary_are_in_the_full_tables() -> None:
+    rows = [line for line in (REFERENCE / "results.md").read_text("utf-8").splitlines() if line.startswith("|")]
+    figures = set(re.findall(r"\d+\.\d", "\n".join(rows)))
+    assert len(figures) > 40
+    assert figures <= set(re.findall(r"\d+\.\d", (REFERENCE / "results-tables.md").read_text("utf-8")))
