@@ -16,6 +16,15 @@ def test_rejects_nan_and_infinity(values: list[float]) -> None:
     assert caught.value.where == "there"
 
 
-@pytest.mark.parametrize("values", [torch.zeros(0), torch.tensor([1e30, -1e30]), torch.arange(3), torch.ones(2, 3).bfloat16()])
+@pytest.mark.parametrize(
+    "values",
+    [torch.zeros(0), torch.tensor([1e30, -1e30]), torch.arange(3), torch.ones(2, 3).bfloat16(), torch.full((9,), 6e4).half()],
+)
 def test_accepts_finite_values(values: torch.Tensor) -> None:
     assert require_finite(values) is values
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_rejects_nan_and_infinity_in_half_precision(value: float) -> None:
+    with pytest.raises(InputError, match="model-not-finite"):
+        require_finite(torch.tensor([1.0, value]).half())

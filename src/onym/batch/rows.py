@@ -56,7 +56,7 @@ def flat_columns(*, text: bool = True) -> dict[str, type]:
 
 
 def schema_of(*, text: bool = True) -> pa.Schema:
-    """Return the schema of a shard's output: the flat columns, evidence that tables do not have, and the candidates.
+    """Return the schema of a shard's output: the flat columns, the evidence that is not exported to tables, and the candidates.
 
     >>> schema_of().names[-2:]
     ['detection_score', 'candidates']

@@ -158,7 +158,7 @@ class RerankLinker(Cacheable, Confident):
         return made
 
     def without_confidence(self) -> RerankLinker:
-        """Return a copy whose links have no confidence, because a pipeline's calibration replaces it."""
+        """Return a copy whose links have no confidence, for pipelines with a calibration of their own."""
         made = copy(self)
         made.has_confidence = False
         return made

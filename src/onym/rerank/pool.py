@@ -55,7 +55,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _SIMILAR = 10  # similar surfaces of the memory per query
 _CACHE_SIZE = 100_000  # names and ids, which often repeat
-_ALIAS = 3  # best candidates of an alias that are added for the mention
+_ALIAS = 3  # top candidates per alias and linker that are added to those of the mention
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
 
 
 def corrupt(what: str, where: str) -> IntegrityError:
-    """Build the error for invalid column content: the bytes have changed since they were verified."""
+    """Build the error for invalid column content, which means that the bytes changed after verification."""
     fix = "check it with --verify full or onym kb check, and build it again"
     return IntegrityError("artefact-corrupt", what, where=where, fix=fix)
 

@@ -92,7 +92,7 @@ class OptimConfig(Strict):
 
 
 class NearestDevConfig(DevConfig):
-    """The evaluation of embeddings: the gold names are searched among `names` random others; 0 means all names."""
+    """Evaluation of embeddings: search among the names of the gold concepts and `names` random others; 0 means all names."""
 
     names: int = Field(default=20_000, ge=0)
 

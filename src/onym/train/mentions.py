@@ -164,10 +164,10 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
 def tune_thresholds(
     classifier: MentionClassifier, found: Mapping[str, Occurrences]
 ) -> tuple[ClassifierSettings, dict[str, dict[str, float]]]:
-    """Return settings with the best thresholds, and the F1 of each dataset without and with the classifier.
+    """Return settings with the best thresholds, and F1 by dataset without the classifier and with each of the two thresholds.
 
-    The general threshold, used without a convention, has the best mean F1 over the datasets. There is one more threshold for
-    the convention of each dataset. If `found` is empty, the defaults are returned.
+    The general threshold, used when no annotation convention is given, maximises the mean F1 over the datasets. Each dataset's
+    convention gets its own threshold. If `found` is empty, return the defaults.
     """
     if not found:
         return ClassifierSettings(), {}

@@ -259,7 +259,7 @@ class _Mentions:
     statements: Statements | None = None
 
     def text_of(self, index: int) -> tuple[str, int, int]:
-        """Return the text of a mention, and its offsets."""
+        """Return the text that contains a mention, and the mention's offsets in it."""
         if self.statements is not None:
             clause = self.statements.at([index])[0].clause
             return clause.text, clause.start, clause.end

@@ -1,4 +1,4 @@
-"""Onym's JSONL: one document per line, without loss. See docs/reference/corpus-formats.md.
+"""Onym's JSONL: one document per line, losslessly. See docs/reference/corpus-formats.md.
 
 A JSON list of documents, or a single document, can be read too.
 """

@@ -47,7 +47,7 @@ class ThriftReader:
 
     def __init__(self, data: bytes) -> None:
         self._data, self.position = data, 0
-        self._counted, self._down_to, self._limit = 0, -1, 0  # structs are not counted
+        self._counted, self._down_to, self._limit = 0, -1, 0  # counting is off until a limit is set
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Read a struct; return its numbers, strings and structs by field id, without the items of lists."""
