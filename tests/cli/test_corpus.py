@@ -51,7 +51,7 @@ def test_convert_refuses(folder: Path) -> None:
 
 
 def test_check(folder: Path) -> None:
-    assert onym("corpus", "check", "good.txt", cwd=folder).stdout == "ok\tnothing wrong was found\n"
+    assert onym("corpus", "check", "good.txt", cwd=folder).stdout == "ok\tno problems found\n"
     lines = onym("corpus", "check", "bad.txt", cwd=folder, status=5).stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["corpus-offsets", "corpus-malformed"]
     answer = json.loads(onym("corpus", "check", "bad.txt", "--from", "pubtator", "--json", cwd=folder, status=5).stdout)
@@ -117,5 +117,5 @@ def test_ignored_files_alone_are_no_failure(folder: Path) -> None:
     (folder / "notes").mkdir()
     (folder / "notes" / "1.txt").write_text("A note.")
     (folder / "notes" / "LICENSE").write_text("Yours.")
-    assert onym("corpus", "check", "notes", cwd=folder).stdout.endswith("ok\tnothing wrong was found\n")
+    assert onym("corpus", "check", "notes", cwd=folder).stdout.endswith("ok\tno problems found\n")
     onym("corpus", "stats", "notes", cwd=folder)

@@ -48,8 +48,11 @@ def test_predictions(folder: Path) -> None:
 
 def test_another_format_and_a_filter(folder: Path) -> None:
     words = ("--linker", "tfidf", "--types", "C14", "--format", "jsonl")
-    assert "lost" not in onym("link", "good.txt", "--kb", "kb", "-o", "out.jsonl", *words, cwd=folder).stderr
-    assert "lost: passages" in onym("link", "good.txt", "--kb", "kb", "-o", "brat", "--format", "brat", cwd=folder).stderr
+    assert "cannot store" not in onym("link", "good.txt", "--kb", "kb", "-o", "out.jsonl", *words, cwd=folder).stderr
+    assert (
+        "brat cannot store all passages (1 document)"
+        in onym("link", "good.txt", "--kb", "kb", "-o", "brat", "--format", "brat", cwd=folder).stderr
+    )
     mention = json.loads((folder / "out.jsonl").read_text())["mentions"][0]
     assert "mesh:D005334" not in mention.get("concept_ids", [])
 

@@ -67,7 +67,7 @@ def test_a_terminal_shows_a_table(folder: Path) -> None:
     shown = on_a_terminal(folder, TEXT)
     assert shown[0].split() == ["mention", "concept", "id", "preferred", "name", "matched", "name", "score"]
     assert shown[2].split() == ["pyrexia", "MESH:D005334", "Fever", "pyrexia", "1.00"]
-    assert on_a_terminal(folder, "Nothing at all.")[0] == "no mention was found"
+    assert on_a_terminal(folder, "Nothing at all.")[0] == "no mentions found"
 
 
 def on_a_terminal(folder: Path, text: str) -> list[str]:

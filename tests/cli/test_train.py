@@ -75,7 +75,7 @@ def test_a_wrong_configuration_is_reported_before_anything_is_loaded(folder: Pat
     stage = onym(*words, "--preset", "angel-ncbi-negative", "--set", "start.model=m", cwd=folder, status=2)
     assert "onym train prefer" in stage.stderr
     nameless = onym("train", "prefer", "--set", "start.model=model", cwd=folder, status=2)
-    assert "nothing says what to train" in nameless.stderr
+    assert "neither --config nor --preset is given" in nameless.stderr
     assert not (folder / "x").exists()
     assert not (folder / "x.work").exists()
 

@@ -43,7 +43,7 @@ def test_the_pack_has_both_pages(pack: Path, record: PackRecord, config: Pipelin
 def test_a_private_pack_says_so_first(record: PackRecord, config: PipelineConfig) -> None:
     marked = record.model_copy(update={"private": True, "restricted": ("UMLS",)})
     lines = pack_card(marked, config).splitlines()
-    assert lines[lines.index("# tiny") + 2] == "**This pack is private: it may not be passed on.** It holds: UMLS."
+    assert lines[lines.index("# tiny") + 2] == "**This pack is private and may not be redistributed.** It holds: UMLS."
     assert '"private"' in "".join(front_matter(card_metadata(marked)))
     assert "what its owner marked" in pack_card(record.model_copy(update={"private": True}), config)
 
