@@ -34,7 +34,7 @@ def modules_of(*words: str, cwd: Path) -> set[str]:
         (["kb", "--help"], {"boundary", "app", "console", "help", "options", "inputs", "kb"}),
     ],
 )
-def test_a_command_imports_no_other(tmp_path: Path, words: list[str], modules: set[str]) -> None:
+def test_command_imports_only_its_own_modules(tmp_path: Path, words: list[str], modules: set[str]) -> None:
     assert modules_of(*words, cwd=tmp_path) == modules
 
 

@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_an_old_model_is_refused_and_works_after_it_was_converted(folder: Path) -> None:
+def test_rejects_pickled_weights_until_converted(folder: Path) -> None:
     words = ("link", "good.txt", "--kb", "kb", "--linker", "generative", "-o", "p.jsonl")
     refused = onym(*words, "--model", "old", cwd=folder, status=2)
     assert "model-unsafe" in refused.stderr
@@ -50,17 +50,17 @@ def test_an_old_model_is_refused_and_works_after_it_was_converted(folder: Path) 
     assert "output-exists" in onym("model", "convert", "old", "-o", "new", cwd=folder, status=2).stderr
 
 
-def test_a_file_that_holds_code_is_refused_and_nothing_is_run(folder: Path) -> None:
+def test_rejects_pickled_code_without_running_it(folder: Path) -> None:
     assert "model-malformed" in onym("model", "convert", "evil", "-o", "bad", cwd=folder, status=3).stderr
     assert not (folder / "bad").exists()
     assert not (folder / "was-run").exists()
 
 
-def test_where_there_is_nothing_to_convert(folder: Path) -> None:
+def test_reports_a_folder_without_weights(folder: Path) -> None:
     assert "model-missing" in onym("model", "convert", "new-none", "-o", "bad", cwd=folder, status=2).stderr
 
 
-def test_without_the_packages(folder: Path) -> None:
+def test_reports_missing_packages(folder: Path) -> None:
     without = "import sys; sys.modules['torch'] = None; from onym.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", without, "model", "convert", "old", "-o", "bad"],

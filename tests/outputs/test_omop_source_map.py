@@ -64,7 +64,7 @@ def test_codes_of_several_rows_are_merged() -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 50, "a  b"])
-def test_a_short_code_stays(text: str) -> None:
+def test_short_codes_are_unchanged(text: str) -> None:
     assert short_code(text) == " ".join(text.split())
 
 
