@@ -62,7 +62,7 @@ def test_finds_plug_ins_and_skips_broken_ones(tiny_kb: Path, tmp_path: Path) -> 
 def test_format_without_options_rejects_options() -> None:
     options = ExportOptions.of(nlp_date="2026-01-31")
     for name in ("ids", "table", "html", "predictions"):
-        with pytest.raises(ConfigError, match="options of FHIR and OMOP"):
+        with pytest.raises(ConfigError, match="apply only to FHIR and OMOP"):
             check_output(name, OutputContext(Path("links.tsv"), options=options))
 
 
@@ -76,7 +76,7 @@ def test_html_highlights_mentions_and_requires_text(tmp_path: Path) -> None:
     write_output([LINKED], "html", OutputContext(path))
     assert "<title>ward</title>" in path.read_text()
     assert '<mark style="' in path.read_text()
-    with pytest.raises(ConfigError, match="shows the text"):
+    with pytest.raises(ConfigError, match="contains the text"):
         write_output([LINKED], "html", OutputContext(tmp_path / "other.html", text=False))
     assert not (tmp_path / "other.html").exists()
 

@@ -37,7 +37,7 @@ def test_extension_selects_the_format(terms: Path, tiny_kb: Path, tmp_path: Path
 
 
 def test_rejects_unknown_extension_before_reading(tiny_kb: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot end with '.doc'"):
+    with pytest.raises(ConfigError, match="'.doc' is not a table format"):
         map_table(tmp_path / "none.tsv", "term", ExactLinker(KnowledgeBase.open(tiny_kb)), tmp_path / "a.doc")
 
 

@@ -100,7 +100,7 @@ def test_does_not_overwrite_and_requires_the_extension(tmp_path: Path, tiny_kb: 
     pack = write_pack(tmp_path / "a", tiny_kb)
     with pytest.raises(ConfigError, match="output-exists"):
         build_pack(tmp_path / "a" / "pipeline", pack)
-    with pytest.raises(ConfigError, match="ending"):
+    with pytest.raises(ConfigError, match="must end in"):
         build_pack(tmp_path / "a" / "pipeline", tmp_path / "tiny.zip")
     build_pack(tmp_path / "a" / "pipeline", pack, version="3", force=True)
     assert record_of(pack).version == "3"

@@ -45,7 +45,7 @@ def test_private_pack_starts_with_a_notice(record: PackRecord, config: PipelineC
     lines = pack_card(marked, config).splitlines()
     assert lines[lines.index("# tiny") + 2] == "**This pack is private and may not be redistributed.** It holds: UMLS."
     assert '"private"' in "".join(front_matter(card_metadata(marked)))
-    assert "what its owner marked" in pack_card(record.model_copy(update={"private": True}), config)
+    assert "data marked private by its owner" in pack_card(record.model_copy(update={"private": True}), config)
 
 
 def test_third_party_text_is_escaped(record: PackRecord, config: PipelineConfig) -> None:

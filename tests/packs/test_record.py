@@ -50,7 +50,7 @@ def test_rejects_invalid_records(data: bytes) -> None:
 
 
 def test_rejects_non_canonical_records(record: PackRecord) -> None:
-    with pytest.raises(InputError, match="not written as Onym writes it"):
+    with pytest.raises(InputError, match="not in canonical form"):
         PackRecord.from_bytes(json.dumps(json.loads(record.to_bytes())).encode(), "here")
 
 
