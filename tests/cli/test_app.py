@@ -1,4 +1,4 @@
-"""The modules of commands are imported when they are needed."""
+"""Modules of commands are imported lazily."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No traceback reaches a person, and every end of a run has a documented exit status."""
+"""Users never see tracebacks, and every error and signal has a documented exit status."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Failing = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class PanicException(BaseException):
-    """What a bug in a library in Rust raises."""
+    """Like the exception that PyO3 raises for a Rust panic."""
 
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Failing:
-    """A command in which an error is raised."""
+    """Runs a command in which an error is raised."""
 
     def run(error: BaseException, *words: str, status: int) -> subprocess.CompletedProcess[str]:
         def fail(*_: object) -> None:

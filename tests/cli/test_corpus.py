@@ -1,4 +1,4 @@
-"""`onym corpus` as a person uses it: output, messages, exit statuses."""
+"""`onym corpus` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_stats(folder: Path) -> None:
 
 @pytest.fixture
 def mixture(tmp_path: Path) -> Path:
-    """A folder of which five files are read, two are ignored, and three fail."""
+    """Return a folder with five readable files, two ignored ones, and three that fail."""
     corpus = tmp_path / "mixed"
     corpus.mkdir()
     for number in range(3):

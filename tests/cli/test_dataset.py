@@ -1,4 +1,4 @@
-"""`onym dataset` as a person uses it: output, messages, exit statuses."""
+"""`onym dataset` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports for hospitals as a person writes them."""
+"""FHIR and OMOP exports on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym get` as a person uses it."""
+"""`onym get` on the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.robustness.cli.catalogue import FileServer
 
 @pytest.fixture
 def file_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileServer:
-    """Let there be a small recipe, and a server that has its file."""
+    """Register a small recipe, and start a server with its file."""
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(recipes, "read_recipe", lambda _name: small_recipe())
     return small_server(tmp_path)

@@ -1,4 +1,4 @@
-"""`onym index` as a person uses it."""
+"""`onym index` on the command line."""
 
 from __future__ import annotations
 

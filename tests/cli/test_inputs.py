@@ -1,4 +1,4 @@
-"""What arguments name: paths, standard input, and texts."""
+"""Input arguments: paths, standard input, and literal texts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_texts_are_numbered() -> None:
 
 
 def test_format_is_not_detected_for_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.corpora.reading.format_of", lambda _: pytest.fail("a format was looked for"))
+    monkeypatch.setattr("onym.corpora.reading.format_of", lambda _: pytest.fail("format detection was called"))
     assert len(documents("High fever.")) == 1
     assert [item.text for item in documents(PUBTATOR) if isinstance(item, Document)] == [PUBTATOR]
 

@@ -1,4 +1,4 @@
-"""The command line as a person uses it: output, messages, exit statuses."""
+"""`onym kb` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 

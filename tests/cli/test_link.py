@@ -1,4 +1,4 @@
-"""`onym link` as a person uses it."""
+"""`onym link` on the command line."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_another_format_and_a_filter(folder: Path) -> None:
 
 @pytest.mark.parametrize(("prefer", "first"), [("", "mesh:D1"), ("mondo", "mondo:1")])
 def test_ties_are_resolved_alike_in_all_outputs(tmp_path: Path, prefer: str, first: str) -> None:
-    """Of two concepts with the same name and score the same one is the answer, whatever writes it."""
+    """Of two concepts with the same name and score, every output has the same one as answer."""
     for name, concept in (("a", "mesh:D1"), ("b", "mondo:1")):
         (tmp_path / f"{name}.tsv").write_text(f"id\tname\n{concept}\tcancer\n")
     build_kb(Recipe.of({"sources": [{"path": "a.tsv"}, {"path": "b.tsv"}]}), tmp_path / "kb", root=tmp_path)
@@ -137,7 +137,7 @@ def test_usage_errors_write_nothing(folder: Path) -> None:
 
 @pytest.fixture
 def with_model(folder: Path, tiny_kb: Path) -> Path:
-    """Return the folder with a knowledge base of its own, a model as ANGEL's are, and a tokenizer for it."""
+    """Return the folder with its own knowledge base, a model like ANGEL's, and its tokenizer."""
     (folder / "kb").unlink()
     shutil.copytree(tiny_kb, folder / "kb")
     add_defaults(save_model(folder / "model", has_tokenizer=False))

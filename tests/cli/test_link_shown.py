@@ -1,4 +1,4 @@
-"""`onym link` without a file to write: a text in, a table out."""
+"""`onym link` without an output file prints a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym map` as a person uses it."""
+"""`onym map` on the command line."""
 
 from __future__ import annotations
 

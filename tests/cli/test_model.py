@@ -1,4 +1,4 @@
-"""`onym model` as a person uses it."""
+"""`onym model` on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.test_corpus import GOOD
 
 
 class Evil:
-    """Leaves a mark when it is unpickled."""
+    """Object that creates a file when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.mkdir, ("was-run",)
@@ -26,7 +26,7 @@ class Evil:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a model as old ones are, another that holds code, and something to link."""
+    """Return a folder with a pickled model, a malicious pickle, and a corpus to link."""
     folder = tmp_path_factory.mktemp("model")
     for name, weights in (("old", tiny_bart().state_dict()), ("evil", {"weight": torch.ones(2), "more": Evil()})):
         save_model(folder / name)

@@ -1,4 +1,4 @@
-"""An option is declared once, in a configuration class; the command line derives it."""
+"""Command-line options are derived from configuration classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command that writes refuses an output that cannot be, before it reads anything: none of the inputs here exists."""
+"""Every command rejects an unwritable output before it reads anything; the inputs here do not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym pack` as a person uses it."""
+"""`onym pack` on the command line."""
 
 from __future__ import annotations
 

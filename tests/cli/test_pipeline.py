@@ -1,4 +1,4 @@
-"""`onym pipeline` as a person uses it."""
+"""`onym pipeline` on the command line."""
 
 from __future__ import annotations
 

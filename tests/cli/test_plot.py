@@ -1,4 +1,4 @@
-"""`onym plot` as a person uses it."""
+"""`onym plot` on the command line."""
 
 from __future__ import annotations
 

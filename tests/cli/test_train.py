@@ -1,4 +1,4 @@
-"""`onym train` as a person uses it."""
+"""`onym train` on the command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sets(*settings: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.ci
 def test_trains_a_model_and_prints_only_result_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default it is named after the configuration."""
+    """The output folder is named after the configuration by default."""
     monkeypatch.setenv("ONYM_RUNS", "runs")
     done = onym("train", "pretrain", "--config", "kb.toml", *sets(), cwd=folder)
     assert done.stdout == "model\truns/kb\ncard\truns/kb/README.md\nlog\truns/kb/log.jsonl\n"

@@ -1,4 +1,4 @@
-"""`onym trie` as a person uses it."""
+"""`onym trie` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output formats by name and by the endings of file names, Onym's own and those of plug-ins."""
+"""Choice of built-in and plug-in output formats by name and by extension."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINKED = LinkedDocument(DOC, (Link(FEVER, (Candidate("mesh:D005334", "fever", 1.
 
 @pytest.fixture
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Offer the plug-in `ids`, and one that cannot be imported."""
+    """Register the plug-in `ids`, and one that cannot be imported."""
 
     def fail_to_load() -> Any:
         raise ImportError("no such library")

@@ -1,4 +1,4 @@
-"""Exports: by the name of the file, with the options that they need."""
+"""FHIR and OMOP exports: choice by extension, and required options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of FHIR, judged by fhir.resources and the rules of the specification."""
+"""FHIR values, validated with fhir.resources and the rules of the specification."""
 
 from __future__ import annotations
 

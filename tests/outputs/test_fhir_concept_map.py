@@ -1,4 +1,4 @@
-"""Mappings as a ConceptMap, judged as R4B and R5."""
+"""Mapped terms as a ConceptMap, validated as R4B and R5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers are to one document, whatever ids there are."""
+"""Predictions are matched to the right document even if ids are not unique."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published JSON Schemas, held against what is really written."""
+"""Written files are validated against the published JSON Schemas."""
 
 from __future__ import annotations
 

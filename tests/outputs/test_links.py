@@ -1,4 +1,4 @@
-"""Links in files."""
+"""Writing links to files."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_header_records_the_concept_filter(linker: ExactLinker, tmp_path: Path) 
 
 
 class Failing(ExactLinker):
-    """A linker that has a bug for some texts, and finds others too long."""
+    """A linker that crashes on some texts and rejects others as too long."""
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None

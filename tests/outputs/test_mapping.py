@@ -1,4 +1,4 @@
-"""From table to table."""
+"""Mapping a table of terms to another table."""
 
 from __future__ import annotations
 

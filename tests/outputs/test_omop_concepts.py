@@ -1,4 +1,4 @@
-"""OMOP's concept ids from Athena's files."""
+"""Reading OMOP concept ids from Athena files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAIR = "concept_id_1\tconcept_id_2\trelationship_id\tvalid_start_date\tvalid_end
 def athena(
     folder: Path, concepts: list[tuple[int | str, str, str, str]], pairs: list[tuple[int, int, str, str]] | None
 ) -> Path:
-    """Write files as Athena's: of concepts, id, vocabulary, standard mark and code; of pairs, ids, relationship and reason."""
+    """Write Athena files with rows of concepts (id, vocabulary, standard, code) and of relationships."""
     rows = [
         f'{number}\ta "name\tCondition\t{vocabulary}\tDisorder\t{mark}\t{code}\t19700101'
         for number, vocabulary, mark, code in concepts

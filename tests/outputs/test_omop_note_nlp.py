@@ -1,4 +1,4 @@
-"""Rows of note_nlp, judged by pyomop's table."""
+"""Rows of note_nlp, validated against pyomop's table."""
 
 from __future__ import annotations
 

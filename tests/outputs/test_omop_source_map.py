@@ -1,4 +1,4 @@
-"""Rows of source_to_concept_map, judged by pyomop's table."""
+"""Rows of source_to_concept_map, validated against pyomop's table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of rows."""
+"""Reading and writing tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What FHIR and OMOP call vocabularies."""
+"""Names of vocabularies in FHIR and OMOP."""
 
 from __future__ import annotations
 

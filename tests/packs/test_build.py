@@ -1,4 +1,4 @@
-"""Building packs: all that a pipeline needs, the same bytes each time, and no path of this machine."""
+"""Packs are complete, reproducible, and contain no local paths."""
 
 from __future__ import annotations
 

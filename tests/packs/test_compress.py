@@ -1,4 +1,4 @@
-"""Smaller dense parts: encoders in int8 and indexes of codes, in a pack that answers without torch."""
+"""Compressed packs: int8 encoders and compact indexes that run without torch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def pipeline(tmp_path: Path, tiny_kb: Path) -> Path:
-    """Return a pipeline with a dense linker, over a knowledge base of its own."""
+    """Return a pipeline with a dense linker and its own knowledge base."""
     kb = shutil.copytree(tiny_kb, tmp_path / "kb")
     linker = linker_config("dense", model=save_encoder(tmp_path / "tiny-bert"), index="hnsw")
     build_pipeline(kb, tmp_path / "pipeline", linker=linker)

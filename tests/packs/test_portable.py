@@ -1,4 +1,4 @@
-"""Records without the paths of the machine that they were written on."""
+"""Local paths are removed from training records."""
 
 from __future__ import annotations
 

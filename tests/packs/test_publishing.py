@@ -1,4 +1,4 @@
-"""What may be published."""
+"""Which packs may be published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipes that come with Onym."""
+"""The built-in recipes."""
 
 from __future__ import annotations
 

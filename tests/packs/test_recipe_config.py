@@ -1,4 +1,4 @@
-"""What a recipe may say."""
+"""Validation of recipes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installations from a local server: whole, interrupted, shared, refused."""
+"""Installing recipes from a local server: complete, interrupted, shared and rejected installations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing catches it."""
+    """Simulates a killed process: no code catches it."""
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -42,7 +42,7 @@ def test_a_pipeline_is_installed_and_found_by_its_name(tmp_path: Path) -> None:
     assert [link.concept_id for link in load("fevers").link("Pyrexia and cough").links] == ["hp:0001945", "hp:0012735"]
     assert read_pipeline("fevers").kb.path == "knowledge-base"
     assert is_installed(recipe)
-    again = install(recipe)  # nothing is looked up on the network
+    again = install(recipe)  # no network access
     assert not again.is_new
     assert again.files == done.files
     assert _requests(server) == [(0, len(OBO))]
@@ -57,7 +57,7 @@ def test_installed_pipeline_can_be_moved(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return the files of a pipeline that was installed without interruption."""
+    """Return the files of an uninterrupted installation."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "fevers.obo").write_text(OBO)
     with pytest.MonkeyPatch.context() as patched:
@@ -78,7 +78,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     ],
 )
 def test_resumes_after_interruption(step: str, is_after: bool, whole: dict[str, bytes], tmp_path: Path) -> None:
-    """Killed before or after a step, an installation ends with the same bytes, and fetches nothing twice."""
+    """If killed before or after a step, the resumed installation has the same bytes and downloads nothing twice."""
     recipe, real = small_recipe(), getattr(module, step)
 
     def kill(*words: object, **options: object) -> None:
@@ -179,7 +179,7 @@ def test_installs_trained_components_with_calibration(tmp_path: Path) -> None:
     ],
 )
 def test_dense_pipelines_need_torch_or_onnx_runtime(there: tuple[str, ...], is_enough: bool) -> None:
-    """What is missing is reported before anything is fetched."""
+    """Missing packages are reported before anything is downloaded."""
     code = "download-interrupted" if is_enough else "extra-missing"
     with patch.object(module, "find_spec", lambda name: name if name in there else None), pytest.raises(OnymError) as caught:
         install(small_recipe(extra="dense"), FileSources("http://127.0.0.1:9"), patience=ONCE)

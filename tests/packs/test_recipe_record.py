@@ -1,4 +1,4 @@
-"""What an installed pipeline says of itself."""
+"""The record of an installed pipeline (recipe.json)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pack says of itself."""
+"""The record of a pack (pack.json)."""
 
 from __future__ import annotations
 

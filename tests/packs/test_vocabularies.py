@@ -1,4 +1,4 @@
-"""Which vocabularies may be passed on, and what a pack must say of them."""
+"""Which vocabularies may be redistributed, and which releases and licences must be stated."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def test_hpo_must_be_unaltered(tmp_path: Path, recipe: dict[str, Any]) -> None:
     [
         ("terms.tsv", "x"),
         ("medicines.tsv", "x"),
-        ("mesh.tsv", "x"),  # a name alone does not make it MeSH
-        ("terms.tsv", "icd10cm"),  # known, but not its terms
+        ("mesh.tsv", "x"),  # the name alone is not enough
+        ("terms.tsv", "icd10cm"),  # the vocabulary is known, but not its licence terms
     ],
 )
 def test_unrecognised_sources_need_a_stated_licence(tmp_path: Path, path: str, prefix: str) -> None:
@@ -137,7 +137,7 @@ def two_sources(folder: Path, second: str, **source: Any) -> KnowledgeBase:
 
 
 def test_each_source_is_checked_by_its_own_ids(tmp_path: Path) -> None:
-    """MONDO brings terms of other ontologies: they are not counted against a list whose ids are known."""
+    """Ids of other ontologies that MONDO imports do not make a list with known ids unrecognised."""
     assert find_undeclared(two_sources(tmp_path, "id\tname\nmesh:D1\tChill\n")) == []
 
 
