@@ -42,7 +42,7 @@ def test_lists_all_pipelines(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.
 def test_suggests_a_name_for_a_typo(tmp_path: Path) -> None:
     env = {"ONYM_CACHE": str(tmp_path / "cache")}
     assert "did you mean hpo-phenotypes?" in onym("get", "hpo-phenotype", cwd=tmp_path, status=2, env=env).stderr
-    assert "comes with Onym" in onym("get", "starter", cwd=tmp_path, status=2, env=env).stderr
+    assert "built in" in onym("get", "starter", cwd=tmp_path, status=2, env=env).stderr
     done = onym("link", "fever", "--pipeline", "strater", "--json", cwd=tmp_path, status=3, env=env)
     assert '"pipeline-missing"' in done.stderr
     assert "did you mean starter?" in done.stderr
