@@ -1,4 +1,4 @@
-"""The command line as a person uses it: in this process, which saves seconds of imports."""
+"""Runs the command line in this process, which saves seconds of imports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onym.cli import main
 
 
 def onym(*words: str, cwd: Path, status: int = 0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `onym` with these words, and require that it ends with this status."""
+    """Run `onym` with these arguments and assert its exit status."""
     out, err = io.StringIO(), io.StringIO()
     done = subprocess.CompletedProcess(
         ["onym", *words], run_here(words, cwd, env or {}, out, err), out.getvalue(), err.getvalue()
@@ -26,7 +26,7 @@ def onym(*words: str, cwd: Path, status: int = 0, env: dict[str, str] | None = N
 
 
 def onym_bytes(*words: str, cwd: Path, status: int = 0) -> bytes:
-    """Run `onym` with these words, and return the bytes that it writes to stdout."""
+    """Run `onym` with these arguments and return the bytes that it writes to stdout."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
     assert run_here(words, cwd, {}, out, io.StringIO()) == status
     out.seek(0)
@@ -34,7 +34,7 @@ def onym_bytes(*words: str, cwd: Path, status: int = 0) -> bytes:
 
 
 def run_here(words: tuple[str, ...], cwd: Path, env: Mapping[str, str], out: TextIO, err: TextIO) -> int:
-    """Run `onym` in this process, and return its exit status; `env` is added to the environment."""
+    """Run `onym` in this process with additional environment variables, and return its exit status."""
     contexts = (chdir(cwd), patch.object(sys, "argv", ["onym", *words]), patch.dict(os.environ, env))
     with ExitStack() as stack:
         for context in (*contexts, redirect_stdout(out), redirect_stderr(err)):

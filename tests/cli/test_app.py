@@ -1,4 +1,4 @@
-"""The modules of commands are imported when they are needed."""
+"""Modules of commands are imported lazily."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def modules_of(*words: str, cwd: Path) -> set[str]:
     [
         (["link", "asthma"], {"boundary", "app", "console", "help", "options", "inputs", "answers", "link"}),
         (["--version"], {"boundary", "app", "console"}),
-        (["kb", "--help"], {"boundary", "app", "console", "help", "inputs", "options", "kb"}),
+        (["kb", "--help"], {"boundary", "app", "console", "help", "options", "inputs", "kb"}),
     ],
 )
-def test_a_command_imports_no_other(tmp_path: Path, words: list[str], modules: set[str]) -> None:
+def test_command_imports_only_its_own_modules(tmp_path: Path, words: list[str], modules: set[str]) -> None:
     assert modules_of(*words, cwd=tmp_path) == modules
 
 

@@ -33,7 +33,7 @@ def test_from_plan_to_export(tiny_kb: Path, tmp_path: Path) -> None:
     assert "[batch-plan-differs]" in onym("batch", "plan", "notes/1.txt", "-o", "out", cwd=tmp_path, status=2).stderr
 
 
-def test_what_was_lost_is_in_the_exit_status(tiny_kb: Path, tmp_path: Path) -> None:
+def test_exit_status_reports_skipped_documents(tiny_kb: Path, tmp_path: Path) -> None:
     corpus_at(tmp_path)
     pipeline_at(tiny_kb, tmp_path)
     (tmp_path / "notes" / "9.bin").write_bytes(b"\x00\x01")

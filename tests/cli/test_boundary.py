@@ -1,4 +1,4 @@
-"""No traceback reaches a person, and every end of a run has a documented exit status."""
+"""Users never see tracebacks, and every error and signal has a documented exit status."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Failing = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class PanicException(BaseException):
-    """What a bug in a library in Rust raises."""
+    """Like the exception that PyO3 raises for a Rust panic."""
 
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Failing:
-    """A command in which an error is raised."""
+    """Runs a command in which an error is raised."""
 
     def run(error: BaseException, *words: str, status: int) -> subprocess.CompletedProcess[str]:
         def fail(*_: object) -> None:
@@ -42,7 +42,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Failing:
 
 
 @pytest.mark.parametrize("error", [ValueError(SECRET), RecursionError(SECRET), PanicException(SECRET), KeyError(SECRET)])
-def test_a_bug_has_a_code_and_a_line_and_no_text(failing: Failing, error: BaseException) -> None:
+def test_bug_report_has_code_and_line_but_no_document_text(failing: Failing, error: BaseException) -> None:
     message = failing(error, status=1).stderr
     assert message.startswith(f"[internal-error] {type(error).__name__} in cli/kb.py:")
     assert SECRET not in message
@@ -57,7 +57,7 @@ def test_a_bug_has_a_code_and_a_line_and_no_text(failing: Failing, error: BaseEx
         (InputError("input-missing", "no such file"), 3, "input-missing"),
     ],
 )
-def test_what_is_no_bug_has_a_code_too(failing: Failing, error: Exception, status: int, code: str) -> None:
+def test_system_errors_have_codes(failing: Failing, error: Exception, status: int, code: str) -> None:
     message = json.loads(failing(error, "--json", status=status).stderr)["error"]
     assert message["code"] == code
     assert SECRET not in str(message)
@@ -66,7 +66,7 @@ def test_what_is_no_bug_has_a_code_too(failing: Failing, error: Exception, statu
 @pytest.mark.parametrize(
     ("error", "status"), [(KeyboardInterrupt(), 130), (BrokenPipeError(errno.EPIPE, "x"), 141), (SystemExit(143), 143)]
 )
-def test_ends_that_are_no_errors(failing: Failing, error: BaseException, status: int) -> None:
+def test_interrupt_broken_pipe_and_exit_print_no_error(failing: Failing, error: BaseException, status: int) -> None:
     assert failing(error, status=status).stderr == ""
 
 
@@ -76,7 +76,7 @@ def test_debug_shows_the_trace(failing: Failing) -> None:
     assert "[internal-error]" in message
 
 
-def test_signals_are_heard_while_a_command_runs_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_signal_ends_the_command_and_handlers_are_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def open_kb(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(5)
@@ -87,7 +87,7 @@ def test_signals_are_heard_while_a_command_runs_alone(monkeypatch: pytest.Monkey
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_ignored_signals_stay_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def open_kb(*_: object) -> None:
         os.kill(os.getpid(), signal.SIGHUP)
         raise InputError("input-missing", "still here")
@@ -100,7 +100,7 @@ def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch, tmp_
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_second_signal_does_not_disturb_the_end_unless_it_takes_long() -> None:
+def test_second_signal_is_ignored_during_the_grace_period() -> None:
     stop = boundary._Stop()
     with pytest.raises(SystemExit) as caught:
         stop(signal.SIGTERM, None)
@@ -129,24 +129,24 @@ def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ("onym kb info no 2>&-", 4, ""),
     ],
 )
-def test_streams_that_are_closed_full_or_broken(tmp_path: Path, command: str, status: int, code: str) -> None:
+def test_exit_status_for_closed_full_or_broken_streams(tmp_path: Path, command: str, status: int, code: str) -> None:
     done = shell(command, tmp_path)
     assert (done.returncode, done.stderr.partition("]")[0].lstrip("[")) == (status, code), done.stderr
 
 
-def test_a_file_never_takes_the_number_of_a_closed_stream(tmp_path: Path, tiny_kb: Path) -> None:
+def test_files_never_reuse_the_descriptor_of_a_closed_stream(tmp_path: Path, tiny_kb: Path) -> None:
     assert shell(f"onym kb export {tiny_kb} -o out.jsonl <&- >&- 2>&-", tmp_path).returncode == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
 
 
 @pytest.mark.slow
-def test_standard_input_that_is_closed(tmp_path: Path, tiny_kb: Path) -> None:
+def test_closed_standard_input_is_reported(tmp_path: Path, tiny_kb: Path) -> None:
     done = shell(f"onym link - --kb {tiny_kb} -o x.jsonl <&-", tmp_path)
     assert (done.returncode, done.stderr.partition("]")[0]) == (3, "[input-missing")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
-def test_names_that_an_encoding_does_not_have(tmp_path: Path, encoding: str) -> None:
+def test_unencodable_characters_are_escaped(tmp_path: Path, encoding: str) -> None:
     env = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run(
         [sys.executable, "-m", "onym", "kb", "info", b"\xff\xce\xb1"], cwd=tmp_path, env=env, capture_output=True, check=False

@@ -1,4 +1,4 @@
-"""`onym corpus` as a person uses it: output, messages, exit statuses."""
+"""`onym corpus` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_convert_there_and_back(folder: Path) -> None:
+def test_convert_round_trip(folder: Path) -> None:
     done = onym("corpus", "convert", "good.txt", "brat", "--to", "brat", cwd=folder)
     assert done.stdout == "files\t1\ndocuments\t1\nmentions\t1\n"
     assert "N1\tReference T1 MESH:D005334\tfever" in (folder / "brat" / "1.ann").read_text()
@@ -29,7 +29,7 @@ def test_convert_there_and_back(folder: Path) -> None:
     assert "\tmesh:D005334\n" in (folder / "again.txt").read_text()
 
 
-def test_convert_tells_what_was_left_out_and_lost_but_no_text(folder: Path) -> None:
+def test_convert_reports_losses_without_document_text(folder: Path) -> None:
     done = onym("corpus", "convert", "bad.txt", "out", "--to", "text", cwd=folder, status=5)
     assert "corpus-offsets: 2: " in done.stderr
     assert "corpus-malformed" in done.stderr
@@ -39,7 +39,7 @@ def test_convert_tells_what_was_left_out_and_lost_but_no_text(folder: Path) -> N
     assert (answer["documents"], answer["mentions"], len(answer["problems"])) == (2, 1, 2)
 
 
-def test_convert_refuses(folder: Path) -> None:
+def test_convert_rejects_invalid_arguments(folder: Path) -> None:
     assert "output-exists" in onym("corpus", "convert", "good.txt", "bad.txt", "--to", "jsonl", cwd=folder, status=2).stderr
     onym("corpus", "convert", "good.txt", "bad.txt", "--to", "jsonl", "--force", cwd=folder)
     assert "part-unknown" in onym("corpus", "convert", "good.txt", "x", "--to", "word", cwd=folder, status=2).stderr
@@ -51,7 +51,7 @@ def test_convert_refuses(folder: Path) -> None:
 
 
 def test_check(folder: Path) -> None:
-    assert onym("corpus", "check", "good.txt", cwd=folder).stdout == "ok\tnothing wrong was found\n"
+    assert onym("corpus", "check", "good.txt", cwd=folder).stdout == "ok\tno problems found\n"
     lines = onym("corpus", "check", "bad.txt", cwd=folder, status=5).stdout.splitlines()
     assert [line.split("\t")[0] for line in lines] == ["corpus-offsets", "corpus-malformed"]
     answer = json.loads(onym("corpus", "check", "bad.txt", "--from", "pubtator", "--json", cwd=folder, status=5).stdout)
@@ -67,7 +67,7 @@ def test_stats(folder: Path) -> None:
 
 @pytest.fixture
 def mixture(tmp_path: Path) -> Path:
-    """A folder of which five files are read, two are ignored, and three fail."""
+    """Return a folder with five readable files, two ignored ones, and three that fail."""
     corpus = tmp_path / "mixed"
     corpus.mkdir()
     for number in range(3):
@@ -88,7 +88,7 @@ TOTALS = {"files": 10, "files_read": 5, "files_ignored": 2, "files_failed": 3}
 
 
 @pytest.mark.parametrize("words", [("check",), ("stats",), ("convert", "out.jsonl", "--to", "jsonl")])
-def test_each_file_is_accounted_for(mixture: Path, words: tuple[str, ...]) -> None:
+def test_reports_the_state_of_each_file(mixture: Path, words: tuple[str, ...]) -> None:
     done = onym("corpus", words[0], "mixed", *words[1:], "--json", cwd=mixture, status=5)
     answer = json.loads(done.stdout)
     assert {key: answer[key] for key in TOTALS} == TOTALS
@@ -99,7 +99,7 @@ def test_each_file_is_accounted_for(mixture: Path, words: tuple[str, ...]) -> No
     assert answer.get("documents", 5) == 5
 
 
-def test_files_are_reported_to_people_too(mixture: Path) -> None:
+def test_lists_failed_and_ignored_files_on_stderr(mixture: Path) -> None:
     done = onym("corpus", "stats", "mixed", cwd=mixture, status=5)
     assert done.stdout.startswith("files\t10\nignored\t2\nfailed\t3\ndocuments\t5\n")
     assert "failed: 6.bin: format-unknown: " in done.stderr
@@ -113,9 +113,9 @@ def test_links_are_followed_on_request(mixture: Path) -> None:
         assert (json.loads(done.stdout)["files_read"], json.loads(done.stdout)["files_failed"]) == (6, 2)
 
 
-def test_ignored_files_alone_are_no_failure(folder: Path) -> None:
+def test_ignored_files_do_not_fail_the_check(folder: Path) -> None:
     (folder / "notes").mkdir()
     (folder / "notes" / "1.txt").write_text("A note.")
     (folder / "notes" / "LICENSE").write_text("Yours.")
-    assert onym("corpus", "check", "notes", cwd=folder).stdout.endswith("ok\tnothing wrong was found\n")
+    assert onym("corpus", "check", "notes", cwd=folder).stdout.endswith("ok\tno problems found\n")
     onym("corpus", "stats", "notes", cwd=folder)

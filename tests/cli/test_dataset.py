@@ -1,4 +1,4 @@
-"""`onym dataset` as a person uses it: output, messages, exit statuses."""
+"""`onym dataset` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_list(tmp_path: Path) -> None:
     assert answer[3]["files"][0] == "bc5cdr/CDR_TrainingSet.PubTator.txt"
 
 
-def test_prepare_tells_sizes_drops_and_overlap(tmp_path: Path, tiny_kb: Path) -> None:
+def test_prepare_reports_sizes_drops_and_overlap(tmp_path: Path, tiny_kb: Path) -> None:
     data = write_biosyn(write_ncbi(tmp_path / "data"))
     done = onym("prepare", "ncbi-disease-genbioel", "-o", "out", "--data", str(data), cwd=tmp_path)
     lines = done.stdout.splitlines()
@@ -40,7 +40,7 @@ def test_prepare_tells_sizes_drops_and_overlap(tmp_path: Path, tiny_kb: Path) ->
     assert (answer["warnings"], answer["restricts_types"]) == ([], False)
 
 
-def test_prepare_refuses(tmp_path: Path) -> None:
+def test_prepare_rejects_invalid_arguments(tmp_path: Path) -> None:
     data = write_species(tmp_path / "data")
     assert "config-invalid" in onym("prepare", "s800", "-o", "out", cwd=tmp_path, status=2).stderr
     assert "dataset-unknown" in onym("prepare", "s900", "-o", "out", cwd=tmp_path, data=data, status=2).stderr
@@ -52,7 +52,7 @@ def test_prepare_refuses(tmp_path: Path) -> None:
     onym("prepare", "s800", "-o", "out", "--force", cwd=tmp_path, data=data)
 
 
-def test_an_own_corpus(tmp_path: Path, tiny_kb: Path) -> None:
+def test_prepares_an_own_corpus(tmp_path: Path, tiny_kb: Path) -> None:
     rows = "\n".join(f"{n}|t|Fever {n}\n{n}|a|\n{n}\t0\t5\tFever\tDisease\tD005334\n" for n in range(20))
     (tmp_path / "a.pubtator").write_text(rows)
     lines = onym("prepare", "a.pubtator", "--name", "mine", "--kb", str(tiny_kb), cwd=tmp_path).stdout.splitlines()
@@ -70,7 +70,7 @@ def test_an_own_corpus(tmp_path: Path, tiny_kb: Path) -> None:
     assert json.loads(onym(*words, cwd=tmp_path).stdout)["splits"]["dev"]["documents"] == 5
 
 
-def test_an_own_corpus_is_divided_in_one_way(tmp_path: Path) -> None:
+def test_rejects_two_ways_to_split_a_corpus(tmp_path: Path) -> None:
     for words in (
         ("a.txt", "--name", "mine", "--split", "train=b.txt"),
         ("a.txt", "--name", "mine", "--folds", "3", "--shares", "0.5,0.25,0.25"),

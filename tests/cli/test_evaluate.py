@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_linker_is_scored_shown_and_kept(folder: Path) -> None:
+def test_scores_a_linker_and_saves_predictions(folder: Path) -> None:
     words = ("--dataset", "ncbi", "--linker", "exact", "--protocol", "any-id")
     done = onym("evaluate", *words, "--report", "page.html", "--save", "exact.jsonl", cwd=folder)
     assert "exact on ncbi-disease-biosyn (test)" in done.stdout
@@ -32,13 +32,13 @@ def test_a_linker_is_scored_shown_and_kept(folder: Path) -> None:
     assert "output-exists" in onym("evaluate", *words, "--report", "page.html", cwd=folder, status=2).stderr
 
 
-def test_a_preferred_vocabulary_reaches_the_linker(folder: Path) -> None:
+def test_prefer_is_passed_to_the_linker(folder: Path) -> None:
     onym("evaluate", "--dataset", "ncbi", "--linker", "exact", "--prefer", "omim", "--save", "omim.jsonl", cwd=folder)
     source = json.loads((folder / "omim.jsonl").read_text().splitlines()[0])["source"]
     assert source["order"] == {"ties": "decided", "vocabularies": ["omim", "mesh"]}
 
 
-def test_a_generative_linker_is_scored(folder: Path) -> None:
+def test_scores_a_generative_linker(folder: Path) -> None:
     save_model(folder / "model")
     words = ("--dataset", "ncbi", "--linker", "generative", "--model", "model", "--width", "3", "--json")
     described = json.loads(onym("evaluate", *words, "--save", "generative.jsonl", cwd=folder).stdout)
@@ -47,7 +47,7 @@ def test_a_generative_linker_is_scored(folder: Path) -> None:
     assert (source["linker"]["linker"], source["linker"]["search"]["width"]) == ("generative", 3)
 
 
-def test_two_systems_are_compared(folder: Path) -> None:
+def test_compares_two_systems(folder: Path) -> None:
     for linker in ("exact", "tfidf"):
         onym("evaluate", "-d", "ncbi", "--linker", linker, "--save", f"{linker}-2.jsonl", cwd=folder)
     done = onym("compare", "exact-2.jsonl", "tfidf-2.jsonl", "-d", "ncbi", "--angel-t-test", cwd=folder)
@@ -60,7 +60,7 @@ def test_two_systems_are_compared(folder: Path) -> None:
     ] == {"only_a": 0, "only_b": 0, "p_value": 1.0}
 
 
-def test_predictions_of_some_mentions_or_twice_are_refused_and_reported(folder: Path) -> None:
+def test_rejects_missing_or_repeated_mentions(folder: Path) -> None:
     onym("evaluate", "-d", "ncbi", "--linker", "exact", "--save", "whole.jsonl", cwd=folder)
     head, first, *rest = (folder / "whole.jsonl").read_text().splitlines(keepends=True)
     (folder / "one.jsonl").write_text(head + first)
@@ -87,7 +87,7 @@ def taxa(folder: Path) -> Path:
     return folder
 
 
-def test_a_corpus_with_predicted_mentions(taxa: Path) -> None:
+def test_scores_a_corpus_with_predicted_mentions(taxa: Path) -> None:
     found = "1|t|A mouse and a rat\n1|a|\n1\t2\t7\tmouse\tSpecies\t10090\n1\t14\t17\trat\tSpecies\t10116\n"
     (taxa / "found.txt").write_text(found)
     words = ("evaluate", "found.txt", "-d", "s800", "--kb", "taxa", "--protocol", "bhowmik-strict")
@@ -99,7 +99,7 @@ def test_a_corpus_with_predicted_mentions(taxa: Path) -> None:
     assert "* 1 of 2 documents predicted" in shown
 
 
-def test_a_pipeline_is_scored_end_to_end(taxa: Path) -> None:
+def test_scores_a_pipeline_end_to_end(taxa: Path) -> None:
     words = ("evaluate", "--pipeline", "species", "-d", "s800")
     figures = json.loads(onym(*words, "--save", "found.jsonl", "--report", "found.html", "--json", cwd=taxa).stdout)
     assert (figures["precision"], figures["recall"], figures["errors"]["missed"]) == (1.0, 1.0, 0)
@@ -108,14 +108,14 @@ def test_a_pipeline_is_scored_end_to_end(taxa: Path) -> None:
     assert "Recall by mention type, bhowmik-partial" in onym(*again, cwd=taxa).stdout
 
 
-def test_a_threshold_is_tuned(taxa: Path) -> None:
+def test_tunes_a_threshold(taxa: Path) -> None:
     words = ("pipeline", "tune", "species", "-d", "s800", "--split", "train")
     tuned = json.loads(onym(*words, "--json", cwd=taxa).stdout)
     assert (tuned["threshold"], tuned["dataset"]["split"]) == (1.0, "train")
     assert "threshold\t1.0" in onym(*words, cwd=taxa).stdout
 
 
-def test_a_table_of_replaced_ids(folder: Path) -> None:
+def test_applies_a_table_of_replaced_ids(folder: Path) -> None:
     (folder / "old.tsv").write_text("old\tnew\nmesh:D005334\tmesh:D000000\n")
     words = ("evaluate", "-d", "ncbi", "--linker", "exact", "--replaced", "old.tsv", "--json")
     assert json.loads(onym(*words, cwd=folder).stdout)["manifest"]["replaced_ids"] == 1
@@ -137,12 +137,12 @@ def test_a_table_of_replaced_ids(folder: Path) -> None:
         (("-d", "none", "--linker", "exact"), "dataset-unknown"),
     ],
 )
-def test_a_wrong_call_says_what_is_wrong(taxa: Path, words: tuple[str, ...], code: str) -> None:
+def test_explains_usage_errors(taxa: Path, words: tuple[str, ...], code: str) -> None:
     assert code in onym("evaluate", *words, cwd=taxa, status=2).stderr
 
 
-def test_systems_that_find_mentions_are_compared_by_f1_unless_told_otherwise(taxa: Path) -> None:
-    """The careful one has a lower recall and a higher F1, and comes first."""
+def test_compares_end_to_end_systems_by_f1_by_default(taxa: Path) -> None:
+    """The first system has lower recall and higher F1."""
     gold = "1|t|A mouse and a rat\n1|a|\n{}\n5|t|The Mouse\n5|a|\n{}"
     mouse, rat, other = "1\t2\t7\tmouse\tSpecies\t10090\n", "1\t14\t17\trat\tSpecies\t10116\n", "5\t0\t3\tThe\tSpecies\t10116\n"
     (taxa / "careful.pubtator").write_text(gold.format(mouse, ""))
@@ -167,7 +167,7 @@ def test_systems_that_find_mentions_are_compared_by_f1_unless_told_otherwise(tax
     assert "biosyn, bhowmik-strict" in " ".join(unknown.split())
 
 
-def test_predictions_of_a_pipeline_that_misses_mentions_are_scored_end_to_end(taxa: Path) -> None:
+def test_scores_predictions_with_missed_mentions_end_to_end(taxa: Path) -> None:
     words = ("pipeline", "build", "--kb", "taxa", "-o", "long-names", "--detector-min-length", "9")
     onym(*words, cwd=taxa)
     onym("evaluate", "--pipeline", "long-names", "-d", "s800", "--save", "long-names.jsonl", cwd=taxa)

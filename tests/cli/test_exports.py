@@ -1,4 +1,4 @@
-"""Exports for hospitals as a person writes them."""
+"""FHIR and OMOP exports on the command line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_terms_as_a_concept_map(folder: Path) -> None:
     assert "omop-concepts" in onym(*words, "-o", "source_to_concept_map.csv", cwd=folder, status=2).stderr
 
 
-def test_options_of_exports_are_refused_elsewhere(folder: Path) -> None:
+def test_other_formats_reject_export_options(folder: Path) -> None:
     link = ("link", "notes.pubtator", "--kb", "kb", "--nlp-date", "2026-01-31")
     assert "config-invalid" in onym(*link, "--json", cwd=folder, status=2).stderr
     words = ("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "--fhir-version", "R5")

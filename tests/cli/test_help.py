@@ -10,7 +10,7 @@ from onym.cli.app import Commands
 from tests.cli.command import onym
 
 MAX_LINES = 60
-LONG = ["link", "map", "pipeline build"]
+LONG = ["link", "map", "pipeline build", "serve"]
 SHORT = ["kb build", "model convert", "get"]
 
 
@@ -32,7 +32,7 @@ def test_help_shows_the_common_options(tmp_path: Path, command: str) -> None:
     assert len(lines) <= MAX_LINES
     assert f"onym {command} --help-all" in lines[-1]
     assert any(f"Example: onym {command}" in line for line in lines[-10:])
-    assert "--output" in "".join(lines)
+    assert ("--port" if command == "serve" else "--output") in "".join(lines)
     assert "--width" not in "".join(lines)
 
 

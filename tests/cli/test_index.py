@@ -1,4 +1,4 @@
-"""`onym index` as a person uses it."""
+"""`onym index` on the command line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_an_index_is_kept_with_the_knowledge_base(folder: Path) -> None:
+def test_index_is_stored_with_the_knowledge_base(folder: Path) -> None:
     described = json.loads(onym("index", "build", "kb", "--model", "tiny-bert", "--json", cwd=folder).stdout)
     assert (described["kind"], described["counts"]) == ("flat", {"names": 4})
     assert Path(described["folder"]).parent == Path("kb/indexes")
@@ -43,7 +43,7 @@ def test_an_index_is_kept_with_the_knowledge_base(folder: Path) -> None:
     } <= set(shown)
 
 
-def test_an_index_in_a_folder_of_its_own(folder: Path) -> None:
+def test_builds_an_index_in_another_folder(folder: Path) -> None:
     done = onym("index", "build", "kb", "--model", "tiny-bert", "--kind", "sq8", "-o", "own", cwd=folder)
     lines = done.stdout.splitlines()
     assert (lines[0], lines[2], lines[-1]) == ("folder\town", "kind\tsq8", "names\t4")
@@ -52,7 +52,7 @@ def test_an_index_in_a_folder_of_its_own(folder: Path) -> None:
     assert (described["kind"], described["metric"], described["folder"]) == ("sq8", "inner-product", "own")
 
 
-def test_what_is_wrong_is_reported(folder: Path) -> None:
+def test_reports_invalid_arguments(folder: Path) -> None:
     build = ("index", "build", "kb", "--model")
     assert "index-unknown" in onym(*build, "tiny-bert", "--kind", "magic", cwd=folder, status=2).stderr
     assert "model-missing" in onym(*build, "nowhere", cwd=folder, status=2).stderr
@@ -65,7 +65,7 @@ def test_the_help_has_an_example(folder: Path, command: str) -> None:
     assert f"Example: onym index {command} hpo-kb" in onym("index", command, "--help", cwd=folder).stdout
 
 
-def test_a_bar_shows_what_is_being_done() -> None:
+def test_progress_bar_shows_the_current_step() -> None:
     with bar_on(Console(file=io.StringIO(), force_terminal=True), "encoding names", 4) as bar:
         progress_callback(bar)("building the index", 3)
         (task,) = bar.tasks

@@ -1,4 +1,4 @@
-"""What arguments name: paths, standard input, and texts."""
+"""Input arguments: paths, standard input, and literal texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def documents(*names: str, form: str = "") -> list[object]:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_text_is_the_document_that_a_file_of_it_is(text: str) -> None:
+def test_text_argument_gives_the_same_document_as_a_file(text: str) -> None:
     file = InputFile.from_bytes("1.txt", text.encode("utf-8", "replace"))
     assert documents(text) == list(Reading([Source.of_files("texts", [file])]))
 
@@ -31,13 +31,13 @@ def test_texts_are_numbered() -> None:
     assert [(item.id, item.source, item.text) for item in found] == [("1", "1.txt", TEXTS[0]), ("2", "2.txt", TEXTS[1])]
 
 
-def test_no_format_is_recognised_for_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("onym.corpora.reading.format_of", lambda _: pytest.fail("a format was looked for"))
+def test_format_is_not_detected_for_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.corpora.reading.format_of", lambda _: pytest.fail("format detection was called"))
     assert len(documents("High fever.")) == 1
     assert [item.text for item in documents(PUBTATOR) if isinstance(item, Document)] == [PUBTATOR]
 
 
-def test_a_format_that_is_named_is_that_of_texts_too() -> None:
+def test_given_format_applies_to_texts() -> None:
     assert [item.text for item in documents(PUBTATOR, form="pubtator") if isinstance(item, Document)] == ["High fever"]
 
 

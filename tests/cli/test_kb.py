@@ -1,4 +1,4 @@
-"""The command line as a person uses it: output, messages, exit statuses."""
+"""`onym kb` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_build_prints_counts_and_json(folder: Path) -> None:
     assert answer["counts"]["names"] == 3
 
 
-def test_build_from_a_recipe_with_options_over_it(folder: Path) -> None:
+def test_options_override_the_recipe(folder: Path) -> None:
     (folder / "kb.toml").write_text('shared_names = "keep"\n[[sources]]\npath = "hp.obo"\nname = "HPO"\n')
     onym("kb", "build", "kb.toml", "-o", "recipe", "--shared-names", "fewest", cwd=folder)
     info = json.loads(onym("kb", "info", "recipe", "--json", cwd=folder).stdout)
@@ -63,7 +63,7 @@ def test_build_from_a_spreadsheet_with_named_columns(folder: Path) -> None:
     assert "config-invalid" in onym("kb", "build", "mine.csv", "-o", "x", "--column", "id", cwd=folder, status=2).stderr
 
 
-def test_info_names_input_and_what_was_dropped(folder: Path) -> None:
+def test_info_shows_inputs_and_dropped_counts(folder: Path) -> None:
     text = onym("kb", "info", "hp", cwd=folder).stdout
     assert "hp.obo" in text
     assert "kind: retired: 1" in text
@@ -88,13 +88,13 @@ def test_types_and_joins_are_listed(folder: Path) -> None:
     assert onym("kb", "joins", "undone", cwd=folder).stdout == ""
 
 
-def test_an_unknown_concept_exits_with_3(folder: Path) -> None:
+def test_unknown_concept_exits_with_3(folder: Path) -> None:
     assert "[concept-unknown]" in onym("kb", "show", "hp", "HP:77", cwd=folder, status=3).stderr
     error = json.loads(onym("kb", "show", "hp", "HP:77", "--json", cwd=folder, status=3).stderr)["error"]
     assert error["code"] == "concept-unknown"
 
 
-def test_check_exits_with_4_for_damage(folder: Path) -> None:
+def test_check_exits_with_4_if_corrupt(folder: Path) -> None:
     assert "ok" in onym("kb", "check", "hp", cwd=folder).stdout
     shutil.copytree(folder / "hp", folder / "torn")
     next((folder / "torn").glob("*/names.data.npy")).write_bytes(b"")
@@ -119,19 +119,19 @@ def test_export_does_not_overwrite(folder: Path) -> None:
     assert "curie" in onym("kb", "export", "hp", "-o", "loud.txt", "--id-style", "loud", cwd=folder, status=2).stderr
 
 
-def test_download_of_a_licensed_release_explains(folder: Path) -> None:
+def test_download_explains_how_to_get_licensed_releases(folder: Path) -> None:
     error = json.loads(onym("kb", "download", "umls", "--json", cwd=folder, status=2).stderr)["error"]
     assert error["code"] == "release-licensed"
     assert "Apply for a licence" in error["fix"]
     assert "release-unknown" in onym("kb", "download", "icd", cwd=folder, status=2).stderr
 
 
-def test_a_limit_exits_with_6(folder: Path) -> None:
+def test_exceeded_limit_exits_with_6(folder: Path) -> None:
     (folder / "long.obo").write_bytes(b"x" * 3_000_000)
     assert "[limit-line]" in onym("kb", "build", "long.obo", "-o", "x", cwd=folder, status=6).stderr
 
 
-def test_a_wrong_call_exits_with_2(folder: Path) -> None:
+def test_usage_error_exits_with_2(folder: Path) -> None:
     onym("kb", "build", cwd=folder, status=2)
     assert "[part-unknown]" in onym("kb", "build", "hp.obo", "--format", "pdf", "-o", "x", cwd=folder, status=2).stderr
 
@@ -145,7 +145,7 @@ def test_version(folder: Path) -> None:
     assert onym("--version", cwd=folder).stdout.strip() == "0.1.0"
 
 
-def test_build_lists_the_files_that_it_ignores(tmp_path: Path) -> None:
+def test_build_lists_ignored_files(tmp_path: Path) -> None:
     (tmp_path / "mesh").mkdir()
     (tmp_path / "mesh" / "a.obo").write_text(OBO)
     (tmp_path / "mesh" / "b.tsv").write_text("D000001\tCalcimycin\tA-23187\tD03.633\n")
@@ -156,18 +156,18 @@ def test_build_lists_the_files_that_it_ignores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("search", "starter", "heart attack"), ("show", "starter", "MONDO:0005068")])
-def test_a_pipeline_stands_for_its_knowledge_base(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_accepts_a_pipeline_as_knowledge_base(tmp_path: Path, words: tuple[str, ...]) -> None:
     assert "mondo:0005068" in onym("kb", *words, cwd=tmp_path).stdout
 
 
-def test_a_folder_goes_before_a_pipeline_of_that_name(tmp_path: Path) -> None:
+def test_folder_takes_precedence_over_pipeline_name(tmp_path: Path) -> None:
     (tmp_path / "ward.csv").write_text("id,name\nward:1,Heart attack\n")
     onym("kb", "build", "ward.csv", "-o", "starter", cwd=tmp_path)
     assert onym("kb", "search", "starter", "heart attack", cwd=tmp_path).stdout.startswith("ward:1\t")
     assert "added 0, removed 0" in onym("kb", "diff", "starter", "starter", cwd=tmp_path).stderr
 
 
-def test_a_pipeline_that_is_not_installed_is_named(tmp_path: Path) -> None:
+def test_reports_a_pipeline_that_is_not_installed(tmp_path: Path) -> None:
     env = {"ONYM_CACHE": str(tmp_path)}
     assert "onym get hpo-phenotypes" in onym("kb", "info", "hpo-phenotypes", cwd=tmp_path, status=3, env=env).stderr
     assert "[artefact-missing]" in onym("kb", "info", "absent", cwd=tmp_path, status=4, env=env).stderr

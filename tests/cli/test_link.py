@@ -1,4 +1,4 @@
-"""`onym link` as a person uses it."""
+"""`onym link` on the command line."""
 
 from __future__ import annotations
 
@@ -48,15 +48,18 @@ def test_predictions(folder: Path) -> None:
 
 def test_another_format_and_a_filter(folder: Path) -> None:
     words = ("--linker", "tfidf", "--types", "C14", "--format", "jsonl")
-    assert "lost" not in onym("link", "good.txt", "--kb", "kb", "-o", "out.jsonl", *words, cwd=folder).stderr
-    assert "lost: passages" in onym("link", "good.txt", "--kb", "kb", "-o", "brat", "--format", "brat", cwd=folder).stderr
+    assert "cannot store" not in onym("link", "good.txt", "--kb", "kb", "-o", "out.jsonl", *words, cwd=folder).stderr
+    assert (
+        "brat cannot store all passages (1 document)"
+        in onym("link", "good.txt", "--kb", "kb", "-o", "brat", "--format", "brat", cwd=folder).stderr
+    )
     mention = json.loads((folder / "out.jsonl").read_text())["mentions"][0]
     assert "mesh:D005334" not in mention.get("concept_ids", [])
 
 
 @pytest.mark.parametrize(("prefer", "first"), [("", "mesh:D1"), ("mondo", "mondo:1")])
-def test_one_first_answer_in_links_tables_and_pipelines(tmp_path: Path, prefer: str, first: str) -> None:
-    """Of two concepts with the same name and score the same one is the answer, whatever writes it."""
+def test_ties_are_resolved_alike_in_all_outputs(tmp_path: Path, prefer: str, first: str) -> None:
+    """Of two concepts with the same name and score, every output has the same one as answer."""
     for name, concept in (("a", "mesh:D1"), ("b", "mondo:1")):
         (tmp_path / f"{name}.tsv").write_text(f"id\tname\n{concept}\tcancer\n")
     build_kb(Recipe.of({"sources": [{"path": "a.tsv"}, {"path": "b.tsv"}]}), tmp_path / "kb", root=tmp_path)
@@ -77,14 +80,14 @@ def test_one_first_answer_in_links_tables_and_pipelines(tmp_path: Path, prefer: 
     assert json.loads((tmp_path / "q.jsonl").read_text().splitlines()[1])["answers"][0][0] == first
 
 
-def test_a_preference_for_no_vocabulary_or_with_a_pipeline_is_refused(folder: Path) -> None:
+def test_rejects_prefer_with_unknown_vocabulary_or_pipeline(folder: Path) -> None:
     done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--prefer", "umls", cwd=folder, status=2)
     assert "[vocabulary-unknown]" in done.stderr
     done = onym("link", "good.txt", "--pipeline", "p", "-o", "p.jsonl", "--prefer", "mesh", cwd=folder, status=2)
     assert "[config-invalid]" in done.stderr
 
 
-def test_concepts_from_a_file(folder: Path) -> None:
+def test_filters_by_concepts_from_a_file(folder: Path) -> None:
     (folder / "ids.txt").write_text("mesh:D009203\n\n")
     onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--concepts", "ids.txt", "--types", "C14", cwd=folder)
     first, second = (folder / "p.jsonl").read_text().splitlines()
@@ -92,7 +95,7 @@ def test_concepts_from_a_file(folder: Path) -> None:
     assert json.loads(second)["answers"] == []
 
 
-def test_each_file_is_accounted_for(mixture: Path, tiny_kb: Path) -> None:
+def test_reports_the_state_of_each_file(mixture: Path, tiny_kb: Path) -> None:
     words = ("link", "mixed", "--kb", str(tiny_kb), "-o", "p.jsonl")
     answer = json.loads(onym(*words, "--json", cwd=mixture, status=5).stdout)
     assert {key: answer[key] for key in TOTALS} == TOTALS
@@ -111,17 +114,17 @@ def test_raw_text_without_a_pipeline_gets_a_hint(folder: Path) -> None:
     assert "--pipeline" not in onym("link", "good.txt", "--kb", "kb", "-o", "q.jsonl", cwd=folder).stderr
 
 
-def test_an_input_is_named_once(folder: Path) -> None:
+def test_rejects_repeated_inputs(folder: Path) -> None:
     assert "config-invalid" in onym("link", "good.txt", "good.txt", "--kb", "kb", "-o", "p.jsonl", cwd=folder, status=2).stderr
 
 
-def test_what_cannot_be_read_is_counted(folder: Path) -> None:
+def test_counts_unreadable_documents(folder: Path) -> None:
     done = onym("link", "bad.txt", "--kb", "kb", "-o", "p.jsonl", cwd=folder, status=5)
     assert "left out\t2" in done.stdout
     assert "ecret" not in done.stdout + done.stderr
 
 
-def test_a_wrong_call_writes_nothing(folder: Path) -> None:
+def test_usage_errors_write_nothing(folder: Path) -> None:
     assert "part-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--linker", "x", cwd=folder, status=2).stderr
     assert "part-unknown" in onym("link", "good.txt", "--kb", "kb", "-o", "p", "--format", "x", cwd=folder, status=2).stderr
     assert (
@@ -134,7 +137,7 @@ def test_a_wrong_call_writes_nothing(folder: Path) -> None:
 
 @pytest.fixture
 def with_model(folder: Path, tiny_kb: Path) -> Path:
-    """Return the folder with a knowledge base of its own, a model as ANGEL's are, and a tokenizer for it."""
+    """Return the folder with its own knowledge base, a model like ANGEL's, and its tokenizer."""
     (folder / "kb").unlink()
     shutil.copytree(tiny_kb, folder / "kb")
     add_defaults(save_model(folder / "model", has_tokenizer=False))
@@ -160,7 +163,7 @@ def test_a_generative_linker(with_model: Path) -> None:
     assert [path.name for path in (with_model / "kb" / "tries").glob("*/CURRENT")] == ["CURRENT"]
 
 
-def test_a_generative_linker_among_some_concepts_in_a_corpus_format(with_model: Path) -> None:
+def test_generative_linker_with_concept_filter_and_corpus_format(with_model: Path) -> None:
     words = ("--model", "model", "--tokenizer", "tokens", "--template", "genre", "--types", "C23", "--format", "jsonl")
     onym(*GENERATIVE, *words, "--restrict", "-o", "out.jsonl", cwd=with_model)
     mention = json.loads((with_model / "out.jsonl").read_text())["mentions"][0]
@@ -176,7 +179,7 @@ def test_a_generative_linker_among_some_concepts_in_a_corpus_format(with_model: 
         (("--model", "model", "--ranking", "x"), "config-invalid"),
     ],
 )
-def test_a_wrong_call_of_a_generative_linker(with_model: Path, words: tuple[str, ...], code: str) -> None:
+def test_usage_errors_of_the_generative_linker(with_model: Path, words: tuple[str, ...], code: str) -> None:
     assert code in onym(*GENERATIVE, *words, "-o", "p", cwd=with_model, status=2).stderr
     assert not (with_model / "p").exists()
 
@@ -213,7 +216,7 @@ def test_files_folders_and_formats_through_a_pipeline(with_pipeline: Path) -> No
 @pytest.mark.slow
 @pytest.mark.ci
 @pytest.mark.parametrize("to", ["pubtator", "bioc", "bioc_json", "brat", "jsonl", "parquet", "predictions"])
-def test_each_format_of_answers_from_stdin(with_pipeline: Path, to: str) -> None:
+def test_writes_each_format_from_stdin(with_pipeline: Path, to: str) -> None:
     command = [sys.executable, "-m", "onym", "link", "-", "--pipeline", "p", "--format", to, "-o", "out"]
     done = subprocess.run(command, cwd=with_pipeline, input=TEXT, capture_output=True, text=True, check=True)
     assert "linked\t2" in done.stdout
@@ -229,7 +232,7 @@ def test_kb_and_pipeline_cannot_be_combined(tmp_path: Path, command: tuple[str, 
 
 
 @pytest.mark.parametrize("command", [("link", "one.txt"), ("map", "terms.csv", "--column", "term")])
-def test_options_of_a_linker_need_a_kb(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_linker_options_require_a_kb(tmp_path: Path, command: tuple[str, ...]) -> None:
     done = onym(*command, "--linker", "exact", cwd=tmp_path, status=2)
     assert "give --kb" in done.stderr
     assert "starter (MONDO" not in done.stderr
@@ -238,13 +241,13 @@ def test_options_of_a_linker_need_a_kb(tmp_path: Path, command: tuple[str, ...])
 @pytest.mark.parametrize(
     "words", [("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--types", "C14"), ("--pipeline", "p", "--width", "3")]
 )
-def test_a_pipeline_says_itself_how_it_links(with_pipeline: Path, words: tuple[str, ...]) -> None:
+def test_rejects_linker_options_with_a_pipeline(with_pipeline: Path, words: tuple[str, ...]) -> None:
     done = onym("link", "one.txt", *words, "-o", "out", cwd=with_pipeline, status=2)
     assert "config-invalid" in done.stderr
     assert not (with_pipeline / "out").exists()
 
 
-def test_all_evidence_is_in_the_formats_that_carry_links(with_pipeline: Path) -> None:
+def test_link_formats_store_all_evidence(with_pipeline: Path) -> None:
     onym("link", "notes", "good.txt", "--pipeline", "p", "--format", "jsonl", "-o", "out.jsonl", cwd=with_pipeline)
     found, annotated = map(json.loads, (with_pipeline / "out.jsonl").read_text().splitlines())
     assert found["schema"] == annotated["schema"] == "linked-document/2"
@@ -255,7 +258,7 @@ def test_all_evidence_is_in_the_formats_that_carry_links(with_pipeline: Path) ->
     assert json.loads((with_pipeline / "p.jsonl").read_text().splitlines()[1])["detection_score"] == 1.0
 
 
-def test_marks_of_assertion(with_pipeline: Path) -> None:
+def test_assertion_marks(with_pipeline: Path) -> None:
     (with_pipeline / "no.txt").write_text("No fever, but a heart attack.")
     onym("link", "no.txt", "--pipeline", "p", "--assertion", "-o", "out.jsonl", cwd=with_pipeline)
     lines = [json.loads(line) for line in (with_pipeline / "out.jsonl").read_text().splitlines()]
@@ -273,7 +276,7 @@ def test_marks_of_assertion(with_pipeline: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "status"), [(InputError("limit-record", "too long"), 5), (ValueError("secret fever"), 1)], ids=["error", "bug"]
 )
-def test_a_document_that_cannot_be_linked_is_counted_and_the_others_are_linked(
+def test_continues_after_a_document_that_cannot_be_linked(
     with_pipeline: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
     def failing(doc: Document, *, expand: bool) -> list[str]:
@@ -293,7 +296,7 @@ def test_a_document_that_cannot_be_linked_is_counted_and_the_others_are_linked(
     assert "secret" not in json.dumps(lines)
 
 
-def test_full_verification_refuses_a_knowledge_base_that_rotted(folder: Path, tiny_kb: Path) -> None:
+def test_full_verification_rejects_a_corrupt_knowledge_base(folder: Path, tiny_kb: Path) -> None:
     shutil.copytree(tiny_kb, folder / "own")
     onym("link", "good.txt", "--kb", "own", "-o", "p.jsonl", cwd=folder)
     rot(folder / "own", "names.data.npy", -1, b"x")

@@ -1,4 +1,4 @@
-"""`onym link` without a file to write: a text in, a table out."""
+"""`onym link` without an output file prints a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
     return tmp_path
 
 
-def test_a_text_is_an_argument_and_piped_on_as_a_table(folder: Path) -> None:
+def test_links_a_text_argument_and_pipes_a_table(folder: Path) -> None:
     printed = onym_bytes("link", TEXT, "--pipeline", "p", cwd=folder).decode()
     header, *rows = [line.split("\t") for line in printed.splitlines()]
     first = dict(zip(header, rows[0], strict=True))
@@ -36,7 +36,7 @@ def test_a_text_is_an_argument_and_piped_on_as_a_table(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["kb", "notes.txt", "p"], "nothing is written"
 
 
-def test_json_is_a_line_for_each_document(folder: Path) -> None:
+def test_json_prints_one_line_per_document(folder: Path) -> None:
     done = onym("link", TEXT, "fever", "notes.txt", "--pipeline", "p", "--json", cwd=folder)
     documents = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(doc["id"], len(doc["links"])) for doc in documents] == [("1", 3), ("2", 1), ("notes", 3)]
@@ -47,7 +47,7 @@ def test_json_is_a_line_for_each_document(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["links.tsv", "links.csv", "links.jsonl", "links.parquet"])
-def test_tables_are_files_too(folder: Path, name: str) -> None:
+def test_writes_tables_to_files(folder: Path, name: str) -> None:
     words = ("--format", "table") if name.endswith(".jsonl") else ()
     onym("link", "notes.txt", "--pipeline", "p", *words, "-o", name, cwd=folder)
     frame = read_flat(folder / name)
@@ -58,16 +58,16 @@ def test_tables_are_files_too(folder: Path, name: str) -> None:
     assert ".parquet" in refused.stderr
 
 
-def test_a_file_that_is_not_there_is_no_text(folder: Path) -> None:
+def test_missing_file_is_not_taken_as_text(folder: Path) -> None:
     for name in ("note.txt", "folder/notes"):
         assert "no such file" in onym("link", name, "--pipeline", "p", "-o", "x.tsv", cwd=folder, status=3).stderr
 
 
-def test_a_terminal_shows_a_table(folder: Path) -> None:
+def test_terminal_shows_a_table(folder: Path) -> None:
     shown = on_a_terminal(folder, TEXT)
     assert shown[0].split() == ["mention", "concept", "id", "preferred", "name", "matched", "name", "score"]
     assert shown[2].split() == ["pyrexia", "MESH:D005334", "Fever", "pyrexia", "1.00"]
-    assert on_a_terminal(folder, "Nothing at all.")[0] == "no mention was found"
+    assert on_a_terminal(folder, "Nothing at all.")[0] == "no mentions found"
 
 
 def on_a_terminal(folder: Path, text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`onym map` as a person uses it."""
+"""`onym map` on the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
     return tmp_path
 
 
-def test_the_candidates_stand_next_to_the_terms(folder: Path) -> None:
+def test_adds_candidates_to_each_row(folder: Path) -> None:
     done = onym("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "-o", "out.tsv", "--json", cwd=folder)
     assert json.loads(done.stdout)["mapped"] == 2
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
@@ -29,7 +29,7 @@ def test_the_candidates_stand_next_to_the_terms(folder: Path) -> None:
     assert [row[2] for row in rows[1:]] == ["MESH:D009203", "MESH:D005334", ""]
 
 
-def test_without_an_output_the_table_is_printed(folder: Path) -> None:
+def test_prints_the_table_without_output(folder: Path) -> None:
     words = ("map", "terms.csv", "--column", "diagnosis", "--kb", "kb", "--linker", "exact")
     rows = [line.split("\t") for line in onym_bytes(*words, "--id-style", "raw", cwd=folder).decode().splitlines()]
     assert [row[:3] for row in rows] == [
@@ -58,7 +58,7 @@ def test_from_a_spreadsheet_to_a_spreadsheet(folder: Path) -> None:
     ]
 
 
-def test_the_kb_of_a_pipeline(folder: Path) -> None:
+def test_accepts_a_pipeline_as_kb(folder: Path) -> None:
     (folder / "attack.csv").write_text("n,term\n1,Heart attack\n")
     onym("map", "attack.csv", "--column", "term", "--kb", "starter", "-o", "attack.tsv", "--linker", "exact", cwd=folder)
     assert "MONDO:0005068" in (folder / "attack.tsv").read_text()
@@ -69,7 +69,7 @@ def test_sssom(folder: Path) -> None:
     assert "Fever\trdfs literal\tskos:exactMatch\tmesh:D005334" in (folder / "out.sssom.tsv").read_text()
 
 
-def test_a_wrong_column_is_refused_with_the_columns_that_exist(folder: Path) -> None:
+def test_unknown_column_error_lists_the_columns(folder: Path) -> None:
     done = onym("map", "terms.csv", "--column", "term", "--kb", "kb", "-o", "out.tsv", cwd=folder, status=3)
     assert "[table-columns]" in done.stderr
     assert "the columns are" in done.stderr
@@ -86,7 +86,7 @@ def test_a_generative_linker(folder: Path, tiny_kb: Path) -> None:
     assert [row[2] for row in rows[1:]] == ["MESH:D005334", "MESH:D005334", ""]
 
 
-def test_by_a_pipeline(folder: Path) -> None:
+def test_maps_with_a_pipeline(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", "--linker", "exact", "--detector", "none", "-o", "p", cwd=folder)
     words = ("map", "terms.csv", "--column", "diagnosis", "-o", "out.tsv")
     assert json.loads(onym(*words, "--pipeline", "p", "--json", cwd=folder).stdout)["mapped"] == 1

@@ -1,4 +1,4 @@
-"""`onym model` as a person uses it."""
+"""`onym model` on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.test_corpus import GOOD
 
 
 class Evil:
-    """Leaves a mark when it is unpickled."""
+    """Object that creates a file when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.mkdir, ("was-run",)
@@ -26,7 +26,7 @@ class Evil:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a model as old ones are, another that holds code, and something to link."""
+    """Return a folder with a pickled model, a malicious pickle, and a corpus to link."""
     folder = tmp_path_factory.mktemp("model")
     for name, weights in (("old", tiny_bart().state_dict()), ("evil", {"weight": torch.ones(2), "more": Evil()})):
         save_model(folder / name)
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_an_old_model_is_refused_and_works_after_it_was_converted(folder: Path) -> None:
+def test_rejects_pickled_weights_until_converted(folder: Path) -> None:
     words = ("link", "good.txt", "--kb", "kb", "--linker", "generative", "-o", "p.jsonl")
     refused = onym(*words, "--model", "old", cwd=folder, status=2)
     assert "model-unsafe" in refused.stderr
@@ -50,17 +50,17 @@ def test_an_old_model_is_refused_and_works_after_it_was_converted(folder: Path) 
     assert "output-exists" in onym("model", "convert", "old", "-o", "new", cwd=folder, status=2).stderr
 
 
-def test_a_file_that_holds_code_is_refused_and_nothing_is_run(folder: Path) -> None:
+def test_rejects_pickled_code_without_running_it(folder: Path) -> None:
     assert "model-malformed" in onym("model", "convert", "evil", "-o", "bad", cwd=folder, status=3).stderr
     assert not (folder / "bad").exists()
     assert not (folder / "was-run").exists()
 
 
-def test_where_there_is_nothing_to_convert(folder: Path) -> None:
+def test_reports_a_folder_without_weights(folder: Path) -> None:
     assert "model-missing" in onym("model", "convert", "new-none", "-o", "bad", cwd=folder, status=2).stderr
 
 
-def test_without_the_packages(folder: Path) -> None:
+def test_reports_missing_packages(folder: Path) -> None:
     without = "import sys; sys.modules['torch'] = None; from onym.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", without, "model", "convert", "old", "-o", "bad"],

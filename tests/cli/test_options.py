@@ -1,4 +1,4 @@
-"""An option is declared once, in a configuration class; the command line derives it."""
+"""Command-line options are derived from configuration classes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_fields_with_a_description_are_options_in_their_order() -> None:
     assert options_of(app) == ["base", "size", "kinds", "speed", "strict", "folder", "ratio", "quiet"]
 
 
-def test_values_are_those_of_the_class() -> None:
+def test_option_values_are_parsed_as_the_class_declares() -> None:
     seen: dict[str, Any] = {}
     app = app_of(ConfigOptions(lambda: Settings), seen)
     words = ["--kinds", "a, b", "--speed", "fast", "--strict", "--folder", "x", "--ratio", "0.5", "--size", "9"]
@@ -65,18 +65,18 @@ def test_values_are_those_of_the_class() -> None:
 
 
 @pytest.mark.parametrize("words", [["--size", "10"], ["--ratio", "0.4"], ["--speed", "slower"], ["--internal", "1"]])
-def test_bounds_and_names_are_those_of_the_class(words: list[str]) -> None:
+def test_bounds_and_names_come_from_the_class(words: list[str]) -> None:
     assert CliRunner().invoke(app_of(ConfigOptions(lambda: Settings), {}), words).exit_code == 2
 
 
-def test_a_command_may_take_the_fields_that_it_names_alone() -> None:
+def test_partial_options_add_no_further_fields() -> None:
     command = get_command(app_of(ConfigOptions(lambda: Settings, is_partial=True), {}))
     size = next(param for param in command.params if param.name == "size")
     assert [param.name for param in command.params] == ["base", "size", "quiet"]
     assert (size.help, size.min, size.max) == ("How large.", 1, 9)  # type: ignore[attr-defined]
 
 
-def test_a_new_field_of_the_service_is_an_option_of_serve(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_setting_of_the_service_becomes_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     class Wider(ServeSettings):
         colour: str = Field(default="red", description="A colour.")
 
@@ -87,7 +87,7 @@ def test_a_new_field_of_the_service_is_an_option_of_serve(monkeypatch: pytest.Mo
     assert shown.keys().isdisjoint({"token", "allow_hosts", "pipelines", "batch_characters"})
 
 
-def test_a_new_field_of_pipelines_is_an_option_of_build(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_setting_of_pipelines_becomes_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     from onym.cli import pipeline
     from onym.pipeline.config import PipelineConfig
 
@@ -99,7 +99,7 @@ def test_a_new_field_of_pipelines_is_an_option_of_build(monkeypatch: pytest.Monk
     assert next(param for param in build.params if param.name == "colour").help == "A colour."  # type: ignore[attr-defined]
 
 
-def test_an_option_of_a_pipeline_is_an_option_of_the_command_line() -> None:
+def test_pipeline_settings_are_command_line_options() -> None:
     from onym.pipeline.config import PipelineOptions
 
     fields = PipelineOptions.model_fields

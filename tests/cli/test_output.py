@@ -1,4 +1,4 @@
-"""Every command that writes refuses an output that cannot be, before it reads anything: none of the inputs here exists."""
+"""Every command rejects an unwritable output before it reads anything; the inputs here do not exist."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def outputs(path: str = "", command: object = None) -> list[str]:
     return [found for name, each in inner.items() for found in outputs(f"{path} {name}".strip(), each)]
 
 
-def test_no_command_that_writes_is_missing_here() -> None:
+def test_all_writing_commands_are_covered() -> None:
     known = {" ".join(words.split()[: 1 if words.startswith(ALONE) else 2]) for words in WORDS.values()}
     assert known | {f"train {stage}" for stage in RECIPES} == set(outputs())
 
@@ -96,7 +96,7 @@ def refusals(words: str, cwd: Path, *paths: str) -> set[str]:
 
 
 @pytest.mark.parametrize("command", WORDS)
-def test_an_output_that_cannot_be_is_refused_first(tmp_path: Path, command: str) -> None:
+def test_rejects_unwritable_output_before_reading(tmp_path: Path, command: str) -> None:
     end = ENDS.get(command, "")
     os.mkfifo(tmp_path / f"pipe{end}")
     (tmp_path / "file").touch()
@@ -106,24 +106,24 @@ def test_an_output_that_cannot_be_is_refused_first(tmp_path: Path, command: str)
 
 
 @pytest.mark.parametrize("command", [name for name in WORDS if name not in FOLDERS | MAKES_FILES_IN])
-def test_a_folder_that_is_in_the_way_is_seen_first(tmp_path: Path, command: str) -> None:
+def test_rejects_existing_folder_before_reading(tmp_path: Path, command: str) -> None:
     end = ENDS.get(command, "")
     (tmp_path / f"out{end}").mkdir()
     assert refusals(WORDS[command], tmp_path, f"out{end}") == {"output-exists"}
 
 
 @pytest.mark.parametrize("command", [*sorted(FOLDERS), "evaluate report", "evaluate save", "compare"])
-def test_neither_folders_nor_reports_are_streamed(tmp_path: Path, command: str) -> None:
+def test_rejects_stdout_for_folders_and_reports(tmp_path: Path, command: str) -> None:
     assert refusals(WORDS[command], tmp_path, "-") == {"output-stdout"}
 
 
-def test_problems_of_what_is_streamed_have_a_file_that_a_shell_can_name(tmp_path: Path, tiny_kb: Path) -> None:
+def test_problems_file_of_stdout_output_has_a_plain_name(tmp_path: Path, tiny_kb: Path) -> None:
     (tmp_path / "a.pubtator").write_bytes(b"1|t|High fever\n1|a|\n\n2|t|Cough \xff\n2|a|\n\n")
     onym_bytes("link", "a.pubtator", "--kb", str(tiny_kb), "-o", "-", cwd=tmp_path, status=5)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pubtator", "stdout.problems.jsonl"]
 
 
-def test_a_run_that_is_mostly_bad_ends_without_output(tmp_path: Path, tiny_kb: Path) -> None:
+def test_too_many_problems_leave_no_output(tmp_path: Path, tiny_kb: Path) -> None:
     (tmp_path / "a.pubtator").write_bytes(b"1|t|High fever\n1|a|\n\n2|t|Cough \xff\n2|a|\n\n")
     words = ("link", "a.pubtator", "--kb", str(tiny_kb), "-o", "out.jsonl", "--max-problems", "0")
     assert "problems" in onym(*words, cwd=tmp_path, status=3).stderr
@@ -132,7 +132,7 @@ def test_a_run_that_is_mostly_bad_ends_without_output(tmp_path: Path, tiny_kb: P
     assert len((tmp_path / "out.jsonl.problems.jsonl").read_text().splitlines()) == 1
 
 
-def test_a_refused_export_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_rejected_export_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "ward7.txt").write_text("Type 2 diabetes.")
     (tmp_path / "notes" / "scan.bin").write_bytes(b"\xff\xfe")
@@ -145,7 +145,7 @@ def test_a_refused_export_leaves_nothing_behind(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_is_streamed_is_whole_and_alone_on_stdout(tmp_path: Path, tiny_kb: Path) -> None:
+def test_stdout_contains_only_the_complete_output(tmp_path: Path, tiny_kb: Path) -> None:
     (tmp_path / "a.pubtator").write_text("1|t|High fever\n1|a|\n1\t5\t10\tfever\tDisease\tD005334\n")
     (tmp_path / "a.csv").write_text("term\nfever\n")
     for words, end in (

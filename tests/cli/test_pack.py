@@ -1,4 +1,4 @@
-"""`onym pack` as a person uses it."""
+"""`onym pack` on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def folder(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path
 
 
-def test_build_look_install_and_link(folder: Path) -> None:
+def test_build_info_install_and_link(folder: Path) -> None:
     words = ("--licence", "tiny=CC0", "--release", "tiny=3", "--version", "1.2")
     built = json.loads(onym("pack", "build", "pipeline", "-o", "tiny.onymp", *words, "--json", cwd=folder).stdout)
     assert (built["file"], built["version"], built["private"]) == ("tiny.onymp", "1.2", False)
@@ -48,7 +48,7 @@ def test_wheel_and_hub(folder: Path) -> None:
     assert "folder\thub" in onym(*words, "--force", cwd=folder).stdout
 
 
-def test_an_upload_happens_only_with_its_option(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploads_only_with_the_upload_option(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     onym("pack", "build", "pipeline", "-o", "tiny.onymp", "--licence", "tiny=CC0", cwd=folder)
     uploads: list[tuple[str, str]] = []
 
@@ -76,7 +76,7 @@ def test_an_upload_happens_only_with_its_option(folder: Path, monkeypatch: pytes
         (("hub", "no.onymp", "-o", "hub"), 3, "input-missing"),
     ],
 )
-def test_a_wrong_call_writes_nothing(folder: Path, words: tuple[str, ...], status: int, code: str) -> None:
+def test_usage_errors_write_nothing(folder: Path, words: tuple[str, ...], status: int, code: str) -> None:
     before = sorted(folder.iterdir())
     assert f"[{code}]" in onym("pack", *words, cwd=folder, status=status).stderr
     assert sorted(folder.iterdir()) == before

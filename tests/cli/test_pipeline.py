@@ -1,4 +1,4 @@
-"""`onym pipeline` as a person uses it."""
+"""`onym pipeline` on the command line."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_a_cascade_with_a_model(folder: Path) -> None:
         (("--types", "C99"), "filter-unknown"),
     ],
 )
-def test_a_wrong_call_writes_nothing(folder: Path, words: tuple[str, ...], code: str) -> None:
+def test_usage_errors_write_nothing(folder: Path, words: tuple[str, ...], code: str) -> None:
     assert code in onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", cwd=folder, status=2).stderr
     assert not (folder / "p").exists()
 
 
-def test_what_has_changed_is_reported(folder: Path) -> None:
+def test_reports_changed_files(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", "-o", "p", cwd=folder)
     path = folder / "p" / "pipeline.json"
     built = path.read_text()
@@ -78,7 +78,7 @@ def test_what_has_changed_is_reported(folder: Path) -> None:
     assert "pipeline-missing" in onym("pipeline", "info", "kb", cwd=folder, status=3).stderr
 
 
-def test_options_of_the_detector_have_a_prefix(folder: Path) -> None:
+def test_detector_options_have_a_prefix(folder: Path) -> None:
     words = ("--detector-min-length", "2", "--no-detector-abbreviations", "--no-expand-abbreviations", "--threshold", "0")
     onym("pipeline", "build", "--kb", "kb", *words, "-o", "p", cwd=folder)
     config = json.loads(onym("pipeline", "info", "p", "--json", cwd=folder).stdout)
@@ -87,7 +87,7 @@ def test_options_of_the_detector_have_a_prefix(folder: Path) -> None:
     assert config["threshold"] == 0.0
 
 
-def test_calibrate_then_ask_for_a_precision(folder: Path) -> None:
+def test_links_with_precision_after_calibration(folder: Path) -> None:
     prepare("ncbi-disease", write_graded(folder / "data"), folder / "prepared")
     onym("pipeline", "build", "--kb", "kb", "--detector", "none", "-o", "p", cwd=folder)
     figures = json.loads(onym("calibrate", "p", "--dataset", "prepared", "--json", cwd=folder).stdout)
@@ -104,7 +104,7 @@ def test_calibrate_then_ask_for_a_precision(folder: Path) -> None:
     assert "[precision-unreachable]" in requested.stderr
 
 
-def test_a_precision_needs_a_calibrated_pipeline(folder: Path) -> None:
+def test_precision_requires_a_calibrated_pipeline(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", "--detector", "none", "-o", "p", cwd=folder)
     (folder / "a.jsonl").write_text('{"id":"1","text":"fever"}\n')
     for words, code in ((("--pipeline", "p"), "pipeline-uncalibrated"), (("--kb", "kb"), "config-invalid")):

@@ -1,4 +1,4 @@
-"""`onym plot` as a person uses it."""
+"""`onym plot` on the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_names_are_drawn_before_and_after(folder: Path) -> None:
+def test_plots_names_for_two_models(folder: Path) -> None:
     words = ("plot", "names", "--kb", "kb", "--model", "before", "--model", "after", "--sample", "8", "-o", "names.png")
     lines = dict(line.split("\t") for line in onym(*words, cwd=folder).stdout.splitlines())
     assert (lines["concepts"], lines["names"]) == ("8", "48")
@@ -35,7 +35,7 @@ def test_names_are_drawn_before_and_after(folder: Path) -> None:
     assert (folder / "names.png").read_bytes() == drawn
 
 
-def test_concepts_of_a_file(folder: Path) -> None:
+def test_plots_concepts_from_a_file(folder: Path) -> None:
     words = ("plot", "names", "--kb", "kb", "--model", "before", "--concepts", "ids.txt", "-o", "ids.svg", "--json")
     described = json.loads(onym(*words, cwd=folder).stdout)
     assert described["concept_ids"] == ["mesh:D00", "mesh:D01", "mesh:D10"]
@@ -55,7 +55,7 @@ def test_concepts_of_a_file(folder: Path) -> None:
         (("--model", "before") * 4 + ("-o", "bad.png"), "config-invalid"),
     ],
 )
-def test_a_wrong_call_says_what_is_wrong_and_leaves_nothing(folder: Path, words: tuple[str, ...], code: str) -> None:
+def test_explains_usage_errors_and_writes_nothing(folder: Path, words: tuple[str, ...], code: str) -> None:
     assert code in onym("plot", "names", "--kb", "kb", *words, cwd=folder, status=2).stderr
     assert not list(folder.glob("*bad*"))
 

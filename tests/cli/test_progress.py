@@ -13,7 +13,7 @@ from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 
 
-def test_a_line_a_minute_where_there_is_no_terminal(
+def test_prints_one_line_per_minute_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
@@ -29,7 +29,7 @@ def test_a_line_a_minute_where_there_is_no_terminal(
     ]
 
 
-def test_a_terminal_has_a_bar_with_rate_and_time_left() -> None:
+def test_terminal_shows_a_bar_with_rate_and_time_left() -> None:
     out = io.StringIO()
     with bar_on(Console(file=out, force_terminal=True, width=100), "mapping", 400) as bar:
         bar.update(bar.task_ids[0], completed=100)
@@ -39,7 +39,7 @@ def test_a_terminal_has_a_bar_with_rate_and_time_left() -> None:
     assert "/s" in out.getvalue()
 
 
-def test_the_time_left_by_the_bytes_of_files(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_left_is_estimated_from_bytes_read(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     files = [InputFile.from_bytes(f"{number:03}.txt", b"High fever") for number in range(400)]
@@ -52,7 +52,7 @@ def test_the_time_left_by_the_bytes_of_files(monkeypatch: pytest.MonkeyPatch, ca
     ]
 
 
-def test_a_terminal_has_the_time_left_without_a_total() -> None:
+def test_terminal_shows_time_left_without_a_total() -> None:
     out = io.StringIO()
     with bar_on(Console(file=out, force_terminal=True, width=100), "linking") as bar:
         bar.update(bar.task_ids[0], completed=100, left=90.0)

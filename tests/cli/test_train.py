@@ -1,4 +1,4 @@
-"""`onym train` as a person uses it."""
+"""`onym train` on the command line."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def sets(*settings: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default it is named after the configuration."""
+def test_trains_a_model_and_prints_only_result_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The output folder is named after the configuration by default."""
     monkeypatch.setenv("ONYM_RUNS", "runs")
     done = onym("train", "pretrain", "--config", "kb.toml", *sets(), cwd=folder)
     assert done.stdout == "model\truns/kb\ncard\truns/kb/README.md\nlog\truns/kb/log.jsonl\n"
@@ -45,7 +45,7 @@ def test_a_model_is_trained_and_only_what_it_came_to_is_on_stdout(folder: Path, 
 
 
 @pytest.mark.slow
-def test_an_encoder_is_trained(folder: Path) -> None:
+def test_trains_an_encoder(folder: Path) -> None:
     save_encoder(folder / "encoder")
     settings = ["start.model=encoder", "data.kb=kb", "optim.steps=2", "optim.batch_size=2", "optim.precision=fp32"]
     words = [word for context in settings for word in ("--set", context)]
@@ -59,7 +59,7 @@ def test_an_encoder_is_trained(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_device(folder: Path) -> None:
+def test_device_option(folder: Path) -> None:
     words = ("train", "pretrain", "--config", "kb.toml", *sets(), "-o", "there")
     assert "optim.device" in onym(*words, "--device", "gpu", cwd=folder, status=2).stderr
     done = onym(*words, "--device", "cpu", cwd=folder)
@@ -67,7 +67,7 @@ def test_a_device(folder: Path) -> None:
     assert json.loads((folder / "there" / "training.json").read_text())["device"] == "cpu"
 
 
-def test_a_wrong_configuration_is_reported_before_anything_is_loaded(folder: Path) -> None:
+def test_reports_invalid_configuration_before_loading(folder: Path) -> None:
     words = ("train", "finetune", "-o", "x")
     assert "config-invalid" in onym(*words, "--set", "start.model=none", "--set", "optim.stepps=3", cwd=folder, status=2).stderr
     assert "config-invalid" in onym(*words, "--preset", "none", cwd=folder, status=2).stderr
@@ -75,7 +75,7 @@ def test_a_wrong_configuration_is_reported_before_anything_is_loaded(folder: Pat
     stage = onym(*words, "--preset", "angel-ncbi-negative", "--set", "start.model=m", cwd=folder, status=2)
     assert "onym train prefer" in stage.stderr
     nameless = onym("train", "prefer", "--set", "start.model=model", cwd=folder, status=2)
-    assert "nothing says what to train" in nameless.stderr
+    assert "neither --config nor --preset is given" in nameless.stderr
     assert not (folder / "x").exists()
     assert not (folder / "x.work").exists()
 
@@ -90,7 +90,7 @@ def test_presets(folder: Path) -> None:
     assert "config-invalid" in onym("train", "presets", "none", cwd=folder, status=2).stderr
 
 
-def test_without_the_packages(folder: Path) -> None:
+def test_reports_missing_packages(folder: Path) -> None:
     without = "import sys; sys.modules['accelerate'] = None; from onym.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", without, "train", "pretrain", "--config", "kb.toml", "-o", "none"],
@@ -100,7 +100,7 @@ def test_without_the_packages(folder: Path) -> None:
     assert "pip install 'onym[train]'" in done.stderr
 
 
-def test_a_reranker_is_trained_without_torch(tmp_path: Path) -> None:
+def test_trains_a_reranker_without_torch(tmp_path: Path) -> None:
     prepare(Scene(tmp_path))
     without = f"{NO_TORCH}\nfrom onym.cli import main; main()"
     words = ("--set", "data.datasets=['mine']", "--set", "data.kb=kb", "--set", "pool.encoder=none", "-o", "reranker")

@@ -1,4 +1,4 @@
-"""`onym trie` as a person uses it."""
+"""`onym trie` on the command line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_trie_is_kept_with_the_knowledge_base(folder: Path) -> None:
+def test_trie_is_stored_with_the_knowledge_base(folder: Path) -> None:
     described = json.loads(onym("trie", "build", "kb", "--tokenizer", "words", "--json", cwd=folder).stdout)
     assert described["counts"] == {"max_name_tokens": 2, "names": 4, "nodes": 9}
     assert Path(described["folder"]).parent == Path("kb/tries")
@@ -43,7 +43,7 @@ def test_a_trie_is_kept_with_the_knowledge_base(folder: Path) -> None:
     )
 
 
-def test_a_trie_in_a_folder_of_its_own(folder: Path) -> None:
+def test_builds_a_trie_in_another_folder(folder: Path) -> None:
     done = onym("trie", "build", "kb", "--tokenizer", "words", "--template", "genre", "-o", "own", cwd=folder)
     assert done.stdout.splitlines() == ["folder\town", "max_name_tokens\t2", "names\t4", "nodes\t9"]
     assert done.stderr == ""
@@ -52,7 +52,7 @@ def test_a_trie_in_a_folder_of_its_own(folder: Path) -> None:
     assert described[0]["nodes_by_depth"] == [1, 2, 4, 2]
 
 
-def test_what_is_wrong_is_reported(folder: Path) -> None:
+def test_reports_invalid_arguments(folder: Path) -> None:
     assert (
         "template-unknown"
         in onym("trie", "build", "kb", "--tokenizer", "words", "--template", "x", cwd=folder, status=2).stderr

@@ -1,4 +1,4 @@
-"""Output formats by name and by the endings of file names, Onym's own and those of plug-ins."""
+"""Choice of built-in and plug-in output formats by name and by extension."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINKED = LinkedDocument(DOC, (Link(FEVER, (Candidate("mesh:D005334", "fever", 1.
 
 @pytest.fixture
 def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Offer the plug-in `ids`, and one that cannot be imported."""
+    """Register the plug-in `ids`, and one that cannot be imported."""
 
     def fail_to_load() -> Any:
         raise ImportError("no such library")
@@ -41,14 +41,14 @@ def test_each_module_is_a_format() -> None:
         assert hasattr(module, "write_terms") == hasattr(module, "TERM_ENDINGS")
 
 
-def test_a_specific_ending_wins() -> None:
+def test_longest_extension_wins() -> None:
     names = ("links.csv", "note_nlp.csv", "page.html", "links.jsonl", "links", "-")
     assert [format_of_path(Path(name)) for name in names] == ["table", "omop", "html", "predictions", "", ""]
     assert [format_of(path) for path in (None, Path("links.jsonl"), Path("page.html"))] == ["table", "predictions", "html"]
 
 
 @pytest.mark.usefixtures("plug_ins")
-def test_a_plug_in_is_found_by_name_and_by_ending_and_a_broken_one_costs_itself_alone(tiny_kb: Path, tmp_path: Path) -> None:
+def test_finds_plug_ins_and_skips_broken_ones(tiny_kb: Path, tmp_path: Path) -> None:
     path = tmp_path / "links.ids"
     assert format_of(path) == "ids"
     require_linked_output(path, "ids", assertion=True)
@@ -59,29 +59,29 @@ def test_a_plug_in_is_found_by_name_and_by_ending_and_a_broken_one_costs_itself_
 
 
 @pytest.mark.usefixtures("plug_ins")
-def test_a_format_without_options_refuses_them() -> None:
+def test_format_without_options_rejects_options() -> None:
     options = ExportOptions.of(nlp_date="2026-01-31")
     for name in ("ids", "table", "html", "predictions"):
-        with pytest.raises(ConfigError, match="options of FHIR and OMOP"):
+        with pytest.raises(ConfigError, match="apply only to FHIR and OMOP"):
             check_output(name, OutputContext(Path("links.tsv"), options=options))
 
 
-def test_a_format_of_terms_holds_no_documents() -> None:
+def test_rejects_a_term_format_for_documents() -> None:
     with pytest.raises(ConfigError, match="sssom cannot store documents"):
         require_linked_output(Path("a.sssom.tsv"), "sssom")
 
 
-def test_a_page_has_the_marked_texts_and_needs_them(tmp_path: Path) -> None:
+def test_html_highlights_mentions_and_requires_text(tmp_path: Path) -> None:
     path = tmp_path / "ward.html"
     write_output([LINKED], "html", OutputContext(path))
     assert "<title>ward</title>" in path.read_text()
     assert '<mark style="' in path.read_text()
-    with pytest.raises(ConfigError, match="shows the text"):
+    with pytest.raises(ConfigError, match="contains the text"):
         write_output([LINKED], "html", OutputContext(tmp_path / "other.html", text=False))
     assert not (tmp_path / "other.html").exists()
 
 
-def test_a_file_appears_when_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("in the middle")
 
@@ -92,7 +92,7 @@ def test_a_file_appears_when_it_is_complete(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "links").exists()
 
 
-def test_all_formats_of_links_store_assertion_marks() -> None:
+def test_link_formats_store_assertion_marks() -> None:
     for name in OUTPUTS.names:
         require_assertion(name)
     with pytest.raises(ConfigError, match="cannot store assertion marks"):

@@ -1,4 +1,4 @@
-"""Exports: by the name of the file, with the options that they need."""
+"""FHIR and OMOP exports: choice by extension, and required options."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def rows_in(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_name_of_a_file_says_its_format() -> None:
+def test_extension_selects_the_format() -> None:
     names = ("a.fhir.ndjson", "note_nlp.csv", "ward_note_nlp.csv", "a.csv", "a.ndjson")
     assert [format_of_path(Path(name)) for name in names] == ["fhir", "omop", "omop", "table", ""]
     assert format_of(Path("a.fhir.ndjson")) == "fhir"
@@ -120,7 +120,7 @@ def test_terms_as_a_source_to_concept_map(linker: ExactLinker, tmp_path: Path, t
         ("a.jsonl", "predictions", {"code_systems": ["mesh=http://a.example/mesh"]}, "config-invalid"),
     ],
 )
-def test_options_that_do_not_fit_are_refused_before_any_work(name: str, form: str, options: dict[str, Any], code: str) -> None:
+def test_rejects_invalid_options_before_any_work(name: str, form: str, options: dict[str, Any], code: str) -> None:
     with pytest.raises(ConfigError, match=code):
         require_linked_output(Path(name), form, options=ExportOptions.of(**options))
 
@@ -135,12 +135,12 @@ def test_options_that_do_not_fit_are_refused_before_any_work(name: str, form: st
         ("a.tsv", {"code_column": "code"}, "config-invalid"),
     ],
 )
-def test_options_of_mappings_too(name: str, options: dict[str, Any], code: str) -> None:
+def test_rejects_invalid_options_of_mappings(name: str, options: dict[str, Any], code: str) -> None:
     with pytest.raises((ConfigError, InputError), match=code):
         check_terms(Path(name), ExportOptions.of(**options))
 
 
-def test_a_release_of_fhir_is_no_option_of_omop(vocabulary: Path) -> None:
+def test_omop_rejects_the_fhir_version(vocabulary: Path) -> None:
     options = ExportOptions(omop_vocabulary=vocabulary, fhir_version="R5")
     with pytest.raises(ConfigError, match="--fhir-version"):
         check_terms(Path("source_to_concept_map.csv"), options)
@@ -149,12 +149,12 @@ def test_a_release_of_fhir_is_no_option_of_omop(vocabulary: Path) -> None:
 
 
 @pytest.mark.parametrize("day", ["2026-13-01", "today", "31.01.2026"])
-def test_a_day_that_is_none_is_refused(day: str) -> None:
+def test_rejects_invalid_dates(day: str) -> None:
     with pytest.raises(ConfigError, match="omop-date"):
         ExportOptions.of(nlp_date=day)
 
 
-def test_keys_that_are_there_are_not_overwritten_by_accident(tmp_path: Path) -> None:
+def test_does_not_overwrite_an_existing_keys_file(tmp_path: Path) -> None:
     keys = tmp_path / "keys.csv"
     keys.touch()
     options = ExportOptions(nlp_date=DAY, note_keys=keys)
@@ -163,7 +163,7 @@ def test_keys_that_are_there_are_not_overwritten_by_accident(tmp_path: Path) -> 
     require_linked_output(tmp_path / "note_nlp.csv", "omop", options=options, force=True)
 
 
-def test_a_column_of_codes_that_is_not_there_is_refused(terms: Path, tmp_path: Path) -> None:
+def test_rejects_a_missing_code_column(terms: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="table-columns"):
         require_mapping(terms, "term", tmp_path / "a.fhir.json", options=ExportOptions(code_column="kode"))
 

@@ -1,4 +1,4 @@
-"""Values of FHIR, judged by fhir.resources and the rules of the specification."""
+"""FHIR values, validated with fhir.resources and the rules of the specification."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20
 
 
 @given(TEXT, TEXT, TEXT)
-def test_whatever_is_written_is_a_codeable_concept(surface: str, name: str, local: str) -> None:
+def test_any_link_gives_a_valid_codeable_concept(surface: str, name: str, local: str) -> None:
     mention = Mention(0, len(surface), surface)
     for link in (Link(mention), Link(mention, (Candidate(f"ward:{local}", name, 1.0, name),))):
         concept = codeable_concept(link)
@@ -32,13 +32,13 @@ def test_the_best_candidate_is_the_coding_and_the_mention_the_text() -> None:
     assert codeable_concept(link, text=False) == {"coding": [expected]}
 
 
-def test_an_answer_below_the_precision_is_no_coding() -> None:
+def test_nil_answer_has_no_coding() -> None:
     link = Link(Mention(0, 3, "zzz"), (Candidate("mesh:D1", "a", 0.1),), nil_reason="below-precision")
     assert codeable_concept(link) == {"text": "zzz"}
     assert codeable_concept(link, text=False) is None
 
 
-def test_versions_and_names_of_a_person() -> None:
+def test_user_defined_systems_and_versions() -> None:
     found = coding(Candidate("mesh:D1", "a name", 1.0), Vocabularies({"mesh": "http://a.example/mesh|2026"}))
     assert found == {
         "system": "http://a.example/mesh",
@@ -56,7 +56,7 @@ def test_strings_and_codes(text: str, string: str | None, code: str | None) -> N
     assert (string_of(text), code_string(text)) == (string, code)
 
 
-def test_extensions_have_values() -> None:
+def test_extensions_always_have_values() -> None:
     assert extension("score", "Decimal", 0.12345678) == [{"url": "score", "valueDecimal": 0.123457}]
     assert extension("ties", "UnsignedInt", 0) == [{"url": "ties", "valueUnsignedInt": 0}]
     assert extension("score", "Decimal", float("-inf")) == extension("confidence", "Decimal", None) == []

@@ -1,4 +1,4 @@
-"""Mappings as a ConceptMap, judged as R4B and R5."""
+"""Mapped terms as a ConceptMap, validated as R4B and R5."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_each_vocabulary_has_a_group_and_terms_without_an_answer_are_in_the_firs
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_maps_of_nothing_are_valid_too(linker: ExactLinker, version: FhirVersion) -> None:
+def test_empty_maps_are_valid(linker: ExactLinker, version: FhirVersion) -> None:
     assert "group" not in write_map([], linker, version=version)
     assert fhir_problems(write_map([], linker, version=version), version) == []
     unmapped = write_map([TermMapping(("zzz",), "zzz", ())], linker, version=version)

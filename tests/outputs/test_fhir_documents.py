@@ -47,7 +47,7 @@ def test_a_document_is_a_basic_resource_whose_subject_is_the_document() -> None:
     }
 
 
-def test_nothing_is_said_of_a_patient() -> None:
+def test_resource_does_not_mention_a_patient() -> None:
     kinds = {"Condition", "Observation", "AllergyIntolerance", "Procedure", "MedicationStatement", "Patient"}
     assert not kinds & set(json.dumps(fhir_document(make_linked())).replace('"', " ").split())
 
@@ -84,7 +84,7 @@ def test_any_text_and_any_id_make_a_valid_resource(text: bool, content: str, nam
         assert fhir_problems(json.loads(json.dumps(resource)), version) == []
 
 
-def test_a_line_for_each_document_that_was_linked() -> None:
+def test_writes_one_line_per_linked_document() -> None:
     file = io.BytesIO()
     failed = LinkedDocument(Document("2", "too long"), problems=(Problem("2", "limit-record", "too long"),))
     empty = LinkedDocument(Document("3", "nothing\u2028here"))
@@ -96,7 +96,7 @@ def test_a_line_for_each_document_that_was_linked() -> None:
     assert "extension" not in resources[1]
 
 
-def test_the_same_document_has_the_same_id_and_another_has_another() -> None:
+def test_ids_are_stable_and_distinct() -> None:
     first, again = fhir_document(make_linked())["id"], fhir_document(make_linked("No fevers"))["id"]
     other = LinkedDocument(Document("n1", "fever", source="b.txt", ordinal=2))
     assert first == again != fhir_document(other)["id"]

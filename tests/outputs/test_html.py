@@ -26,7 +26,7 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["linked.jsonl", "linked.parquet", "linked.pubtator"])
-def test_what_was_linked_is_shown(folder: Path, name: str) -> None:
+def test_shows_linked_documents(folder: Path, name: str) -> None:
     onym("link", "notes.txt", "--pipeline", "p", "--format", name.partition(".")[2], "-o", name, cwd=folder)
     done = onym("show", name, "--kb", "kb", "-o", "page.html", cwd=folder)
     assert "documents\t1" in done.stdout
@@ -38,7 +38,7 @@ def test_what_was_linked_is_shown(folder: Path, name: str) -> None:
     assert "exists" in onym("show", name, "-o", "page.html", cwd=folder, status=2).stderr
 
 
-def test_names_are_those_of_the_knowledge_base(tmp_path: Path, tiny_kb: Path) -> None:
+def test_names_come_from_the_knowledge_base(tmp_path: Path, tiny_kb: Path) -> None:
     mention = '{"start":0,"end":5,"concept_ids":["mesh:D005334","x:1"]}'
     (tmp_path / "a.jsonl").write_text(f'{{"id":"1","text":"Fever","mentions":[{mention}]}}\n')
     (bare,), (named,) = read_shown(tmp_path / "a.jsonl"), read_shown(tmp_path / "a.jsonl", KnowledgeBase.open(tiny_kb))

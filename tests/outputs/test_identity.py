@@ -1,4 +1,4 @@
-"""Answers are to one document, whatever ids there are."""
+"""Predictions are matched to the right document even if ids are not unique."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def make_predictions(*keys: tuple[str, str, int]) -> Predictions:
     return Predictions.of(lines, {})
 
 
-def test_an_id_that_stands_alone_is_enough() -> None:
+def test_unique_ids_match_alone() -> None:
     names = gold(("1", "test.jsonl", 1), ("2", "test.jsonl", 2))
     assert make_predictions(("1", "", 0), ("2", "mine.txt", 9)).answers_to(names) == {("1", 0, 5): FEVER, ("2", 0, 5): COUGH}
 
 
-def test_documents_of_one_id_are_distinguished() -> None:
+def test_distinguishes_documents_with_the_same_id() -> None:
     keys = (("1", "test.jsonl", 1), ("1", "test.jsonl", 2), ("1#2", "test.jsonl", 3))
     predictions = make_predictions(*keys)
     assert len(predictions.mentions) == 3
@@ -47,9 +47,7 @@ def test_documents_of_one_id_are_distinguished() -> None:
         ([("1", "a", 1)], [("1", "a", 1), ("1", "", 0)]),
     ],
 )
-def test_what_could_be_several_documents_is_refused(
-    of_gold: list[tuple[str, str, int]], of_predictions: list[tuple[str, str, int]]
-) -> None:
+def test_rejects_ambiguous_matches(of_gold: list[tuple[str, str, int]], of_predictions: list[tuple[str, str, int]]) -> None:
     with pytest.raises(InputError, match="predictions-ambiguous"):
         make_predictions(*of_predictions).answers_to(gold(*of_gold))
 
@@ -58,7 +56,7 @@ def test_other_documents_may_share_an_id() -> None:
     assert make_predictions(("9", "a", 1), ("9", "a", 2)).answers_to(gold(("1", "a", 1))) == {("9", 0, 5): COUGH}
 
 
-def test_gold_documents_that_nothing_tells_apart_are_refused() -> None:
+def test_rejects_indistinguishable_gold_documents() -> None:
     with pytest.raises(InputError, match="documents-alike"):
         DocumentNames.of_documents([Document("1", "a"), Document("1", "b")])
     assert "1" in gold(("1", "a", 1))

@@ -1,4 +1,4 @@
-"""The published JSON Schemas, held against what is really written."""
+"""Written files are validated against the published JSON Schemas."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def validate(value: Any, name: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["predictions-2", "linked-document-2"])
-def test_a_schema_is_one(name: Any) -> None:
+def test_schemas_are_valid(name: Any) -> None:
     Draft202012Validator.check_schema(schema(name))
 
 
-def test_each_line_of_predictions() -> None:
+def test_each_line_of_predictions_matches_the_schema() -> None:
     file = io.BytesIO()
     composite = Prediction("3", 0, 4, ((("mesh:D1", "mesh:D2"), 0.5, 0),))
     write_predictions([*lines_of(LINKED), composite], {"linker": {}}, file)
@@ -52,7 +52,7 @@ def test_each_line_of_predictions() -> None:
         validate(line, "predictions-2")
 
 
-def test_each_linked_document() -> None:
+def test_each_linked_document_matches_the_schema() -> None:
     for linked in LINKED:
         validate(json.loads(json.dumps(to_plain_linked(linked))), "linked-document-2")
 
@@ -68,7 +68,7 @@ def test_each_linked_document() -> None:
         {"kind": "predictions", "format": 1, "source": {}},
     ],
 )
-def test_what_is_no_prediction(line: dict[str, Any]) -> None:
+def test_schema_rejects_invalid_predictions(line: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         validate(line, "predictions-2")
 

@@ -1,4 +1,4 @@
-"""Links in files."""
+"""Writing links to files."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_extension_decides_the_format(name: str, form: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["links.json", "links.txt", "links.jsonl.gz", "links.ndjson", "links.concept"])
-def test_an_extension_without_a_format_is_refused(linker: ExactLinker, tmp_path: Path, name: str) -> None:
+def test_rejects_unknown_extensions(linker: ExactLinker, tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"no format writes [\s\S]*\.parquet, [\s\S]*\.pubtator"):
         write_links(ITEMS, linker, tmp_path / name)
     assert not list(tmp_path.iterdir())
@@ -77,7 +77,7 @@ def test_links_in_parquet_are_a_table(linker: ExactLinker, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("form", ["predictions", "jsonl", "parquet"])
-def test_marks_are_written_on_request(linker: ExactLinker, tmp_path: Path, form: str) -> None:
+def test_assertion_marks_are_written_on_request(linker: ExactLinker, tmp_path: Path, form: str) -> None:
     doc = Document("1", "No fever", (Mention(3, 8, "fever"),))
     found = []
     for assertion in (False, True):
@@ -94,7 +94,7 @@ def read_linked(path: Path) -> list[Link]:
     return [link for linked in form.read_linked(Source.open(path)) for link in linked.links]
 
 
-def test_predictions_say_that_marks_were_looked_for(linker: ExactLinker, tmp_path: Path) -> None:
+def test_predictions_header_records_assertion(linker: ExactLinker, tmp_path: Path) -> None:
     for assertion in (False, True):
         write_links(ITEMS, linker, tmp_path / str(assertion), assertion=assertion)
     sources = [read_predictions(tmp_path / name).source for name in ("False", "True")]
@@ -103,18 +103,18 @@ def test_predictions_say_that_marks_were_looked_for(linker: ExactLinker, tmp_pat
 
 
 @pytest.mark.parametrize("form", ["pubtator", "brat", "bioc"])
-def test_formats_without_marks_are_refused(form: str) -> None:
+def test_rejects_formats_without_assertion_marks(form: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         require_assertion(form)
 
 
-def test_a_filter_is_written_down(linker: ExactLinker, tmp_path: Path) -> None:
+def test_header_records_the_concept_filter(linker: ExactLinker, tmp_path: Path) -> None:
     write_links(ITEMS, linker, tmp_path / "p.jsonl", only=np.array([True, False, False]))
     assert read_predictions(tmp_path / "p.jsonl").source["concepts_allowed"] == 1
 
 
 class Failing(ExactLinker):
-    """A linker that has a bug for some texts, and finds others too long."""
+    """A linker that crashes on some texts and rejects others as too long."""
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
@@ -153,7 +153,7 @@ def test_documents_that_cannot_be_linked_are_counted_and_written_with_their_prob
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_formats_that_carry_links_have_all_of_the_evidence(failing: Failing, tmp_path: Path, form: str) -> None:
+def test_link_formats_store_all_evidence(failing: Failing, tmp_path: Path, form: str) -> None:
     write_links([DOC, *LOST], failing, tmp_path / f"p.{form}", form)
     first, *lost = get(form).read_linked(Source.open(tmp_path / f"p.{form}"))  # type: ignore[attr-defined]
     (linked,) = failing.link([DOC])
@@ -162,13 +162,13 @@ def test_formats_that_carry_links_have_all_of_the_evidence(failing: Failing, tmp
     assert [doc.id for doc in documents_of(read_corpus(tmp_path / f"p.{form}"))] == ["1", "2", "3"]
 
 
-def test_other_formats_have_such_documents_without_mentions(failing: Failing, tmp_path: Path) -> None:
+def test_corpus_formats_write_failed_documents_without_mentions(failing: Failing, tmp_path: Path) -> None:
     counts = write_links([DOC, *LOST], failing, tmp_path / "p.pubtator", "pubtator")
     assert (counts.documents, counts.problems) == (3, 2)
     assert [len(doc.mentions) for doc in documents_of(read_corpus(tmp_path / "p.pubtator"))] == [3, 0, 0]
 
 
-def test_an_id_that_no_file_can_hold_is_left_out_and_the_rest_is_written(tmp_path: Path, tiny_kb: Path) -> None:
+def test_skips_documents_with_unwritable_ids(tmp_path: Path, tiny_kb: Path) -> None:
     mention = Mention(0, 5, "fever")
     items = [Document("\udcff", "fever", (mention,)), Document("1", "fever", (mention,))]
     counts = write_links(items, ExactLinker(KnowledgeBase.open(tiny_kb)), tmp_path / "out.jsonl")

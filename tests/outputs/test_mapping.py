@@ -1,4 +1,4 @@
-"""From table to table."""
+"""Mapping a table of terms to another table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def terms(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_name_of_the_output_tells_its_format(terms: Path, tiny_kb: Path, tmp_path: Path) -> None:
+def test_extension_selects_the_format(terms: Path, tiny_kb: Path, tmp_path: Path) -> None:
     linker, steps = ExactLinker(KnowledgeBase.open(tiny_kb)), list[tuple[str, int]]()
     counts = map_table(terms, "term", linker, tmp_path / "a.tsv", progress=lambda *step: steps.append(step))
     assert counts == {"rows": 4, "empty": 1, "mapped": 2, "tied": 1, "unmapped": 1}
@@ -36,14 +36,12 @@ def test_the_name_of_the_output_tells_its_format(terms: Path, tiny_kb: Path, tmp
     assert (tmp_path / "a.sssom.tsv").read_text().startswith("#mapping_set_id")
 
 
-def test_another_name_is_refused_before_anything_is_read(tiny_kb: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot end with '.doc'"):
+def test_rejects_unknown_extension_before_reading(tiny_kb: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="'.doc' is not a table format"):
         map_table(tmp_path / "none.tsv", "term", ExactLinker(KnowledgeBase.open(tiny_kb)), tmp_path / "a.doc")
 
 
-def test_more_rows_than_a_sheet_holds_are_refused_before_work(
-    terms: Path, tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rejects_too_many_rows_for_a_sheet(terms: Path, tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.store.files.xlsx.MAX_ROWS", 4)
     with pytest.raises(ConfigError, match="xlsx-limit"):
         require_mapping(terms, "term", tmp_path / "a.xlsx")
@@ -53,7 +51,7 @@ def test_more_rows_than_a_sheet_holds_are_refused_before_work(
     assert read_rows(tmp_path / "a.xlsx", COLUMNS)["concept_id"].to_list()[0] == "MESH:D005334"
 
 
-def test_numbers_and_dates_of_a_spreadsheet_stay_what_they_are(tiny_kb: Path, tmp_path: Path) -> None:
+def test_keeps_numbers_and_dates_of_a_spreadsheet(tiny_kb: Path, tmp_path: Path) -> None:
     row = [17, 2.5, datetime(2026, 5, 5), True, None, "fever", "07"]
     with (tmp_path / "in.xlsx").open("wb") as file:
         write_xlsx([row, [0, None, None, None, None, 12, None]], ["n", "dose", "day", "ok", "note", "term", "code"], file)

@@ -1,4 +1,4 @@
-"""OMOP's concept ids from Athena's files."""
+"""Reading OMOP concept ids from Athena files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAIR = "concept_id_1\tconcept_id_2\trelationship_id\tvalid_start_date\tvalid_end
 def athena(
     folder: Path, concepts: list[tuple[int | str, str, str, str]], pairs: list[tuple[int, int, str, str]] | None
 ) -> Path:
-    """Write files as Athena's: of concepts, id, vocabulary, standard mark and code; of pairs, ids, relationship and reason."""
+    """Write Athena files with rows of concepts (id, vocabulary, standard, code) and of relationships."""
     rows = [
         f'{number}\ta "name\tCondition\t{vocabulary}\tDisorder\t{mark}\t{code}\t19700101'
         for number, vocabulary, mark, code in concepts
@@ -38,7 +38,7 @@ ROWS: list[tuple[int | str, str, str, str]] = [
 ]
 
 
-def test_codes_lead_to_their_concept_and_to_standard_ones(tmp_path: Path) -> None:
+def test_finds_source_and_standard_concepts(tmp_path: Path) -> None:
     pairs = [
         (45612560, 437663, "Maps to", ""),
         (45612560, 6, "Maps to", ""),
@@ -70,13 +70,13 @@ def test_without_relationships_only_standard_concepts_are_standard(tmp_path: Pat
 
 
 @pytest.mark.parametrize("number", ["x", "", "-1", "2147483648", "\uff11"])
-def test_an_id_that_is_none_is_refused(tmp_path: Path, number: str) -> None:
+def test_rejects_invalid_concept_ids(tmp_path: Path, number: str) -> None:
     athena(tmp_path, [(number, "MeSH", "S", "D1")], None)
     with pytest.raises(InputError, match="omop-vocabulary"):
         OmopConcepts.read(tmp_path, {"MeSH"})
 
 
-def test_a_folder_without_concepts_is_refused(tmp_path: Path) -> None:
+def test_rejects_a_folder_without_concepts(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="input-missing"):
         OmopConcepts.read(tmp_path, {"MeSH"})
     (tmp_path / CONCEPTS).write_text("id,name\n1,fever\n")

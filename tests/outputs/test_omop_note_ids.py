@@ -11,13 +11,13 @@ from onym.outputs.omop import NoteIds
 from onym.types import Document
 
 
-def test_a_document_whose_id_is_a_number_has_it_as_its_note() -> None:
+def test_numeric_document_id_is_the_note_id() -> None:
     notes = NoteIds()
     assert [notes.of(Document(name, "")) for name in ("7", "0012", "2147483647")] == [7, 12, 2147483647]
 
 
 @pytest.mark.parametrize("name", ["", "ward 7", "-1", "1.0", "2147483648", "٣", "²"])
-def test_another_id_is_refused_and_not_shown_where_it_may_be_text(name: str) -> None:
+def test_rejects_other_ids_without_printing_text(name: str) -> None:
     with pytest.raises(InputError, match="omop-note-id") as refused:
         NoteIds().of(Document(name, "secret"))
     assert "--note-keys" in refused.value.fix
@@ -25,7 +25,7 @@ def test_another_id_is_refused_and_not_shown_where_it_may_be_text(name: str) -> 
     assert "ward 7" not in str(refused.value)
 
 
-def test_two_documents_are_not_one_note() -> None:
+def test_rejects_duplicate_note_ids() -> None:
     notes = NoteIds()
     notes.of(Document("7", ""))
     with pytest.raises(InputError, match="same note_id") as refused:
@@ -33,7 +33,7 @@ def test_two_documents_are_not_one_note() -> None:
     assert refused.value.where == "document 007 (b.txt, 3)"
 
 
-def test_with_keys_documents_are_numbered() -> None:
+def test_keys_file_numbers_the_documents() -> None:
     keys = io.BytesIO()
     notes = NoteIds(keys)
     docs = [Document("ward,7", "", source="a.txt", ordinal=1), Document("7", ""), Document("7", "", source="=b", ordinal=1)]

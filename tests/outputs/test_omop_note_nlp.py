@@ -1,4 +1,4 @@
-"""Rows of note_nlp, judged by pyomop's table."""
+"""Rows of note_nlp, validated against pyomop's table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_columns_are_those_of_the_table() -> None:
     assert list(COLUMNS) == list(OmopDatabase().tables["note_nlp"].columns.keys())
 
 
-def test_without_ids_the_code_is_a_modifier() -> None:
+def test_code_is_a_modifier_without_omop_ids() -> None:
     row = row_of(make_linked("High fever", 5, confidence=0.25))
     assert (row["note_id"], row["offset"], row["lexical_variant"], row["snippet"]) == (7, "5", "fever", "High fever")
     assert (row["note_nlp_concept_id"], row["note_nlp_source_concept_id"]) == (0, 0)
@@ -110,12 +110,12 @@ def test_without_text_neither_mention_nor_snippet_is_written() -> None:
 
 
 @given(TEXT)
-def test_any_text_is_stored_as_it_is(text: str) -> None:
+def test_any_text_is_stored_unchanged(text: str) -> None:
     row = row_of(make_linked(text, assertion=("negated",)))
     assert row["lexical_variant"] == text.replace("\x00", "\ufffd")
 
 
-def test_a_database_takes_the_table(tmp_path: Path) -> None:
+def test_table_can_be_loaded_into_a_database(tmp_path: Path) -> None:
     path = tmp_path / "note_nlp.csv"
     texts = ("=1+1", 'a "b", c', "a\r\nb", "\x00\x01", "x" * 400, " ", "NULL", "\\N")
     docs = [make_linked(text) for text in texts]

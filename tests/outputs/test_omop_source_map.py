@@ -1,4 +1,4 @@
-"""Rows of source_to_concept_map, judged by pyomop's table."""
+"""Rows of source_to_concept_map, validated against pyomop's table."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_codes_of_several_rows_are_merged() -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 50, "a  b"])
-def test_a_short_code_stays(text: str) -> None:
+def test_short_codes_are_unchanged(text: str) -> None:
     assert short_code(text) == " ".join(text.split())
 
 

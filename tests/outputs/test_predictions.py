@@ -60,7 +60,7 @@ def write_lines(lines: Iterable[Line], source: dict[str, Any] | None = None) -> 
 
 
 @given(st.lists(predictions | problems | st.builds(NoMentions, documents), max_size=5))
-def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, lines: list[Line]) -> None:
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, lines: list[Line]) -> None:
     path = tmp_path_factory.mktemp("p") / "p.jsonl"
     with path.open("wb") as file:
         assert write_predictions(lines, {"linker": "x"}, file) == len(lines)
@@ -79,7 +79,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     assert len(list(found.lines)) + found.repeated.total() == len(lines)
 
 
-def test_lines_without_evidence_say_no_more_than_ids_offsets_and_scores() -> None:
+def test_lines_without_evidence_have_only_ids_offsets_and_scores() -> None:
     plain = Prediction("1", 0, 5, ((("mesh:D1",), 0.98, 0), (("mesh:D2", "mesh:D3"), 0.5, 1)))
     assert write_lines([plain, Prediction("2", 3, 4, ())], {"linker": "x"}) == [
         b'{"kind":"predictions","format":2,"source":{"linker":"x"}}',
@@ -93,7 +93,7 @@ SAID: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_evidence_and_problems_are_keys_of_their_own() -> None:
+def test_evidence_and_problems_have_separate_keys() -> None:
     one = Prediction("1", 0, 5, ((("mesh:D1",), 0.2, 0),), **SAID)
     assert write_lines([one, Problem("2", "limit-record", "too long"), Problem("3", "internal-error", "bug", "a.txt")])[1:] == [
         (
@@ -115,7 +115,7 @@ def test_a_mention_that_is_left_unlinked_has_no_answers_but_keeps_its_candidates
     assert [one.nil_reason for one in found] == ["below-threshold", None]
 
 
-def test_a_document_that_could_not_be_linked_is_a_problem_or_an_error() -> None:
+def test_failed_document_is_a_problem_or_an_error() -> None:
     problem = Problem("1", "limit-record", "too long")
     lost = LinkedDocument(Document("1", "fever"), problems=(problem,))
     assert list(lines_of([lost])) == [problem]
@@ -123,7 +123,7 @@ def test_a_document_that_could_not_be_linked_is_a_problem_or_an_error() -> None:
         list(predictions_of([lost]))
 
 
-def test_a_document_without_mentions_has_a_line_of_its_own() -> None:
+def test_document_without_mentions_has_a_line() -> None:
     made = list(lines_of([LinkedDocument(Document("1", "fever"))]))
     assert made == [NoMentions("1")]
     assert write_lines(made)[1:] == [b'{"document":"1","mentions":0}']
@@ -135,7 +135,7 @@ def test_repeated_lines_are_counted() -> None:
     assert (list(found), found.repeated) == ([one], {(one.document_id, one.start, one.end): 2})
 
 
-def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
+def test_contains_no_text_and_no_names(tiny_kb: Path) -> None:
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
     doc = Document("1", "secret fever", (Mention(7, 12, "fever"),))
     file = io.BytesIO()
@@ -172,7 +172,7 @@ def test_no_text_and_no_name_is_kept(tiny_kb: Path) -> None:
         "nonsense",
     ],
 )
-def test_a_bad_line_is_named_by_its_number(tmp_path: Path, line: str) -> None:
+def test_error_has_the_line_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text('{"kind":"predictions","format":2,"source":{}}\n' + line + "\n")
     with pytest.raises(OnymError, match=r"predictions-malformed|json-malformed") as caught:
@@ -181,7 +181,7 @@ def test_a_bad_line_is_named_by_its_number(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["1", "3", '"2"', "null"])
-def test_another_format_is_refused(tmp_path: Path, version: str) -> None:
+def test_rejects_other_format_versions(tmp_path: Path, version: str) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text(f'{{"kind":"predictions","format":{version},"source":{{}}}}\n')
     with pytest.raises(InputError, match="predictions-version") as caught:
@@ -191,7 +191,7 @@ def test_another_format_is_refused(tmp_path: Path, version: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", '{"kind":"predictions","format":2}\n', "[]\n"])
-def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
+def test_rejects_other_files(tmp_path: Path, text: str) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text(text)
     with pytest.raises(OnymError, match="predictions-malformed"):
@@ -205,7 +205,7 @@ def test_concepts_that_share_a_name_share_its_number(tiny_kb: Path) -> None:
     assert one.tied == 1
 
 
-def test_the_number_of_a_name_does_not_depend_on_how_ties_are_decided() -> None:
+def test_name_numbers_do_not_depend_on_tie_breaking() -> None:
     fever = Mention(0, 5, "fever")
     candidates = (Candidate("b:1", "fever", 1.0), Candidate("a:1", "pyrexia", 1.0), Candidate("c:1", "heat", 2.0))
     for order in permutations(candidates):
@@ -215,14 +215,14 @@ def test_the_number_of_a_name_does_not_depend_on_how_ties_are_decided() -> None:
 
 
 @pytest.mark.parametrize("tied", ["-1", "true", '"1"', "0.5"])
-def test_ties_that_are_no_count_are_refused(tmp_path: Path, tied: str) -> None:
+def test_rejects_an_invalid_tie_count(tmp_path: Path, tied: str) -> None:
     line = f'{{"document":"1","start":0,"end":5,"answers":[],"tied":{tied}}}'
     (tmp_path / "p.jsonl").write_text(f'{{"kind":"predictions","format":2,"source":{{}}}}\n{line}\n')
     with pytest.raises(InputError, match="predictions-malformed"):
         read_predictions(tmp_path / "p.jsonl")
 
 
-def test_a_file_says_that_its_order_is_decided_and_by_which_vocabularies(tmp_path: Path, tiny_kb: Path) -> None:
+def test_header_records_the_tie_breaking_order(tmp_path: Path, tiny_kb: Path) -> None:
     source = source_of(ExactLinker(KnowledgeBase.open(tiny_kb)), 10)
     assert source["order"] == {"ties": "decided", "vocabularies": ["mesh"]}
     with (tmp_path / "p.jsonl").open("wb") as file:
@@ -232,12 +232,12 @@ def test_a_file_says_that_its_order_is_decided_and_by_which_vocabularies(tmp_pat
 
 
 @pytest.mark.parametrize("order", [None, "decided", [], {}, {"ties": True}, {"ties": "by chance"}])
-def test_what_does_not_say_so_is_not_decided(order: object) -> None:
+def test_ties_are_undecided_by_default(order: object) -> None:
     assert not Predictions.of([], {"order": order}).is_decided
     assert not Predictions.of([], {}).is_decided
 
 
-def test_documents_of_one_id_are_distinguished_by_file_and_ordinal(tmp_path: Path) -> None:
+def test_distinguishes_documents_with_the_same_id(tmp_path: Path) -> None:
     links = (Link(Mention(0, 5, "fever"), (Candidate("mesh:D005334", "fever", 1.0),)),)
     docs = [Document("1", "fever", (links[0].mention,), source="a.txt", ordinal=number) for number in (1, 2)]
     failed = LinkedDocument(replace(docs[0], ordinal=3), problems=(Problem("1", "limit-record", "too long"),))
@@ -251,7 +251,7 @@ def test_documents_of_one_id_are_distinguished_by_file_and_ordinal(tmp_path: Pat
 
 
 @pytest.mark.parametrize("origin", ['"ordinal":-1', '"ordinal":true', '"ordinal":"1"', '"source":1'])
-def test_a_bad_origin_is_refused(tmp_path: Path, origin: str) -> None:
+def test_rejects_invalid_source_and_ordinal(tmp_path: Path, origin: str) -> None:
     line = f'{{"document":"1",{origin},"start":0,"end":5,"answers":[]}}'
     (tmp_path / "p.jsonl").write_text(f'{{"kind":"predictions","format":2,"source":{{}}}}\n{line}\n')
     with pytest.raises(InputError, match="predictions-malformed"):

@@ -1,4 +1,4 @@
-"""Files of rows."""
+"""Reading and writing tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS: list[list[Any]] = [["=1+1", 1, 0.5], [None, None, None], ["'quoted", 2, 1e
 
 
 @pytest.mark.parametrize("ending", WRITERS)
-def test_what_is_written_is_read(tmp_path: Path, ending: str) -> None:
+def test_round_trip(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"rows{ending}"
     with path.open("wb") as file:
         write_rows(iter(ROWS), COLUMNS, path, file)
@@ -25,14 +25,14 @@ def test_what_is_written_is_read(tmp_path: Path, ending: str) -> None:
     assert [list(row) for row in frame.rows()] == ROWS
 
 
-def test_the_name_says_the_format() -> None:
+def test_extension_selects_the_format() -> None:
     for name in ("-", *(f"a{ending}" for ending in WRITERS)):
         require_rows(Path(name))
-    with pytest.raises(ConfigError, match="cannot end with '.doc'"):
+    with pytest.raises(ConfigError, match="'.doc' is not a table format"):
         require_rows(Path("a.doc"))
 
 
-def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_written_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.outputs.rows._ROWS", 2)
     path = tmp_path / "rows.parquet"
     with path.open("wb") as file:
@@ -40,7 +40,7 @@ def test_many_rows_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.Monk
     assert read_rows(path, COLUMNS).height == len(ROWS)
 
 
-def test_rows_for_a_database_have_their_texts_as_they_are() -> None:
+def test_database_csv_does_not_escape_text() -> None:
     file = io.BytesIO()
     write_plain_csv([("=1", None), ("'a\r", 2), ('"b"\n', 3)], {"text": str, "end": int}, file)
     assert file.getvalue() == b'text,end\n=1,\n"\'a\r",2\n"""b""\n",3\n'

@@ -44,7 +44,7 @@ def test_only_an_unshared_name_states_an_exact_match(tiny_kb: Path) -> None:
     assert tuple(rows[0]) == COLUMNS
 
 
-def test_the_head_names_the_prefixes_and_is_the_same_each_time(tiny_kb: Path) -> None:
+def test_header_lists_prefixes_and_is_reproducible(tiny_kb: Path) -> None:
     head, _ = write_sssom(tiny_kb)
     assert '#  mesh: "https://bioregistry.io/mesh:"' in head
     assert any(line.startswith("#mapping_set_id: urn:uuid:") for line in head)

@@ -23,7 +23,7 @@ def context(kb: Path, *columns: str, style: IdStyle = "obo") -> TermContext:
     return TermContext(Path("a.tsv"), columns, ExactLinker(KnowledgeBase.open(kb)), Counter(), style)
 
 
-def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
+def test_appends_candidates_to_each_row(tiny_kb: Path) -> None:
     both = (Candidate("mesh:D006973", "mi", 1.0), Candidate("mesh:D009203", "mi", 1.0))
     mappings = [TermMapping(("1", "a\tb\n"), "x", both, tied=1), TermMapping(("2", ""), "", ())]
     file = io.BytesIO()
@@ -37,7 +37,7 @@ def test_the_candidates_stand_next_to_the_row(tiny_kb: Path) -> None:
     assert rows[1]["concept_id"] == rows[1]["candidates"] == ""
 
 
-def test_an_answer_that_is_not_confident_enough_is_left_out_and_its_candidates_are_kept(tiny_kb: Path) -> None:
+def test_unconfident_answer_is_empty_but_keeps_its_candidates(tiny_kb: Path) -> None:
     fever = (Candidate("mesh:D005334", "fever", 0.6),)
     mapping = TermMapping(("fevr",), "fevr", fever, confidence=0.25, nil_reason="below-precision")
     file = io.BytesIO()
@@ -52,7 +52,7 @@ class Full(io.BytesIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_output_is_not_closed(tiny_kb: Path) -> None:
+def test_write_error_does_not_close_the_file(tiny_kb: Path) -> None:
     file = Full()
     with pytest.raises(OSError, match="No space left"):
         write_terms([], file, context(tiny_kb, "n"))

@@ -1,4 +1,4 @@
-"""Reading terms, and what becomes of them."""
+"""Terms as documents, and their mappings."""
 
 from __future__ import annotations
 

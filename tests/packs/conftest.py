@@ -1,4 +1,4 @@
-"""Each test has a cache directory of its own."""
+"""Gives each test its own cache directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packs of the tests: a small pipeline with a reranker, and what is in its archive."""
+"""Builds test packs: a small pipeline with a reranker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LICENCES = {"tiny": "CC0"}
 
 
 def write_pipeline(folder: Path, kb: Path, record: Mapping[str, Any] | None = None, **options: Any) -> Path:
-    """Build a pipeline over a knowledge base, whose reranker is in a folder of its own."""
+    """Build a pipeline with a reranker in a separate folder."""
     model = save_reranker(folder / "reranker", {**RECORD, **(record or {})}, {"mi": "mesh:D009203"})
     build_pipeline(kb, folder / "pipeline", linker=linker_config("rerank", model=model), **options)
     return folder / "pipeline"
@@ -34,7 +34,7 @@ def write_pack(folder: Path, kb: Path, **options: Any) -> Path:
 
 
 def members(path: Path) -> dict[str, bytes]:
-    """Return the content of each member."""
+    """Return the content of each archive member by name."""
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 

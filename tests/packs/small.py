@@ -1,4 +1,4 @@
-"""A small recipe for tests, with its files, and a server that has them."""
+"""A small recipe for tests, and a server for its files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRAINED = {"pack": "starter", "parts": ["classifier", "reranker"]}
 
 
 def small_recipe(**changes: Any) -> PipelineRecipe:
-    """Return the recipe of two phenotypes."""
+    """Return a recipe with two phenotypes."""
     values: dict[str, Any] = {
         "name": "fevers",
         "title": "Fevers, by their names",
@@ -39,7 +39,7 @@ def small_recipe(**changes: Any) -> PipelineRecipe:
 
 
 def small_server(folder: Path, text: str = OBO) -> FileServer:
-    """Return a server that has the file of the recipe."""
+    """Return a server with the file of the recipe."""
     path = folder / "served" / PATH.lstrip("/")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

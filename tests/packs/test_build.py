@@ -1,4 +1,4 @@
-"""Building packs: all that a pipeline needs, the same bytes each time, and no path of this machine."""
+"""Packs are complete, reproducible, and contain no local paths."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / "cache"))
 
 
-def test_the_same_pipeline_gives_the_same_bytes(tmp_path: Path, tiny_kb: Path) -> None:
+def test_build_is_reproducible(tmp_path: Path, tiny_kb: Path) -> None:
     pipeline = write_pipeline(tmp_path / "a", tiny_kb)
     shutil.copytree(tiny_kb, tmp_path / "elsewhere" / "kb")
     other = write_pipeline(tmp_path / "elsewhere", tmp_path / "elsewhere" / "kb")
@@ -32,7 +32,7 @@ def test_the_same_pipeline_gives_the_same_bytes(tmp_path: Path, tiny_kb: Path) -
     assert (tmp_path / "tiny.onymp").read_bytes() == (tmp_path / "elsewhere" / "tiny.onymp").read_bytes()
 
 
-def test_no_path_of_this_machine_is_in_it(tmp_path: Path, tiny_kb: Path) -> None:
+def test_contains_no_local_paths(tmp_path: Path, tiny_kb: Path) -> None:
     record = {"config": {"data": {"kb": str(tiny_kb), "private": False}}}
     pipeline = write_pipeline(tmp_path / "a", tiny_kb, record)
     build_pack(pipeline, tmp_path / "tiny.onymp")
@@ -43,7 +43,7 @@ def test_no_path_of_this_machine_is_in_it(tmp_path: Path, tiny_kb: Path) -> None
     assert onym.load(tmp_path / "tiny.onymp").link("fever").links[0].concept_id == "mesh:D005334"
 
 
-def test_answers_are_those_of_the_pipeline(tmp_path: Path, tiny_kb: Path) -> None:
+def test_pack_links_like_the_pipeline(tmp_path: Path, tiny_kb: Path) -> None:
     pipeline = write_pipeline(tmp_path / "a", tiny_kb, types=("C14",), threshold=0.1, top_k=2)
     build_pack(pipeline, tmp_path / "tiny.onymp", force=True)
     text = "High blood pressure, MI, fever"
@@ -53,7 +53,7 @@ def test_answers_are_those_of_the_pipeline(tmp_path: Path, tiny_kb: Path) -> Non
     assert onym.load(tmp_path / "tiny.onymp").link(text) == expected
 
 
-def test_what_is_derived_and_used_comes_along(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contains_derived_data_in_use(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.kb.search._FEW", 0)
     monkeypatch.setattr("onym.kb.name_table._FEW", 0)
     kb = shutil.copytree(tiny_kb, tmp_path / "kb")
@@ -75,7 +75,7 @@ def test_a_pipeline_without_models_and_detector(tmp_path: Path, tiny_kb: Path) -
     assert onym.load(tmp_path / "exact.onymp").link(doc).links[0].concept_id == "mesh:D005334"
 
 
-def test_a_pack_of_a_pack_is_the_same(tmp_path: Path, tiny_kb: Path) -> None:
+def test_packing_a_pack_gives_the_same_pack(tmp_path: Path, tiny_kb: Path) -> None:
     first = write_pack(tmp_path / "a", tiny_kb)
     build_pack(first, tmp_path / "tiny.onymp", licences=LICENCES)
     assert (tmp_path / "tiny.onymp").read_bytes() == first.read_bytes()
@@ -90,23 +90,23 @@ def test_a_pack_of_a_pack_is_the_same(tmp_path: Path, tiny_kb: Path) -> None:
         ({"licences": {"tyni": "CC0"}}, "config-invalid"),
     ],
 )
-def test_a_wrong_call_writes_nothing(tmp_path: Path, tiny_kb: Path, options: dict[str, str], code: str) -> None:
+def test_usage_errors_write_nothing(tmp_path: Path, tiny_kb: Path, options: dict[str, str], code: str) -> None:
     with pytest.raises(ConfigError, match=code):
         write_pack(tmp_path / "a", tiny_kb, **options)
     assert not (tmp_path / "a" / "tiny.onymp").exists()
 
 
-def test_a_pack_is_not_written_over_and_has_its_ending(tmp_path: Path, tiny_kb: Path) -> None:
+def test_does_not_overwrite_and_requires_the_extension(tmp_path: Path, tiny_kb: Path) -> None:
     pack = write_pack(tmp_path / "a", tiny_kb)
     with pytest.raises(ConfigError, match="output-exists"):
         build_pack(tmp_path / "a" / "pipeline", pack)
-    with pytest.raises(ConfigError, match="ending"):
+    with pytest.raises(ConfigError, match="must end in"):
         build_pack(tmp_path / "a" / "pipeline", tmp_path / "tiny.zip")
     build_pack(tmp_path / "a" / "pipeline", pack, version="3", force=True)
     assert record_of(pack).version == "3"
 
 
-def test_a_name_that_no_system_agrees_on_is_refused(tmp_path: Path, tiny_kb: Path) -> None:
+def test_rejects_unsafe_file_names(tmp_path: Path, tiny_kb: Path) -> None:
     pipeline = write_pipeline(tmp_path / "a", tiny_kb)
     (tmp_path / "a" / "reranker" / "my notes.txt").write_text("notes")
     build_pipeline(tiny_kb, pipeline, linker=onym.linker_config("rerank", model=tmp_path / "a" / "reranker"), force=True)
@@ -129,7 +129,7 @@ def test_restricted_vocabularies_need_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["mine", "mesh"])
-def test_umls_under_another_name_is_refused(tmp_path: Path, prefix: str) -> None:
+def test_rejects_umls_under_another_name(tmp_path: Path, prefix: str) -> None:
     (tmp_path / "mesh-2026.tsv").write_text("id\tname\nC0015967\tFever\n")
     source = {"path": "mesh-2026.tsv", "name": "MeSH", "prefix": prefix}
     build_kb(Recipe.of({"sources": [source]}), tmp_path / "kb", root=tmp_path)
@@ -139,7 +139,7 @@ def test_umls_under_another_name_is_refused(tmp_path: Path, prefix: str) -> None
     assert not (tmp_path / "own.onymp").exists()
 
 
-def test_a_source_of_unknown_ids_needs_a_licence_or_private(tmp_path: Path) -> None:
+def test_unknown_source_needs_a_licence_or_private(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("id\tname\nward:7\tFever\n")
     build_kb(Recipe.of({"sources": [{"path": "t.tsv", "name": "mine"}]}), tmp_path / "kb", root=tmp_path)
     build_pipeline(tmp_path / "kb", tmp_path / "p")
@@ -150,7 +150,7 @@ def test_a_source_of_unknown_ids_needs_a_licence_or_private(tmp_path: Path) -> N
     assert build_pack(tmp_path / "p", tmp_path / "own.onymp", private=True, force=True).restricted
 
 
-def test_an_encoder_and_its_index_come_along(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contains_encoder_and_index(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
     from onym.testing.models import save_encoder
 

@@ -40,15 +40,15 @@ def test_the_pack_has_both_pages(pack: Path, record: PackRecord, config: Pipelin
     assert "private" not in pack_card(record, config)
 
 
-def test_a_private_pack_says_so_first(record: PackRecord, config: PipelineConfig) -> None:
+def test_private_pack_starts_with_a_notice(record: PackRecord, config: PipelineConfig) -> None:
     marked = record.model_copy(update={"private": True, "restricted": ("UMLS",)})
     lines = pack_card(marked, config).splitlines()
-    assert lines[lines.index("# tiny") + 2] == "**This pack is private: it may not be passed on.** It holds: UMLS."
+    assert lines[lines.index("# tiny") + 2] == "**This pack is private and may not be redistributed.** It holds: UMLS."
     assert '"private"' in "".join(front_matter(card_metadata(marked)))
-    assert "what its owner marked" in pack_card(record.model_copy(update={"private": True}), config)
+    assert "data marked private by its owner" in pack_card(record.model_copy(update={"private": True}), config)
 
 
-def test_text_of_others_stays_in_its_cell(record: PackRecord, config: PipelineConfig) -> None:
+def test_third_party_text_is_escaped(record: PackRecord, config: PipelineConfig) -> None:
     source = PackedSource(name="a|b\n# c", vocabulary="", release="<img>", licence="[x](y)")
     page = pack_card(record.model_copy(update={"sources": (source,)}), config)
     assert "| a\\|b \\# c | own | \\<img\\> | \\[x\\](y) |" in page
@@ -65,7 +65,7 @@ def test_the_front_matter_is_yaml(record: PackRecord) -> None:
     assert found["model-index"] == json.loads(json.dumps([{"name": "tiny", "results": results}]))
 
 
-def test_what_the_pipeline_says_of_licences_is_kept(record: PackRecord) -> None:
+def test_keeps_the_licence_text_of_the_pipeline(record: PackRecord) -> None:
     assert pack_licences(record, "Permission is hereby granted\n").endswith(
         "## As the pipeline states\n\nPermission is hereby granted\n"
     )
@@ -78,7 +78,7 @@ def test_the_attributions_of_a_recipe_are_kept(tmp_path: Path, tiny_kb: Path) ->
     assert members(tmp_path / "tiny.onymp")["LICENSE.md"].decode().endswith("Cite the fevers.\n")
 
 
-def test_packs_and_recipes_have_one_page_of_licences(record: PackRecord) -> None:
+def test_packs_and_recipes_share_the_licence_page_format(record: PackRecord) -> None:
     assert "- **tiny**, release not stated. Licence: CC0" in pack_licences(record).splitlines()
     terms = LicenceTerms(title="Fevers", version="2", licence="CC0", attribution="Cite the fevers.")
     page = licences_page("fevers", "A pipeline.", {"Knowledge base": [terms], "Models": []})

@@ -1,4 +1,4 @@
-"""Smaller dense parts: encoders in int8 and indexes of codes, in a pack that answers without torch."""
+"""Compressed packs: int8 encoders and compact indexes that run without torch."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def pipeline(tmp_path: Path, tiny_kb: Path) -> Path:
-    """Return a pipeline with a dense linker, over a knowledge base of its own."""
+    """Return a pipeline with a dense linker and its own knowledge base."""
     kb = shutil.copytree(tiny_kb, tmp_path / "kb")
     linker = linker_config("dense", model=save_encoder(tmp_path / "tiny-bert"), index="hnsw")
     build_pipeline(kb, tmp_path / "pipeline", linker=linker)
     return tmp_path / "pipeline"
 
 
-def test_what_is_in_the_pack(tmp_path: Path, pipeline: Path) -> None:
+def test_pack_contains_int8_encoder_and_compact_index(tmp_path: Path, pipeline: Path) -> None:
     build_pack(pipeline, tmp_path / "large.onymp")
     build_pack(pipeline, tmp_path / "small.onymp", compress=True)
     large, small = (members(tmp_path / f"{name}.onymp") for name in ("large", "small"))
@@ -54,7 +54,7 @@ def test_what_is_in_the_pack(tmp_path: Path, pipeline: Path) -> None:
     assert [name for name, data in small.items() if str(tmp_path).encode() in data] == []
 
 
-def test_it_answers_as_before(tmp_path: Path, pipeline: Path) -> None:
+def test_links_do_not_change(tmp_path: Path, pipeline: Path) -> None:
     build_pack(pipeline, tmp_path / "small.onymp", compress=True)
     expected = onym.load(pipeline).link(TEXT)
     found = onym.load(tmp_path / "small.onymp").link(TEXT)
@@ -62,14 +62,14 @@ def test_it_answers_as_before(tmp_path: Path, pipeline: Path) -> None:
     assert found.links[0].candidates[0].score != expected.links[0].candidates[0].score
 
 
-def test_it_answers_without_torch(tmp_path: Path, pipeline: Path) -> None:
+def test_links_without_torch(tmp_path: Path, pipeline: Path) -> None:
     build_pack(pipeline, tmp_path / "small.onymp", compress=True)
     code = "import sys, onym; assert onym.load(sys.argv[1]).link(sys.argv[2]).links\n"
     code += "assert not {'torch', 'transformers'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "small.onymp"), TEXT], check=True)
 
 
-def test_the_same_bytes_each_time_and_of_a_pack(tmp_path: Path, pipeline: Path) -> None:
+def test_build_is_reproducible(tmp_path: Path, pipeline: Path) -> None:
     for name in ("a", "b"):
         build_pack(pipeline, tmp_path / f"{name}.onymp", compress=True, name="small")
     build_pack(tmp_path / "a.onymp", tmp_path / "c.onymp", compress=True, name="small")
@@ -91,13 +91,13 @@ def test_names_are_not_encoded_again(tmp_path: Path, pipeline: Path) -> None:
     assert {"hnsw", "sq8"} <= set(made)
 
 
-def test_a_pipeline_without_dense_parts_is_refused(tmp_path: Path, tiny_kb: Path) -> None:
+def test_rejects_a_pipeline_without_dense_linker(tmp_path: Path, tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="nothing to compress"):
         build_pack(write_pipeline(tmp_path / "a", tiny_kb), tmp_path / "small.onymp", compress=True)
     assert not (tmp_path / "small.onymp").exists()
 
 
-def test_an_encoder_that_needs_torch_is_refused(tmp_path: Path, tiny_kb: Path) -> None:
+def test_rejects_an_encoder_that_needs_torch(tmp_path: Path, tiny_kb: Path) -> None:
     linker = linker_config("dense", model=save_encoder(tmp_path / "tiny", "mpnet"))
     build_pipeline(shutil.copytree(tiny_kb, tmp_path / "kb"), tmp_path / "pipeline", linker=linker)
     with pytest.raises(ConfigError, match="model-family"):

@@ -20,7 +20,7 @@ def pack(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return write_pack(tmp_path / "made", tiny_kb)
 
 
-def test_it_has_the_pack_a_card_and_licences(pack: Path, tmp_path: Path) -> None:
+def test_folder_has_pack_card_and_licences(pack: Path, tmp_path: Path) -> None:
     write_hub_folder(pack, tmp_path / "hub")
     assert sorted(path.name for path in (tmp_path / "hub").iterdir()) == ["LICENSE.md", "README.md", "tiny.onymp"]
     assert (tmp_path / "hub" / "tiny.onymp").read_bytes() == pack.read_bytes()
@@ -31,7 +31,7 @@ def test_it_has_the_pack_a_card_and_licences(pack: Path, tmp_path: Path) -> None
     write_hub_folder(pack, tmp_path / "hub", force=True)
 
 
-def test_the_hub_understands_the_card(pack: Path, tmp_path: Path) -> None:
+def test_card_is_valid_for_the_hub(pack: Path, tmp_path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
     write_hub_folder(pack, tmp_path / "hub", results=read_results(ROWS, ["bc5cdr/dictionary+exact"]))
     card = hub.ModelCard.load(tmp_path / "hub" / "README.md")
@@ -41,7 +41,7 @@ def test_the_hub_understands_the_card(pack: Path, tmp_path: Path) -> None:
     assert card.data.model_name == "tiny"
 
 
-def test_what_may_not_be_passed_on_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_packs_that_may_not_be_redistributed(tiny_kb: Path, tmp_path: Path) -> None:
     for options, code in (({"private": True}, "pack-private"), ({"licences": {}}, "pack-licence")):
         made = write_pack(tmp_path / code, tiny_kb, **options)
         with pytest.raises(ConfigError, match=code):

@@ -36,7 +36,7 @@ def test_an_installed_pack_is_loaded_by_name(pack: Path) -> None:
     assert onym.load("fevers").link("fever").links
 
 
-def test_another_one_of_that_name_is_replaced_by_force_alone(pack: Path, tiny_kb: Path, tmp_path: Path) -> None:
+def test_replaces_another_pipeline_only_with_force(pack: Path, tiny_kb: Path, tmp_path: Path) -> None:
     install_pack(pack)
     other = write_pack(tmp_path / "other", tiny_kb, version="2.0")
     with pytest.raises(ConfigError, match="output-exists"):
@@ -84,12 +84,12 @@ def test_no_load_fails_while_another_process_installs_the_same_pack(pack: Path) 
 
 
 @pytest.mark.parametrize("name", ["starter", "../evil", "A", "a/b"])
-def test_other_names_are_refused(pack: Path, name: str) -> None:
+def test_rejects_invalid_names(pack: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         install_pack(pack, name)
 
 
-def test_what_fails_to_open_is_not_installed(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_does_not_install_a_pack_that_fails_to_open(pack: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_pack(pack)
     files = members(pack)
     with whole_archive(tmp_path / "bad.onymp") as archive:
@@ -110,7 +110,7 @@ def test_what_fails_to_open_is_not_installed(pack: Path, tmp_path: Path, monkeyp
     assert onym.load("tiny").link("fever").links, "the one before is back"
 
 
-def test_a_missing_package_is_no_fault_of_the_pack(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installs_despite_missing_optional_packages(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def without_torch(_: Path) -> None:
         raise ConfigError("extra-missing", "a dense linker needs packages")
 

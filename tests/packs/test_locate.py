@@ -29,7 +29,7 @@ def test_the_starter_finds_and_links_diseases() -> None:
     assert all(link.confidence is not None and 0.5 < link.confidence <= 1 for link in linked.links)
 
 
-def test_it_needs_no_package_of_an_extra() -> None:
+def test_starter_needs_no_optional_packages() -> None:
     code = (
         "import sys, onym; extras = ('torch', 'sklearn', 'scipy', 'sparse_dot_topn', 'transformers', 'pandas');"
         "sys.modules.update(dict.fromkeys(extras));"
@@ -39,14 +39,14 @@ def test_it_needs_no_package_of_an_extra() -> None:
     assert done.stdout == "4\n"
 
 
-def test_it_is_the_default_of_onym_link(tmp_path: Path) -> None:
+def test_starter_is_the_default_of_onym_link(tmp_path: Path) -> None:
     done = onym("link", TEXT, "--json", cwd=tmp_path)
     assert "MONDO:0005148" in done.stdout
     assert "starter" in done.stderr
     assert b"MONDO:0005148" in onym_bytes("link", TEXT, "--pipeline", "starter", cwd=tmp_path)
 
 
-def test_a_folder_of_that_name_comes_first(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_takes_precedence_over_name(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path(STARTER).mkdir()
     assert locate(STARTER).is_absolute(), "a folder without a pipeline is none"
@@ -67,7 +67,7 @@ def test_an_installed_pipeline_is_found_by_its_name(tmp_path: Path, tiny_kb: Pat
 
 
 @pytest.mark.real_data
-def test_the_starter_is_made_again_byte_by_byte(tmp_path: Path) -> None:
+def test_starter_is_reproducible(tmp_path: Path) -> None:
     made, kept = tmp_path / "made", locate(STARTER)
     make_starter(made)
 

@@ -21,7 +21,7 @@ def test_a_model_is_copied_once_and_names_do_not_collide(tmp_path: Path) -> None
     assert [name for name, _ in models.files()] == ["models/my-model", "models/my-model-2"]
 
 
-def test_of_a_tokenizers_folder_only_the_tokenizer_is_copied(tmp_path: Path) -> None:
+def test_tokenizer_reference_copies_only_the_tokenizer(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     for name in ("tokenizer.json", "model.safetensors"):
         (tmp_path / "t" / name).write_text("{}")
@@ -52,7 +52,7 @@ def test_corpora_have_the_licences_of_their_records(tmp_path: Path) -> None:
         ({}, "snomedct:1", ["annotations with ids of SNOMED CT"]),
     ],
 )
-def test_what_may_not_be_passed_on(tmp_path: Path, record: dict[str, Any], meaning: str, expected: list[str]) -> None:
+def test_restricted_training_data_is_found(tmp_path: Path, record: dict[str, Any], meaning: str, expected: list[str]) -> None:
     assert find_restricted_models([save_reranker(tmp_path / "a", record, {"fever": meaning})]) == expected
     (tmp_path / "no-memory").mkdir()
     assert find_restricted_models([tmp_path / "no-memory"]) == []

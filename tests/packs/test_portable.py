@@ -1,4 +1,4 @@
-"""Records without the paths of the machine that they were written on."""
+"""Local paths are removed from training records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def files_of(folder: Path) -> dict[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in found}
 
 
-def test_an_artefact_with_a_changed_record_is_a_sound_one(tmp_path: Path) -> None:
+def test_artefact_with_rewritten_record_is_valid(tmp_path: Path) -> None:
     model = save_reranker(tmp_path / "model", {"kb": "/home/me/kbs/mesh", "seed": 3, "note": "a/b and /"})
     files = make_portable(files_of(model))
     assert all(isinstance(files[name], Path) for name in files if name.startswith("memory/"))
@@ -33,7 +33,7 @@ def test_an_artefact_with_a_changed_record_is_a_sound_one(tmp_path: Path) -> Non
         assert json.loads(path.read_text()) == {"kb": "mesh", "seed": 3, "note": "a/b and /"}
 
 
-def test_what_names_no_path_stays_as_it_is(tmp_path: Path) -> None:
+def test_records_without_paths_are_unchanged(tmp_path: Path) -> None:
     model = save_reranker(tmp_path / "model", {"kb": "mesh", "relative": "kbs/mesh"})
     assert make_portable(files_of(model)) == files_of(model)
 
@@ -61,7 +61,7 @@ def test_paths_are_distinguished_from_other_strings(tmp_path: Path, value: objec
     assert json.loads(data) == {"value": expected}
 
 
-def test_the_shape_of_a_model_is_never_changed(tmp_path: Path) -> None:
+def test_model_config_is_never_rewritten(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text('{"_name_or_path": "minilm"}')
     assert make_portable({"1_Pooling/config.json": path}) == {"1_Pooling/config.json": path}

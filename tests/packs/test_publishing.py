@@ -1,4 +1,4 @@
-"""What may be published."""
+"""Which packs may be published."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onym.packs.publish import require_publishable
 from tests.packs.made import record_of, write_pack
 
 
-def test_what_may_be_passed_on(tmp_path: Path, tiny_kb: Path) -> None:
+def test_rejects_publishing_private_packs(tmp_path: Path, tiny_kb: Path) -> None:
     record = record_of(write_pack(tmp_path, tiny_kb))
     require_publishable(record)
     for changes in ({"private": True}, {"restricted": ("UMLS",)}):
@@ -19,7 +19,7 @@ def test_what_may_be_passed_on(tmp_path: Path, tiny_kb: Path) -> None:
             require_publishable(record.model_copy(update=changes))
 
 
-def test_a_licence_has_to_be_stated(tmp_path: Path, tiny_kb: Path) -> None:
+def test_licences_must_be_stated(tmp_path: Path, tiny_kb: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         require_publishable(record_of(write_pack(tmp_path, tiny_kb, licences={})))
     assert caught.value.code == "pack-licence"

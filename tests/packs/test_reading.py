@@ -32,12 +32,12 @@ def test_a_pack_is_loaded_and_unpacked_once(pack: Path, monkeypatch: pytest.Monk
     assert read_pipeline(pack).kb.path == "knowledge-base"
 
 
-def test_a_copy_that_lost_its_record_is_unpacked_again(pack: Path) -> None:
+def test_unpacks_again_if_the_record_is_missing(pack: Path) -> None:
     (locate(pack) / "pack.json").unlink()
     assert onym.load(pack).link("fever").links
 
 
-def test_what_is_refused_leaves_nothing(pack: Path, tmp_path: Path) -> None:
+def test_rejected_pack_leaves_no_files(pack: Path, tmp_path: Path) -> None:
     files = members(pack)
     (name,) = (each for each in files if each.endswith("names.data.npy"))
     with whole_archive(tmp_path / "changed.onymp") as archive:
@@ -49,7 +49,7 @@ def test_what_is_refused_leaves_nothing(pack: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "cache").glob("packs/*")) == []
 
 
-def test_what_fails_to_open_is_removed_unless_a_package_is_missing(pack: Path) -> None:
+def test_removes_a_pack_that_fails_to_open_unless_packages_are_missing(pack: Path) -> None:
     with pytest.raises(InputError), unpack_to_cache(pack) as folder:
         raise InputError("pipeline-malformed", "no")
     assert not folder.exists()
@@ -59,7 +59,7 @@ def test_what_fails_to_open_is_removed_unless_a_package_is_missing(pack: Path) -
     assert folder.exists()
 
 
-def test_of_two_processes_that_unpack_one_is_enough(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_unpacking(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = open_pack(pack)
     whole = type(other).unpack
 
@@ -71,7 +71,7 @@ def test_of_two_processes_that_unpack_one_is_enough(pack: Path, monkeypatch: pyt
     assert onym.load(pack).link("fever").links
 
 
-def test_what_is_no_pack(tmp_path: Path) -> None:
+def test_rejects_files_that_are_not_packs(tmp_path: Path) -> None:
     path = tmp_path / "a.onymp"
     path.write_bytes(b"text")
     with pytest.raises(InputError, match="pack-malformed"):

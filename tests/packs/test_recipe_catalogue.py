@@ -1,4 +1,4 @@
-"""The recipes that come with Onym."""
+"""The built-in recipes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WANTED = {
 }
 
 
-def test_all_that_were_promised_are_there() -> None:
+def test_catalogue_is_complete() -> None:
     assert set(recipe_names()) >= WANTED
 
 
 @pytest.mark.parametrize("name", recipe_names())
-def test_each_is_whole(name: str) -> None:
+def test_each_recipe_is_valid(name: str) -> None:
     recipe = read_recipe(name)
     assert recipe.name == name
     for terms in (*recipe.releases, *recipe.models):
@@ -35,7 +35,7 @@ def test_each_is_whole(name: str) -> None:
         assert (pack / FILE).is_file()
 
 
-def test_a_licensed_release_is_never_an_address() -> None:
+def test_licensed_releases_have_no_download_url() -> None:
     umls = read_recipe("umls-sapbert").release_to_bring
     assert umls is not None
     assert not umls.files
@@ -43,25 +43,25 @@ def test_a_licensed_release_is_never_an_address() -> None:
     assert read_recipe("hpo-phenotypes").release_to_bring is None
 
 
-def test_both_ways_to_download_mesh_have_one_address() -> None:
+def test_mesh_has_the_same_url_in_recipe_and_kb_download() -> None:
     files = [file.url for release in read_recipe("mesh-diseases-chemicals").releases for file in release.files]
     assert set(downloads()["mesh"].download) <= set(files)
 
 
-def test_both_recipes_of_mesh_have_one_knowledge_base() -> None:
+def test_mesh_recipes_share_the_knowledge_base() -> None:
     plain, trained = (read_recipe(f"mesh-diseases-chemicals{end}") for end in ("", "-trained"))
     assert plain.kb == trained.kb
     assert plain.releases == trained.releases
 
 
 @pytest.mark.parametrize("name", ["icd", "../recipes/hpo-phenotypes", ""])
-def test_another_is_refused(name: str) -> None:
+def test_rejects_unknown_recipes(name: str) -> None:
     with pytest.raises(ConfigError, match="hpo-phenotypes") as caught:
         read_recipe(name)
     assert caught.value.code == "recipe-unknown"
 
 
-def test_one_that_is_not_installed_is_not_fetched() -> None:
+def test_load_does_not_download() -> None:
     with pytest.raises(InputError, match="(?s)pipeline-not-installed.*onym get hpo-phenotypes"):
         load("hpo-phenotypes")
     with pytest.raises(InputError, match="pipeline-missing"):

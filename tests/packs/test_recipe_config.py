@@ -1,4 +1,4 @@
-"""What a recipe may say."""
+"""Validation of recipes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL = {
 DENSE = {"detector": None, "linker": {"kind": "dense", "model": "encoder"}}
 
 
-def test_the_files_of_a_model_are_those_of_one_revision() -> None:
+def test_model_urls_contain_the_revision() -> None:
     recipe = small_recipe(models=[MODEL], pipeline=DENSE)
     (file,) = recipe.models[0].remote_files()
     assert file.url == f"https://huggingface.co/owner/model/resolve/{'0' * 40}/config.json"
@@ -30,25 +30,25 @@ def test_the_files_of_a_model_are_those_of_one_revision() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"kb": {"sources": [{"path": "other.obo"}]}}, "no file of a release"),
-        ({"pipeline": DENSE}, "neither a model nor a trained part"),
-        ({"models": [{**MODEL, "folder": "knowledge-base"}]}, "folder of the knowledge base"),
+        ({"kb": {"sources": [{"path": "other.obo"}]}}, "not a file of a release"),
+        ({"pipeline": DENSE}, "neither a model nor a trained component"),
+        ({"models": [{**MODEL, "folder": "knowledge-base"}]}, "reserved for the knowledge base"),
         ({"models": [{**MODEL, "revision": "main"}]}, "revision"),
         ({"models": [{**MODEL, "files": [{"name": "../config.json", "megabytes": 1}]}]}, "name"),
-        ({"releases": [{"name": "fevers", **TERMS}]}, "either files, or says how"),
-        ({"releases": [{"name": "fevers", **TERMS, "how": "Ask.", "files": [{"url": URL, "megabytes": 1}]}]}, "either files"),
+        ({"releases": [{"name": "fevers", **TERMS}]}, "either `files` or `how`"),
+        ({"releases": [{"name": "fevers", **TERMS, "how": "Ask.", "files": [{"url": URL, "megabytes": 1}]}]}, "either `files`"),
         ({"releases": [{"name": "fevers", **TERMS, "files": [{"url": "http://example.org/a", "megabytes": 1}]}]}, "url"),
-        ({"releases": [{"name": name, **TERMS, "how": "Ask."} for name in ("fevers", "more")]}, "no file of a release"),
+        ({"releases": [{"name": name, **TERMS, "how": "Ask."} for name in ("fevers", "more")]}, "not a file of a release"),
         ({"trained": {**TRAINED, "pack": "../starter"}}, "pack"),
         ({"licence": "CC0"}, "licence"),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, Any], why: str) -> None:
+def test_rejects_invalid_recipes(changes: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError, match=rf"(?s)config-invalid.*{why}"):
         small_recipe(**changes)
 
 
-def test_two_licences_are_too_many() -> None:
+def test_rejects_two_licensed_releases() -> None:
     releases = [{"name": name, **TERMS, "how": "Ask."} for name in ("fevers", "more")]
     with pytest.raises(ConfigError, match="more than one release needs a licence"):
         small_recipe(releases=releases, kb={"sources": [{"path": "fevers"}, {"path": "more"}]})

@@ -17,7 +17,7 @@ LICENSED = {
 }
 
 
-def test_a_mirror_has_the_same_paths(tmp_path: Path) -> None:
+def test_mirror_urls_keep_the_paths(tmp_path: Path) -> None:
     seen: list[tuple[str, int]] = []
     with small_server(tmp_path).running() as server:
         inputs = gather_inputs(small_recipe(), FileSources(server.url), progress=lambda what, done: seen.append((what, done)))
@@ -27,20 +27,20 @@ def test_a_mirror_has_the_same_paths(tmp_path: Path) -> None:
     assert seen[-1] == ("downloading fevers.obo", len(OBO))
 
 
-def test_files_of_a_folder_are_not_fetched(tmp_path: Path) -> None:
+def test_local_files_are_not_downloaded(tmp_path: Path) -> None:
     (tmp_path / "fevers.obo").write_text(OBO)
     (found,) = gather_inputs(small_recipe(), FileSources("http://127.0.0.1:1", tmp_path)).all()
     assert found.stored.path == tmp_path / "fevers.obo"
 
 
-def test_a_file_of_a_folder_has_to_be_the_expected_one(tmp_path: Path) -> None:
+def test_local_files_are_verified(tmp_path: Path) -> None:
     (tmp_path / "fevers.obo").write_text(OBO)
     release = {"name": "fevers", **TERMS, "files": [{"url": URL, "megabytes": 1, "sha256": "0" * 64}]}
     with pytest.raises(DownloadError, match="download-digest"):
         gather_inputs(small_recipe(releases=[release]), FileSources(folder=tmp_path))
 
 
-def test_a_licensed_release_is_explained() -> None:
+def test_explains_how_to_get_a_licensed_release() -> None:
     with pytest.raises(ConfigError, match="(?s)release-licensed.*Ask the nurse. Then: onym get fevers --file PATH"):
         gather_inputs(small_recipe(**LICENSED), FileSources())
 
@@ -57,7 +57,7 @@ def test_a_licensed_release_may_be_a_file_or_a_folder(tmp_path: Path) -> None:
     assert gather_inputs(recipe, FileSources(file=path.parent)).releases[0].stored != of_folder
 
 
-def test_wrong_options_are_refused_before_anything_is_fetched(tmp_path: Path) -> None:
+def test_rejects_invalid_options_before_downloading(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="config-invalid.*--file"):
         gather_inputs(small_recipe(), FileSources(file=tmp_path))
     with pytest.raises(InputError, match="input-missing"):

@@ -1,4 +1,4 @@
-"""Installations from a local server: whole, interrupted, shared, refused."""
+"""Installing recipes from a local server: complete, interrupted, shared and rejected installations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing catches it."""
+    """Simulates a killed process: no code catches it."""
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -42,13 +42,13 @@ def test_a_pipeline_is_installed_and_found_by_its_name(tmp_path: Path) -> None:
     assert [link.concept_id for link in load("fevers").link("Pyrexia and cough").links] == ["hp:0001945", "hp:0012735"]
     assert read_pipeline("fevers").kb.path == "knowledge-base"
     assert is_installed(recipe)
-    again = install(recipe)  # nothing is looked up on the network
+    again = install(recipe)  # no network access
     assert not again.is_new
     assert again.files == done.files
     assert _requests(server) == [(0, len(OBO))]
 
 
-def test_it_can_be_moved(tmp_path: Path) -> None:
+def test_installed_pipeline_can_be_moved(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
         folder = install(small_recipe(), FileSources(server.url)).folder
     folder.rename(tmp_path / "elsewhere")
@@ -57,7 +57,7 @@ def test_it_can_be_moved(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Return the files of a pipeline that was installed without interruption."""
+    """Return the files of an uninterrupted installation."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "fevers.obo").write_text(OBO)
     with pytest.MonkeyPatch.context() as patched:
@@ -77,8 +77,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         ("switch_version", True),
     ],
 )
-def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict[str, bytes], tmp_path: Path) -> None:
-    """Killed before or after a step, an installation ends with the same bytes, and fetches nothing twice."""
+def test_resumes_after_interruption(step: str, is_after: bool, whole: dict[str, bytes], tmp_path: Path) -> None:
+    """If killed before or after a step, the resumed installation has the same bytes and downloads nothing twice."""
     recipe, real = small_recipe(), getattr(module, step)
 
     def kill(*words: object, **options: object) -> None:
@@ -99,7 +99,7 @@ def test_after_an_interruption_it_goes_on(step: str, is_after: bool, whole: dict
     assert found.keys() == whole.keys()
 
 
-def test_steps_that_are_done_are_not_done_again(tmp_path: Path) -> None:
+def test_does_not_repeat_finished_steps(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
         with patch.object(module, "build_pipeline", side_effect=Killed), pytest.raises(Killed):
             install(small_recipe(), FileSources(server.url))
@@ -107,7 +107,7 @@ def test_steps_that_are_done_are_not_done_again(tmp_path: Path) -> None:
             assert install(small_recipe(), FileSources(server.url)).is_new
 
 
-def test_a_broken_download_goes_on(tmp_path: Path) -> None:
+def test_resumes_a_broken_download(tmp_path: Path) -> None:
     server = small_server(tmp_path)
     server.stops[PATH] = [Stop(50, breaks=True)]
     with server.running():
@@ -126,7 +126,7 @@ def test_recipes_share_downloads_and_knowledge_bases(tmp_path: Path) -> None:
     assert load("others").link("fever").links[0].concept_id == "hp:0001945"
 
 
-def test_force_builds_again_of_the_same_downloads(tmp_path: Path) -> None:
+def test_force_rebuilds_from_the_same_downloads(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
         install(small_recipe(), FileSources(server.url))
         assert install(small_recipe(), FileSources(server.url), force=True).is_new
@@ -142,7 +142,7 @@ def test_another_recipe_of_that_name_replaces_it(tmp_path: Path) -> None:
     assert len(server.answers) == 1
 
 
-def test_a_licensed_release_that_changed_is_built_again(tmp_path: Path) -> None:
+def test_rebuilds_after_a_licensed_release_changed(tmp_path: Path) -> None:
     path = tmp_path / "own.obo"
     path.write_text(OBO)
     recipe = small_recipe(
@@ -158,7 +158,7 @@ def test_a_licensed_release_that_changed_is_built_again(tmp_path: Path) -> None:
     assert len(load("fevers").link("chill").links) == 1
 
 
-def test_trained_parts_come_with_their_calibration(tmp_path: Path) -> None:
+def test_installs_trained_components_with_calibration(tmp_path: Path) -> None:
     with small_server(tmp_path).running() as server:
         install(small_recipe(trained=TRAINED, pipeline=RERANK), FileSources(server.url))
     config = read_pipeline("fevers")
@@ -179,7 +179,7 @@ def test_trained_parts_come_with_their_calibration(tmp_path: Path) -> None:
     ],
 )
 def test_dense_pipelines_need_torch_or_onnx_runtime(there: tuple[str, ...], is_enough: bool) -> None:
-    """What is missing is reported before anything is fetched."""
+    """Missing packages are reported before anything is downloaded."""
     code = "download-interrupted" if is_enough else "extra-missing"
     with patch.object(module, "find_spec", lambda name: name if name in there else None), pytest.raises(OnymError) as caught:
         install(small_recipe(extra="dense"), FileSources("http://127.0.0.1:9"), patience=ONCE)
@@ -187,21 +187,21 @@ def test_dense_pipelines_need_torch_or_onnx_runtime(there: tuple[str, ...], is_e
     assert is_enough or "onym[onnx]" in caught.value.fix
 
 
-def test_a_server_that_cannot_be_reached_is_reported_with_what_does_without_it(tmp_path: Path) -> None:
+def test_unreachable_server_error_suggests_alternatives(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="download-interrupted.*cannot be reached") as caught:
         install(small_recipe(), FileSources("http://127.0.0.1:9"), patience=ONCE)
     assert "copy fevers.obo to a folder and use onym get fevers --from FOLDER" in caught.value.fix
     assert "--mirror ADDRESS" in caught.value.fix
 
 
-def test_two_processes_do_not_install_at_once(tmp_path: Path) -> None:
+def test_concurrent_installations_are_locked_out(tmp_path: Path) -> None:
     lock = installed_root("fevers").with_name(".fevers.lock")
     lock.parent.mkdir(parents=True)
     with exclusive(lock), pytest.raises(IntegrityError, match="artefact-locked"):
         install(small_recipe(), FileSources("http://127.0.0.1:1"))
 
 
-def test_a_model_with_a_vocabulary_alone_is_installed(tmp_path: Path) -> None:
+def test_installs_a_model_with_only_a_vocabulary_file(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
     from onym.models.tokens import Tokenizer
     from onym.testing.models import save_encoder

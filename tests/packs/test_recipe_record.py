@@ -1,4 +1,4 @@
-"""What an installed pipeline says of itself."""
+"""The record of an installed pipeline (recipe.json)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _inputs(folder: Path, text: str = OBO) -> RecipeInputs:
     return gather_inputs(small_recipe(), FileSources(folder=folder))
 
 
-def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_round_trip(tmp_path: Path) -> None:
     recipe = small_recipe()
     record = InstallRecord.of_inputs(recipe, _inputs(tmp_path))
     write_record(recipe, record, tmp_path)
@@ -39,12 +39,12 @@ def test_it_comes_back_as_it_was(tmp_path: Path) -> None:
     assert "CC0" in text
 
 
-def test_one_that_is_torn_is_none(tmp_path: Path) -> None:
+def test_corrupt_record_is_read_as_none(tmp_path: Path) -> None:
     (tmp_path / RECORD).write_text('{"files": [{"part": 1}]}')
     assert read_record(tmp_path) is None
 
 
-def test_files_and_the_recipe_make_the_difference(tmp_path: Path) -> None:
+def test_digests_depend_on_files_and_recipe(tmp_path: Path) -> None:
     recipe = small_recipe()
     first, second = (
         InstallRecord.of_inputs(recipe, _inputs(tmp_path / "a")),
@@ -57,7 +57,7 @@ def test_files_and_the_recipe_make_the_difference(tmp_path: Path) -> None:
     assert other.key != first.key
 
 
-def test_trained_parts_and_their_calibration_count() -> None:
+def test_digest_covers_trained_components_and_calibration() -> None:
     whole = small_recipe(trained=TRAINED, pipeline=RERANK)
     without = small_recipe(trained={**TRAINED, "calibration": False}, pipeline=RERANK)
     assert len({identity_of(each) for each in (small_recipe(), whole, without)}) == 3

@@ -1,4 +1,4 @@
-"""What a pack says of itself."""
+"""The record of a pack (pack.json)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def record(tmp_path: Path, tiny_kb: Path) -> PackRecord:
     return record_of(write_pack(tmp_path, tiny_kb))
 
 
-def test_it_is_read_as_it_was_written(record: PackRecord) -> None:
+def test_round_trip(record: PackRecord) -> None:
     assert PackRecord.from_bytes(record.to_bytes(), "here") == record
     assert len(record.digest) == 16
     assert record.digest != record.model_copy(update={"version": "1.0.1"}).digest
 
 
 @pytest.mark.parametrize("version", [2, 99, 10**30])
-def test_a_newer_schema_is_refused_by_a_code_that_says_to_upgrade(record: PackRecord, version: int) -> None:
+def test_newer_schema_error_says_to_upgrade(record: PackRecord, version: int) -> None:
     values = {**json.loads(record.to_bytes()), "schema_version": version, "of_a_later_onym": {}}
     with pytest.raises(IntegrityError) as caught:
         PackRecord.from_bytes(json.dumps(values).encode(), "new.onymp")
@@ -35,7 +35,7 @@ def test_a_newer_schema_is_refused_by_a_code_that_says_to_upgrade(record: PackRe
     assert "upgrade" in caught.value.fix
 
 
-def test_an_older_schema_is_to_be_built_again(record: PackRecord) -> None:
+def test_older_schema_error_says_to_rebuild(record: PackRecord) -> None:
     with pytest.raises(IntegrityError, match="build the pack again"):
         PackRecord.from_bytes(b'{"schema_version": 0}', "old.onymp")
 
@@ -43,28 +43,28 @@ def test_an_older_schema_is_to_be_built_again(record: PackRecord) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"[]", b"{", b"null", b'{"schema_version": "1"}', b'{"schema_version": true}', b"[" * 10**5]
 )
-def test_what_is_no_record_is_refused(data: bytes) -> None:
+def test_rejects_invalid_records(data: bytes) -> None:
     with pytest.raises(InputError) as caught:
         PackRecord.from_bytes(data, "here")
     assert caught.value.code == "pack-malformed"
 
 
-def test_there_is_one_way_to_write_it(record: PackRecord) -> None:
-    with pytest.raises(InputError, match="not written as Onym writes it"):
+def test_rejects_non_canonical_records(record: PackRecord) -> None:
+    with pytest.raises(InputError, match="not in canonical form"):
         PackRecord.from_bytes(json.dumps(json.loads(record.to_bytes())).encode(), "here")
 
 
 @pytest.mark.parametrize(
     "name", ["../a", "/a", "a//b", ".a", "a/.b", "a b", "a\n", "C:a", "\u00fc", "readme.MD", "README.md/a", "pack.json"]
 )
-def test_names_that_mean_other_things_elsewhere_are_refused(record: PackRecord, name: str) -> None:
+def test_rejects_unsafe_file_names(record: PackRecord, name: str) -> None:
     values: dict[str, Any] = record.model_dump()
     values["files"][name] = values["files"]["README.md"]
     with pytest.raises(ValidationError):
         PackRecord.model_validate(values)
 
 
-def test_it_says_whose_licence_nobody_stated(record: PackRecord) -> None:
+def test_lists_sources_without_licence(record: PackRecord) -> None:
     source = PackedSource(name="mine", vocabulary="", release=NOT_STATED, licence=NOT_STATED)
     assert record.sources_without_licence == []
     assert record.model_copy(update={"sources": (source,)}).sources_without_licence == ["mine"]
@@ -93,6 +93,6 @@ def _write(values: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("version", ["", "0.1\nRequires-Dist: six", "0.1, <9", "0.1; x", "0.1 six", "six", ">=0.1", "0" * 51])
-def test_the_version_of_onym_is_one(record: PackRecord, version: str) -> None:
+def test_rejects_invalid_versions_of_onym(record: PackRecord, version: str) -> None:
     with pytest.raises(ValidationError):
         PackRecord.model_validate({**record.model_dump(), "onym": version})

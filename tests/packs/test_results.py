@@ -27,7 +27,7 @@ def test_rows_become_entries(tmp_path: Path) -> None:
         read_results(path, ["bc5cdr/c"])
 
 
-def test_those_of_the_project_are_read() -> None:
+def test_reads_the_results_of_the_project() -> None:
     found = read_results(Path(__file__).parents[2] / "results" / "e2e" / "rows.json")
     assert len(found) > 20
     assert all(isinstance(metric["value"], float | int) for entry in found for metric in entry["metrics"])
@@ -37,7 +37,7 @@ def test_those_of_the_project_are_read() -> None:
     "text",
     ["", "{}", "[1]", '[{"dataset": "a"}]', '[{"dataset": "a", "split": "b", "figures": {"strict_f1": "x"}}]', "[" * 10**5],
 )
-def test_what_has_no_rows_is_refused(tmp_path: Path, text: str) -> None:
+def test_rejects_invalid_results(tmp_path: Path, text: str) -> None:
     path = tmp_path / "rows.json"
     path.write_text(text)
     with pytest.raises(InputError, match="results-malformed"):

@@ -1,4 +1,4 @@
-"""Which vocabularies may be passed on, and what a pack must say of them."""
+"""Which vocabularies may be redistributed, and which releases and licences must be stated."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def kb_of(
         ("a.tsv", "mesh", "biosyn", "MEDIC"),
     ],
 )
-def test_what_may_not_be_passed_on(tmp_path: Path, path: str, prefix: str, name: str, title: str) -> None:
+def test_restricted_vocabularies_are_found(tmp_path: Path, path: str, prefix: str, name: str, title: str) -> None:
     assert find_restricted(kb_of(tmp_path, path, prefix, name=name)) == [title]
 
 
@@ -56,7 +56,9 @@ def test_what_may_not_be_passed_on(tmp_path: Path, path: str, prefix: str, name:
         ("php.tsv", "mondo", "", "", "not stated"),
     ],
 )
-def test_what_may(tmp_path: Path, path: str, prefix: str, name: str, title: str, release: str) -> None:
+def test_redistributable_vocabularies_are_allowed(
+    tmp_path: Path, path: str, prefix: str, name: str, title: str, release: str
+) -> None:
     kb = kb_of(tmp_path, path, prefix, name=name)
     assert (find_restricted(kb), find_undeclared(kb)) == ([], [])
     (source,) = describe_sources(kb)
@@ -64,7 +66,7 @@ def test_what_may(tmp_path: Path, path: str, prefix: str, name: str, title: str,
     assert (source.licence == "not stated") == (not title)
 
 
-def test_a_person_states_what_is_not_known(tmp_path: Path) -> None:
+def test_users_state_unknown_releases_and_licences(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, name="Mine")
     (source,) = describe_sources(kb, {"mine": "3"}, {"MINE": "CC0"})
     assert (source.name, source.release, source.licence) == ("Mine", "3", "CC0")
@@ -74,13 +76,13 @@ def test_a_person_states_what_is_not_known(tmp_path: Path) -> None:
             parse_named_values([wrong], "--release")
 
 
-def test_a_licence_that_is_stated_lifts_no_restriction(tmp_path: Path) -> None:
+def test_stated_licence_does_not_lift_restrictions(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, prefix="umls", name="mine")
     describe_sources(kb, {}, {"mine": "CC0"})
     assert find_restricted(kb) == ["UMLS"]
 
 
-def test_the_version_of_hpo_is_shown(tmp_path: Path) -> None:
+def test_hpo_requires_a_release(tmp_path: Path) -> None:
     kb = kb_of(tmp_path, "hp.tsv", "hp")
     with pytest.raises(ConfigError) as caught:
         describe_sources(kb)
@@ -90,7 +92,7 @@ def test_the_version_of_hpo_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("recipe", [{"vocabularies": ["hp"]}, {"shared_names": "fewest"}])
-def test_hpo_is_not_altered(tmp_path: Path, recipe: dict[str, Any]) -> None:
+def test_hpo_must_be_unaltered(tmp_path: Path, recipe: dict[str, Any]) -> None:
     kb = kb_of(tmp_path, "hp.tsv", "hp", recipe)
     with pytest.raises(ConfigError, match="pack-altered"):
         describe_sources(kb, {"HPO": "2026-01-08"})
@@ -101,11 +103,11 @@ def test_hpo_is_not_altered(tmp_path: Path, recipe: dict[str, Any]) -> None:
     [
         ("terms.tsv", "x"),
         ("medicines.tsv", "x"),
-        ("mesh.tsv", "x"),  # a name alone does not make it MeSH
-        ("terms.tsv", "icd10cm"),  # known, but not its terms
+        ("mesh.tsv", "x"),  # the name alone is not enough
+        ("terms.tsv", "icd10cm"),  # the vocabulary is known, but not its licence terms
     ],
 )
-def test_what_ids_do_not_show_has_to_be_stated(tmp_path: Path, path: str, prefix: str) -> None:
+def test_unrecognised_sources_need_a_stated_licence(tmp_path: Path, path: str, prefix: str) -> None:
     kb = kb_of(tmp_path, path, prefix, name="Mine")
     assert (find_restricted(kb), find_undeclared(kb)) == ([], ["Mine"])
     assert find_undeclared(kb, {"mine": "CC0"}) == []
@@ -119,7 +121,7 @@ def test_a_recipe_states_the_licence_of_a_source(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["mine", "mesh", "doid"])
-def test_ids_of_umls_are_known_under_any_name_and_prefix(tmp_path: Path, prefix: str) -> None:
+def test_umls_ids_are_recognised_under_any_prefix(tmp_path: Path, prefix: str) -> None:
     (tmp_path / "mesh.tsv").write_text("id\tname\nC0015967\tFever\n")
     source = {"path": "mesh.tsv", "format": "table", "prefix": prefix, "licence": "CC0"}
     build_kb(Recipe.of({"sources": [source]}), tmp_path / "kb", root=tmp_path)
@@ -134,8 +136,8 @@ def two_sources(folder: Path, second: str, **source: Any) -> KnowledgeBase:
     return KnowledgeBase.open(folder / "kb")
 
 
-def test_each_source_is_judged_by_its_own_ids(tmp_path: Path) -> None:
-    """MONDO brings terms of other ontologies: they are not counted against a list whose ids are known."""
+def test_each_source_is_checked_by_its_own_ids(tmp_path: Path) -> None:
+    """Ids of other ontologies that MONDO imports do not make a list with known ids unrecognised."""
     assert find_undeclared(two_sources(tmp_path, "id\tname\nmesh:D1\tChill\n")) == []
 
 

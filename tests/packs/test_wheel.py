@@ -29,7 +29,7 @@ def pack(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return write_pack(tmp_path / "made", tiny_kb, name="tiny-diseases", version="1.2")
 
 
-def test_the_same_pack_gives_the_same_wheel(pack: Path, tmp_path: Path) -> None:
+def test_wheel_is_reproducible(pack: Path, tmp_path: Path) -> None:
     first, second = write_wheel(pack, tmp_path / "a"), write_wheel(pack, tmp_path / "b")
     assert first.name == second.name == "onym_pack_tiny_diseases-1.2-py3-none-any.whl"
     assert first.read_bytes() == second.read_bytes()
@@ -38,7 +38,7 @@ def test_the_same_pack_gives_the_same_wheel(pack: Path, tmp_path: Path) -> None:
     write_wheel(pack, tmp_path / "a", force=True)
 
 
-def test_its_record_lists_each_file(pack: Path, tmp_path: Path) -> None:
+def test_record_lists_each_file(pack: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(write_wheel(pack, tmp_path)) as wheel:
         info = "onym_pack_tiny_diseases-1.2.dist-info"
         rows = {name: (digest, size) for name, digest, size in csv.reader(io.StringIO(wheel.read(f"{info}/RECORD").decode()))}
@@ -87,14 +87,14 @@ def test_pip_installs_it_and_onym_finds_it_by_name(pack: Path, tmp_path: Path, m
         onym.load("tiny-diseases")
 
 
-def test_what_may_not_be_passed_on_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_packs_that_may_not_be_redistributed(tiny_kb: Path, tmp_path: Path) -> None:
     private = write_pack(tmp_path / "made", tiny_kb, private=True)
     with pytest.raises(ConfigError, match="pack-private"):
         write_wheel(private, tmp_path / "dist")
     assert not (tmp_path / "dist").exists()
 
 
-def test_a_damaged_pack_gives_no_wheel(pack: Path, tmp_path: Path) -> None:
+def test_rejects_a_damaged_pack(pack: Path, tmp_path: Path) -> None:
     data = bytearray(pack.read_bytes())
     with zipfile.ZipFile(pack) as archive:
         info = max(archive.infolist(), key=lambda each: each.compress_size)

@@ -22,14 +22,14 @@ def test_the_digest_of_a_model_is_that_of_its_folder(tmp_path: Path) -> None:
     assert digest == folder_digest(folder)
 
 
-def test_an_artefact_is_written_without_what_was_left_in_its_folder(tmp_path: Path, tiny_kb: Path) -> None:
+def test_artefact_is_written_without_unrelated_files(tmp_path: Path, tiny_kb: Path) -> None:
     with whole_pack(tmp_path / "a.onymp") as pack:
         pack.add_artefact("kb", tiny_kb)
     version = (tiny_kb / "CURRENT").read_text().strip()
     assert all(name == "kb/CURRENT" or name.startswith(f"kb/{version}/") for name in pack.files)
 
 
-def test_what_fails_leaves_no_file(tmp_path: Path) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="pack-name"), whole_pack(tmp_path / "a.onymp") as pack:
         pack.add("../evil", b"")
     assert list(tmp_path.iterdir()) == []

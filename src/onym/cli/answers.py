@@ -1,4 +1,4 @@
-"""Answers on the terminal: a table for people, JSON lines for machines, and tabs where nobody looks."""
+"""Prints links on stdout: a table, or JSON lines with --json."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _HEADERS = {
     "nil_reason": "not linked",
     "assertion": "assertion",
 }
-_ROWS = 1_000  # that a person is shown
+_ROWS = 1_000  # maximum number of rows in the printed table
 
 
 @dataclass
 class Shown:
-    """Takes answers, and prints them."""
+    """Collects linked documents or mapped terms and prints them."""
 
     json: bool
     text: bool = True
@@ -41,11 +41,11 @@ class Shown:
 
     @classmethod
     def of(cls, *, is_shown: bool, json: bool, text: bool = True) -> Shown | None:
-        """Return what prints them: on a terminal, or as JSON; None where they are written to a file, or piped on."""
+        """Return a printer for a terminal or for --json; None if the links are written to a file or a pipe."""
         return cls(json, text) if is_shown and (json or sys.stdout.isatty()) else None
 
     def __call__(self, linked: Iterable[LinkedDocument]) -> None:
-        """Print documents as JSON lines at once, or keep their rows."""
+        """Print documents as JSON lines immediately, or collect their rows for the table."""
         for each in linked:
             if self.json:
                 write_json(each.to_dict() if self.text else _without_text(each.to_dict()))
@@ -53,7 +53,7 @@ class Shown:
                 self._keep(each.rows())
 
     def mappings(self, mappings: Iterable[TermMapping], own: Sequence[str], kb: KnowledgeBase, style: IdStyle) -> None:
-        """Print mapped terms as JSON lines at once, or keep them as rows."""
+        """Print mapped terms as JSON lines immediately, or collect them as rows for the table."""
         from onym.outputs.table import TERM_COLUMNS, columns_of, values_of
 
         columns = columns_of(own)
@@ -65,14 +65,14 @@ class Shown:
                 self._keep([{"term": mapping.term, **dict(zip(TERM_COLUMNS, values, strict=True))}])
 
     def print(self) -> None:
-        """Print the table: the columns in which something stands."""
+        """Print the table, without empty columns."""
         names = [name for name in _HEADERS if any(row.get(name) for row in self.rows) and (self.text or name != "text")]
         if not self.rows and not self.json:
-            write_table([], [["no mention was found"]])
+            write_table([], [["no mentions found"]])
         elif self.rows:
             write_table([_HEADERS[name] for name in names], [[_cell(row[name]) for name in names] for row in self.rows])
         if self.hidden:
-            write_table([], [[f"{self.hidden:,} more: write them to a file with -o"]])
+            write_table([], [[f"{self.hidden:,} more rows; use -o FILE to write all of them"]])
 
     def _keep(self, rows: Sequence[Row]) -> None:
         kept = list(islice(rows, max(0, _ROWS - len(self.rows))))

@@ -1,4 +1,4 @@
-"""The `onym` command: the names of all commands. The module of a command is imported when it is called, or for the help."""
+"""The `onym` command group. The module of a subcommand is imported when it is called or its help is shown."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ MODULES = {
     "pack": "pack",
     "batch": "batch",
 }
-"""The commands and groups of commands, in the order of the help, each with the module of this package that has it."""
+"""Module of `onym.cli` that defines each command or command group, in the order of the help."""
 
 
 class Commands(Mapping[str, Any]):
-    """The commands by name; one is made when it is first looked up."""
+    """Lazy mapping from name to command: a command is built when it is first looked up."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class Commands(Mapping[str, Any]):
             own = import_module(f"onym.cli.{MODULES[name]}").app
             _add_help(own)
             group = get_group(own)
-            self._made[name] = group.commands.get(name, group)  # a command of the module, or all of them
+            self._made[name] = group.commands.get(name, group)  # a single command of the module, or the whole group
             self._made[name].name = name
         return self._made[name]
 
@@ -66,7 +66,7 @@ class Commands(Mapping[str, Any]):
 
 
 def _add_help(app: typer.Typer) -> None:
-    """Give the commands of an app `--help-all`."""
+    """Add `--help-all` to all commands of an app."""
     from onym.cli.help import HelpCommand
 
     for command in app.registered_commands:
@@ -81,7 +81,7 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = Commands()  # type: ignore[assignment]  # read-only: none is added
+        self.commands = Commands()  # type: ignore[assignment]  # a read-only mapping is enough: typer adds no commands
 
 
 app = typer.Typer(
@@ -106,7 +106,7 @@ def _root(
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an unexpected error was raised. It may show text of documents.")
+        bool, typer.Option("--debug", help="Print the traceback of errors. It may contain document text.")
     ] = False,
 ) -> None:
-    """Run with --help for the commands."""
+    """Run with --help to list the commands."""

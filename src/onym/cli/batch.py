@@ -1,4 +1,4 @@
-"""`onym batch`: link large corpora in shards, by any number of processes and machines."""
+"""`onym batch`: link large corpora in shards, with any number of processes and machines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, estimate_remaining_seconds, progress, progress_callback, tell, write_json, write_lines
-from onym.cli.inputs import FAILED
+from onym.cli.inputs import FAILED, use_starter
 from onym.cli.options import (
     ASSERTION,
     CODE_SYSTEM,
@@ -35,46 +35,44 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Link large corpora in shards: resumable, exactly once, on one machine, in job arrays or on Ray.", no_args_is_help=True
 )
-OUT = Annotated[str, typer.Argument(metavar="OUT", help="Folder of the run, or its address, such as s3://bucket/run.")]
+OUT = Annotated[str, typer.Argument(metavar="OUT", help="Folder of the run, or a URL such as s3://bucket/run.")]
 _BUG = 1
-_BAR = 40
+_BAR = 40  # width of the progress bar in characters
 
 
 @app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS))
 def plan(
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Corpora: files, folders or archives.")],
     output: Annotated[str, typer.Option("--output", "-o", help="New folder of the run, or s3://bucket/prefix.")],
-    pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the starter, which comes with Onym.")] = None,
-    from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
+    pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = None,
+    from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
     assertion: Annotated[bool, ASSERTION] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the output.")] = False,
     private: Annotated[
-        bool, typer.Option("--private", help="Let the owner alone read what the run writes and exports of it (0600).")
+        bool, typer.Option("--private", help="Make the output and its exports readable only by you (file mode 0600).")
     ] = False,
     shard_mb: Annotated[
         int, typer.Option("--shard-mb", min=1, help="Combine small files, and split large JSONL files, at this size.")
     ] = 32,
     shard_documents: Annotated[
-        int, typer.Option("--shard-documents", min=1, help="Divide other large files into ranges of this many documents.")
+        int, typer.Option("--shard-documents", min=1, help="Split other large files into ranges of this many documents.")
     ] = 5_000,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Plan a run: find the inputs, compute their checksums and divide them into shards.
+    """Plan a run: find the input files, compute their checksums and split them into shards.
 
     Example: onym batch plan pubmed/ --pipeline mesh-pipeline -o linked
     """
     from onym.batch.planning import plan_batch
-    from onym.packs.locate import STARTER
     from onym.store.limits import MIB
 
-    if pipeline is None:
-        tell("no --pipeline is named: this is the starter, diseases of MONDO")
+    pipeline = pipeline or use_starter()
     with progress("planning"):
         plan = plan_batch(
             sources,
-            pipeline or Path(STARTER),
+            pipeline,
             output,
             format=from_,
             precision=precision,
@@ -94,24 +92,26 @@ def plan(
     for file in plan.aside:
         tell(f"{file.name}: {file.code or 'ignored'}: {file.why}")
     if plan.unreadable_files:
-        raise typer.Exit(5)
+        raise typer.Exit(FAILED)
 
 
 @app.command()
 def run(
     out: OUT,
-    engine: Annotated[str, typer.Option(help="local: processes of this machine; ray: a Ray cluster.")] = "local",
+    engine: Annotated[str, typer.Option(help="local: processes on this machine; ray: a Ray cluster.")] = "local",
     address: Annotated[
-        str, typer.Option(help="Ray cluster, such as auto or head:6379; by default one is started on this machine.")
+        str, typer.Option(help="Address of the Ray cluster, such as auto or head:6379; by default a local one is started.")
     ] = "",
     workers: Annotated[int | None, typer.Option(min=1, max=4096, help="Worker processes; by default one per CPU.")] = None,
-    part: Annotated[str, typer.Option(metavar="I/N", help="Link only this part of the shards, for job arrays: 3/8.")] = "",
+    part: Annotated[
+        str, typer.Option(metavar="I/N", help="Link only part I of N of the shards, such as 3/8, for job arrays.")
+    ] = "",
     pipeline: Annotated[
-        Path | None, typer.Option(help="Where the pipeline of the plan is on this machine, if it is elsewhere.")
+        Path | None, typer.Option(help="Path of the pipeline on this machine, if it differs from the plan.")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Link the shards that are not done yet. Stop and start it at will; exit status 5 if anything could not be read or linked.
+    """Link the shards that are not done yet. Resumes if interrupted; exit status 5 if anything could not be read or linked.
 
     Example: onym batch run linked --workers 8
     """
@@ -126,7 +126,7 @@ def run(
 
 
 def _advance_on(bar: Progress | Lines) -> Callable[[Advance], None]:
-    """Return a function that shows on a bar how many documents are linked, and how long the rest takes."""
+    """Return a progress callback that shows the number of linked documents and the time left."""
     began = time.monotonic()
 
     def show(advance: Advance) -> None:
@@ -140,10 +140,10 @@ def _advance_on(bar: Progress | Lines) -> Callable[[Advance], None]:
 @app.command()
 def status(
     out: OUT,
-    live: Annotated[bool, typer.Option("--live", help="Follow a run to its end, with rate and time left.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Follow the run until it is done, with rate and time left.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Show how much of a run is done, and the problems so far; it may be running anywhere.
+    """Show how much of a run is done, and the problems so far. Works on any machine that can read the run.
 
     Example: onym batch status linked --live
     """
@@ -152,11 +152,11 @@ def status(
     ledger = _follow(out) if live else status(out)
     _show(ledger, json=json)
     if not ledger.is_done:
-        raise typer.Exit(5)
+        raise typer.Exit(FAILED)
 
 
 def _follow(out: str) -> Ledger:
-    """Show what is done until nothing is left, and return the last state."""
+    """Show progress until the run is done, and return the final ledger."""
     from onym.batch.ledger import watch
 
     looks = watch(out)
@@ -173,7 +173,7 @@ def verify(
     out: OUT,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Read the whole output and compare it with the checksums in its footers. Exit status 4 if anything is missing or changed.
+    """Verify all output against the checksums in its footers. Exit status 4 if anything is missing or changed.
 
     Example: onym batch verify linked
     """
@@ -200,9 +200,7 @@ def export(
     ],
     format: Annotated[  # noqa: A002
         str,
-        typer.Option(
-            help="Write documents in a corpus format instead, such as pubtator, fhir or omop; reads the inputs again."
-        ),
+        typer.Option(help="Write documents in a corpus format instead, such as pubtator, fhir or omop; rereads the inputs."),
     ] = "",
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
     omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
@@ -247,7 +245,7 @@ def compact(
 
 
 def _show(ledger: Ledger, *, json: bool) -> None:
-    """Print how much is done, and what was found."""
+    """Print the progress, counts and problems of a run."""
     counts = ledger.counts()
     if json:
         write_json(counts)
@@ -260,11 +258,11 @@ def _show(ledger: Ledger, *, json: bool) -> None:
     for each in ledger.quarantined.values():
         tell(f"shard {each.shard:06d} was quarantined: {each.code}: {each.what}")
     for name in counts["files_failed"]:
-        tell(f"{name} could not be read to its end")
+        tell(f"{name} could not be read completely")
 
 
 def _leave(ledger: Ledger) -> None:
-    """Exit with a status that says whether anything was lost."""
+    """Exit with an error status if anything was skipped or a bug occurred."""
     counts = ledger.counts()
     if counts["bugs"]:
         raise typer.Exit(_BUG)
@@ -273,7 +271,7 @@ def _leave(ledger: Ledger) -> None:
 
 
 def _bar(done: int, total: int) -> str:
-    """Return a picture of how much is done.
+    """Return a text progress bar.
 
     >>> _bar(1, 2)
     '[####################....................]'

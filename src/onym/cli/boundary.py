@@ -1,9 +1,9 @@
-"""Where the command line meets the world: how every end of a run becomes a message and an exit status.
+"""Entry point of the command line: maps every exception and signal to a message and an exit status.
 
-0 done · 1 a bug · 2 a wrong call · 3 bad input · 4 a damaged artefact · 5 something left out · 6 a limit ·
-128 + n stopped by signal n: 129 hang-up, 130 interrupt, 141 nobody reads the output, 143 termination
+0 success · 1 bug · 2 usage error · 3 invalid input · 4 corrupt artefact · 5 items skipped · 6 limit exceeded ·
+128 + n stopped by signal n: 129 SIGHUP, 130 SIGINT, 141 SIGPIPE, 143 SIGTERM
 
-It imports little: what is heavy is imported when signals and streams are in order.
+Heavy modules are imported only after signal handlers and streams are set up.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from onym.errors import ConfigError, is_failure, to_onym_error
 
 _STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
 _SIGNALLED, _NOBODY_READS, _INTERRUPTED = 128, 141, 130
-_COLLECT_AFTER = (
-    50_000  # new objects; imports make many that stay, and by default they are searched for garbage again and again
-)
-_GRACE_S = 2.0  # in which a run removes what it was writing, undisturbed by further signals
+_COLLECT_AFTER = 50_000  # new objects before a garbage collection; the default triggers many useless ones during imports
+_GRACE_S = 2.0  # seconds after a signal in which further signals are ignored, so that temp files can be removed
 
 
 def main() -> None:
@@ -42,14 +40,14 @@ def main() -> None:
 
 
 def _run(words: list[str], options: set[str]) -> int:
-    """Run a command and return its exit status; whatever it raises is told."""
+    """Run a command, report any exception, and return the exit status."""
     stdout, stderr = sys.stdout, sys.stderr
     try:
         from onym.cli.app import app
 
         app([word for word in words if word != "--debug"], "onym")
     except SystemExit as e:
-        if isinstance(e.__context__, BrokenPipeError):  # typer and rich make the status of a bug of it
+        if isinstance(e.__context__, BrokenPipeError):  # typer and rich turn it into exit status 1
             return _NOBODY_READS
         return e.code if isinstance(e.code, int) else int(e.code is not None)
     except KeyboardInterrupt:
@@ -61,12 +59,12 @@ def _run(words: list[str], options: set[str]) -> int:
             raise
         return _report_error(e, options)
     finally:
-        sys.stdout, sys.stderr = stdout, stderr  # typer puts others there when nobody reads them
+        sys.stdout, sys.stderr = stdout, stderr  # typer replaces them after a broken pipe
     return 0
 
 
 def _report_error(error: BaseException, options: set[str]) -> int:
-    """Print an error for people or machines, and return its exit status. Where stderr cannot be written, the status is all."""
+    """Print an error as text or JSON, and return its exit status; failures to print are ignored."""
     ours = to_onym_error(error, caught_in=__file__)
     if "--debug" in options:
         import traceback
@@ -81,14 +79,14 @@ def _report_error(error: BaseException, options: set[str]) -> int:
 def _print(text: str) -> None:
     try:
         from onym.cli.console import stderr
-    except Exception:  # a machine with so little left that rich cannot be imported
+    except Exception:  # rich cannot be imported, e.g. out of memory
         sys.stderr.write(f"{text}\n")
     else:
         stderr().print(text, style="" if text.startswith("{") else "red", markup=False, highlight=False, soft_wrap=True)
 
 
 def _flush_stdout(status: int, options: set[str]) -> int:
-    """Write what is left for stdout; the interpreter would do it too, and fail with a message of its own."""
+    """Flush stdout ourselves: a failure at interpreter exit would print its own message."""
     try:
         if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
@@ -98,7 +96,11 @@ def _flush_stdout(status: int, options: set[str]) -> int:
         return _NOBODY_READS
     except OSError as e:
         _discard_stdout()
-        failed = ConfigError("output-failed", f"standard output cannot be written: {e.strerror}", fix="free space there")
+        failed = ConfigError(
+            "output-failed",
+            f"standard output cannot be written: {e.strerror}",
+            fix="free disk space, or write elsewhere with -o",
+        )
         return status or _report_error(failed, options)
 
 
@@ -109,12 +111,12 @@ def _discard_stdout() -> None:
 
 @contextmanager
 def _streams() -> Iterator[None]:
-    """Put the standard streams in order: no file takes the number of a closed one, and every letter can be written."""
+    """Reserve the descriptors of closed standard streams, and escape characters that a stream cannot encode."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # it has the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, i.e. `number`
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
     for stream in (sys.stdout, sys.stderr):
@@ -125,7 +127,7 @@ def _streams() -> Iterator[None]:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let signals end the run as an exit, which removes what was being written. What is ignored stays so: nohup wants that."""
+    """Turn stop signals into SystemExit, so that temp files are removed. Ignored signals stay ignored (nohup)."""
     before: dict[Any, Any] = {}
     if current_thread() is main_thread():
         heard = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]
@@ -139,7 +141,7 @@ def _stoppable() -> Iterator[None]:
 
 
 class _Stop:
-    """What a signal does."""
+    """Signal handler that raises SystemExit, at most once per grace period."""
 
     def __init__(self) -> None:
         self._at = -_GRACE_S

@@ -1,4 +1,4 @@
-"""What commands print, for people and for machines, and the progress of a long command: its rate, and the time left."""
+"""Console output of commands: plain lines, tables, JSON, and progress with rate and time left."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
-JSON = typer.Option("--json", help="Print JSON, for machines.")
-_LINE_SECONDS = 60.0  # between two lines of progress
+JSON = typer.Option("--json", help="Print JSON.")
+_LINE_SECONDS = 60.0  # seconds between two progress lines
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -31,20 +31,20 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def stderr() -> Console:
-    """Return the console for people."""
+    """Return a rich console on stderr."""
     from rich.console import Console
 
     return Console(stderr=True)
 
 
 def tell(line: str) -> None:
-    """Print a line for a person on stderr."""
+    """Print a message on stderr."""
     stderr().print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def log_to_stderr(name: str) -> Iterator[None]:
-    """Show a log, such as `onym.train`, on stderr while the block runs; of several processes the first one does."""
+    """Show a logger, such as `onym.train`, on stderr while the block runs; in distributed runs only in rank 0."""
     log, handler = logging.getLogger(name), logging.StreamHandler()
     level = log.level
     if os.environ.get("RANK", "0") == "0":
@@ -59,12 +59,12 @@ def log_to_stderr(name: str) -> Iterator[None]:
 
 @contextmanager
 def _printing(*, is_stderr: bool = False) -> Iterator[None]:
-    """Turn a standard output that is closed or full into an error of ours."""
+    """Raise ConfigError if the stream is closed or cannot be written."""
     from onym.errors import ConfigError
     from onym.store.output import writable
 
     if sys.stdout is None and not is_stderr:
-        raise ConfigError("output-failed", "standard output is closed", fix="leave it open, or send it to a file")
+        raise ConfigError("output-failed", "standard output is closed", fix="leave it open, or redirect it to a file")
     with writable(Path("standard error" if is_stderr else "standard output")):
         yield
         if not is_stderr:
@@ -72,20 +72,20 @@ def _printing(*, is_stderr: bool = False) -> Iterator[None]:
 
 
 def write_plain(text: str, *, to_stderr: bool = False) -> None:
-    """Print lines."""
+    """Print text as it is given."""
     with _printing(is_stderr=to_stderr):
         typer.echo(text, err=to_stderr)
 
 
 def write_json(value: Any, *, to_stderr: bool = False) -> None:
-    """Print one value as JSON; it goes to stderr where stdout is taken by an output."""
+    """Print one value as JSON; use `to_stderr` if the command writes its output to stdout."""
     stream = sys.stderr if to_stderr else sys.stdout
     has_all_letters = "utf" in (getattr(stream, "encoding", None) or "utf-8").lower()
     write_plain(json.dumps(value, ensure_ascii=not has_all_letters), to_stderr=to_stderr)
 
 
 def write_lines(rows: Sequence[tuple[str, ...]], *, to_stderr: bool = False) -> None:
-    """Print rows, control characters escaped: in aligned columns on a terminal, else separated by tabs."""
+    """Print rows with control characters escaped: aligned columns on a terminal, else tab-separated."""
     if not _is_terminal(sys.stderr if to_stderr else sys.stdout):
         if rows:
             write_plain("\n".join("\t".join(printable(cell) for cell in row) for row in rows), to_stderr=to_stderr)
@@ -103,7 +103,7 @@ def write_lines(rows: Sequence[tuple[str, ...]], *, to_stderr: bool = False) -> 
 
 
 def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table with a header, control characters escaped."""
+    """Print a table with a header and control characters escaped."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -116,7 +116,7 @@ def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def write_tables(tables: Iterable[Table]) -> None:
-    """Print tables of rich."""
+    """Print rich tables."""
     from rich.console import Console
 
     console = Console()
@@ -127,7 +127,7 @@ def write_tables(tables: Iterable[Table]) -> None:
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Progress | Lines]:
-    """Show progress on stderr while the block runs, with rate and time left: a bar on a terminal, else a line a minute."""
+    """Show progress with rate and time left on stderr: a bar on a terminal, else one line per minute."""
     if not _is_terminal(sys.stderr):
         yield Lines(what, total)
         return
@@ -136,12 +136,12 @@ def progress(what: str, total: int | None = None) -> Iterator[Progress | Lines]:
 
 
 def progress_callback(bar: Progress | Lines) -> Callable[[str, int], None]:
-    """Return what a library tells its progress to: it shows what is being done, and how much of it is."""
+    """Return a progress callback that shows the current step and the number of items done."""
     return lambda what, done: bar.update(bar.task_ids[0], description=what, completed=done)
 
 
 class Lines:
-    """A line a minute on stderr, where that is no terminal, so that a log shows that work goes on."""
+    """Progress for log files: one line per minute on stderr. Used if stderr is not a terminal."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self.task_ids: list[TaskID] = [0]  # type: ignore[list-item]
@@ -151,14 +151,14 @@ class Lines:
 
     def update(
         self,
-        task_id: TaskID,  # noqa: ARG002 - as rich has it
+        task_id: TaskID,  # noqa: ARG002 - same signature as rich
         *,
         description: str | None = None,
         completed: float | None = None,
         total: float | None = None,
         left: float | None = None,
     ) -> None:
-        """Note how much is done, and `left`, the seconds left if the total does not say it; print a line once a minute."""
+        """Record progress, and print a line if a minute has passed. `left` (seconds) overrides the estimate from the total."""
         self._what = description or self._what
         self._done = self._done if completed is None else completed
         self._total = self._total if total is None else total
@@ -171,7 +171,7 @@ class Lines:
 
 
 def bar_on(console: Console, what: str, total: int | None = None) -> Progress:
-    """Return a bar for a terminal."""
+    """Return a rich progress bar."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -186,13 +186,13 @@ def bar_on(console: Console, what: str, total: int | None = None) -> Progress:
     from rich.text import Text
 
     class RateColumn(ProgressColumn):
-        """How many are done in a second."""
+        """Items per second."""
 
         def render(self, task: Task) -> Text:
             return Text(rate_of(task.completed, task.elapsed or 0.0), style="progress.data.speed")
 
     class LeftColumn(TimeRemainingColumn):
-        """How long the rest takes, also where it is known by other means than a total."""
+        """Time left: the `left` field if given, else estimated from the total."""
 
         def render(self, task: Task) -> Text:
             left = task.fields.get("left")
@@ -205,7 +205,7 @@ def bar_on(console: Console, what: str, total: int | None = None) -> Progress:
 
 
 def rate_of(done: float, seconds: float) -> str:
-    """Return how many are done in a second, in few digits.
+    """Format items per second; empty if nothing is done.
 
     >>> rate_of(1_200, 10), rate_of(3, 10), rate_of(0, 10)
     ('120/s', '0.3/s', '')
@@ -215,7 +215,7 @@ def rate_of(done: float, seconds: float) -> str:
 
 
 def estimate_remaining_seconds(share: float, seconds: float) -> float | None:
-    """Return how many seconds the rest takes, if a share is done after so many; None where nothing is done.
+    """Estimate the seconds left from the share done and the seconds elapsed; None if nothing is done.
 
     >>> estimate_remaining_seconds(0.25, 60.0), estimate_remaining_seconds(0.0, 60.0)
     (180.0, None)
@@ -224,7 +224,7 @@ def estimate_remaining_seconds(share: float, seconds: float) -> float | None:
 
 
 def line_of(what: str, done: float, total: float, seconds: float, left: float | None = None) -> str:
-    """Return a line of a log.
+    """Return a progress line for a log.
 
     >>> line_of("mapping", 600, 2_000, 60.0), line_of("linking", 0, 0, 60.0), line_of("linking", 600, 0, 60.0, 30.0)
     ('mapping: 600 of 2,000, 10/s, 0:02:20 left', 'linking: 0', 'linking: 600, 10/s, 0:00:30 left')

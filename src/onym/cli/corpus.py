@@ -30,10 +30,10 @@ app = typer.Typer(help="Inspect, check and convert annotated corpora.", no_args_
 
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="A corpus: a file, a folder or an archive.")],
-    output: Annotated[Path, typer.Argument(help="The file or folder to write, or - for stdout.")],
-    to: Annotated[str, typer.Option("--to", help="The format to write.")],
-    from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
+    source: Annotated[Path, typer.Argument(help="Corpus: a file, folder or archive.")],
+    output: Annotated[Path, typer.Argument(help="File or folder to write, or - for stdout.")],
+    to: Annotated[str, typer.Option("--to", help="Output format.")],
+    from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     id_style: Annotated[IdStyle | None, ID_STYLE] = None,
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     problems: Annotated[Path | None, PROBLEMS] = None,
@@ -77,12 +77,12 @@ def convert(
 
 @app.command()
 def check(
-    source: Annotated[Path, typer.Argument(help="A corpus: a file, a folder or an archive.")],
-    from_: Annotated[str, typer.Option("--from", help="Format of the corpus; by default it is recognised.")] = "",
+    source: Annotated[Path, typer.Argument(help="Corpus: a file, folder or archive.")],
+    from_: Annotated[str, typer.Option("--from", help="Format of the corpus; detected by default.")] = "",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """List the problems of a corpus, by document and line, and ignored files. Exit status 5 if there are problems.
+    """List the problems of a corpus by document and line, and the ignored files. Exit status 5 if there are problems.
 
     Example: onym corpus check NCBItrainset_corpus.txt
     """
@@ -97,15 +97,15 @@ def check(
     else:
         rows = [(problem.code, problem.document_id, problem.what, problem.where) for problem in problems]
         rows += [("ignored", file.name, file.why, "") for file in reading.files if file.state == "ignored"]
-        write_lines(rows if problems else [*rows, ("ok", "nothing wrong was found")])
+        write_lines(rows if problems else [*rows, ("ok", "no problems found")])
     if problems:
         raise typer.Exit(FAILED)
 
 
 @app.command()
 def stats(
-    source: Annotated[Path, typer.Argument(help="A corpus: a file, a folder or an archive.")],
-    from_: Annotated[str, typer.Option("--from", help="Format of the corpus; by default it is recognised.")] = "",
+    source: Annotated[Path, typer.Argument(help="Corpus: a file, folder or archive.")],
+    from_: Annotated[str, typer.Option("--from", help="Format of the corpus; detected by default.")] = "",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:

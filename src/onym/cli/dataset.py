@@ -1,4 +1,4 @@
-"""`onym dataset`: published corpora and your own, prepared for linking."""
+"""`onym dataset`: prepare published corpora or your own for training and evaluation."""
 
 from __future__ import annotations
 
@@ -52,35 +52,37 @@ def prepare(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NAME|FILES", help="A dataset listed by onym dataset list; with --name, files of your own corpus."
+            metavar="NAME|FILES",
+            help="Name of a dataset (see onym dataset list), or, with --name, the files of your own corpus.",
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder of the prepared dataset; with --name, by default that name.")
+        Path | None, typer.Option("-o", "--output", help="Folder of the prepared dataset. Defaults to --name.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the files; by default $ONYM_DATA.")
+        Path | None,
+        typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the downloaded corpora; by default $ONYM_DATA."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Prepare your own corpus, under this name.")] = None,
     split: Annotated[
         list[str] | None,
         typer.Option(
-            help="SPLIT=FILE: a file of train, dev or test of your own corpus. Several: give it again.", metavar="SPLIT=FILE"
+            help="File of your corpus for train, dev or test, such as train=a.pubtator. May be repeated.", metavar="SPLIT=FILE"
         ),
     ] = None,
     shares: Annotated[
         str | None,
-        typer.Option(help="Shares of train, dev and test, into which your documents are divided; 0.7,0.15,0.15 by default."),
+        typer.Option(help="Shares of your documents in train, dev and test; by default 0.7,0.15,0.15."),
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="Prepare your corpus so many times, with another part as test each time.")
-    ] = None,
+    folds: Annotated[int | None, typer.Option(help="Prepare this many cross-validation folds of your corpus.")] = None,
     format: Annotated[  # noqa: A002 - the name of the option
-        str, typer.Option(help="Format of your files; recognised if not given.")
+        str, typer.Option(help="Format of your files; detected by default.")
     ] = "",
     kb: Annotated[
         Path | None,
-        typer.Option(callback=resolve_kb, help="Compare with this knowledge base instead of the dataset's own dictionary."),
+        typer.Option(
+            callback=resolve_kb, help="Check gold ids against this knowledge base instead of the dataset's own dictionary."
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")] = False,
     json: Annotated[bool, JSON] = False,
@@ -97,12 +99,15 @@ def prepare(
     if name is None:
         if split or shares or folds or format:
             raise ConfigError(
-                "config-invalid", "splits and formats are those of published datasets", fix="give --name for your own"
+                "config-invalid",
+                "--split, --shares, --folds and --format apply only to your own corpus",
+                fix="give --name NAME for your own corpus, or drop these options",
             )
         found = [_prepare_published(what or [], output, data, base, force=force)]
     else:
         if (split is not None) + (shares is not None) + (folds is not None) > 1 or (split and what):
-            raise ConfigError("config-invalid", "a corpus is divided in one way", fix="give files, or --split for each of them")
+            what = "--split cannot be combined with files, --shares or --folds, nor --shares with --folds"
+            raise ConfigError("config-invalid", what, fix="give --split for every file, or files with --shares or --folds")
         dest, files = output or Path(name), [Path(word) for word in what or []]
         found = _own(name, _by_split(split) if split else files, dest, (shares, folds, format), base, force=force)
     if json:
@@ -120,12 +125,13 @@ def _prepare_published(
     from onym.datasets.prepared import require_free
 
     if len(words) != 1 or output is None:
-        what = "one dataset is prepared, into a folder"
-        raise ConfigError("config-invalid", what, fix="give its name and -o; for files of your own, --name")
+        what = "give the name of one dataset, and its output folder with -o"
+        raise ConfigError(
+            "config-invalid", what, fix="such as onym dataset prepare bc5cdr -o cdr; for your own files add --name"
+        )
     require_free(output, force=force)
     if data is None:
-        fix = "give it with --data, or set ONYM_DATA"
-        raise ConfigError("config-invalid", "the folder with the files of the corpus is not given", fix=fix)
+        raise ConfigError("config-invalid", "the folder of the corpora is not set", fix="give --data FOLDER, or set ONYM_DATA")
     with progress("preparing"):
         return prepare(words[0], data, output, kb=kb, force=force)
 
@@ -156,7 +162,10 @@ def _by_split(values: Sequence[str]) -> dict[str, list[Path]]:
     for value in values:
         split, _, path = value.partition("=")
         if split not in SPLITS or not path:
-            raise ConfigError("config-invalid", "a file of a split is named SPLIT=FILE", fix=f"SPLIT is {', '.join(SPLITS)}")
+            what = f"--split {value!r} is not SPLIT=FILE"
+            raise ConfigError(
+                "config-invalid", what, fix=f"SPLIT is one of {', '.join(SPLITS)}, such as --split train=a.pubtator"
+            )
         found.setdefault(split, []).append(Path(path))
     return found
 
@@ -165,7 +174,9 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError as e:
-        raise ConfigError("config-invalid", "shares are numbers", fix="give --shares 0.7,0.15,0.15") from e
+        raise ConfigError(
+            "config-invalid", f"--shares {text!r} is not a list of numbers", fix="write it as in --shares 0.7,0.15,0.15"
+        ) from e
 
 
 def _as_json(dataset: PreparedDataset) -> dict[str, object]:

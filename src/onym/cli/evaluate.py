@@ -1,4 +1,4 @@
-"""`onym evaluate`, `onym compare` and `onym calibrate`: score on annotated documents, and calibrate confidence."""
+"""`onym evaluate`, `onym compare` and `onym calibrate`: score linkers and pipelines on datasets, and calibrate confidence."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 KB = typer.Option(
-    "--kb", callback=resolve_kb, help="The knowledge base; by default the pipeline's, or the dataset's own dictionary."
+    "--kb", callback=resolve_kb, help="Knowledge base; by default that of the pipeline, or the dataset's own dictionary."
 )
 PROTOCOL = typer.Option(
-    help="For annotated mentions strict, one-id, any-id or biosyn; for mentions that a system finds itself bhowmik-strict, "
-    "bhowmik-partial, neleval-overlap-maxmax or document. By default strict or bhowmik-strict, whichever fits."
+    help="Evaluation protocol. With annotated mentions: strict, one-id, any-id or biosyn; end to end: bhowmik-strict, "
+    "bhowmik-partial, neleval-overlap-maxmax or document. By default strict, or bhowmik-strict end to end."
 )
 ALLOW_PARTIAL = typer.Option(
     "--allow-partial", help="Score predictions with missing or repeated mentions or documents; missing ones count as wrong."
@@ -43,10 +43,10 @@ ALLOW_PARTIAL = typer.Option(
 REPLACED = typer.Option(help="Table of retired ids, used for scoring only. Two columns: old id, new id.")
 TYPE = typer.Option(
     "--type",
-    help="Score annotated mentions of this type only. May be repeated. By default the types that the pipeline links; for a "
-    "linker, all.",
+    help="Score only annotated mentions of this type. May be repeated. By default the types that the pipeline links, or all "
+    "types for a linker.",
 )
-REPORT = typer.Option(help="Write a report, .html.")
+REPORT = typer.Option(help="Write an HTML report to this file.")
 _PRECISIONS = (0.9, 0.95, 0.98)
 
 
@@ -56,11 +56,13 @@ def evaluate(
     dataset: Annotated[str, DATASET],
     predictions: Annotated[
         Path | None,
-        typer.Argument(help="Predictions of onym link; for the end-to-end protocols also a corpus with predicted mentions."),
+        typer.Argument(
+            help="Predictions written by onym link, or, for end-to-end protocols, a corpus with predicted mentions."
+        ),
     ] = None,
     linker: Annotated[str, LINKER] = "",
     pipeline: Annotated[
-        Path | None, typer.Option(help="Score this pipeline end to end: it finds and links mentions in the raw text.")
+        Path | None, typer.Option(help="Score this pipeline end to end: detect and link mentions in raw text.")
     ] = None,
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
@@ -95,10 +97,10 @@ def evaluate(
     from onym.parts import OpenContext
 
     if sum(map(bool, (predictions, linker, pipeline))) != 1:
-        what = "one of three can be scored: predictions, a linker or a pipeline"
-        raise ConfigError("config-invalid", what, fix="give a file, or --linker, or --pipeline")
+        what = "predictions, --linker and --pipeline are mutually exclusive, and one is required"
+        raise ConfigError("config-invalid", what, fix="give exactly one: a predictions file, --linker or --pipeline")
     if prefer and not linker:
-        what = "the order of equal scores is chosen when mentions are linked"
+        what = "--prefer has no effect here: ties are broken when mentions are linked"
         raise ConfigError("config-invalid", what, fix="give --prefer with --linker, to onym link or to onym pipeline build")
     evaluation: Evaluation | EndToEndEvaluation
     with progress("evaluating") as bar:
@@ -125,8 +127,8 @@ def evaluate(
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="Predictions of one system, or a corpus with its predicted mentions.")],
-    second: Annotated[Path, typer.Argument(help="Those of another.")],
+    first: Annotated[Path, typer.Argument(help="Predictions of the first system, or a corpus with its predicted mentions.")],
+    second: Annotated[Path, typer.Argument(help="Predictions of the second system, likewise.")],
     dataset: Annotated[str, DATASET],
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
@@ -146,9 +148,9 @@ def compare(
     ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Compare two systems: both figures, their difference, its 95 % confidence interval, and significance tests.
+    """Compare two systems: both scores, their difference with its 95 % confidence interval, and significance tests.
 
-    Systems that find the mentions themselves are compared by F1, linkers of annotated mentions by recall@1.
+    End-to-end systems are compared by F1, linkers of annotated mentions by recall@1.
 
     Example: onym compare exact.jsonl tfidf.jsonl --dataset ncbi-disease-biosyn --report comparison.html
     """
@@ -181,11 +183,11 @@ def compare(
 
 @app.command()
 def calibrate(
-    folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a pipeline.")],
     dataset: Annotated[
         list[str],
         typer.Option(
-            "--dataset", "-d", help="The name of a dataset, or the folder of a prepared one. Several are pooled: give it again."
+            "--dataset", "-d", help="Name of a dataset, or folder of a prepared one. May be repeated to pool several."
         ),
     ],
     split: Annotated[str, SPLIT] = "dev",
@@ -193,20 +195,20 @@ def calibrate(
     mentions: Annotated[
         Literal["given", "found", "terms"] | None,
         typer.Option(
-            help="found: mentions that the pipeline detects in raw text; given: annotated mentions; terms: annotated mentions "
-            "without their texts, each once, for onym map and OpenRefine. "
-            "By default found, if it has a detector."
+            help="found: mentions that the pipeline detects in raw text; given: annotated mentions in their documents; terms: "
+            "distinct annotated mentions without context, for onym map and OpenRefine. "
+            "By default found if the pipeline has a detector, else given."
         ),
     ] = None,
     type: Annotated[  # noqa: A002 - the name of the option
         list[str] | None,
-        typer.Option(help="Annotated mentions of this type alone, for terms or given mentions. Several: give it again."),
+        typer.Option(help="Use only annotated mentions of this type, for terms or given mentions. May be repeated."),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Calibrate the confidence of a pipeline on annotated documents that it was not trained on, and store it in the pipeline.
+    """Calibrate the confidence of a pipeline on annotated documents it was not trained on, and store it in the pipeline.
 
-    Of several datasets, a document that two of them share counts once, and one that another has in its test split is left out.
+    With several datasets, shared documents count once, and documents in the test split of another dataset are left out.
 
     Example: onym calibrate mesh-pipeline --dataset bc5cdr
     Example: onym calibrate mesh-pipeline --dataset bc5cdr --dataset ncbi-disease
@@ -231,11 +233,11 @@ def calibrate(
 
 
 def _figures(fitted: FittedCalibration) -> dict[str, object]:
-    """Return how good the confidences of held-out documents were, and what can be asked for."""
+    """Return the calibration quality on held-out documents, and the coverage at some target precisions."""
     made, quality = fitted.calibration, fitted.calibration.quality
     reached = {precision: made.curve.at(precision) for precision in _PRECISIONS}
     shares = {
-        f"answered_at_{precision}": round(each.coverage, 3) if each.is_reached else f"not reached; {each.precision:.3f} is"
+        f"answered_at_{precision}": round(each.coverage, 3) if each.is_reached else f"not reached; best is {each.precision:.3f}"
         for precision, each in reached.items()
     }
     if fitted.gold:

@@ -1,4 +1,4 @@
-"""`onym explain` and `onym show`: the reasons for links, and pages with the mentions of documents highlighted."""
+"""`onym explain` and `onym show`: explain links, and write HTML pages with highlighted mentions."""
 
 from __future__ import annotations
 
@@ -27,21 +27,25 @@ app = typer.Typer()
 def explain(
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT|FILE...", help="A text in quotes; or corpora: files, folders, archives, - for stdin."),
+        typer.Argument(metavar="TEXT|FILE...", help="Text in quotes, or corpora: files, folders, archives, - for stdin."),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="HTML file to write: the texts, with the reasons in the marks of their mentions."),
+        typer.Option(
+            "--output", "-o", help="HTML file to write: the texts with highlighted mentions; hover for the explanation."
+        ),
     ] = None,
-    pipeline: Annotated[Path, typer.Option(help="Pipeline. By default the starter, which comes with Onym.")] = Path("starter"),
+    pipeline: Annotated[Path, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = Path(
+        "starter"
+    ),
     precision: Annotated[float | None, PRECISION] = None,
     verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Explain links: the name that matched, reasons for the concept, features, runner-up, or why a mention is not linked.
+    """Explain links: matched name, reasons, features and runner-up, or why a mention is not linked.
 
-    Then each name of the knowledge base in the text that was not taken as a mention, with the reason.
+    Also lists names of the knowledge base that occur in the text but were rejected as mentions, with the reason.
 
     Exit status 5 if files, documents or mentions could not be read.
 
@@ -54,7 +58,7 @@ def explain(
     from onym.store.output import require_file
 
     if output is not None and json:
-        raise ConfigError("config-invalid", "--json and -o were given, and the page is HTML", fix="leave one of them out")
+        raise ConfigError("config-invalid", "--json and -o cannot be combined: -o writes HTML", fix="drop one of them")
     if output is not None:
         require_file(output, force=force)
     problems: list[Problem] = []
@@ -104,14 +108,14 @@ def _write(explained: Iterable[Explanations], output: Path, *, force: bool) -> N
 
 @app.command()
 def show(
-    file: Annotated[Path, typer.Argument(help="Documents that onym link wrote, as jsonl or parquet; or any annotated corpus.")],
+    file: Annotated[Path, typer.Argument(help="Output of onym link (jsonl or parquet), or any annotated corpus.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
     kb: Annotated[
         Path | None, typer.Option("--kb", callback=resolve_kb, help="Knowledge base, for the preferred names of concepts.")
     ] = None,
     force: Annotated[bool, FORCE] = False,
 ) -> None:
-    """Write an HTML page with the mentions of documents highlighted; hover over a mention to see its concept.
+    """Write an HTML page of documents with highlighted mentions; hover over a mention to see its concept.
 
     Example: onym show linked.jsonl --kb mesh -o linked.html
     """

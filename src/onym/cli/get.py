@@ -1,4 +1,4 @@
-"""`onym get` and `onym info`: install pipelines of the catalogue, and list the parts that are installed."""
+"""`onym get` and `onym info`: install pipelines of the catalogue, and list the available components."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ app = typer.Typer()
 
 @app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="A pipeline of the catalogue; without one, all pipelines are listed.")] = "",
-    list_all: Annotated[bool, typer.Option("--list", help="List all pipelines: which are installed, and the default.")] = False,
-    mirror: Annotated[str, typer.Option(help="Download the same paths from this address instead.")] = "",
+    name: Annotated[
+        str, typer.Argument(help="Name of a pipeline in the catalogue; without it, all pipelines are listed.")
+    ] = "",
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List all pipelines, and mark the installed ones and the default.")
+    ] = False,
+    mirror: Annotated[str, typer.Option(help="Download from this mirror instead (same paths).")] = "",
     from_: Annotated[
-        Path | None, typer.Option("--from", help="Folder of files that you have already; only the others are downloaded.")
+        Path | None, typer.Option("--from", help="Folder of already downloaded files; only missing ones are downloaded.")
     ] = None,
     file: Annotated[
-        Path | None, typer.Option(help="File or folder of a release that needs a licence, such as UMLS; it is not downloaded.")
+        Path | None, typer.Option(help="File or folder of a licensed release, such as UMLS, that you have downloaded yourself.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Build an installed pipeline again, from the same downloads.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Rebuild an installed pipeline from the same downloads.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Install a pipeline of the catalogue: download releases and models, build the knowledge base. Resumes if interrupted.
@@ -53,11 +57,13 @@ def get(
         write_json({"name": name, "folder": str(done.folder), "new": done.is_new, "files": files})
         return
     write_lines([(each.name, f"{each.bytes:,} bytes", f"sha256 {each.sha256}") for each in done.files])
-    write_lines([("installed" if done.is_new else "installed before", str(done.folder)), ("open it", f'onym.load("{name}")')])
+    write_lines(
+        [("installed" if done.is_new else "already installed", str(done.folder)), ("load with", f'onym.load("{name}")')]
+    )
 
 
 def _list(*, json: bool) -> None:
-    """Print all pipelines that can be named."""
+    """Print all available pipelines."""
     from onym.packs.install import list_pipelines
 
     found = list_pipelines()
@@ -75,7 +81,7 @@ def _state(listed: ListedPipeline) -> str:
 
 @app.command()
 def info(json: Annotated[bool, JSON] = False) -> None:
-    """List all linkers, detectors, readers, corpus formats and output formats, with the package that each comes from.
+    """List all linkers, detectors, readers, corpus formats and output formats, and the package that provides each.
 
     Example: onym info
     """

@@ -1,7 +1,7 @@
-"""The help of a command. `--help` shows the common options, `--help-all` shows every option with its full description.
+"""Command help: `--help` shows the common options, `--help-all` shows every option with its full description.
 
-An option that is not common has a panel: `typer.Option(..., rich_help_panel=MORE)`. A command with few options shows them all.
-Examples of the docstring (`Example: onym ...`) are printed at the end.
+Mark an uncommon option with a panel: `typer.Option(..., rich_help_panel=MORE)`. Commands with few options always show all.
+Examples in the docstring (`Example: onym ...`) are printed at the end.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from typer.core import TyperCommand
 
 MORE, EXPORT = "More options", "Options for FHIR and OMOP"
-"""Panels of options that are not common."""
+"""Panels of uncommon options."""
 _ALL = "--help-all"
-_FEW = 20  # options that `--help` shows in any case
+_FEW = 20  # commands with at most this many parameters show all of them in `--help`
 _EXAMPLE = "Example: "
 _NEXT_SENTENCE = re.compile(r"(?<=[a-z)]{2}\.) ")
 
@@ -30,12 +30,12 @@ class HelpCommand(TyperCommand):
         return ["--help", _ALL]
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
-        """Parse the arguments, and note which help they ask for."""
+        """Parse the arguments, and remember whether they contain `--help-all`."""
         self._shows_all = _ALL in args
         return super().make_context(info_name, args, *rest, **extra)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help: what the command does, its options, examples, and how to see the options that are left out."""
+        """Write the help: description, options, examples, and how to show the hidden options."""
         shown = copy(self)
         what, *examples = (self.help or "").split(_EXAMPLE)
         shown.help, notes = what.strip(), [f"{_EXAMPLE}{' '.join(each.split())}" for each in examples]
@@ -47,13 +47,13 @@ class HelpCommand(TyperCommand):
 
 
 def _choose_common(params: list[Any]) -> list[Any]:
-    """Return the arguments and common options of a command with many options; empty if all are to be shown."""
+    """Return the arguments and common options; empty if the command has few options, so that all are shown."""
     common = [each for each in params if not getattr(each, "rich_help_panel", None)]
     return common if _FEW < len(params) > len(common) else []
 
 
 def _shorten(param: Any) -> Any:
-    """Return a copy of an option with the first sentence of its description, and without the type and range of its value."""
+    """Return a copy of an option with only the first sentence of its description, without value type and range."""
     short = copy(param)
     short.help = _NEXT_SENTENCE.split(param.help or "")[0]
     if param.param_type_name == "option":

@@ -1,4 +1,4 @@
-"""`onym index`: build the index of the name embeddings of a knowledge base, and look into it."""
+"""`onym index`: build and inspect the index of the name embeddings of a knowledge base."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ app = typer.Typer(help="Build and inspect the index of name embeddings for the d
 
 @app.command()
 def build(
-    kb: Annotated[Path, typer.Argument(help="A knowledge base.")],
+    kb: Annotated[Path, typer.Argument(help="Knowledge base.")],
     model: Annotated[Path, typer.Option(help="Folder of an encoder.")],
     kind: Annotated[
         str, typer.Option(help="flat, flat16, sq8, hnsw, ivfpq or pq; auto chooses by the number of names.")
@@ -26,7 +26,7 @@ def build(
     device: Annotated[str, DEVICE] = "auto",
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Embed all names of a knowledge base and build the index. Linkers find an index that is stored with the knowledge base.
+    """Embed all names of a knowledge base and build the index. Linkers use the index stored with the knowledge base.
 
     Example: onym index build hpo-kb --model minilm --kind sq8
     """
@@ -60,7 +60,7 @@ def build(
 
 @app.command()
 def info(
-    folders: Annotated[list[Path], typer.Argument(help="Indexes, or knowledge bases to list all indexes stored with them.")],
+    folders: Annotated[list[Path], typer.Argument(help="Indexes, or knowledge bases (lists the indexes stored with them).")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show the kind and size of an index, and which knowledge base and encoder it was built from.

@@ -1,4 +1,4 @@
-"""What the commands that link and read corpora share: inputs, problems, and the concepts that may be answers."""
+"""Helpers shared by commands that link or read corpora: inputs, problem files, concept filters, and the choice of pipeline."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from onym.store.files.source import Source
 
 FAILED = 5
-"""The exit status of a run that finished, but left something out: a file, a document or a mention."""
-FOLLOW_LINKS = typer.Option("--follow-links", rich_help_panel=MORE, help="Follow symbolic links that lead out of a folder.")
+"""Exit status of a run that finished but skipped a file, document or mention."""
+FOLLOW_LINKS = typer.Option(
+    "--follow-links", rich_help_panel=MORE, help="Follow symbolic links that point outside an input folder."
+)
 PROBLEMS = typer.Option(
     "--problems",
     rich_help_panel=MORE,
@@ -39,21 +41,21 @@ MAX_PROBLEMS = typer.Option(
     "--max-problems",
     rich_help_panel=MORE,
     metavar="N|P%",
-    help="Stop if there are more problems than this number, or this share of the documents.",
+    help="Stop if there are more problems than this number, or than this percentage of the documents.",
 )
-_STEP = 100
-_SHOWN = 20
+_STEP = 100  # documents between two updates of the progress bar
+_SHOWN = 20  # files listed per state
 
 
 @dataclass(frozen=True)
 class OpenInputs:
-    """Sources that are open. With `are_texts`, all of them are texts of the command line."""
+    """Open sources. `are_texts` is true if all of them are texts given on the command line."""
 
     sources: Sequence[Source]
     are_texts: bool
 
-    def read(self, format: str = "") -> Reading:  # noqa: A002 - what it is
-        """Return the documents and problems of all sources; texts are read as such, unless a format is named."""
+    def read(self, format: str = "") -> Reading:  # noqa: A002 - the name of the option
+        """Return a reader of all sources; command-line texts are read as plain text unless a format is given."""
         from onym.corpora.reading import Group, Reading
 
         if self.are_texts and not format:
@@ -63,9 +65,9 @@ class OpenInputs:
 
 @contextmanager
 def open_sources(names: Sequence[str], *, follow_links: bool = False) -> Iterator[OpenInputs]:
-    """Open what arguments name: paths, `-` for standard input, and texts, which are no paths.
+    """Open command-line arguments: paths, `-` for standard input, or literal texts.
 
-    Files of several sources have their path before their names.
+    If there are several sources, file names are prefixed with the path of their source.
     """
     from onym.store.files.source import Source, spool
 
@@ -82,17 +84,17 @@ def open_sources(names: Sequence[str], *, follow_links: bool = False) -> Iterato
 
 
 def count_items(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
-    """Yield documents and problems, moving the bar on; the share of the files that is read tells how long the rest takes."""
+    """Yield documents and problems, updating the progress bar; the time left is estimated from the share of bytes read."""
     began, share = time.monotonic(), 0.0
     for number, item in enumerate(reading):
         if number % _STEP == 0:
-            share = max(share, reading.share)  # which is less while the last bytes of a file are at work
+            share = max(share, reading.share)  # never move backwards: `reading.share` can drop between files
             bar.update(bar.task_ids[0], completed=number, left=estimate_remaining_seconds(share, time.monotonic() - began))
         yield item
 
 
 def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
-    """Open the problems file of a run. OUTPUT.problems.jsonl without OUTPUT is from a run that failed, and is replaced."""
+    """Open the problems file of a run. If OUTPUT is missing, a leftover OUTPUT.problems.jsonl (failed run) is overwritten."""
     from onym.corpora.problems import MaxProblems, ProblemLog
     from onym.store.output import STDOUT
 
@@ -103,13 +105,13 @@ def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) ->
 
 
 def report_log(log: ProblemLog) -> None:
-    """Tell where the problems are, if there are any."""
+    """Print the number of problems and the path of their file, if there are any."""
     if log.count:
         tell(f"problems: {log.count:,}, in {log.path}")
 
 
 def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
-    """Return how many files there are, and how many of them were ignored or failed, if any."""
+    """Return (label, count) rows: files, and those ignored or failed, if any."""
     from onym.corpora.reading import state_counts
 
     counts = state_counts(files)
@@ -118,7 +120,7 @@ def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
 
 
 def files_as_dict(files: Sequence[PlannedFile]) -> dict[str, Any]:
-    """Return the same, and every file, for machines."""
+    """Return the file counts and the list of all files, for JSON output."""
     from onym.corpora.reading import state_counts
 
     counts = {f"files_{state}": count for state, count in state_counts(files).items()}
@@ -126,7 +128,7 @@ def files_as_dict(files: Sequence[PlannedFile]) -> dict[str, Any]:
 
 
 def report_files(files: Sequence[PlannedFile]) -> None:
-    """Tell on stderr which files were not read, and why; of very many the first."""
+    """List on stderr the files that were not read, with the reason (the first 20 of each state)."""
     for state in ("failed", "ignored"):
         own = [file for file in files if file.state == state]
         for file in own[:_SHOWN]:
@@ -136,21 +138,21 @@ def report_files(files: Sequence[PlannedFile]) -> None:
 
 
 def has_failed_file(files: Sequence[PlannedFile]) -> bool:
-    """Tell whether a file failed."""
+    """Return whether any file failed."""
     return any(file.state == "failed" for file in files)
 
 
 def concept_filter(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
-    """Return the concepts that may be answers; None is all of them."""
+    """Return a mask of the concepts selected by --types and --concepts; None means all."""
     from onym.kb.ranking import select_concepts
 
     return select_concepts(kb, split_commas(types), list(ids_in(concepts)) if concepts else ())
 
 
 def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:
-    """Return the pipeline to use: None with --kb, and the starter if neither is given.
+    """Return the pipeline to use: None with --kb, the starter if neither is given.
 
-    Both together are refused, and so are options of a linker (`has_own`) without --kb.
+    Raise ConfigError if both are given, or if linker options are given (`has_own`) without --kb.
     """
     from onym.errors import ConfigError
 
@@ -158,10 +160,10 @@ def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) ->
         fix = "drop --kb to use the pipeline, or drop --pipeline to use the knowledge base"
         raise ConfigError("config-invalid", "--kb and --pipeline cannot be combined", fix=fix)
     if pipeline is not None and has_own:
-        what = "a pipeline has its own linker and options"
-        raise ConfigError("config-invalid", what, fix="build another with onym pipeline build")
+        what = "linker options and concept filters cannot be combined with --pipeline, which has its own"
+        raise ConfigError("config-invalid", what, fix="drop these options, or build a pipeline with them: onym pipeline build")
     if kb is None and has_own:
-        what = "the linker, its options and filters of concepts need a knowledge base"
+        what = "linker options and concept filters need a knowledge base"
         raise ConfigError("config-invalid", what, fix="give --kb, or drop these options to use the starter")
     return pipeline if kb or pipeline else use_starter()
 
@@ -175,16 +177,16 @@ def use_starter() -> Path:
 
 
 def require_pipeline(pipeline: Path | None, precision: float | None, coverage: float | None) -> None:
-    """Refuse a precision or a coverage without a pipeline, which alone is calibrated."""
+    """Raise ConfigError if --precision or --coverage is given without a pipeline (only pipelines are calibrated)."""
     from onym.errors import ConfigError
 
     if pipeline is None and (precision is not None or coverage is not None):
         what = "--precision and --coverage need a calibrated pipeline"
-        raise ConfigError("config-invalid", what, fix="give --pipeline, after onym calibrate")
+        raise ConfigError("config-invalid", what, fix="run onym calibrate on a pipeline, and give it as --pipeline")
 
 
 def ids_in(path: Path) -> Iterator[str]:
-    """Yield the lines of a file that are not empty."""
+    """Yield the non-empty lines of a file."""
     from onym.store.files.lines import iter_blocks
     from onym.store.files.source import InputFile
 
@@ -193,7 +195,7 @@ def ids_in(path: Path) -> Iterator[str]:
 
 
 def _is_text(name: str) -> bool:
-    """Tell whether an argument is a text: no path leads there, and it does not look like one that was mistyped."""
+    """Return whether an argument is a literal text: not an existing path, and not one that looks like a mistyped path."""
     looks_like_a_path = bool(Path(name).suffix) or "/" in name
     return not _exists(name) and (not looks_like_a_path or any(letter.isspace() for letter in name))
 
@@ -201,7 +203,7 @@ def _is_text(name: str) -> bool:
 def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
-    except (OSError, ValueError):  # too long to be a path, or with a character that no path has
+    except (OSError, ValueError):  # too long for a path, or contains a null character
         return False
 
 
@@ -215,12 +217,12 @@ def _standard_input() -> BinaryIO:
     from onym.errors import InputError
 
     if sys.stdin is None:
-        raise InputError("input-missing", "standard input is closed", fix="name a file, or pipe one into the command")
+        raise InputError("input-missing", "standard input is closed", fix="give a file, or pipe one into the command")
     return sys.stdin.buffer
 
 
 def resolve_kb(value: Path | None) -> Path | None:
-    """Return the folder of a knowledge base that is given as a folder, or as a pipeline: its folder, pack or name."""
+    """Return the folder of a knowledge base, given as this folder or as a pipeline (folder, pack or name)."""
     if value is None or (value / "CURRENT").is_file():
         return value
     from onym.packs.locate import locate_kb

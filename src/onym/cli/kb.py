@@ -1,4 +1,4 @@
-"""`onym kb`: build a knowledge base and look into it."""
+"""`onym kb`: build and inspect knowledge bases."""
 
 from __future__ import annotations
 
@@ -21,31 +21,42 @@ if TYPE_CHECKING:
 
 _FREE = ", ".join(name for name, each in downloads().items() if each.download)
 _LICENSED = ", ".join(name for name, each in downloads().items() if not each.download)
-app = typer.Typer(help="Build a knowledge base from a terminology release, and look into it.", no_args_is_help=True)
+app = typer.Typer(help="Build knowledge bases from terminology releases, search and inspect them.", no_args_is_help=True)
 FOLDER = Annotated[
     Path,
-    typer.Argument(callback=resolve_kb, help="A knowledge base, or a pipeline, such as starter, that has one."),
+    typer.Argument(callback=resolve_kb, help="Knowledge base, or a pipeline, such as starter, whose knowledge base is used."),
 ]
 _CHANGES = ("added", "removed", "renamed", "merged", "retired")
 
 
 @app.command()
 def build(
-    sources: Annotated[list[str], typer.Argument(help="Releases (files, folders, zips), or one recipe (.toml).")],
+    sources: Annotated[list[str], typer.Argument(help="Terminology releases (files, folders, zips), or one recipe (.toml).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the knowledge base.")],
-    format: Annotated[str, typer.Option(help="Format of the releases; by default it is recognised.")] = "",  # noqa: A002
-    language: Annotated[list[str] | None, typer.Option(help="Keep names of this language; 'all' for all languages.")] = None,
-    vocabulary: Annotated[list[str] | None, typer.Option(help="Keep names of this source (SAB in UMLS).")] = None,
-    semantic_type: Annotated[list[str] | None, typer.Option(help="Keep concepts of this semantic type.")] = None,
-    shared_names: Annotated[str | None, typer.Option(help="Names shared by several concepts: keep, or fewest.")] = None,
-    replacements: Annotated[str | None, typer.Option(help="Table of replaced ids: old id, new id.")] = None,
-    undo: Annotated[list[str] | None, typer.Option(help="Do not join the concept with this id.")] = None,
-    column: Annotated[list[str] | None, typer.Option(help="For tables: role=column, such as id=Code.")] = None,
-    prefix: Annotated[str, typer.Option(help="For tables: prefix of ids without one, such as mesh.")] = "",
+    format: Annotated[str, typer.Option(help="Format of the releases; detected by default.")] = "",  # noqa: A002
+    language: Annotated[
+        list[str] | None, typer.Option(help="Keep names in this language; 'all' for all languages. May be repeated.")
+    ] = None,
+    vocabulary: Annotated[
+        list[str] | None, typer.Option(help="Keep names from this source (SAB in UMLS). May be repeated.")
+    ] = None,
+    semantic_type: Annotated[
+        list[str] | None, typer.Option(help="Keep concepts of this semantic type. May be repeated.")
+    ] = None,
+    shared_names: Annotated[
+        str | None,
+        typer.Option(help="Names shared by several concepts: keep, or fewest (assign to the one with the fewest names)."),
+    ] = None,
+    replacements: Annotated[str | None, typer.Option(help="Table of replaced ids. Two columns: old id, new id.")] = None,
+    undo: Annotated[
+        list[str] | None, typer.Option(help="Do not join the concept with this id with another. May be repeated.")
+    ] = None,
+    column: Annotated[list[str] | None, typer.Option(help="For tables: role=column, such as id=Code. May be repeated.")] = None,
+    prefix: Annotated[str, typer.Option(help="For tables: prefix to add to ids that have none, such as mesh.")] = "",
     root: Annotated[Path | None, typer.Option(help="Folder that the paths in a recipe are relative to.")] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build a knowledge base.
+    """Build a knowledge base from terminology releases.
 
     Example: onym kb build hp.obo -o hpo-kb
     """
@@ -80,7 +91,7 @@ def build(
 
 @app.command()
 def info(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
-    """Show the contents and the sources of a knowledge base, and what the build dropped.
+    """Show the size and sources of a knowledge base, and what the build dropped.
 
     Example: onym kb info hpo-kb
     """
@@ -104,8 +115,8 @@ def info(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
 @app.command()
 def search(
     folder: FOLDER,
-    text: Annotated[str, typer.Argument(help="A name, its beginning, or some of its words.")],
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many concepts at most.")] = 10,
+    text: Annotated[str, typer.Argument(help="Name, prefix of a name, or some of its words.")],
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of concepts.")] = 10,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Find concepts by name.
@@ -125,7 +136,7 @@ def search(
 @app.command()
 def show(
     folder: FOLDER,
-    concept_id: Annotated[str, typer.Argument(help="An id, in any case, with or without its prefix; a retired one too.")],
+    concept_id: Annotated[str, typer.Argument(help="Concept id, current or retired; case-insensitive, prefix optional.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show a concept: its ids, names, types, definitions and cross-references.
@@ -152,7 +163,7 @@ def show(
 
 @app.command()
 def types(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
-    """List the semantic groups and types with their numbers of concepts; `--types` takes both.
+    """List the semantic groups and types with their number of concepts; `--types` accepts both.
 
     Example: onym kb types hpo-kb
     """
@@ -168,7 +179,7 @@ def types(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
 
 @app.command()
 def joins(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
-    """List the concepts that were joined with another one, with the rule; the counts go to stderr.
+    """List the concepts that were joined with one of another vocabulary, and by which rule; counts go to stderr.
 
     To undo a join, add the first id to `undo` under `[joins]` in the recipe.
 
@@ -198,18 +209,18 @@ def check(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
     if json:
         write_json([asdict(problem) for problem in problems])
     else:
-        write_lines([(p.level, p.what, "; ".join(p.examples)) for p in problems] or [("ok", "nothing wrong was found")])
+        write_lines([(p.level, p.what, "; ".join(p.examples)) for p in problems] or [("ok", "no problems found")])
     if any(problem.level == "error" for problem in problems):
         raise typer.Exit(4)
 
 
 @app.command()
 def diff(
-    old: Annotated[Path, typer.Argument(callback=resolve_kb, help="The older knowledge base.")],
-    new: Annotated[Path, typer.Argument(callback=resolve_kb, help="The newer knowledge base.")],
+    old: Annotated[Path, typer.Argument(callback=resolve_kb, help="Older knowledge base.")],
+    new: Annotated[Path, typer.Argument(callback=resolve_kb, help="Newer knowledge base.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """List the concepts that were added, removed, renamed, merged and retired; the counts go to stderr.
+    """List the concepts that were added, removed, renamed, merged and retired; counts go to stderr.
 
     Example: onym kb diff hpo-2025 hpo-2026 > changes.txt
     """
@@ -229,7 +240,7 @@ def diff(
 @app.command()
 def export(
     folder: FOLDER,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write, or - for stdout.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write, or - for stdout.")],
     format: Annotated[str, typer.Option(help="jsonl, biosyn, genbioel or tsv.")] = "jsonl",  # noqa: A002
     id_style: Annotated[IdStyle, ID_STYLE] = "curie",
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
@@ -252,13 +263,13 @@ def export(
 
 @app.command()
 def download(
-    name: Annotated[str, typer.Argument(help=f"{_FREE}; {_LICENSED} explain how to get them.")],
+    name: Annotated[str, typer.Argument(help=f"Terminology: {_FREE}. For {_LICENSED}, prints how to obtain it.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(),
-    mirror: Annotated[str, typer.Option(help="Download the same file names from this address instead.")] = "",
+    mirror: Annotated[str, typer.Option(help="Download from this mirror instead (same file names).")] = "",
     sha256: Annotated[str, typer.Option(help="Expected SHA-256 of the file.")] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Download a terminology from its official address; an interrupted download resumes.
+    """Download a terminology from its official site. Resumes if interrupted.
 
     Example: onym kb download hpo -o releases
     """
@@ -267,10 +278,12 @@ def download(
 
     known = downloads()
     if name not in known:
-        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"known are {', '.join(known)}")
+        raise ConfigError("release-unknown", f"no release named {name!r}", fix=f"use one of {', '.join(known)}")
     release, title = known[name], known[name].full_title or known[name].title
     if not release.download:
-        raise ConfigError("release-licensed", f"{title} needs a licence of your own", fix=release.how)
+        raise ConfigError(
+            "release-licensed", f"{title} requires a licence, so it cannot be downloaded automatically", fix=release.how
+        )
     for url in release.download:
         require_file(output / url.rpartition("/")[2])
     stderr().print(f"{title}. Licence: {release.licence}", soft_wrap=True)
@@ -296,7 +309,7 @@ def download(
 def _recipe_of(
     sources: list[str], options: dict[str, Any], source_options: dict[str, str], columns: list[str], root: Path | None
 ) -> tuple[Recipe, Path]:
-    """Return the recipe and the folder that its paths are relative to; options that are given win over a recipe's own."""
+    """Return the recipe and the folder that its paths are relative to; command-line options override the recipe."""
     from onym.kb.recipe import Recipe
 
     overrides = {key: value for key, value in options.items() if value is not None}
@@ -311,5 +324,5 @@ def _recipe_of(
 def _columns(pairs: list[str]) -> dict[str, str]:
     found = dict(pair.partition("=")[::2] for pair in pairs)
     if bad := [role for role, name in found.items() if not name]:
-        raise ConfigError("config-invalid", f"--column {bad[0]!r} is not role=name", fix="write it as in --column id=Code")
+        raise ConfigError("config-invalid", f"--column {bad[0]!r} is not role=column", fix="write it as in --column id=Code")
     return found

@@ -1,4 +1,4 @@
-"""`onym link`."""
+"""`onym link`: link mentions in text to concepts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def link(
     context: typer.Context,
     sources: Annotated[
         list[str],
-        typer.Argument(metavar="TEXT|FILE...", help="A text in quotes; or corpora: files, folders, archives, - for stdin."),
+        typer.Argument(metavar="TEXT|FILE...", help="Text in quotes, or corpora: files, folders, archives, - for stdin."),
     ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Output file or folder, - for stdout. Without it a table is printed.")
@@ -105,7 +105,7 @@ def link(
     omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
     nlp_date: Annotated[str, NLP_DATE] = "",
     note_keys: Annotated[Path | None, NOTE_KEYS] = None,
-    from_: Annotated[str, typer.Option("--from", help="Format of the input; by default it is recognised.")] = "",
+    from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     restrict: Annotated[bool, RESTRICT] = False,
@@ -197,7 +197,7 @@ def link(
             )
     if shown:
         shown.print()
-    _report(counts, reading.files, output, json=json, annotated=kb is not None)
+    _report(counts, reading.files, output, format, json=json, annotated=kb is not None)
     report_log(log)
     if pipeline is not None and drift.warning:
         tell(drift.warning)
@@ -206,7 +206,7 @@ def link(
 
 
 def _options(form: str, code_systems: Sequence[str], nlp_date: str, **paths: Path | None) -> ExportOptions:
-    """Return the options of an export; another format has none."""
+    """Return the FHIR and OMOP options; raise ConfigError if they are given for another format."""
     from onym.outputs.base import PREDICTIONS, TABLE, ExportOptions, refuse_options
 
     options = ExportOptions.of(code_systems, nlp_date, **paths)
@@ -215,7 +215,8 @@ def _options(form: str, code_systems: Sequence[str], nlp_date: str, **paths: Pat
     return options
 
 
-def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, json: bool, annotated: bool) -> None:
+def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, form: str, *, json: bool, annotated: bool) -> None:
+    from onym.corpora.corpus import describe_loss
     from onym.store.output import STDOUT
 
     is_streamed = output == STDOUT
@@ -226,6 +227,6 @@ def _report(counts: LinkCounts, files: Sequence[PlannedFile], output: Path, *, j
         write_lines([*file_rows(files), *rows], to_stderr=is_streamed)
         report_files(files)
     for facet, documents in counts.lost.items():
-        tell(f"lost: {facet}, in {documents:,} documents")
+        tell(describe_loss(form, facet, documents))
     if annotated and counts.documents and not counts.mentions:
-        tell("no document has an annotated mention: give --pipeline instead of --kb to find mentions in raw text")
+        tell("No annotated mentions found. Use --pipeline instead of --kb to detect mentions in raw text.")

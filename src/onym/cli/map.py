@@ -1,4 +1,4 @@
-"""`onym map`."""
+"""`onym map`: map a column of terms to concepts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ app = typer.Typer()
 @app.command("map", cls=command_with(config=SOME_PIPELINE_OPTIONS, linker=LINKER_OPTIONS))
 def map_(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A table with a header: .csv, .tsv, .xlsx or .parquet.")],
+    file: Annotated[Path, typer.Argument(help="Table with a header row: .csv, .tsv, .xlsx or .parquet.")],
     column: Annotated[str, typer.Option(help="Column with the terms.")],
     output: Annotated[
         Path | None,
@@ -52,8 +52,8 @@ def map_(
             "--output",
             "-o",
             help="Output table (.tsv, .csv, .xlsx, .jsonl, .parquet), - for stdout; without it the table is printed. "
-            ".sssom.tsv is written as SSSOM, .fhir.json as a FHIR ConceptMap, and "
-            "source_to_concept_map.csv as this table of OMOP.",
+            "SSSOM if it ends in .sssom.tsv, a FHIR ConceptMap if it ends in .fhir.json, and the OMOP table if it is "
+            "named source_to_concept_map.csv.",
         ),
     ] = None,
     kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, instead of a pipeline.")] = None,
@@ -68,13 +68,15 @@ def map_(
     id_style: Annotated[IdStyle, ID_STYLE] = "obo",
     code_column: Annotated[
         str,
-        typer.Option(rich_help_panel=EXPORT, help="FHIR and OMOP: column with codes of the terms; by default the term."),
+        typer.Option(
+            rich_help_panel=EXPORT, help="FHIR and OMOP: column with the codes of the terms; by default the terms themselves."
+        ),
     ] = "",
     source_system: Annotated[
         str,
         typer.Option(
             rich_help_panel=EXPORT,
-            help="FHIR and OMOP: the vocabulary of these codes. For FHIR a URI, for OMOP a vocabulary_id.",
+            help="FHIR and OMOP: vocabulary of these codes. For FHIR a URI, for OMOP a vocabulary_id.",
         ),
     ] = "",
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,

@@ -1,4 +1,4 @@
-"""`onym model`: convert models on disk."""
+"""`onym model`: convert model weights."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ app = typer.Typer(help="Convert model weights to safetensors.", no_args_is_help=
 
 @app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(help="The folder of a model with pytorch_model.bin.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    source: Annotated[Path, typer.Argument(help="Folder of a model with pytorch_model.bin.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
     force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Convert pytorch_model.bin to safetensors. Only tensors are unpickled; a file with anything else in it is refused.
+    """Convert pytorch_model.bin to safetensors. Only tensors are unpickled; files that contain other objects are rejected.
 
     Example: onym model convert ANGEL_ncbi -o angel-ncbi
     """

@@ -1,7 +1,7 @@
-"""Options of commands: those that several commands share, and those that come from configuration classes.
+"""Options that several commands share, and options generated from configuration classes.
 
-What a configuration class describes is declared there alone: a field with a description is an option of the command, with the
-field's name, type, default and bounds. The class is imported when the command is first used: `onym --help` needs none.
+Each field of a configuration class that has a description becomes an option with the field's name, type, default and bounds.
+The class is imported when the command is first used, so `onym --help` stays fast.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 LINKER = typer.Option(help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, or a plug-in.")
-KB = typer.Option("--kb", help="The knowledge base.")
+KB = typer.Option("--kb", help="Knowledge base.")
 CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
 TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
 PRECISION = typer.Option(
@@ -39,36 +39,34 @@ COVERAGE = typer.Option(
 VERIFY = typer.Option(
     rich_help_panel=MORE,
     help="full: verify the SHA-256 of all files of the knowledge base, its tries and indexes, and the models. "
-    "once: only the first time on this machine, or if a file has changed since.",
+    "once: only on first use on this machine, or if a file has changed since.",
 )
-DOWNLOAD = typer.Option(
-    "--download", rich_help_panel=MORE, help="Download models that are given by their name on the Hugging Face hub."
-)
+DOWNLOAD = typer.Option("--download", rich_help_panel=MORE, help="Download models given by their Hugging Face Hub name.")
 DEVICE = typer.Option(help="Device: auto, cpu, cuda, cuda:N or mps.")
 FORCE = typer.Option("--force", help="Overwrite existing output.")
 ID_STYLE = typer.Option(help="Style of concept ids: curie (mesh:D009203), obo (MESH:D009203) or raw (D009203).")
 CODE_SYSTEM = typer.Option(
     rich_help_panel=EXPORT,
     metavar="PREFIX=NAME",
-    help="FHIR and OMOP: name of the vocabulary with this prefix. For FHIR a URI, perhaps with |VERSION; for OMOP a "
-    "vocabulary_id. May be repeated. By default the name that HL7 or OHDSI has registered.",
+    help="FHIR and OMOP: name of the vocabulary with this prefix. For FHIR a URI, optionally with |VERSION; for OMOP a "
+    "vocabulary_id. May be repeated. By default the name registered by HL7 or OHDSI.",
 )
 OMOP_VOCABULARY = typer.Option(
     rich_help_panel=EXPORT,
     metavar="FOLDER",
-    help="OMOP: unpacked download from Athena, with CONCEPT.csv and CONCEPT_RELATIONSHIP.csv, for the concept ids.",
+    help="OMOP: folder of an unpacked Athena download (CONCEPT.csv, CONCEPT_RELATIONSHIP.csv); provides the concept ids.",
 )
 NLP_DATE = typer.Option(
-    rich_help_panel=EXPORT, metavar="YYYY-MM-DD", help="OMOP: day of the run, for the column nlp_date; needed for note_nlp."
+    rich_help_panel=EXPORT, metavar="YYYY-MM-DD", help="OMOP: date of the run, for the column nlp_date; required for note_nlp."
 )
 NOTE_KEYS = typer.Option(
-    rich_help_panel=EXPORT, help="OMOP: number the documents, and write the numbers and the ids of documents to this .csv file."
+    rich_help_panel=EXPORT, help="OMOP: number the documents, and write a table of numbers and document ids to this .csv file."
 )
-DATASET = typer.Option("--dataset", "-d", help="The name of a dataset, or the folder of a prepared one.")
+DATASET = typer.Option("--dataset", "-d", help="Name of a dataset, or folder of a prepared one.")
 DATA = typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the corpora; by default $ONYM_DATA.")
 SPLIT = typer.Option(help="train, dev or test.")
 OF_CONFIG = typer.Option()
-"""An option that a command names itself; its help and bounds are those of the field of that name. So are the next three."""
+"""Option without help: ConfigOptions fills in help and bounds from the field of the same name (also for the next three)."""
 ASSERTION = typer.Option("--assertion")
 RESTRICT = typer.Option("--restrict", rich_help_panel=MORE)
 PREFER = typer.Option(rich_help_panel=MORE)
@@ -76,19 +74,19 @@ _NUMBERS = (int, float, bool)
 
 
 class OptionSource(Protocol):
-    """What gives a command options besides its own."""
+    """A source of additional options for a command."""
 
     def add_to(self, params: list[Any]) -> list[str]:
-        """Add options to those of a command, and return their names."""
+        """Insert options into the parameters of a command, and return their names."""
 
     def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values of these options by the names that the configuration has for them."""
+        """Convert the option values to configuration values, keyed by configuration field."""
 
 
 def command_with(**sources: OptionSource) -> type[HelpCommand]:
-    """Return the class of a command with the options of these sources, which are made when they are first needed.
+    """Return a command class with the options of these sources; they are created on first use.
 
-    The function of the command finds their values under the name of the source in its context: `context.obj["linker"]`.
+    The command function reads their values from its context, by the name of the source: `context.obj["linker"]`.
     """
 
     class CommandWithOptions(HelpCommand):
@@ -100,10 +98,10 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
 
         @property
         def params(self) -> list[Any]:
-            """All options: one list, which typer itself appends to and takes from."""
+            """All parameters, as one list that typer also modifies in place."""
             for name, source in sources.items():
                 if name not in self._added and not (self._is_plain and isinstance(source, PartOptions)):
-                    self._added[name] = []  # typer asks again while options are made
+                    self._added[name] = []  # prevents recursion: typer reads `params` while the options are created
                     self._added[name] = source.add_to(self._params)
             return self._params
 
@@ -112,13 +110,13 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
             self._params = own
 
         def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
-            """Parse the words; parts are imported for their options only if a word may be one of them, or asks for help."""
+            """Parse the arguments; import components only if an argument may be one of their options or asks for help."""
             own = {word for each in self._params for word in (*each.opts, *each.secondary_opts)}
             self._is_plain = all(word.partition("=")[0] in own for word in args if word.startswith("-") and word != "-")
             return super().make_context(info_name, args, *rest, **extra)
 
         def invoke(self, ctx: Any) -> Any:
-            """Run the command with the values of the added options in its context's `obj`."""
+            """Run the command with the values of the added options in `context.obj`."""
             found = {name: {option: ctx.params.pop(option) for option in self._added.get(name, ())} for name in sources}
             ctx.obj = {name: sources[name].values_of(values) for name, values in found.items()}
             return super().invoke(ctx)
@@ -128,9 +126,9 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
 
 @dataclass(frozen=True)
 class PartOptions:
-    """An option for each thing that any part of a registry can be told; None is not given.
+    """One option for each setting of the components of a registry; None means not given.
 
-    Options that are not `common` are shown by `--help-all` only.
+    Options that are not `common` are shown only by `--help-all`.
     """
 
     registry: Registry
@@ -138,7 +136,7 @@ class PartOptions:
     common: tuple[str, ...] = ("model",)
 
     def add_to(self, params: list[Any]) -> list[str]:
-        """Add the options behind all others."""
+        """Append the options."""
         added = _options(part_options(self.registry, self.prefix))
         for each in added:
             if each.name.removeprefix(self.prefix) not in self.common:
@@ -147,22 +145,23 @@ class PartOptions:
         return [each.name for each in added]
 
     def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values that were given, by the names without the prefix."""
+        """Return the values that were given, keyed by name without the prefix."""
         return {name.removeprefix(self.prefix): value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ConfigOptions:
-    """An option for each field of a configuration class that has a description.
+    """One option for each field of a configuration class that has a description.
 
-    A field that the command names itself is no further option: the command's own gets the field's description and bounds, if it
-    has no help. `own` are fields for which the command has an option of another name. An added option follows that of the field
-    before it. With `is_partial`, no options are added: the command takes the fields that it names, and no others.
+    If the command already declares an option of that name, it is kept, and gets the field's description and bounds if it has no
+    help. `own` maps fields to options that the command declares under another name. Added options keep the order of the fields.
+    With `is_partial`, no options are added. If `common` is given, the other added options are shown only by `--help-all`.
     """
 
     config: Callable[[], type[BaseModel]]
     own: Mapping[str, str] = field(default_factory=dict)
     is_partial: bool = False
+    common: tuple[str, ...] = ()
 
     def add_to(self, params: list[Any]) -> list[str]:
         """Add options in the order of the fields."""
@@ -174,19 +173,22 @@ class ConfigOptions:
                 after = named[0] + 1
                 params[named[0]] = _complete(params[named[0]], text, info)
             elif text and not self.is_partial:
-                params[after:after] = _options([_field_option(name, text, info)])
+                (option,) = _options([_field_option(name, text, info)])
+                if self.common and name not in self.common:
+                    option.rich_help_panel = MORE
+                params.insert(after, option)
                 after += 1
                 added.append(name)
         return added
 
     def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values; what is separated by commas is a tuple where the field is one."""
+        """Return the values; split comma-separated values if the field is a tuple."""
         fields = self.config().model_fields
         return {name: split_commas(value) if _is_tuple(fields[name]) else value for name, value in values.items()}
 
 
 def split_commas(words: str) -> tuple[str, ...]:
-    """Return what is separated by commas.
+    """Split a comma-separated list.
 
     >>> split_commas("mesh, mondo")
     ('mesh', 'mondo')
@@ -207,14 +209,14 @@ SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, is_partial=True)
 
 
 def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter]:
-    """Return an option for each thing that a part of the registry can be told; its help says which parts take it.
+    """Return one option for each setting of the components of a registry; its help names the components that accept it.
 
     >>> [option.name for option in part_options(DETECTORS, "detector_")][:2]
     ['detector_min_length', 'detector_case_sensitive_below']
     """
     found: dict[str, tuple[list[str], Any]] = {}
     for part, refusal in registry.parts():
-        with suppress(ConfigError):  # a plug-in that is broken says so when it is used
+        with suppress(ConfigError):  # a broken plug-in raises its error when it is used
             options = {} if refusal else registry.load(part.name).Config.options()
             for name, info in options.items():
                 found.setdefault(name, ([], info))[0].append(part.name)
@@ -230,7 +232,7 @@ def _part_option(name: str, parts: list[str], info: Any) -> inspect.Parameter:
 
 
 def _field_option(name: str, text: str, info: Any) -> inspect.Parameter:
-    """Return the option of a field: a tuple is separated by commas, and what is false by default is a flag."""
+    """Return the option of a field; tuples are given as comma-separated lists, and booleans as flags."""
     kind, default = (str, ",".join(info.default or ())) if _is_tuple(info) else (info.annotation, info.default)
     default = inspect.Parameter.empty if info.is_required() else default
     return _parameter(name, kind, default, f"--{name.replace('_', '-')}", help=text, **_bounds(info))
@@ -242,7 +244,7 @@ def _parameter(name: str, kind: Any, default: Any, *declarations: str, **setting
 
 
 def _complete(own: Any, text: str, info: Any) -> Any:
-    """Return a command's own option with the help and the bounds of the field, if it has no help."""
+    """Fill in help and bounds of a command's own option from the field, unless it has help."""
     if own.param_type_name != "option" or own.help:
         return own
     own.help = text
@@ -272,7 +274,7 @@ def _without_none(annotation: Any) -> Any:
 
 
 def _options(parameters: list[inspect.Parameter]) -> list[Any]:
-    """Return the options as typer makes them."""
+    """Let typer create the options, from a temporary command with these parameters."""
 
     def command() -> None:
         """Take the options."""

@@ -1,4 +1,4 @@
-"""`onym pack`: put a pipeline with all that it needs into one file, and install it."""
+"""`onym pack`: build, inspect, install and publish packs (a pipeline with all its files in one archive)."""
 
 from __future__ import annotations
 
@@ -13,31 +13,40 @@ if TYPE_CHECKING:
     from onym.packs.archive import PackRecord
 
 app = typer.Typer(
-    help="Carry a pipeline: one file with its knowledge base, models, indexes, card and licences.", no_args_is_help=True
+    help="Package a pipeline as one file, with its knowledge base, models, indexes, card and licences.", no_args_is_help=True
 )
 
 
 @app.command()
 def build(
-    pipeline: Annotated[Path, typer.Argument(help="The folder of a pipeline, or the name of an installed one.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The pack: NAME.onymp.")],
-    name: Annotated[str, typer.Option(help="Name of the pack; by default that of the file.")] = "",
-    version: Annotated[str, typer.Option(help="Version of the pack, in numbers and full stops.")] = "1.0.0",
+    pipeline: Annotated[Path, typer.Argument(help="Folder of a pipeline, or name of an installed one.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="File to write, NAME.onymp.")],
+    name: Annotated[str, typer.Option(help="Name of the pack; defaults to the file name.")] = "",
+    version: Annotated[str, typer.Option(help="Version of the pack: numbers separated by dots.")] = "1.0.0",
     private: Annotated[
-        bool, typer.Option("--private", help="Allow UMLS, SNOMED CT, MEDIC and private corpora; the card says so.")
+        bool,
+        typer.Option(
+            "--private",
+            help="Allow sources that must not be redistributed (UMLS, SNOMED CT, MEDIC, private corpora); noted in the card.",
+        ),
     ] = False,
     compress: Annotated[
         bool,
         typer.Option(
-            "--compress", help="Smaller dense parts: encoders in int8, run without torch, and indexes as codes alone."
+            "--compress",
+            help="Reduce the size of dense models: int8 encoders that run without torch, and indexes with codes only.",
         ),
     ] = False,
-    release: Annotated[list[str] | None, typer.Option(help="Release of a source, such as HPO=2026-01-08.")] = None,
-    licence: Annotated[list[str] | None, typer.Option(help="Licence of a source or corpus, such as mine=CC0.")] = None,
+    release: Annotated[
+        list[str] | None, typer.Option(help="Release of a source, such as HPO=2026-01-08. May be repeated.")
+    ] = None,
+    licence: Annotated[
+        list[str] | None, typer.Option(help="Licence of a source or corpus, such as mine=CC0. May be repeated.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing pack.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Pack a pipeline with its knowledge base, models, indexes, card and licences into one file.
+    """Write a pipeline with its knowledge base, models, indexes, card and licences to one file.
 
     Example: onym pack build mesh-pipeline -o mesh.onymp
     """
@@ -68,10 +77,10 @@ def build(
 
 @app.command()
 def info(
-    pack: Annotated[Path, typer.Argument(help="A pack.")],
+    pack: Annotated[Path, typer.Argument(help="Pack file, NAME.onymp.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Check a pack without unpacking it, and show its sources with releases and licences.
+    """Verify a pack without unpacking it, and show its sources with releases and licences.
 
     Example: onym pack info mesh.onymp
     """
@@ -86,12 +95,12 @@ def info(
 
 @app.command()
 def install(
-    pack: Annotated[Path, typer.Argument(help="A pack.")],
-    name: Annotated[str, typer.Option(help="Name to load it by; by default its own.")] = "",
+    pack: Annotated[Path, typer.Argument(help="Pack file, NAME.onymp.")],
+    name: Annotated[str, typer.Option(help="Name to install it under; defaults to the name of the pack.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace an installed pipeline of that name.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Check and unpack a pack into the cache directory, to be loaded by its name.
+    """Verify a pack and unpack it into the cache directory, so that it can be loaded by name.
 
     Example: onym pack install mesh.onymp
     """
@@ -107,12 +116,12 @@ def install(
 
 @app.command()
 def wheel(
-    pack: Annotated[Path, typer.Argument(help="A pack.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the wheel.")] = Path(),
+    pack: Annotated[Path, typer.Argument(help="Pack file, NAME.onymp.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write the wheel to.")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing wheel.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Make a wheel of a pack, for pip install. Private packs and data without a stated licence are refused.
+    """Build a wheel from a pack, for pip install. Private packs and data without a licence are rejected.
 
     Example: onym pack wheel mesh.onymp -o dist
     """
@@ -129,15 +138,17 @@ def wheel(
 
 @app.command()
 def hub(
-    pack: Annotated[Path, typer.Argument(help="A pack.")],
+    pack: Annotated[Path, typer.Argument(help="Pack file, NAME.onymp.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write: the pack, its licences and a model card.")],
-    results: Annotated[Path | None, typer.Option(help="A file of results (rows.json), for the figures of the card.")] = None,
-    row: Annotated[list[str] | None, typer.Option(help="Key of a row of it; by default all rows.")] = None,
-    upload: Annotated[str, typer.Option(help="Upload the folder as this model of Hugging Face's hub: OWNER/NAME.")] = "",
+    results: Annotated[Path | None, typer.Option(help="Results file (rows.json), for the figures in the card.")] = None,
+    row: Annotated[
+        list[str] | None, typer.Option(help="Key of a row in the results file; by default all rows. May be repeated.")
+    ] = None,
+    upload: Annotated[str, typer.Option(help="Upload the folder to the Hugging Face Hub as model OWNER/NAME.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing folder.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Write the folder of a pack for Hugging Face's hub. Private packs and data without a stated licence are refused.
+    """Write a folder with a pack and its model card for the Hugging Face Hub. Private or unlicensed data are rejected.
 
     Example: onym pack hub mesh.onymp -o mesh-hub
     """
@@ -158,7 +169,7 @@ def hub(
 
 
 def _rows_of(record: PackRecord) -> list[tuple[str, str]]:
-    """Return what a record says, as rows for people."""
+    """Return the record of a pack as (label, value) rows."""
     kb = record.kb
     return [
         ("name", record.name),
@@ -174,7 +185,7 @@ def _rows_of(record: PackRecord) -> list[tuple[str, str]]:
 
 
 def _values_of(record: PackRecord) -> dict[str, Any]:
-    """Return what a record says, for machines; of the files, how many there are and their size."""
+    """Return the record of a pack for JSON output, with the number and size of files instead of the list."""
     values = record.model_dump(mode="json", exclude={"files"})
     size = sum(each.bytes for each in record.files.values())
     return {**values, "digest": record.digest, "files": len(record.files), "bytes": size}

@@ -1,4 +1,4 @@
-"""`onym pipeline`: put a detector, a linker and a knowledge base together, and look at what is there."""
+"""`onym pipeline`: build, inspect and tune pipelines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ app = typer.Typer(
 def build(
     context: typer.Context,
     kb: Annotated[Path, KB],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline; it may contain the KB and models.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder of the pipeline; it may already contain the KB and models.")
+    ],
     detector: Annotated[
         str,
         typer.Option(
@@ -45,7 +47,7 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing pipeline.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build a pipeline: a small file that names a detector, a linker, a knowledge base and models, by path and digest.
+    """Build a pipeline: a small JSON file that refers to the detector, linker, knowledge base and models by path and digest.
 
     Example: onym pipeline build --kb mesh --detector dictionary --linker exact -o mesh-pipeline
     """
@@ -61,8 +63,12 @@ def build(
     require_file(output / FILE, force=force)
     options = context.obj
     if detector == "none" and options["detector"]:
-        raise ConfigError("config-invalid", "there is no detector that options could be for", fix="name a --detector")
-    with progress("opening what the pipeline needs") as bar:
+        raise ConfigError(
+            "config-invalid",
+            "detector options cannot be combined with --detector none",
+            fix="choose a --detector, or drop them",
+        )
+    with progress("opening the pipeline") as bar:
         pipeline = build_pipeline(
             locate_kb(kb),
             output,
@@ -81,10 +87,10 @@ def build(
 
 @app.command()
 def info(
-    folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a pipeline.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Show the parts of a pipeline and their options, without loading them.
+    """Show the components of a pipeline and their options, without loading them.
 
     Example: onym pipeline info mesh-pipeline
     """
@@ -100,13 +106,13 @@ def info(
 
 @app.command()
 def tune(
-    folder: Annotated[Path, typer.Argument(help="The folder of a pipeline.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a pipeline.")],
     dataset: Annotated[str, DATASET],
     split: Annotated[str, SPLIT] = "dev",
     data: Annotated[Path | None, DATA] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Find the score threshold with the best strict F1 on a development set. The pipeline is not changed.
+    """Find the score threshold with the best strict F1 on a development set. Does not change the pipeline.
 
     Example: onym pipeline tune mesh-pipeline --dataset bc5cdr
     """

@@ -18,14 +18,14 @@ app = typer.Typer(help="Plot embeddings.", no_args_is_help=True)
 def names(
     kb: Annotated[Path, KB],
     model: Annotated[
-        list[str], typer.Option(help="The folder of an encoder, or its name on the hub with --download; one to three times.")
+        list[str], typer.Option(help="Folder of an encoder, or with --download its Hugging Face Hub name. One to three times.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Image to write, .png or .svg.")],
     concepts: Annotated[
-        Path | None, typer.Option(help="Show the concepts listed in this file, one per line, at most 40.")
+        Path | None, typer.Option(help="Plot the concepts listed in this file (one id per line, at most 40).")
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=2, max=40, help="Without --concepts: how many concepts to sample, each with at least 5 names.")
+        int, typer.Option(min=2, max=40, help="Without --concepts: number of concepts to sample, each with at least 5 names.")
     ] = 20,
     types: Annotated[str, OF_CONFIG] = "",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample of concepts.")] = 0,

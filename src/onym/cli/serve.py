@@ -1,4 +1,4 @@
-"""`onym serve` and `onym mcp`: pipelines as an HTTP service, and as tools of an assistant."""
+"""`onym serve` and `onym mcp`: serve pipelines over HTTP, or as MCP tools."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from onym.cli.help import MORE
 from onym.cli.options import PRECISION, ConfigOptions, command_with
 
 if TYPE_CHECKING:
@@ -22,28 +23,33 @@ def _settings() -> type[ServeSettings]:
 
 
 _OWN = {"pipelines": "pipeline", "token": "token_file", "allow_hosts": "allow_host"}
+_COMMON = ("host", "port", "workers", "engine", "tls_cert", "tls_key", "max_text", "timeout")
 
 
-@app.command(cls=command_with(config=ConfigOptions(_settings, own=_OWN)))
+@app.command(cls=command_with(config=ConfigOptions(_settings, own=_OWN, common=_COMMON)))
 def serve(
     context: typer.Context,
     pipeline: Annotated[
         list[str],
         typer.Option(
             metavar="DIR|NAME=DIR",
-            help="Pipeline to serve, or starter. Several as NAME=DIR: each at /v1/NAME/, the first also at /v1/.",
+            help="Pipeline to serve, such as starter. For several repeat NAME=DIR: each at /v1/NAME/, the first also at /v1/.",
         ),
     ],
     precision: Annotated[float | None, PRECISION] = None,
     token_file: Annotated[
-        Path | None, typer.Option(help="File whose first line is the token that clients send: Authorization: Bearer TOKEN.")
+        Path | None,
+        typer.Option(help="File whose first line is the token that clients must send (Authorization: Bearer TOKEN)."),
     ] = None,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="Value of the Host header that is answered too, such as the name at a proxy.")
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=MORE, help="Additional allowed Host header, such as the name of a proxy. May be repeated."
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Log warnings and errors only.")] = False,
 ) -> None:
-    """Serve pipelines over HTTP: link texts, map terms, look concepts up. SIGTERM drains, SIGHUP opens new releases.
+    """Serve pipelines over HTTP: link texts, map terms, look up concepts. SIGTERM drains, SIGHUP reloads the pipelines.
 
     Example: onym serve --pipeline mesh-pipeline
     Example: onym serve --pipeline starter --host 0.0.0.0 --token-file token.txt --workers 4
@@ -76,10 +82,10 @@ def serve(
 
 @app.command()
 def mcp(
-    pipeline: Annotated[Path, typer.Option(help="The pipeline whose tools are served.")],
+    pipeline: Annotated[Path, typer.Option(help="Pipeline to serve.")],
     precision: Annotated[float | None, PRECISION] = None,
 ) -> None:
-    """Serve link, explain, lookup and map as tools of an assistant, by the Model Context Protocol on standard input and output.
+    """Serve link, explain, lookup and map as tools for AI assistants (Model Context Protocol over stdin and stdout).
 
     Example: onym mcp --pipeline mesh-pipeline
     """

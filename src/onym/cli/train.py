@@ -1,4 +1,4 @@
-"""`onym train`: train generative linkers, encoders of names, collective models, detectors, rerankers and whole pipelines."""
+"""`onym train`: train generative linkers, name encoders, collective models, detectors, rerankers and whole pipelines."""
 
 from __future__ import annotations
 
@@ -19,15 +19,19 @@ if TYPE_CHECKING:
     from onym.train.pipeline import PipelineTrainingConfig
 
 app = typer.Typer(
-    help="Train a generative linker, an encoder for the dense linker, a model that detects and links whole documents, "
-    "a detector of mentions, a classifier for the dictionary, a reranker of candidates, or a whole pipeline.",
+    help="Train a generative linker, an encoder for the dense linker, a collective model (detects and links in one pass), "
+    "a mention detector, a classifier for dictionary matches, a candidate reranker, or a whole pipeline.",
     no_args_is_help=True,
 )
 CONFIG = typer.Option(help="Configuration file, .toml.")
-PRESET = typer.Option(help="Preset that the configuration builds on; see onym train presets.")
+PRESET = typer.Option(help="Preset to start from; see onym train presets.")
 SET = typer.Option("--set", help="Override one key, such as optim.steps=100. May be repeated.")
-OUTPUT = typer.Option("-o", "--output", help="Folder of the trained model; by default ONYM_RUNS/NAME of the configuration.")
-DATA = typer.Option(envvar="ONYM_DATA", help="Folder of the source files of datasets that are not yet prepared.")
+OUTPUT = typer.Option(
+    "-o",
+    "--output",
+    help="Folder of the trained model; by default $ONYM_RUNS/NAME, with the name of the configuration or preset.",
+)
+DATA = typer.Option(envvar="ONYM_DATA", help="Folder of the downloaded corpora, for datasets that are not prepared yet.")
 DEVICE = typer.Option(help="Device to train on: auto, cpu, cuda, cuda:N or mps. Same as --set optim.device=...")
 STAGES: dict[TrainingStage, tuple[str, str]] = {
     "pretrain": (
@@ -51,15 +55,15 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
         "--preset cpu-small-match --set start.model=aligned --set data.dataset=mine --set data.kb=kb -o matched",
     ),
     "collective": (
-        "Train a model that encodes a document once, to detect its mentions, to link them, or both. Resumes if interrupted.",
+        "Train a collective model, which encodes a document once to detect and/or link its mentions. Resumes if interrupted.",
         "--preset cpu-small-collective --set start.model=minilm --set data.dataset=mine --set data.kb=kb",
     ),
     "detect": (
-        "Train a detector of mentions by type on several corpora together. Resumes if interrupted.",
+        "Train a mention detector (spans with types) on one or more corpora. Resumes if interrupted.",
         "--preset cpu-small-detect --set start.model=granite -o detector",
     ),
     "mentions": (
-        "Train a classifier for the dictionary detector, which filters out matches that are ordinary words.",
+        "Train a classifier for the dictionary detector that filters out matches that are not mentions.",
         "--preset mentions-open --set data.kb=open-kb -o classifier",
     ),
     "rerank": (
@@ -70,13 +74,13 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
         "--preset rerank-open --set data.kb=open-kb -o reranker",
     ),
 }
-"""The stages, each with the help of its command and the options of an example."""
+"""Training stages, each with its help text and the options of its example."""
 WITHOUT_TORCH = {"mentions": ("onym.train.mentions", "train_classifier"), "rerank": ("onym.train.rerank", "train_reranker")}
-"""The stages that train no neural model, each with the module and the function that train it."""
+"""Stages without a neural model, each with the module and function that train it."""
 
 
 def stage_command(stage: TrainingStage) -> Callable[..., None]:
-    """Return the function of a stage's command."""
+    """Return the command function of a stage."""
 
     def train_stage(
         config: Annotated[Path | None, CONFIG] = None,
@@ -109,22 +113,22 @@ def pipeline(
     context: typer.Context,
     dataset: Annotated[
         list[str],
-        typer.Option("--dataset", "-d", help="The name of a dataset, or the folder of a prepared one. Several: give it again."),
+        typer.Option("--dataset", "-d", help="Name of a dataset, or folder of a prepared one. May be repeated."),
     ],
-    kb: Annotated[Path, typer.Option(help="The knowledge base that is linked to.")],
+    kb: Annotated[Path, typer.Option(help="Knowledge base to link to.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline.")],
     type: Annotated[  # noqa: A002 - the name of the option
         list[str] | None,
         typer.Option(
-            help="An annotated type that counts, or TYPE=GROUP with the semantic group that it is; by default all. "
-            "Several: give it again."
+            help="Annotated mention type to train on, or TYPE=GROUP to map it to a semantic group; by default all types. "
+            "May be repeated."
         ),
     ] = None,
     exclude: Annotated[list[str] | None, OF_CONFIG] = None,
     private: Annotated[bool, typer.Option("--private")] = False,
     data: Annotated[Path | None, DATA] = None,
 ) -> None:
-    """Train a whole pipeline on annotated documents: detector, reranker and confidence, in one run that can be resumed.
+    """Train a whole pipeline on annotated documents: detector, reranker and confidence. Resumes if interrupted.
 
     Example: onym train pipeline --dataset mine --kb open-kb --type Disease -o my-pipeline
     """
@@ -141,7 +145,7 @@ def pipeline(
 
 @app.command()
 def presets(
-    name: Annotated[str, typer.Argument(help="A preset to print as a configuration; without one all are listed.")] = "",
+    name: Annotated[str, typer.Argument(help="Preset to print as a configuration; without it, all are listed.")] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """List the presets, or print one.
@@ -165,7 +169,9 @@ def _run(
     read = read_config(stage, config, preset, overrides)
     name = output.name if output else config.stem if config else preset
     if not name:
-        raise ConfigError("config-invalid", "nothing says what to train", fix="name a --config or a --preset")
+        raise ConfigError(
+            "config-invalid", "neither --config nor --preset is given", fix="give one; onym train presets lists the presets"
+        )
     dest = output or runs_folder() / name
     require_new(dest)
     train = _training_function(stage)
@@ -177,7 +183,7 @@ def _run(
 
 
 def _training_function(stage: TrainingStage) -> Callable[[Any, Path, Path | None], Path]:
-    """Return the function that trains a stage; a missing package is reported before torch is imported, which takes seconds."""
+    """Return the training function of a stage; missing packages are reported before the slow import of torch."""
     package, extra = ("sklearn", "lexical") if stage in WITHOUT_TORCH else ("accelerate", "train")
     if find_spec(package) is None:
         raise missing_extra("training", extra)

@@ -1,4 +1,4 @@
-"""`onym trie`: build the prefix tree over the names of a knowledge base, and look into it."""
+"""`onym trie`: build and inspect the prefix tree over the names of a knowledge base."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ app = typer.Typer(help="Build and inspect the prefix tree (trie) for the generat
 
 @app.command()
 def build(
-    kb: Annotated[Path, typer.Argument(help="A knowledge base.")],
-    tokenizer: Annotated[Path, typer.Option(help="Folder of a model, or of its tokenizer.json alone.")],
-    template: Annotated[str, typer.Option(help="How names are written for the model: genbioel or genre.")] = "genbioel",
+    kb: Annotated[Path, typer.Argument(help="Knowledge base.")],
+    tokenizer: Annotated[Path, typer.Option(help="Folder of a model, or of a tokenizer.json.")],
+    template: Annotated[str, typer.Option(help="Template that formats names for the model: genbioel or genre.")] = "genbioel",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder of the trie; by default it is stored with the KB.")
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build the trie over all names of a knowledge base. Linkers find a trie that is stored with the knowledge base.
+    """Build the trie over all names of a knowledge base. Linkers use the trie stored with the knowledge base.
 
     Example: onym trie build hpo-kb --tokenizer bart-base
     """
@@ -51,7 +51,7 @@ def build(
 
 @app.command()
 def info(
-    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases to list all tries stored with them.")],
+    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases (lists the tries stored with them).")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show the size and depth of a trie, and which knowledge base and tokenizer it was built from.
@@ -68,7 +68,7 @@ def info(
 
 
 def _rows(described: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what is told of a trie as lines; where names are counted by length, one line for each."""
+    """Return the description of a trie as rows, with one row for each name length."""
     lengths = described["names_by_tokens"]
     rows = [
         (name.replace("_", " "), _format_value(value))

@@ -1,6 +1,6 @@
-"""Outputs: links and mapped terms as tables, predictions, HTML, FHIR, OMOP and SSSOM. Each module but `HELPERS` is a format.
+"""Output formats: write links and mapped terms as tables, predictions, HTML, FHIR, OMOP or SSSOM.
 
-Always true here: predictions hold ids, offsets and scores, but no text and no names.
+Each module except `HELPERS` is a format. Predictions contain ids, offsets and scores, but no text and no names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
     "write_predictions",
 ]
 HELPERS = ("links", "mapping", "rows", "terms")
-"""Modules that are no format: `registry` leaves them out."""
+"""Modules that are not formats; `registry` skips them."""
 _BASE, _FILE, _TERMS = "onym.outputs.base", "onym.outputs.predictions", "onym.outputs.terms"
 __getattr__ = lazy(
     __name__,

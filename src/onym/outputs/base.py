@@ -1,11 +1,11 @@
-"""What every output format offers, what a writer is told, and which format the name of a file says.
+"""Protocols and options of output formats, and the choice of a format by file name.
 
-A format is a module of `onym.outputs`, named by its file, or a plug-in of the entry-point group `onym.outputs`. It is a
-`Writer` of linked documents, a `TermWriter` of mapped terms, or both. The endings of file names that mean a format are declared
-by the format itself; the longest ending counts. A corpus format is a format of linked documents too: see `onym.outputs.links`.
+A format is a module of `onym.outputs`, or a plug-in in the entry-point group `onym.outputs`. It is a `Writer` of linked
+documents, a `TermWriter` of mapped terms, or both. Each format declares its file-name endings; the longest match wins.
+Linked documents can also be written in corpus formats: see `onym.outputs.links`.
 
-`Vocabularies` is what FHIR and OMOP call the vocabularies of concept ids: as the table of vocabularies says, unless a person
-names them. A vocabulary without a URI of its own is `urn:onym:vocabulary:PREFIX`.
+`Vocabularies` maps id prefixes to vocabulary names in FHIR and OMOP: user-defined, else from the table of vocabularies.
+The default URI is `urn:onym:vocabulary:PREFIX`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from onym.vocabularies import canonical_prefix, find_vocabulary
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s|]+(\|\S+)?")
 _CONTROLS = re.compile(r"[\x00-\x1f]")
-_MAX_VOCABULARY_ID = 20  # OMOP's vocabulary_id
+_MAX_VOCABULARY_ID = 20  # characters of an OMOP vocabulary_id
 
 
 class Coded(NamedTuple):
-    """A concept as FHIR has it: the URI of its code system, the version of that, if known, and the code."""
+    """A FHIR code: the URI of the code system, its version (may be empty), and the code."""
 
     system: str
     version: str
@@ -42,7 +42,7 @@ class Coded(NamedTuple):
 
 
 class Vocabularies:
-    """Names of vocabularies; `own` has those of a person, by prefix: URIs for FHIR (`URI|VERSION`), ids for OMOP.
+    """Names of vocabularies in FHIR and OMOP. `own` maps prefixes to user-defined names: FHIR URIs (`URI|VERSION`) or OMOP ids.
 
     >>> Vocabularies().to_fhir_code("hp:0001250")
     Coded(system='http://human-phenotype-ontology.org', version='', code='HP:0001250')
@@ -57,19 +57,19 @@ class Vocabularies:
 
     @classmethod
     def parse(cls, pairs: Iterable[str]) -> Vocabularies:
-        """Make them of words as `mondo=http://purl.obolibrary.org/obo/mondo.owl`."""
+        """Parse pairs such as `mondo=http://purl.obolibrary.org/obo/mondo.owl`."""
         named = {}
         for pair in pairs:
             prefix, _, name = pair.partition("=")
             if not prefix.strip() or not name.strip():
-                fix = "write the prefix of the ids and the name, as in mondo=http://purl.obolibrary.org/obo/mondo.owl"
-                raise ConfigError("config-invalid", f"{pair!r} does not name a vocabulary", fix=fix)
+                fix = "write it as in --code-system mondo=http://purl.obolibrary.org/obo/mondo.owl"
+                raise ConfigError("config-invalid", f"{pair!r} is not PREFIX=NAME", fix=fix)
             named[prefix] = name.strip()
         return cls(named)
 
     @property
     def is_empty(self) -> bool:
-        """True where a person has named none."""
+        """True if there are no user-defined names."""
         return not self._own
 
     def to_fhir_code(self, concept_id: str) -> Coded:
@@ -79,7 +79,7 @@ class Vocabularies:
         return Coded(system, version, code_of(concept_id))
 
     def system(self, prefix: str) -> str:
-        """Return the URI of a vocabulary, with `|` and its version where a person names one."""
+        """Return the FHIR URI of a vocabulary; a user-defined one may include `|VERSION`."""
         if prefix in self._own:
             return self._own[prefix]
         return find_vocabulary(prefix).fhir or f"urn:onym:vocabulary:{re.sub(r'[^A-Za-z0-9._-]', '-', prefix) or '-'}"
@@ -89,46 +89,46 @@ class Vocabularies:
         return self.omop_id(concept_id.partition(":")[0]), code_of(concept_id)
 
     def omop_id(self, prefix: str) -> str:
-        """Return OMOP's vocabulary_id; of a vocabulary that OMOP may not have, the prefix in upper case."""
+        """Return the OMOP vocabulary_id; if it is not known, the upper-case prefix."""
         return self._own.get(prefix) or find_vocabulary(prefix).omop or prefix.upper()[:_MAX_VOCABULARY_ID]
 
     def require_uris(self) -> None:
-        """Refuse names that are no URIs.
+        """Raise ConfigError if a user-defined name is not a URI.
 
         >>> Vocabularies({"ward": "Ward 7"}).require_uris()
         Traceback (most recent call last):
-        onym.errors.ConfigError: [config-invalid] 'Ward 7' is no URI of a code system...
+        onym.errors.ConfigError: [config-invalid] 'Ward 7' is not a valid code system URI...
         """
         for name in self._own.values():
             require_uri(name)
 
     def require_omop_ids(self) -> None:
-        """Refuse names that OMOP's column cannot store."""
+        """Raise ConfigError if a user-defined name is not a valid OMOP vocabulary_id."""
         for name in self._own.values():
             require_vocabulary_id(name)
 
 
 def require_uri(name: str) -> None:
-    """Refuse what cannot be the URI of a code system; a version may follow after `|`."""
+    """Raise ConfigError unless `name` is the URI of a code system, optionally followed by `|VERSION`."""
     if not _URI.fullmatch(name):
         fix = "write an absolute URI, such as http://hospital.example/codes"
-        raise ConfigError("config-invalid", f"{name!r} is no URI of a code system", fix=fix)
+        raise ConfigError("config-invalid", f"{name!r} is not a valid code system URI", fix=fix)
 
 
 def require_vocabulary_id(name: str) -> None:
-    """Refuse what cannot be an OMOP vocabulary_id.
+    """Raise ConfigError unless `name` can be an OMOP vocabulary_id.
 
     >>> require_vocabulary_id("http://hospital.example/codes")
     Traceback (most recent call last):
-    onym.errors.ConfigError: [config-invalid] 'http://hospital.example/codes' is no vocabulary_id of OMOP...
+    onym.errors.ConfigError: [config-invalid] 'http://hospital.example/codes' is not a valid OMOP vocabulary_id...
     """
     if not name.strip() or len(name) > _MAX_VOCABULARY_ID:
-        fix = f"write at most {_MAX_VOCABULARY_ID} characters, as in VOCABULARY.csv"
-        raise ConfigError("config-invalid", f"{name!r} is no vocabulary_id of OMOP", fix=fix)
+        fix = f"use 1 to {_MAX_VOCABULARY_ID} characters, such as an id in VOCABULARY.csv"
+        raise ConfigError("config-invalid", f"{name!r} is not a valid OMOP vocabulary_id", fix=fix)
 
 
 def code_of(concept_id: str) -> str:
-    """Return the code of a concept as its vocabulary writes it.
+    """Return the code of a concept as written in its vocabulary.
 
     >>> code_of("mesh:D009203"), code_of("mondo:0005148"), code_of("snomedct:22298006")
     ('D009203', 'MONDO:0005148', '22298006')
@@ -139,7 +139,7 @@ def code_of(concept_id: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text whose white space and control characters are single spaces, with none at the ends."""
+    """Collapse white space and control characters to single spaces, and strip the ends."""
     return " ".join(_CONTROLS.sub(" ", text).split())
 
 
@@ -148,10 +148,10 @@ PREDICTIONS, TABLE = "predictions", "table"
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What a person may say of an export. None of it is of use to other formats.
+    """Options of FHIR and OMOP exports; other formats reject them.
 
-    `omop_vocabulary` is the folder of a download from Athena. `nlp_date` and `note_keys` are of `note_nlp` alone;
-    `code_column`, `source_system` and `fhir_version` are of mappings alone.
+    `omop_vocabulary` is the folder of an Athena download. `nlp_date` and `note_keys` apply only to `note_nlp`; `code_column`,
+    `source_system` and `fhir_version` apply only to mapped terms.
     """
 
     vocabularies: Vocabularies = field(default_factory=Vocabularies)
@@ -164,12 +164,12 @@ class ExportOptions:
 
     @classmethod
     def of(cls, code_systems: Sequence[str] = (), nlp_date: str = "", **more: Any) -> ExportOptions:
-        """Make them of words: `PREFIX=NAME` for vocabularies, and a day as `2026-01-31`."""
+        """Parse command-line values: `PREFIX=NAME` for vocabularies, and a date such as `2026-01-31`."""
         return cls(Vocabularies.parse(code_systems), nlp_date=_day(nlp_date) if nlp_date else None, **more)
 
     @property
     def is_empty(self) -> bool:
-        """True where nothing was said."""
+        """True if no option is set."""
         return self.vocabularies.is_empty and self == ExportOptions(self.vocabularies)
 
 
@@ -180,15 +180,15 @@ def _day(text: str) -> datetime.date:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError as e:
-        raise ConfigError("omop-date", f"{text!r} is no day", fix="write it as 2026-01-31") from e
+        raise ConfigError("omop-date", f"{text!r} is not a date", fix="write it as in --nlp-date 2026-01-31") from e
 
 
 @dataclass(frozen=True)
 class OutputContext:
-    """What a writer is told besides the documents.
+    """Settings for a writer of linked documents.
 
-    `path` is the name that the file will have. `source` is what the answers depend on (`source_of`). Without `text`, no text of
-    documents is written. `style` is how concept ids are shown, or empty for what the format usually does.
+    `path` is the final name of the file. `source` describes what produced the links (`source_of`). Without `text`, no document
+    text is written. `style` is the style of concept ids; empty for the default of the format.
     """
 
     path: Path
@@ -201,7 +201,7 @@ class OutputContext:
 
 @dataclass(frozen=True)
 class TermContext:
-    """What a writer is told besides the mappings: the file's name, the table's columns, the linker, and counts to add to."""
+    """Settings for a writer of mapped terms: output path, columns of the table, linker, and counts to update."""
 
     path: Path
     columns: Sequence[str]
@@ -212,14 +212,14 @@ class TermContext:
 
     @property
     def code_column(self) -> int | None:
-        """The place of the column with the codes of terms; None where a term is its own code."""
+        """Index of the column with the codes of the terms; None if the terms themselves are the codes."""
         return self.columns.index(self.options.code_column) if self.options.code_column else None
 
 
 class Writer(Protocol):
-    """A format of linked documents.
+    """An output format for linked documents.
 
-    One with options, or with needs of its own, also has `check(context)`, which refuses them before any work.
+    An optional `check(context)` raises ConfigError for invalid options before any work is done.
     """
 
     ENDINGS: tuple[str, ...]
@@ -229,7 +229,7 @@ class Writer(Protocol):
 
 
 class TermWriter(Protocol):
-    """A format of mapped terms. It may have `check_terms(path, options)`."""
+    """An output format for mapped terms, with an optional `check_terms(path, options)`."""
 
     TERM_ENDINGS: tuple[str, ...]
 
@@ -241,7 +241,7 @@ Endings = Literal["ENDINGS", "TERM_ENDINGS"]
 
 
 def format_of_path(path: Path, endings: Endings = "ENDINGS", *, prefer: str = "") -> str:
-    """Return the format that the extension of a file means; empty if no format has it.
+    """Return the format with the extension of a file; empty if there is none.
 
     If several formats have the extension, `prefer` wins, else the first by name.
 
@@ -257,7 +257,7 @@ def format_of_path(path: Path, endings: Endings = "ENDINGS", *, prefer: str = ""
 
 
 def list_extensions(endings: Endings = "ENDINGS") -> list[str]:
-    """Return the extensions that output formats have.
+    """Return the extensions of all output formats.
 
     >>> list_extensions()
     ['.csv', '.fhir.ndjson', '.html', '.jsonl', '.parquet', '.tsv', '.xlsx', 'note_nlp.csv']
@@ -271,14 +271,14 @@ def _formats_by_extension(endings: Endings, prefer: str = "") -> dict[str, str]:
 
 
 def _usable(name: str) -> object:
-    """Return a format; none for a plug-in that is broken, which is told when it is named."""
+    """Return a format; None for a broken plug-in, which raises its error only if it is selected."""
     with suppress(ConfigError):
         return OUTPUTS.load(name)
     return None
 
 
 def get_writer(name: str) -> Writer:
-    """Return the format of that name, or refuse it if it does not hold documents.
+    """Return the format of that name; raise ConfigError if it cannot store documents.
 
     >>> get_writer("sssom")
     Traceback (most recent call last):
@@ -286,43 +286,44 @@ def get_writer(name: str) -> Writer:
     """
     found = OUTPUTS.load(name)
     if not hasattr(found, "write"):
-        raise ConfigError("config-invalid", f"{name} cannot store documents", fix="name another format")
+        raise ConfigError("config-invalid", f"{name} cannot store documents", fix="choose another --format")
     return cast("Writer", found)
 
 
 def get_term_writer(path: Path) -> TermWriter:
-    """Return the format that the name of a file of mappings says; a table, where it says none."""
+    """Return the format for mapped terms with the extension of a file; by default a table."""
     return cast("TermWriter", OUTPUTS.load(format_of_path(path, "TERM_ENDINGS") or TABLE))
 
 
 def check_output(name: str, context: OutputContext) -> None:
-    """Refuse, before any work, options that do not fit a format, or that it lacks."""
+    """Before any work, raise ConfigError if options are invalid for a format, or required ones are missing."""
     check = getattr(get_writer(name), "check", None)
     check(context) if check else refuse_options(context.options)
 
 
 def check_terms(path: Path, options: ExportOptions) -> None:
-    """Refuse, before any work, options that do not fit the format that the name of a file of mappings says."""
+    """Before any work, raise ConfigError if options are invalid for the format of a file of mapped terms."""
     check = getattr(get_term_writer(path), "check_terms", None)
     check(path, options) if check else refuse_options(options)
 
 
 def refuse_options(options: ExportOptions) -> None:
-    """Refuse all options."""
+    """Raise ConfigError if any FHIR or OMOP option is set."""
     if not options.is_empty:
-        what = "--code-system, --omop-vocabulary and the like are options of FHIR and OMOP"
-        raise ConfigError("config-invalid", what, fix="name an output that ends as these formats do, or leave them away")
+        what = "--code-system, --omop-vocabulary and similar options apply only to FHIR and OMOP"
+        fix = "use an output name such as x.fhir.ndjson or note_nlp.csv (onym map: x.fhir.json, source_to_concept_map.csv)"
+        raise ConfigError("config-invalid", what, fix=f"{fix}, or drop these options")
 
 
 def write_output(linked: Iterable[LinkedDocument], name: str, context: OutputContext) -> None:
-    """Write linked documents in a format; the file appears when it is complete."""
+    """Write linked documents in a format; the file appears only when complete."""
     check_output(name, context)
     with whole_file(context.path, force=context.force) as file:
         get_writer(name).write(linked, file, context)
 
 
 def write_term_output(mappings: Iterable[TermMapping], context: TermContext, *, force: bool = False) -> None:
-    """Write mapped terms in the format that the name of the file says; the file appears when it is complete."""
+    """Write mapped terms in the format of the file extension; the file appears only when complete."""
     check_terms(context.path, context.options)
     with whole_file(context.path, force=force) as file:
         get_term_writer(context.path).write_terms(mappings, file, context)

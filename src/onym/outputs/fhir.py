@@ -1,6 +1,6 @@
-"""FHIR: the CodeableConcept of a link, documents with links as Bundles, and a mapping as a ConceptMap.
+"""FHIR exports: links as CodeableConcepts, linked documents as `Basic` resources, and mapped terms as a ConceptMap.
 
-FHIR's JSON is the same for these in R4, R4B and R5.
+The JSON of CodeableConcept and Basic is the same in R4, R4B and R5.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from onym.types import Candidate, Document, FhirVersion, Link, LinkedDocument
 
 ENDINGS, TERM_ENDINGS = (".fhir.ndjson",), (".fhir.json",)
 Resource = dict[str, Any]
-"""A resource or an element of one, as JSON has it."""
+"""A FHIR resource or element, as a JSON object."""
 BASE = "urn:onym:fhir"
-"""What the addresses of Onym's own extensions begin with."""
-_DIGITS = 6
-_NO_STRING = re.compile(r"[^\S \t\n\r]|[\x00-\x08\x0e-\x1f]")  # control characters, and white space that is none to FHIR
+"""URI prefix of Onym's extensions."""
+_DIGITS = 6  # decimals of scores and confidences
+_NO_STRING = re.compile(r"[^\S \t\n\r]|[\x00-\x08\x0e-\x1f]")  # characters that FHIR does not allow in strings
 _NAMED = Vocabularies()
 
 
 def string_of(text: str) -> str | None:
-    r"""Return a text as FHIR allows it: control characters and unusual white space are spaces; None for one that says nothing.
+    r"""Return a text as a FHIR string: control characters and unusual white space become spaces; None if it is blank.
 
     >>> string_of("heart\x01attack"), string_of(" ")
     ('heart attack', None)
@@ -42,7 +42,7 @@ def string_of(text: str) -> str | None:
 
 
 def code_string(text: str) -> str | None:
-    r"""Return a text as a FHIR code: white space is single spaces, and none at the ends; None for one that says nothing.
+    r"""Return a text as a FHIR code: white space is collapsed to single spaces and stripped; None if it is blank.
 
     >>> code_string(" heart \t attack ")
     'heart attack'
@@ -51,7 +51,7 @@ def code_string(text: str) -> str | None:
 
 
 def extension(name: str, kind: str, value: Any) -> list[Resource]:
-    """Return an extension of Onym's own; none where there is no value, or one that FHIR cannot store.
+    """Return an extension element, as a list; empty if the value is None, NaN or infinite.
 
     >>> extension("start", "UnsignedInt", 7)
     [{'url': 'start', 'valueUnsignedInt': 7}]
@@ -64,7 +64,7 @@ def extension(name: str, kind: str, value: Any) -> list[Resource]:
 
 
 def coding(candidate: Candidate, vocabularies: Vocabularies = _NAMED) -> Resource:
-    """Return a concept as a Coding: code system, code and preferred name. No person selected it.
+    """Return a concept as a Coding: code system, code and preferred name, not selected by a user.
 
     >>> coding(Candidate("mesh:D005334", "pyrexia", 0.9, "Fever"))
     {'system': 'https://www.nlm.nih.gov/mesh', 'code': 'D005334', 'display': 'Fever', 'userSelected': False}
@@ -77,9 +77,10 @@ def coding(candidate: Candidate, vocabularies: Vocabularies = _NAMED) -> Resourc
 
 
 def codeable_concept(link: Link, vocabularies: Vocabularies = _NAMED, *, text: bool = True) -> Resource | None:
-    """Return the answer of a link as a CodeableConcept; its text is the mention. None where nothing could be in it.
+    """Return the answer of a link as a CodeableConcept with the mention as text; None if it would be empty.
 
-    Further candidates are left out: in a CodeableConcept, several codings mean the same. An unlinked mention has text alone.
+    Only the best candidate is included, because several codings of a CodeableConcept are synonyms. Unlinked mentions have only
+    text.
 
     >>> from onym.types import Mention
     >>> fever = Link(Mention(0, 7, "Pyrexia"), (Candidate("hp:0001945", "pyrexia", 1.0, "Fever"),))
@@ -94,28 +95,28 @@ def codeable_concept(link: Link, vocabularies: Vocabularies = _NAMED, *, text: b
 
 
 TERMS = "urn:onym:terms"
-"""The code system of terms that have no other."""
+"""Default code system of the terms."""
 _RELATIONS = {"R4B": ("equivalence", "relatedto"), "R5": ("relationship", "related-to")}
 _NO_MATCH: dict[str, Resource] = {"R4B": {"target": [{"equivalence": "unmatched"}]}, "R5": {"noMap": True}}
 
 
 @dataclass
 class _Element:
-    """A code, and its targets by the vocabulary that they are of."""
+    """An element of a ConceptMap: the display of a code, and its targets by vocabulary and concept id."""
 
     display: str | None
     targets: dict[str, dict[str, Resource]] = field(default_factory=dict)
 
 
 def check_terms(path: Path, options: ExportOptions) -> None:  # noqa: ARG001 - of the protocol
-    """Refuse options that are not of a ConceptMap."""
+    """Raise ConfigError if options are invalid for a ConceptMap."""
     _check_vocabularies(options)
     if options.source_system:
         require_uri(options.source_system)
 
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
-    """Write mappings as a ConceptMap."""
+    """Write mapped terms as a ConceptMap."""
     options = context.options
     write_concept_map(
         mappings,
@@ -138,9 +139,9 @@ def write_concept_map(
     code_column: int | None = None,
     source: str = "",
 ) -> None:
-    """Write a ConceptMap. A code that several rows have is one element, with the targets of all of them; empty rows have none.
+    """Write a ConceptMap. Rows with the same code are merged into one element; rows without a term are skipped.
 
-    The code of a term is in the column `code_column` of its row; by default it is the term. `source` is the URI of the codes.
+    `code_column` is the index of the column with the codes; by default the terms themselves. `source` is the URI of the codes.
     """
     vocabularies = vocabularies or Vocabularies()
     elements: dict[str, _Element] = {}
@@ -178,7 +179,7 @@ def _resource(
 
 
 def _groups(elements: dict[str, _Element], version: FhirVersion, default: str, source: str) -> list[Resource]:
-    """Return a group for each vocabulary of the answers; terms without an answer are in the first one."""
+    """Return one group per target vocabulary; terms without an answer are in the first group."""
     systems = list(dict.fromkeys(system for each in elements.values() for system in each.targets)) or [default]
     groups = []
     for number, system in enumerate(systems):
@@ -193,7 +194,7 @@ def _groups(elements: dict[str, _Element], version: FhirVersion, default: str, s
 
 
 def _scope(name: str, system: str, version: FhirVersion) -> Resource:
-    """Return the code system of a group's side. In R5 the version is a part of the URI, in R4B an element of its own."""
+    """Return the code system of the source or target; the version is part of the URI in R5, a separate element in R4B."""
     uri, _, number = system.partition("|")
     return {name: system} if version == "R5" or not number else {name: uri, f"{name}Version": number}
 
@@ -233,20 +234,20 @@ _IDS = uuid.uuid5(uuid.NAMESPACE_OID, BASE)
 
 
 def check(context: OutputContext) -> None:
-    """Refuse options that are not of FHIR."""
+    """Raise ConfigError if OMOP options are given."""
     _check_vocabularies(context.options)
     if context.options.nlp_date or context.options.note_keys:
-        raise ConfigError("config-invalid", "--nlp-date and --note-keys are options of omop", fix="leave them away")
+        raise ConfigError("config-invalid", "--nlp-date and --note-keys apply only to OMOP", fix="drop them")
 
 
 def _check_vocabularies(options: ExportOptions) -> None:
     options.vocabularies.require_uris()
     if options.omop_vocabulary:
-        raise ConfigError("config-invalid", "--omop-vocabulary is an option of omop", fix="leave it away")
+        raise ConfigError("config-invalid", "--omop-vocabulary applies only to OMOP", fix="drop it")
 
 
 def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
-    """Write a line for each document that was linked; without text, the texts of mentions are left out."""
+    """Write one line per linked document; `context.text` says whether the text of mentions is included."""
     for each in linked:
         if each.is_complete:
             resource = fhir_document(each, context.options.vocabularies, text=context.text)
@@ -254,7 +255,7 @@ def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputConte
 
 
 def fhir_document(linked: LinkedDocument, vocabularies: Vocabularies | None = None, *, text: bool = True) -> Resource:
-    """Return a linked document as a `Basic` resource. The same document has the same id.
+    """Return a linked document as a `Basic` resource, with an id derived from the document.
 
     >>> from onym.types import Candidate, Mention
     >>> fever = Mention(5, 10, "fever")
@@ -282,7 +283,7 @@ def _subject(doc: Document) -> Resource:
 
 
 def _mention(link: Link, vocabularies: Vocabularies, *, text: bool) -> Resource:
-    """Return what is known of a mention. `start` and `end` count code points of the document's text, end exclusive."""
+    """Return a mention and its link as an extension. `start` and `end` are code point offsets, end exclusive."""
     mention = link.mention
     parts = [
         {"url": "part", "extension": [*extension("start", "UnsignedInt", start), *extension("end", "UnsignedInt", end)]}

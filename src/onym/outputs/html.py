@@ -1,4 +1,4 @@
-"""Linked documents as a page of HTML: texts with their mentions marked. No script, everything escaped, nothing fetched."""
+"""HTML export: texts with highlighted mentions. No scripts, no external resources, all text escaped."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _LINKED: dict[str, Any] = {".jsonl": jsonl, ".parquet": parquet}
 
 
 def read_shown(path: Path, kb: KnowledgeBase | None = None) -> Iterator[LinkedDocument]:
-    """Yield the documents of a file: as `onym link` wrote them, or those of any corpus, whose annotations are the answers.
+    """Yield the linked documents of a file: output of `onym link`, or any corpus, whose annotations become links.
 
-    A knowledge base knows the names of concepts.
+    A knowledge base adds the names of concepts.
 
     >>> path = getfixture("tmp_path") / "a.pubtator"
     >>> _ = path.write_text("1|t|High fever\\n1|a|\\n1\\t5\\t10\\tfever\\tDisease\\tD005334\\n")
@@ -55,19 +55,21 @@ def read_shown(path: Path, kb: KnowledgeBase | None = None) -> Iterator[LinkedDo
 
 
 def check(context: OutputContext) -> None:
-    """Refuse options, and a page without text."""
+    """Raise ConfigError for --no-text and for FHIR or OMOP options."""
     refuse_options(context.options)
     if not context.text:
-        raise ConfigError("config-invalid", "a page shows the text of documents", fix="leave --no-text away")
+        raise ConfigError(
+            "config-invalid", "html always contains the text of documents", fix="drop --no-text, or choose another format"
+        )
 
 
 def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
-    """Write linked documents as a page, whose title is the name of the file."""
+    """Write linked documents as a page with the file name as title."""
     write_page(linked, context.path.stem, file)
 
 
 def write_page(shown: Iterable[LinkedDocument | Explanations], title: str, file: BinaryIO) -> int:
-    """Write a page, document by document, with what each mark means, or why; returns how many there are."""
+    """Write a page with linked or explained documents, and return their number."""
     count = 0
     file.write(_HEAD.format(title=escape(title)).encode())
     for each in shown:
@@ -84,7 +86,7 @@ def _iter_annotations(doc: Document) -> Iterator[Link]:
 
 
 def _add_names(link: Link, kb: KnowledgeBase | None) -> Link:
-    """Return a link whose candidates have the names that the knowledge base knows."""
+    """Add preferred names from the knowledge base to the candidates of a link."""
     if kb is None:
         return link
     rows = [(each, kb.concept_ids.find(each.concept_id)) for each in link.candidates]

@@ -1,4 +1,4 @@
-"""Linking a corpus to a file, in any output format or corpus format."""
+"""Links a corpus and writes the links in any output format or corpus format."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from onym.store.output import require_file
 from onym.types import Document, LinkedDocument, Problem
 
 Sink = Callable[[Iterable[LinkedDocument]], None]
-"""Takes linked documents one by one."""
+"""Callback that consumes linked documents, instead of an output file."""
 
 
 @dataclass
 class LinkCounts:
-    """What became of the mentions. `tied` counts those with several concepts at the best score; `onym.kb.order` decides them.
+    """Counts of a linking run. `tied` counts mentions with several concepts at the best score (resolved by `onym.kb.order`).
 
-    `left_out` counts documents and mentions that could not be read, `problems` documents that could not be linked, and `bugs`
-    what a bug is to blame for.
+    `left_out` counts documents and mentions that could not be read or written, `problems` documents that could not be linked,
+    and `bugs` unexpected errors. `lost` counts documents by information that the output format cannot store.
     """
 
     documents: int = 0
@@ -55,7 +55,7 @@ class LinkCounts:
     stages: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, int]:
-        """Return the counts; of a cascade there is also `by_exact` and so on: how many mentions each part answered."""
+        """Return the counts; for a cascade also the mentions linked by each stage, such as `by_exact`."""
         counts = asdict(self)
         del counts["lost"], counts["stages"], counts["bugs"]
         return counts | {f"by_{stage}": count for stage, count in sorted(self.stages.items())}
@@ -88,11 +88,11 @@ def write_links(
     log: ProblemLog | None = None,
     sink: Sink | None = None,
 ) -> LinkCounts:
-    """Link every annotated mention and write the answers; the output appears only when complete. `log` notes the problems.
+    """Link all annotated mentions and write the links; the output appears only when complete. Problems go to `log`.
 
-    With `only`, other concepts compete, unless `restrict` is set: see `link_among`. With `assertion`, links say what the text
-    asserts of their mentions; `require_assertion` refuses formats that cannot store it. Without a `format`, the extension
-    decides: see `format_of`.
+    `only` restricts the answers; other concepts still compete unless `restrict` is set (see `link_among`). `assertion` marks
+    negated, historical ... mentions; `require_assertion` rejects formats that cannot store this. `format` defaults to that of
+    the extension (see `format_of`).
     """
     said = {"assertion": True} if assertion else {}
     source = source_of(linker, top_k, **said, **describe_filter(only, restrict=restrict))
@@ -101,7 +101,7 @@ def write_links(
         linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
         if not assertion:
             return linked
-        from onym.detect.assertion import with_assertion  # its patterns are compiled only where they are used
+        from onym.detect.assertion import with_assertion  # compiles patterns, so import it only if needed
 
         return map(with_assertion, linked)
 
@@ -121,9 +121,9 @@ def write_links(
 
 
 def format_of(path: Path | None) -> str:
-    """Return the output format or corpus format that the extension of a file means; None is the terminal.
+    """Return the output format or corpus format for the extension of a file; `table` if the path is None (terminal).
 
-    Standard output and names without an extension get predictions. Any other extension is refused.
+    Standard output and names without an extension get predictions. Unknown extensions raise ConfigError.
 
     >>> [format_of(path) for path in (None, Path("links.csv"), Path("links.jsonl"), Path("linked.pubtator"), Path("-"))]
     ['table', 'table', 'predictions', 'pubtator', 'predictions']
@@ -153,7 +153,7 @@ def require_linked_output(
     force: bool = False,
     options: ExportOptions = NO_OPTIONS,
 ) -> None:
-    """Refuse, before any work, an output that could not be written in a format."""
+    """Before any work, raise an error if the output cannot be written in this format."""
     if assertion:
         require_assertion(format)
     if format in OUTPUTS:
@@ -165,7 +165,7 @@ def require_linked_output(
 
 
 def require_assertion(format: str) -> None:  # noqa: A002
-    """Refuse a format that cannot store what a text asserts of its mentions."""
+    """Raise ConfigError if a format cannot store assertion marks."""
     if format not in OUTPUTS and not hasattr(require_writable(format), "write_linked"):
         fix = "write predictions, a table, jsonl, parquet, fhir or omop"
         raise ConfigError("config-invalid", f"{format} cannot store assertion marks", fix=fix)
@@ -185,10 +185,10 @@ def write_linked(
     log: ProblemLog | None = None,
     sink: Sink | None = None,
 ) -> LinkCounts:
-    """Write what `link` makes of documents. `source` is what the answers depend on, for the first line of predictions.
+    """Link documents with `link` and write them. `source` describes what produced the links, for the header of predictions.
 
-    Without `text`, a table has no column of the mentions' texts. A `sink` takes the linked documents instead of a file. The
-    `options` are of FHIR and OMOP.
+    Without `text`, tables have no column with the text of mentions. If a `sink` is given, it gets the linked documents and no
+    file is written. `options` are for FHIR and OMOP.
     """
     format, counts = format or format_of(path), LinkCounts()  # noqa: A001
     linked = link(_documents(log.watch(items) if log else items, counts))
@@ -208,7 +208,7 @@ def write_linked(
 
 
 def _writable(linked: Iterable[LinkedDocument], counts: LinkCounts, log: ProblemLog | None) -> Iterator[LinkedDocument]:
-    """Leave out what no file can hold, such as an id from a file name that is no UTF-8."""
+    """Skip documents that cannot be written, such as those with ids from file names that are not valid UTF-8."""
     for each in linked:
         if problem := unwritable(each.document):
             counts.left_out += 1

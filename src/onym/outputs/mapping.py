@@ -1,4 +1,4 @@
-"""Maps a column of terms: reads a table, links its terms, and writes their concepts in another."""
+"""Maps a column of terms: reads a table, links the terms, and writes a table with their concepts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from onym.store.output import require_file
 from onym.types import IdStyle, LinkedDocument, Progress, Row, require_text, silent
 
 MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
-"""The columns of the flat table that a term becomes."""
+"""Columns of the result for a term."""
 _NOTHING: Row = dict.fromkeys(MAPPED_COLUMNS)
 
 
 def read_terms(path: Path | str, column: str) -> TermTable:
-    """Open a table; the ending of its name says how it is written. Packed files are unpacked.
+    """Open a table in the format of its extension; compressed files are supported.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "terms.csv"
@@ -54,7 +54,7 @@ def read_terms(path: Path | str, column: str) -> TermTable:
 
 
 def count_rows(path: Path, column: str) -> int:
-    """Return how many rows a table has; the column must be there."""
+    """Return the number of rows of a table; raise an error if the column is missing."""
     return sum(1 for _ in read_terms(path, column).rows)
 
 
@@ -69,9 +69,9 @@ def _text(value: Any) -> str:
 def map_terms(
     table: TermTable, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Iterator[TermMapping]:
-    """Yield each row with the concepts of its term; an empty cell has none.
+    """Yield each row with the candidates of its term; empty for an empty cell.
 
-    A column holds terms of one kind: with `only`, other concepts are ignored and do not compete. A pipeline has its own.
+    Unlike in running text, concepts outside of `only` do not compete. `top_k` and `only` do not apply to pipelines.
     """
     rows: deque[tuple[Any, ...]] = deque()
 
@@ -87,7 +87,7 @@ def map_terms(
 def link_terms(
     terms: Iterable[str], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Iterator[LinkedDocument]:
-    """Yield each term, linked as a document of one mention; an empty one has none. A term that cannot be linked is an error.
+    """Yield each term as a linked document with one mention (none if empty); raise an error if a term cannot be linked.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.linkers.exact import ExactLinker
@@ -104,7 +104,7 @@ def link_terms(
 def map_to_rows(
     terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> list[Row]:
-    """Return a row of `MAPPED_COLUMNS` for each term; None has one of nulls."""
+    """Return a row of `MAPPED_COLUMNS` for each term; all values are None for a missing term."""
     for number, term in enumerate(terms, 1):
         if term is not None:
             require_text(term, where=f"row {number}")
@@ -131,7 +131,7 @@ def map_table(
     options: ExportOptions = NO_OPTIONS,
     progress: Progress = silent,
 ) -> Counter[str]:
-    """Map a column of terms; the name of `output` says the format, and `-` is a table on standard output. Return counts."""
+    """Map a column of terms to `output`, in the format of its extension (`-`: table on stdout), and return counts."""
     require_mapping(path, column, output, force=force, options=options)
     table = read_terms(path, column)
     return write_mappings(
@@ -151,7 +151,7 @@ def write_mappings(
     options: ExportOptions = NO_OPTIONS,
     progress: Progress = silent,
 ) -> Counter[str]:
-    """Map an open table, whose output was found writable by `require_mapping`."""
+    """Map an open table and return counts; call `require_mapping` first."""
     counts = new_counts()
     mappings = count_mappings(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
     source = linker.linker if isinstance(linker, Pipeline) else linker
@@ -160,9 +160,9 @@ def write_mappings(
 
 
 def require_mapping(path: Path, column: str, output: Path, *, force: bool = False, options: ExportOptions = NO_OPTIONS) -> int:
-    """Refuse, before any work, a table without the column, and an output that could not be written; `-` is standard output.
+    """Before any work, raise an error if a column is missing or the output (`-`: stdout) cannot be written.
 
-    Returns the number of rows.
+    Return the number of rows.
     """
     check_terms(output, options)
     require_file(output, force=force, may_stream=True)
@@ -175,12 +175,12 @@ def require_mapping(path: Path, column: str, output: Path, *, force: bool = Fals
 
 
 def new_counts() -> Counter[str]:
-    """Return the counts of a mapping before its first row."""
+    """Return the counts of a mapping, all zero."""
     return Counter(rows=0, empty=0, mapped=0, tied=0, unmapped=0)
 
 
 def count_mappings(mappings: Iterable[TermMapping], counts: Counter[str], progress: Progress = silent) -> Iterator[TermMapping]:
-    """Yield mappings, and count them."""
+    """Yield mappings while updating counts and progress."""
     for mapping in mappings:
         counts["rows"] += 1
         counts["mapped" if mapping.answer else "unmapped" if mapping.term else "empty"] += 1

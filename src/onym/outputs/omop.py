@@ -1,9 +1,8 @@
-"""OMOP: concept ids from a site's vocabulary files, links as `note_nlp`, mappings as `source_to_concept_map`.
+"""OMOP exports: links as `note_nlp`, mapped terms as `source_to_concept_map`.
 
-The vocabularies are those that a site downloads from Athena: `CONCEPT.csv`, `CONCEPT_RELATIONSHIP.csv`.
-
-A code leads to a concept of its own vocabulary, the *source* concept. Tables of OMOP also want the *standard* concept, which
-is that concept itself or the ones it maps to. The files are licensed, so Onym has none of it.
+OMOP concept ids are read from vocabulary files that a site downloads from Athena (`CONCEPT.csv`, `CONCEPT_RELATIONSHIP.csv`);
+they are licensed, so they are not part of Onym. A code identifies the *source* concept in its own vocabulary. OMOP tables also
+require the *standard* concept: the source concept itself, or the concepts that it maps to.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ from onym.types import AssertionMark, Document, Link, LinkedDocument, style_id
 
 ENDINGS, TERM_ENDINGS = ("note_nlp.csv",), ("source_to_concept_map.csv",)
 NO_CONCEPT = 0
-"""What OMOP writes where there is no concept."""
+"""OMOP's id for "no matching concept"."""
 CONCEPTS, RELATIONSHIPS = "CONCEPT.csv", "CONCEPT_RELATIONSHIP.csv"
 _STANDARD, _MAPS_TO = "S", "Maps to"
-_LIMIT = 2**31  # ids are 32-bit integers
+_LIMIT = 2**31  # ids are signed 32-bit integers
 Key = tuple[str, str]
 """A vocabulary_id and a concept_code."""
 
 
 class StandardConcept(NamedTuple):
-    """A concept that tables of OMOP are analysed by."""
+    """A standard concept of OMOP, with its vocabulary."""
 
     id: int
     vocabulary: str
 
 
 class OmopConcept(NamedTuple):
-    """The concept of a code, and the standard concepts that it stands for: none, one or several."""
+    """The source concept of a code, and the standard concepts that it maps to (zero or more)."""
 
     id: int
     standard: tuple[StandardConcept, ...] = ()
 
 
 class OmopConcepts:
-    """The concepts of codes. One that is not known has none.
+    """OMOP concepts by vocabulary and code.
 
     >>> OmopConcepts({("SNOMED", "386661006"): OmopConcept(437663)}).find("SNOMED", "386661006").id
     437663
@@ -63,16 +62,16 @@ class OmopConcepts:
         self._concepts = concepts or {}
 
     def __len__(self) -> int:
-        """Return how many codes are known."""
+        """Return the number of known codes."""
         return len(self._concepts)
 
     def find(self, vocabulary: str, code: str) -> OmopConcept | None:
-        """Return the concept of a code."""
+        """Return the concept of a code; None if it is unknown."""
         return self._concepts.get((vocabulary, code))
 
     @classmethod
     def read(cls, folder: Path, vocabularies: Collection[str]) -> OmopConcepts:
-        """Read the concepts of some vocabularies from the folder of a download. Without relationships, none is mapped on."""
+        """Read the concepts of some vocabularies from an Athena download; without CONCEPT_RELATIONSHIP.csv, ignore mappings."""
         ids: dict[Key, int] = {}
         standard: dict[int, tuple[StandardConcept, ...]] = {}
         for number, vocabulary, code, mark in _rows(folder / CONCEPTS, _CONCEPT, "vocabulary_id", vocabularies):
@@ -90,7 +89,7 @@ _RELATIONSHIP = ("concept_id_1", "concept_id_2", "relationship_id", "invalid_rea
 
 
 def _find_standard_concepts(folder: Path, concepts: Collection[int]) -> dict[int, tuple[StandardConcept, ...]]:
-    """Return the standard concepts that others map to."""
+    """Return the standard concepts that these non-standard concepts map to."""
     wanted = {str(concept) for concept in concepts}
     pairs = [
         (first, second)
@@ -112,7 +111,7 @@ def _find_standard_concepts(folder: Path, concepts: Collection[int]) -> dict[int
 
 
 def _rows(path: Path, columns: Sequence[str], by: str, values: Collection[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows whose column `by` has one of these values; Athena separates by tabs, and quotes nothing."""
+    """Yield the rows whose column `by` has one of these values. Athena files are tab-separated without quoting."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -124,24 +123,24 @@ def _rows(path: Path, columns: Sequence[str], by: str, values: Collection[str]) 
 
 def _whole_number(text: str, path: Path) -> int:
     if not text.isascii() or not text.isdecimal() or int(text) >= _LIMIT:
-        fix = "name the folder that was downloaded from Athena, unpacked"
-        raise InputError("omop-vocabulary", "a concept_id is no 32-bit whole number", where=str(path), fix=fix)
+        fix = "give the folder of an unpacked Athena download"
+        raise InputError("omop-vocabulary", "a concept_id is not a 32-bit integer", where=str(path), fix=fix)
     return int(text)
 
 
 NOTE_ID_COLUMNS: dict[str, type] = {"note_id": int, "document": str, "source": str, "ordinal": int}
-"""What a line of keys has: the number, and the id, file and ordinal of the document."""
-_FIX = "let the documents have the note_id of OMOP's table note as their id, or number them: --note-keys FILE"
+"""Columns of the --note-keys file: note_id, and the id, file and ordinal of the document."""
+_FIX = "use the note_id of the OMOP table note as document id, or number the documents with --note-keys FILE"
 
 
 class NoteIds:
-    """Gives documents their note_id; with a file of `keys` they are numbered from 1.
+    """Assigns note_ids: the document id itself or, if a `keys` file is given, numbers from 1.
 
     >>> NoteIds().of(Document("4711", "fever"))
     4711
     >>> NoteIds().of(Document("ward 7", "fever"))
     Traceback (most recent call last):
-    onym.errors.InputError: [omop-note-id] the id of a document is no note_id...
+    onym.errors.InputError: [omop-note-id] the document id is not a 32-bit integer, so it cannot be used as note_id...
     """
 
     def __init__(self, keys: BinaryIO | None = None) -> None:
@@ -152,7 +151,7 @@ class NoteIds:
             write_plain_csv([], NOTE_ID_COLUMNS, keys)
 
     def of(self, doc: Document) -> int:
-        """Return the note_id of a document: to be called once for each, in their order."""
+        """Return the note_id of a document; call it once per document, in order."""
         if self._keys is not None:
             self._count += 1
             row = (self._count, doc.id, doc.source, doc.ordinal)
@@ -167,7 +166,12 @@ class NoteIds:
 
 def _note_id(doc: Document) -> int:
     if not doc.id.isascii() or not doc.id.isdecimal() or int(doc.id) >= _LIMIT:
-        raise InputError("omop-note-id", "the id of a document is no note_id", where=_where(doc), fix=_FIX)
+        raise InputError(
+            "omop-note-id",
+            "the document id is not a 32-bit integer, so it cannot be used as note_id",
+            where=_where(doc),
+            fix=_FIX,
+        )
     return int(doc.id)
 
 
@@ -192,9 +196,9 @@ NOTE_NLP_COLUMNS: dict[str, type] = {
     "term_modifiers": str,
 }
 OMITTED = "[omitted]"
-"""The lexical_variant where texts are left out: the column may not be empty."""
+"""The lexical_variant if text is omitted, because the column may not be empty."""
 _BREAKS = str.maketrans("\r\n", "  ")
-_TEXT, _MODIFIERS = 250, 2000  # code points that the columns have
+_TEXT, _MODIFIERS = 250, 2000  # maximum code points of the columns
 _NOT_THERE: tuple[AssertionMark, ...] = ("negated", "hypothetical", "other-experiencer")
 _MODIFIER_OF: dict[AssertionMark, str] = {
     "negated": "negation=true",
@@ -207,7 +211,7 @@ _MODIFIER_OF: dict[AssertionMark, str] = {
 
 @dataclass(frozen=True)
 class NoteNlp:
-    """What rows have besides links: the day of the run, the system, names of vocabularies and ids of concepts."""
+    """Settings of the note_nlp table: date and name of the system, vocabulary names and concept ids."""
 
     nlp_date: datetime.date
     nlp_system: str = "onym"
@@ -217,15 +221,16 @@ class NoteNlp:
 
 
 def check(context: OutputContext) -> None:
-    """Refuse options that are not of this table, and those that leave a column of it without a value."""
+    """Raise ConfigError if options are invalid for note_nlp, or required ones are missing."""
     options = context.options
     _check_vocabularies(options)
     if options.nlp_date is None:
-        fix = "give the day of the run, as in --nlp-date 2026-01-31"
-        raise ConfigError("omop-date", "note_nlp needs an nlp_date", fix=fix)
+        fix = "give the date of the run, as in --nlp-date 2026-01-31"
+        raise ConfigError("omop-date", "note_nlp requires an nlp_date", fix=fix)
     if options.note_keys is not None:
         if options.note_keys == context.path:
-            raise ConfigError("config-invalid", "the keys of notes need a file of their own", where=str(context.path))
+            what, fix = "--note-keys and -o are the same file", "choose another file for --note-keys"
+            raise ConfigError("config-invalid", what, where=str(context.path), fix=fix)
         require_file(options.note_keys, force=context.force)
 
 
@@ -236,14 +241,14 @@ def _check_vocabularies(options: ExportOptions) -> None:
 
 
 def site_concepts(options: ExportOptions, prefixes: Iterable[str]) -> OmopConcepts:
-    """Read OMOP's ids of vocabularies, such as those of a knowledge base's `order`; without a folder there are none."""
+    """Read the OMOP concepts of the vocabularies with these prefixes; empty without --omop-vocabulary."""
     if options.omop_vocabulary is None:
         return OmopConcepts()
     return OmopConcepts.read(options.omop_vocabulary, {options.vocabularies.omop_id(prefix) for prefix in prefixes})
 
 
 def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
-    """Write documents as `note_nlp`; the file of keys, if there is one, appears first."""
+    """Write documents as `note_nlp`, and the --note-keys file, if given."""
     options, source = context.options, context.source
     system = f"onym {source['onym']}; linker {source['linker']['linker']}; knowledge base {source['kb']['digest'][:16]}"
     concepts = site_concepts(options, source["order"]["vocabularies"])
@@ -253,12 +258,12 @@ def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputConte
 
 
 def write_note_nlp(linked: Iterable[LinkedDocument], table: NoteNlp, file: BinaryIO, keys: BinaryIO | None = None) -> None:
-    """Write the table as CSV for a database: a header, empty cells for NULL, and texts as they are."""
+    """Write the table as CSV for a database: with a header, empty cells for NULL, and unescaped text."""
     write_plain_csv(note_nlp_rows(linked, table, NoteIds(keys)), NOTE_NLP_COLUMNS, file)
 
 
 def note_nlp_rows(linked: Iterable[LinkedDocument], table: NoteNlp, notes: NoteIds) -> Iterator[list[Any]]:
-    """Yield the rows of documents that were linked.
+    """Yield the rows of linked documents.
 
     >>> from onym.types import Candidate, Document, Mention
     >>> fever = Mention(3, 8, "fever")
@@ -299,7 +304,7 @@ def _row(link: Link, text: str, source: int, standard: int, table: NoteNlp) -> l
 
 
 def _concept_ids(link: Link, table: NoteNlp) -> list[tuple[int, int]]:
-    """Return the ids of the source concept and of each standard concept."""
+    """Return (source concept id, standard concept id) pairs, one for each standard concept."""
     found = table.concepts.find(*table.vocabularies.omop(link.concept_id)) if link.concept_id else None
     if found is None:
         return [(NO_CONCEPT, NO_CONCEPT)]
@@ -328,13 +333,13 @@ def _modifiers(link: Link) -> str:
 
 
 def _snippet(text: str, start: int, end: int) -> str:
-    """Return the mention with as much text on both sides as the column has room for; line breaks are spaces."""
+    """Return the mention with surrounding text up to the column width; line breaks become spaces."""
     before = max(0, start - max(0, _TEXT - (end - start)) // 2)
     return _storable(text[before : before + _TEXT].translate(_BREAKS))
 
 
 def _storable(text: str) -> str:
-    return text.replace("\x00", "\ufffd")  # the character that PostgreSQL cannot store
+    return text.replace("\x00", "\ufffd")  # PostgreSQL cannot store the null character
 
 
 SOURCE_MAP_COLUMNS: dict[str, type] = {
@@ -349,17 +354,17 @@ SOURCE_MAP_COLUMNS: dict[str, type] = {
     "invalid_reason": str,
 }
 SOURCE_VOCABULARY = "ONYM_TERMS"
-"""The vocabulary of codes that have no other."""
+"""Default vocabulary_id of the source codes."""
 UNKNOWN = "not in OMOP"
-"""What is counted: terms with an answer whose code leads to no standard concept."""
-NO_VOCABULARY = "None"  # of OMOP's concept 0
+"""Key of the count of terms whose answer has no standard concept."""
+NO_VOCABULARY = "None"  # vocabulary_id of OMOP's concept 0
 _START, _END = "1970-01-01", "2099-12-31"
-_CODE, _DESCRIPTION, _DIGEST = 50, 255, 8  # characters of the columns, and of what tells long codes apart
+_CODE, _DESCRIPTION, _DIGEST = 50, 255, 8  # maximum characters of the columns, and length of the digest in shortened codes
 
 
 @dataclass(frozen=True)
 class SourceMap:
-    """What rows have besides mappings: the vocabulary of the codes, their column, and ids of concepts."""
+    """Settings of source_to_concept_map: vocabulary and column of the source codes, and OMOP concepts."""
 
     concepts: OmopConcepts
     source_vocabulary: str = SOURCE_VOCABULARY
@@ -368,15 +373,15 @@ class SourceMap:
 
 
 def check_terms(path: Path, options: ExportOptions) -> None:  # noqa: ARG001 - of the protocol
-    """Refuse options that are not of this table, and those that leave a column of it without a value."""
+    """Raise ConfigError if options are invalid for source_to_concept_map, or required ones are missing."""
     _check_vocabularies(options)
     if options.source_system:
         require_vocabulary_id(options.source_system)
     if options.fhir_version:
-        raise ConfigError("config-invalid", "--fhir-version is an option of .fhir.json", fix="leave it away")
+        raise ConfigError("config-invalid", "--fhir-version applies only to .fhir.json", fix="drop it")
     if options.omop_vocabulary is None:
-        fix = f"give the folder of a download from Athena, with {CONCEPTS}: --omop-vocabulary FOLDER"
-        raise ConfigError("omop-concepts", "source_to_concept_map has no column for codes, and needs OMOP's ids", fix=fix)
+        fix = f"give the folder of an Athena download (with {CONCEPTS}) as --omop-vocabulary FOLDER"
+        raise ConfigError("omop-concepts", "source_to_concept_map requires OMOP concept ids", fix=fix)
 
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
@@ -388,12 +393,12 @@ def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermCo
 
 
 def write_source_map(mappings: Iterable[TermMapping], table: SourceMap, counts: Counter[str], file: BinaryIO) -> None:
-    """Write the table as CSV for a database, and count the terms whose answer has no standard concept."""
+    """Write the table as CSV for a database, and count terms whose answer has no standard concept."""
     write_plain_csv(source_map_rows(mappings, table, counts), SOURCE_MAP_COLUMNS, file)
 
 
 def source_map_rows(mappings: Iterable[TermMapping], table: SourceMap, counts: Counter[str]) -> Iterator[list[Any]]:
-    """Yield the rows, in the order in which codes come first; a code without any standard concept has one row."""
+    """Yield the rows by first occurrence of their code; a code without a standard concept gets one row."""
     targets: dict[str, dict[StandardConcept, None]] = {}
     descriptions: dict[str, str] = {}
     counts[UNKNOWN] += 0
@@ -421,7 +426,7 @@ def source_map_rows(mappings: Iterable[TermMapping], table: SourceMap, counts: C
 
 
 def short_code(text: str) -> str:
-    """Return a text as a source_code: at most 50 characters, the end of a longer one being a digest of all of it.
+    """Return a text as a source_code of at most 50 characters; longer ones are cut and end with a digest.
 
     >>> short_code(" heart  attack ")
     'heart attack'

@@ -1,20 +1,20 @@
-"""What a linker answered, as a file: JSON lines that hold ids, offsets and scores, but no text and no names. Format 2.
+"""The predictions file, format 2: JSON lines with ids, offsets and scores, but no text and no names.
 
-The first line says what the answers came from. Each other line is a mention, a document that could not be linked, or one
-without mentions, which says that the document was read:
+The first line (header) describes what produced the answers. Each other line is a mention, a document that could not be linked,
+or a document without mentions:
 
     {"document": "10192393", "start": 4, "end": 16, "answers": [["mesh:D009203", 0.98, 0], [["mesh:D1", "mesh:D2"], 0.5, 1]]}
     {"document": "10192394", "problem": {"code": "limit-record", "what": "a document is too long"}}
     {"document": "10192395", "mentions": 0}
 
-A document that was read from a file also has `source` and `ordinal`: the file, and its number among the documents of the file.
-They tell documents of one id apart.
+Documents read from a file also have `source` (the file) and `ordinal` (the number of the document in the file), which
+distinguish documents with the same id.
 
-An answer is an id (or, where several are meant together, a list of them), its score, and the number of the name that led to it:
-answers with the same number share a name. Answers stand best first. Where `source.order` of the first line says that ties are
-decided, this holds for equal scores too; else equal scores are a tie. A mention may also have `tied`, `detection_score`,
-`stage`, `confidence`, `nil_reason` and `assertion`, as `onym.Link` has them; what is absent is not known.
-`schemas/predictions-2.schema.json` is the JSON Schema of a line.
+An answer is an id (or a list of ids for a composite mention), its score, and the number of the matched name: answers with the
+same number share a name. Answers are sorted best first. If `source.order` in the header says that ties are decided, the order
+is meaningful for equal scores too; otherwise equal scores are ties. A mention may also have `tied`, `detection_score`, `stage`,
+`confidence`, `nil_reason` and `assertion`, as in `onym.Link`; absent values are unknown. The JSON Schema of a line is
+`schemas/predictions-2.schema.json`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from onym.store.files.source import InputFile
 from onym.types import EVIDENCE, Candidate, Document, DocumentKey, Link, LinkedDocument, LinkEvidence, Problem
 
 DocumentName = str | DocumentKey
-"""A document's id, where no other document has it; else its id, the file it was read from, and its ordinal there."""
+"""Document id if it is unique, else (id, source file, ordinal)."""
 
 
 class DocumentNames:
-    """The names of documents among one another.
+    """Unique names for a set of documents: the id if it is unique, else the full key.
 
     >>> names = DocumentNames([("1", "a.txt", 1), ("1", "a.txt", 2), ("2", "a.txt", 3)])
     >>> names.of(("2", "a.txt", 3)), names.of(("1", "a.txt", 2))
@@ -58,12 +58,12 @@ class DocumentNames:
 
     @classmethod
     def of_documents(cls, documents: Iterable[Document]) -> DocumentNames:
-        """Name documents that must differ: two with one id, file and ordinal are refused."""
+        """Name documents; raise InputError if two have the same id, file and ordinal."""
         counts = Counter(doc.key for doc in documents)
         for key, count in counts.items():
             if count > 1:
-                what = "documents have the same id, and neither file nor ordinal tells them apart"
-                fix = "read them with read_corpus, or give them ids of their own"
+                what = "several documents have the same id, file and ordinal"
+                fix = "read them with read_corpus, or give them unique ids"
                 raise InputError("documents-alike", what, where=f"document {key[0]}", fix=fix)
         return cls(counts)
 
@@ -71,11 +71,11 @@ class DocumentNames:
         return document_id in self._keys
 
     def of(self, key: DocumentKey) -> DocumentName:
-        """Return the name of a document of these, or of any other one."""
+        """Return the unique name of a document."""
         return key[0] if len(self._keys.get(key[0], ())) < 2 else key
 
     def match(self, key: DocumentKey, others: DocumentNames) -> DocumentName:
-        """Return the name, among these, of a document of `others`; one that could be several of these is refused.
+        """Return the name in this set of a document of `others`; raise InputError if the match is ambiguous.
 
         >>> gold = DocumentNames([("1", "test.jsonl", 1), ("2", "test.jsonl", 2)])
         >>> gold.match(("1", "mine.txt", 7), DocumentNames([("1", "mine.txt", 7)]))
@@ -83,29 +83,29 @@ class DocumentNames:
         """
         own = self._keys.get(key[0], set())
         if len(own) == 1 and len(others._keys[key[0]]) > 1:
-            raise _ambiguous(key, "several documents of the predictions have this id, one of the gold documents has it")
+            raise _ambiguous(key, "several predicted documents have this id, but only one gold document has it")
         if len(own) > 1 and key not in own:
-            raise _ambiguous(key, "several gold documents have this id, and the predictions do not say which one they mean")
+            raise _ambiguous(key, "several gold documents have this id, and the predictions do not say which one is meant")
         return self.of(key)
 
 
 def _ambiguous(key: DocumentKey, what: str) -> InputError:
     where = f"document {key[0]}" + (f" ({key[1]}, {key[2]})" if key[2] else "")
-    fix = "predict on the gold documents themselves, with their file and ordinal"
+    fix = "run onym link on the gold documents themselves, so that file and ordinal match"
     return InputError("predictions-ambiguous", what, where=where, fix=fix)
 
 
 KIND, FORMAT = "predictions", 2
 
 Key = tuple[DocumentName, int, int]
-"""A document (its id, where no other has it) and the mention's start and end in it."""
+"""Document name, and start and end of the mention."""
 Answer = tuple[tuple[str, ...], float, int]
-"""Ids that are meant together, the score, and the number of the name."""
+"""Concept ids (several for a composite mention), score, and number of the matched name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction(LinkEvidence):
-    """The answers to one mention, best first, and the evidence behind them, as `Link` has it."""
+    """The answers for one mention, best first, with the evidence of `onym.Link`."""
 
     document_id: str
     start: int
@@ -116,13 +116,13 @@ class Prediction(LinkEvidence):
 
     @property
     def document_key(self) -> DocumentKey:
-        """What tells the documents of mentions apart."""
+        """Key that identifies the document: id, source file and ordinal."""
         return self.document_id, self.source, self.ordinal
 
 
 @dataclass(frozen=True, slots=True)
 class NoMentions:
-    """A document that was read, and in which there is no mention."""
+    """A document that was read and has no mentions."""
 
     document_id: str
     source: str = ""
@@ -130,7 +130,7 @@ class NoMentions:
 
     @property
     def document_key(self) -> DocumentKey:
-        """What tells documents apart."""
+        """Key that identifies the document: id, source file and ordinal."""
         return self.document_id, self.source, self.ordinal
 
 
@@ -139,10 +139,9 @@ Line = Prediction | Problem | NoMentions
 
 @dataclass(frozen=True)
 class Predictions:
-    """A file of predictions: what they came from, one for each mention, and the documents that could not be linked.
+    """A predictions file: its source, one prediction per mention, and the documents that could not be linked.
 
-    `without_mentions` are the documents that were read and have no mention. `repeated` counts for each mention the lines after
-    its first.
+    `without_mentions` lists documents without mentions. `repeated` counts the additional lines of repeated mentions.
     """
 
     source: dict[str, Any]
@@ -153,7 +152,7 @@ class Predictions:
 
     @classmethod
     def of(cls, lines: Iterable[Line], source: dict[str, Any]) -> Predictions:
-        """Gather predictions; where a mention stands twice, the first counts."""
+        """Collect predictions; for repeated mentions the first line counts."""
         found: list[Prediction] = []
         problems: list[Problem] = []
         without: list[NoMentions] = []
@@ -175,45 +174,42 @@ class Predictions:
 
     @property
     def lines(self) -> Iterator[Line]:
-        """What a file of them holds, without repeated lines."""
+        """All lines of the file except the header and repeated ones."""
         yield from self.problems
         yield from self.mentions.values()
         yield from self.without_mentions
 
     @property
     def is_decided(self) -> bool:
-        """True where the order of answers with equal scores means something: the first is the answer."""
+        """True if ties are decided: of answers with equal scores, the first is the prediction."""
         order = self.source.get("order")
         return isinstance(order, dict) and order.get("ties") == DECIDED
 
     @cached_property
     def document_keys(self) -> set[DocumentKey]:
-        """The documents that were read."""
+        """Keys of all documents that were read."""
         return _document_keys(self.mentions.values(), self.without_mentions)
 
     @cached_property
     def names(self) -> DocumentNames:
-        """Their names among one another."""
+        """Unique names of the documents."""
         return DocumentNames(self.document_keys)
 
     def keys_to(self, gold: DocumentNames) -> dict[Key, Key]:
-        """Return each key of a mention with the one that it has by the names of gold documents.
-
-        A document that could be several of them is refused.
-        """
+        """Map the key of each mention to its key with gold document names; raise InputError if a match is ambiguous."""
         return {key: (gold.match(one.document_key, self.names), one.start, one.end) for key, one in self.mentions.items()}
 
     def answers_to(self, gold: DocumentNames) -> dict[Key, tuple[Answer, ...]]:
-        """Return the answers by the names of gold documents; a document that could be several of them is refused."""
+        """Return the answers keyed by gold document names; raise InputError if a match is ambiguous."""
         return {own: self.answers[key] for key, own in self.keys_to(gold).items()}
 
     @cached_property
     def answers(self) -> dict[Key, tuple[Answer, ...]]:
-        """The answers by document, start and end; a mention that is left unlinked (NIL) has none."""
+        """The answers by document, start and end; empty for unlinked (NIL) mentions."""
         return {key: () if one.nil_reason else one.answers for key, one in self.mentions.items()}
 
     def __iter__(self) -> Iterator[Prediction]:
-        """Yield them one by one, in order."""
+        """Yield the predictions in file order."""
         return iter(self.mentions.values())
 
 
@@ -222,12 +218,12 @@ def _document_keys(mentions: Iterable[Prediction], without: Iterable[NoMentions]
 
 
 def predictions_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
-    """Yield what is kept of links; a document that could not be linked is an error."""
+    """Yield the lines for linked documents; raise an error if a document could not be linked."""
     return lines_of(require_complete(linked))
 
 
 def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
-    """Yield what is kept of links, the problems of documents that could not be linked, and the documents without mentions."""
+    """Yield the lines for linked documents: problems, predictions, and documents without mentions."""
     for each in linked:
         source, ordinal = each.document.source, each.document.ordinal
         yield from (replace(one, source=source, ordinal=ordinal) for one in each.problems)
@@ -237,10 +233,10 @@ def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
 
 
 def prediction_of(link: Link, document: Document) -> Prediction:
-    """Return what is kept of a link in a document."""
+    """Convert a link to a prediction."""
     known = {each.name: value for each in EVIDENCE if each.is_known(value := getattr(link, each.name))}
     if not link.candidates:
-        known.pop("nil_reason", None)  # no answers say so themselves
+        known.pop("nil_reason", None)  # implied by the empty list of answers
     mention, answers = link.mention, _answers(link.candidates)
     return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, **known)
 
@@ -249,12 +245,12 @@ ENDINGS = (".jsonl",)
 
 
 def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
-    """Write what is kept of linked documents."""
+    """Write linked documents as predictions."""
     write_predictions(lines_of(linked), context.source, file)
 
 
 def write_predictions(lines: Iterable[Line], source: Mapping[str, Any], file: BinaryIO) -> int:
-    """Write predictions, and return how many lines there are after the first.
+    """Write predictions, and return the number of lines after the header.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -265,33 +261,33 @@ def write_predictions(lines: Iterable[Line], source: Mapping[str, Any], file: Bi
     """
     _write_line(file, {"kind": KIND, "format": FORMAT, "source": dict(source)})
     count = 0
-    for count, one in enumerate(lines, 1):  # noqa: B007 - the last is the number of all
+    for count, one in enumerate(lines, 1):  # noqa: B007 - its last value is returned
         _write_line(file, _plain(one))
     return count
 
 
 def read_predictions(path: Path | str) -> Predictions:
-    """Read predictions. Where a mention stands twice, its first line counts."""
+    """Read a predictions file. For repeated mentions the first line counts."""
     file = InputFile.from_path(Path(path))
     lines = _iter_values(file)
     first, where = next(lines, (None, file.name))
     if not isinstance(first, dict) or first.get("kind") != KIND:
-        fix = "write the file with onym link, or name a corpus format with --from"
-        raise InputError("predictions-malformed", "not a file of predictions", where=where, fix=fix)
+        fix = "write the file with onym link, or give its corpus format with --from"
+        raise InputError("predictions-malformed", "not a predictions file", where=where, fix=fix)
     if first.get("format") != FORMAT:
         known = first.get("format")
-        what = f"format {known if isinstance(known, int) else 'unknown'}, while this Onym reads format {FORMAT}"
+        what = f"the predictions have format {known if isinstance(known, int) else 'unknown'}, but this Onym reads {FORMAT}"
         raise InputError("predictions-version", what, where=where, fix="write the file again with onym link")
     return Predictions.of((_line(value, at) for value, at in lines), _source(first.get("source"), where))
 
 
 def are_predictions(path: Path | str) -> bool:
-    """Return True if a file holds predictions, by its beginning."""
+    """Return True if a file starts like a predictions file."""
     return InputFile.from_path(Path(path)).head(64).replace(b" ", b"").startswith(b'{"kind":"predictions"')
 
 
 def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:
-    """Return candidates as answers. Names of equal scores are numbered in the order of ids, however ties are decided."""
+    """Convert candidates to answers. Names with equal scores are numbered by concept id, independent of tie-breaking."""
     by_id = sorted(candidates, key=lambda each: (-each.score, each.concept_id))
     numbers = {name: number for number, name in enumerate(dict.fromkeys(each.name for each in by_id))}
     return tuple(((each.concept_id,), each.score, numbers[each.name]) for each in candidates)
@@ -315,7 +311,7 @@ def _prediction_plain(one: Prediction) -> dict[str, Any]:
 
 
 def _origin(one: Line) -> dict[str, Any]:
-    """Return the file and the ordinal of a document that was read from one."""
+    """Return file and ordinal of a document; empty if it was not read from a file."""
     return {"source": one.source, "ordinal": one.ordinal} if one.ordinal else {}
 
 
@@ -386,7 +382,7 @@ def _ids(value: object, where: str) -> tuple[str, ...]:
 
 def _make_error(where: str) -> InputError:
     return InputError(
-        "predictions-malformed", "a line is not a prediction", where=where, fix="write the file again with onym link"
+        "predictions-malformed", "this line is not a valid prediction", where=where, fix="write the file again with onym link"
     )
 
 

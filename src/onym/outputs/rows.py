@@ -1,13 +1,12 @@
-"""Files of rows, for people and dataframes. The ending of the file's name says how they are written.
+"""Reads and writes tables. The file extension decides the format.
 
     .tsv  .csv    text, with a header
-    .jsonl        an object for each row
-    .parquet      columns with their types
+    .jsonl        one object per row
+    .parquet      typed columns
     .xlsx         the first sheet of a workbook; needs `pip install 'onym[xlsx]'`
 
-A cell of text that begins as a formula does, with = + - or @, gets an apostrophe before it in .tsv and .csv, so that no
-spreadsheet computes it; so does one that begins with an apostrophe. `read_rows` takes it away again. In .xlsx such a cell is
-stored as text.
+In .tsv and .csv, text that starts like a formula (= + - @) or with an apostrophe is prefixed with an apostrophe, so that
+spreadsheets do not evaluate it. `read_rows` removes it. In .xlsx such cells are stored as text.
 """
 
 from __future__ import annotations
@@ -27,30 +26,30 @@ if TYPE_CHECKING:
     import polars as pl
 
 Columns: TypeAlias = Mapping[str, type]
-"""The names of columns, and what is in them: `str`, `int` or `float`, or nothing."""
+"""Column names with their types: `str`, `int` or `float`; all are nullable."""
 Values: TypeAlias = Sequence[Any]
 _GUARD = "'"
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", _GUARD)
-_ROWS = 10_000  # that are written together
+_ROWS = 10_000  # rows per Parquet row group
 _SEPARATORS = {".tsv": "\t", ".csv": ","}
 
 
 def require_rows(path: Path) -> None:
-    """Refuse a file whose name does not say how rows are to be written; standard output is .tsv.
+    """Raise ConfigError if the extension is not that of a table; standard output is .tsv.
 
     >>> require_rows(Path("links.doc"))
     Traceback (most recent call last):
-    onym.errors.ConfigError: [config-invalid] the name of a table cannot end with '.doc'...
+    onym.errors.ConfigError: [config-invalid] '.doc' is not a table format...
     """
     if path.suffix not in WRITERS and str(path) != "-":
-        fix = f"let it end with {', '.join(WRITERS)}"
-        raise ConfigError("config-invalid", f"the name of a table cannot end with {path.suffix!r}", where=str(path), fix=fix)
+        fix = f"use a file name that ends in {', '.join(WRITERS)}"
+        raise ConfigError("config-invalid", f"{path.suffix!r} is not a table format", where=str(path), fix=fix)
     if path.suffix == ".xlsx":
         require_xlsx()
 
 
 def write_rows(rows: Iterable[Values], columns: Columns, path: Path, file: BinaryIO) -> None:
-    """Write rows one by one to a file that will have the name of `path`.
+    """Write rows to an open file, in the format of the extension of `path`.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -62,14 +61,14 @@ def write_rows(rows: Iterable[Values], columns: Columns, path: Path, file: Binar
 
 
 def read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
-    """Read a table that was written here; `kinds` says what is in columns that are not text."""
+    """Read a table written by `write_rows`; `kinds` are the types of non-text columns."""
     import polars as pl
 
     require_rows(path)
     if path.suffix == ".parquet":
         return pl.read_parquet(path)
     if path.suffix == ".jsonl":
-        lines = path.read_bytes().decode().split("\n")[:-1]  # unlike str.splitlines, at line feeds alone
+        lines = path.read_bytes().decode().split("\n")[:-1]  # str.splitlines would split at other characters too
         objects = [json.loads(line) for line in lines]
         names = list(objects[0]) if objects else list(kinds)
         return frame_of([[each[name] for name in names] for each in objects], _kinds(names, kinds))
@@ -94,7 +93,7 @@ def _convert_cells(names: Sequence[str], rows: Sequence[Values], kinds: Columns)
 
 
 def write_plain_csv(rows: Iterable[Values], columns: Columns, file: BinaryIO, *, header: bool = True) -> None:
-    """Write rows for a database: texts as they are, without a guard against formulas, and nothing for None.
+    """Write rows as CSV for a database: no escaping of formulas, and empty cells for None.
 
     >>> import io
     >>> file = io.BytesIO()
@@ -115,7 +114,7 @@ def _write_separated(rows: Iterable[Values], columns: Columns, file: BinaryIO, s
 
 
 class _LineFeeds:
-    """Ends lines with a line feed alone; a writer of CSV quotes carriage returns only if its own lines end with one."""
+    """File wrapper that ends lines with LF. csv.writer itself must use CRLF, or it does not quote cells that contain CR."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -125,7 +124,7 @@ class _LineFeeds:
 
 
 def _guard_formula(value: Any) -> Any:
-    """Return a value as a cell; text that would be a formula is guarded."""
+    """Prefix text that starts like a formula with an apostrophe."""
     return f"{_GUARD}{value}" if isinstance(value, str) and value.startswith(_GUARDED) else value
 
 
@@ -162,4 +161,4 @@ WRITERS: dict[str, Callable[[Iterable[Values], Columns, BinaryIO], None]] = {
     ".parquet": _write_parquet,
     ".xlsx": lambda rows, columns, file: write_xlsx(rows, list(columns), file),
 }
-"""How a table is written, by the ending of its name."""
+"""Table writers by file extension."""

@@ -1,4 +1,4 @@
-"""SSSOM: mapped terms as a Simple Standard for Sharing Ontological Mappings, a row for each candidate."""
+"""SSSOM export (Simple Standard for Sharing Ontological Mappings): one row per candidate of each mapped term."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
-    """Write a row for every candidate of every term; a term without any has none."""
+    """Write one row per candidate; terms without candidates have no row."""
     linker = context.linker
     rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
-    text = codecs.getwriter("utf-8")(file)  # which, unlike io's, leaves the file open whatever happens
+    text = codecs.getwriter("utf-8")(file)  # unlike io.TextIOWrapper, it does not close the file
     text.writelines(f"#{line}\n" for line in _head(linker, rows))
     writer = csv.writer(text, dialect="excel-tab", lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -1,6 +1,6 @@
-"""Flat tables: a row for each mention with the best answer, or the rows of a table of terms with their concepts.
+"""Table format: one row per mention with the best answer, or the rows of a table of terms with their concepts.
 
-The extension decides how rows are written (`onym.outputs.rows`).
+The extension decides the file format (`onym.outputs.rows`).
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _TEXT = "text"
 
 
 def check(context: OutputContext) -> None:
-    """Refuse options, and a name that does not say how rows are written."""
+    """Raise ConfigError if FHIR or OMOP options are given, or if the extension is not that of a table."""
     refuse_options(context.options)
     require_rows(context.path)
 
 
 def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputContext) -> None:
-    """Write the rows of linked documents one by one; without text, the column of mentions' texts is left out."""
+    """Write the rows of linked documents; without `context.text`, the column with the text of mentions is left out."""
     columns = kinds_of([name for name in COLUMNS if context.text or name != _TEXT])
     style = context.style or "obo"
     write_rows(([row[name] for name in columns] for each in linked for row in each.rows(style)), columns, context.path, file)
 
 
 def read_flat(path: Path) -> pl.DataFrame:
-    """Read a flat table that was written here.
+    """Read a table written by `write`.
 
     >>> from onym.types import Candidate, Document, Link, Mention
     >>> doc = Document("1", "=SUM(1)", (Mention(0, 7, "=SUM(1)"),))
@@ -60,18 +60,18 @@ TERM_COLUMNS: dict[str, type] = {
     "nil_reason": str,
     "candidates": str,
 }
-"""What is put after the columns of the table."""
-_DIGITS = 4
+"""Columns that are appended to those of the table."""
+_DIGITS = 4  # decimals of scores and confidences
 
 
 def check_terms(path: Path, options: ExportOptions) -> None:
-    """Refuse options, and a name that does not say how rows are written."""
+    """Raise ConfigError if FHIR or OMOP options are given, or if the extension is not that of a table."""
     refuse_options(options)
     require_rows(path)
 
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
-    """Write a table with its own columns, the best concept, and all candidates."""
+    """Write a table with its original columns, the best concept, and all candidates."""
     is_sheet = context.path.suffix == ".xlsx"
     rows = (
         [*_own_cells(mapping, is_sheet=is_sheet), *values_of(mapping, context.linker.kb, context.style)] for mapping in mappings
@@ -80,12 +80,12 @@ def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermCo
 
 
 def _own_cells(mapping: TermMapping, *, is_sheet: bool) -> tuple[Any, ...]:
-    """Return the row of the table itself: a spreadsheet keeps numbers and dates, other tables are text."""
+    """Return the original cells of a row: typed values for a spreadsheet, else text."""
     return (is_sheet and mapping.values) or mapping.cells
 
 
 def columns_of(own: Sequence[str]) -> dict[str, type]:
-    """Return all columns, and what is in them; of a name that is there twice, the later one gets a number.
+    """Return all columns with their types; duplicate names get a numeric suffix.
 
     >>> list(columns_of(["term", "score"]))[:6]
     ['term', 'score', 'concept_id', 'preferred_name', 'matched_name', 'score_2']
@@ -102,7 +102,7 @@ def columns_of(own: Sequence[str]) -> dict[str, type]:
 
 
 def values_of(mapping: TermMapping, kb: KnowledgeBase, style: IdStyle = "obo") -> list[Any]:
-    """Return what is put after the cells of a row."""
+    """Return the values of `TERM_COLUMNS` for a mapping."""
     best = mapping.answer
     answer: list[Any] = [None] * 4
     if best:

@@ -1,4 +1,4 @@
-"""Terms of a table: the table itself, a term as a document of one mention, and what a term is mapped to."""
+"""Data types for mapping terms: the table of terms, and the mapping of one term."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 class TermMapping:
     """A row of a table, the term in it, and the concepts proposed for it, best first.
 
-    `cells` are the row as text, `values` as the table has it: a spreadsheet has numbers and dates too. `tied`, `confidence` and
-    `nil_reason` are those of `onym.Link`.
+    `cells` are the row as text, `values` its original values (spreadsheets also have numbers and dates). `tied`, `confidence`
+    and `nil_reason` are as in `onym.Link`.
     """
 
     cells: tuple[str, ...]
@@ -30,17 +30,17 @@ class TermMapping:
 
     @property
     def answer(self) -> Candidate | None:
-        """The best concept; None where there is none, or where it is not confident enough."""
+        """The best candidate; None if there is none, or if the term is left unlinked (NIL)."""
         return self.candidates[0] if self.candidates and self.nil_reason is None else None
 
     @property
     def is_tied(self) -> bool:
-        """True where a second concept has the best score: a person should look at the choice."""
+        """True if several concepts share the best score, so that the choice should be reviewed."""
         return self.tied > 0
 
     @property
     def is_exact(self) -> bool:
-        """True where the term is a name of the best concept and of no other that is as good."""
+        """True if the normalised term is a name of the best concept, without ties."""
         return self.answer is not None and not self.is_tied and self.answer.name == normal_name(self.term)
 
     @classmethod
@@ -55,7 +55,7 @@ class TermMapping:
 
 @dataclass(frozen=True, slots=True)
 class TermTable:
-    """A table with a header, and the column of it that holds terms."""
+    """A table, and the index of its column with the terms."""
 
     columns: tuple[str, ...]
     rows: Iterable[tuple[Any, ...]]
@@ -63,7 +63,7 @@ class TermTable:
 
 
 def term_document(term: str, document_id: str) -> Document:
-    """Return a term as a document that is one mention; an empty one has no mention.
+    """Return a term as a document with one mention that covers it; none if the term is empty.
 
     >>> term_document(" Fever ", "1").mentions[0].end
     5
@@ -73,5 +73,5 @@ def term_document(term: str, document_id: str) -> Document:
 
 
 def display_name(candidate: Candidate, kb: KnowledgeBase) -> str:
-    """Return the name of a candidate's concept that a person should see."""
+    """Return the preferred name of a candidate's concept."""
     return kb.preferred_form(kb.concept_ids.find(candidate.concept_id))

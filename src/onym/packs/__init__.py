@@ -1,7 +1,7 @@
 """Packs: a pipeline, its knowledge base, models, indexes, card and licences in one file, `NAME.onymp`.
 
-A pack is a zip archive with `pack.json`, which lists the files of it with sizes and digests. It is checked before anything is
-unpacked, and unpacked once, into the cache directory.
+A pack is a zip archive with a `pack.json` that lists its files with sizes and digests. It is verified before anything is
+unpacked, and is unpacked once, into the cache directory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The pack file: `pack.json` (schema 1, frozen and typed; unknown keys are refused), reading a pack, and writing one.
+"""Reads and writes pack files and their record `pack.json` (schema 1; unknown keys are rejected).
 
-There is no date and no path of a machine in it. It is written in one way only, so that the digest of its bytes, which list the
-digests of all files, is the identity of the pack.
+`pack.json` contains no dates and no local paths, lists the digests of all files, and has one canonical serialisation, so the
+digest of its bytes identifies the pack.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from onym.store.output import remove_folder, whole_folder
 SCHEMA: Literal[1] = 1
 FILE = "pack.json"
 CARD, LICENCES = "README.md", "LICENSE.md"
-_MAX_NAME = 200
-_MAX_FILES = 9_999  # with the record, what an archive may hold
+_MAX_NAME = 200  # characters of a path in a pack
+_MAX_FILES = 9_999  # plus the record: the limit of 10,000 archive members
 _PART = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 FILE_NAME = re.compile(rf"{_PART}(?:/{_PART})*")
-"""The names that files of a pack may have: no system reads anything else into them."""
+"""Allowed file names in a pack: safe on every operating system."""
 VERSION = r"^[0-9]{1,6}(\.[0-9]{1,6}){0,3}$"
 
 FileName = Annotated[str, StringConstraints(pattern=rf"^{FILE_NAME.pattern}$", max_length=_MAX_NAME)]
 
 
 class PackedKb(Strict):
-    """The knowledge base: its digest and its size."""
+    """Digest and size of the knowledge base."""
 
     digest: str = Field(pattern=r"^[0-9a-f]{16}$")
     concepts: int = Field(ge=0)
@@ -55,14 +55,14 @@ class PackedKb(Strict):
 
 
 class PackName(Strict):
-    """What a pack is called, and its version."""
+    """Name and version of a pack."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")
     version: str = Field(pattern=VERSION)
 
 
 class PackRecord(PackName):
-    """The content of `pack.json`. `restricted` says why a private pack may not be passed on."""
+    """The content of `pack.json`. `restricted` lists the reasons why a private pack may not be redistributed."""
 
     schema_version: Literal[1] = SCHEMA
     kind: Literal["onym-pack"] = "onym-pack"
@@ -76,43 +76,43 @@ class PackRecord(PackName):
 
     @model_validator(mode="after")
     def _require_apart(self) -> Self:
-        """Refuse files that would be one on some system, and a file that has the name of a folder."""
+        """Reject names that clash on case-insensitive file systems, or a file with the name of a folder."""
         if FILE in self.files or CARD not in self.files or LICENCES not in self.files:
-            raise ValueError("the files of a pack are a card, licences, and not the record itself")
+            raise ValueError(f"the files of a pack must include {CARD} and {LICENCES}, but not {FILE}")
         names = [name.casefold() for name in self.files]
         folders = {name[:at] for name in names for at in range(len(name)) if name[at] == "/"}
         if max(Counter(names).values()) > 1 or not folders.isdisjoint(names):
-            raise ValueError("two files have one name")
+            raise ValueError("two files have the same name")
         return self
 
     @property
     def files_by_path(self) -> dict[str, WrittenMember]:
-        """The files, with what each must be."""
+        """The expected size and digest of each file."""
         return {name: WrittenMember(each.bytes, each.sha256) for name, each in self.files.items()}
 
     @property
     def sources_without_licence(self) -> list[str]:
-        """The sources and corpora whose licence nobody has stated."""
+        """The sources and corpora without a stated licence."""
         sources = [each.name for each in self.sources if each.licence == NOT_STATED]
         return sources + [each.name for each in self.corpora if each.licence == NOT_STATED]
 
     @property
     def provenance(self) -> dict[str, Sequence[Provenance]]:
-        """What the pack is made of, by sections of the page of licences."""
+        """Sources and corpora, by section of the licence page."""
         return {"Knowledge base": self.sources, "Training data of the models": self.corpora}
 
     def to_bytes(self) -> bytes:
-        """Return the one way to write this record."""
+        """Return the canonical serialisation of the record."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, indent=1, ensure_ascii=True).encode() + b"\n"
 
     @property
     def digest(self) -> str:
-        """The beginning of the SHA-256 of the written record: the identity of the pack."""
+        """First 16 hex digits of the SHA-256 of the record, which identify the pack."""
         return hashlib.sha256(self.to_bytes()).hexdigest()[:16]
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> PackRecord:
-        """Read a record, refusing anything that is not exactly one; that of a newer schema by a code of its own."""
+        """Parse a record; raise if it is invalid or not in canonical form, with a separate code for other schema versions."""
         try:
             require_schema(json.loads(data), where)
             record = cls.model_validate_json(data, strict=True)
@@ -122,39 +122,39 @@ class PackRecord(PackName):
         except (ValueError, RecursionError) as e:
             raise _make_error(f"{FILE} is not valid JSON", where) from e
         if record.to_bytes() != data:
-            raise _make_error(f"{FILE} is not written as Onym writes it", where)
+            raise _make_error(f"{FILE} is not in canonical form", where)
         return record
 
 
 def require_schema(values: Any, where: str) -> None:
-    """Refuse a pack of a schema that this Onym does not know.
+    """Raise IntegrityError if the schema version is not supported.
 
     >>> require_schema({"schema_version": 2}, "new.onymp")
     Traceback (most recent call last):
-    onym.errors.IntegrityError: [pack-version] schema 2, while this Onym reads schema 1...
+    onym.errors.IntegrityError: [pack-version] the pack has schema 2, but this Onym reads schema 1...
     """
     found = values.get("schema_version") if isinstance(values, dict) else None
     if type(found) is not int:
         raise _make_error(f"{FILE} has no schema version", where)
     if found != SCHEMA:
-        what = f"schema {found}, while this Onym reads schema {SCHEMA}"
+        what = f"the pack has schema {found}, but this Onym reads schema {SCHEMA}"
         fix = "upgrade Onym: pip install -U onym" if found > SCHEMA else "build the pack again"
         raise IntegrityError("pack-version", what, where=where, fix=fix)
 
 
 def _make_error(what: str, where: str) -> InputError:
-    return InputError("pack-malformed", what, where=where, fix="fetch or build the pack again")
+    return InputError("pack-malformed", what, where=where, fix="download or build the pack again")
 
 
 _UNPACKED = "packs"
 _FIRST = b"PK\x03\x04"
 EXTRA_MISSING = "extra-missing"
-"""The code of an error that says nothing of the pack."""
+"""Code of the error for missing optional packages, which does not mean that the pack is damaged."""
 
 
 @dataclass(frozen=True)
 class Pack:
-    """A pack that was checked: its record, its pipeline, and its members by name, which are read when they are unpacked."""
+    """A verified pack: its record, its pipeline, and its archive members, which are read only when unpacked."""
 
     path: Path
     record: PackRecord
@@ -163,34 +163,34 @@ class Pack:
 
     @property
     def folder(self) -> Path:
-        """Where it is unpacked in the cache directory."""
+        """Its folder in the cache directory, once unpacked."""
         return cache_folder() / _UNPACKED / self.record.digest
 
     def unpack(self, folder: Path) -> None:
-        """Unpack it into a new folder, which appears only when each file is what the record lists."""
+        """Unpack it into a new folder atomically, verifying each file against the record."""
         with whole_folder(folder) as new:
             unpack(self.members, self.record.files_by_path, new.path)
             with new.file(FILE) as file:
                 file.write(self.record.to_bytes())
 
     def is_unpacked(self, folder: Path) -> bool:
-        """Tell whether this very pack is in a folder: such folders appear as a whole."""
+        """Return whether the folder contains this pack; unpacking is atomic, so the record alone is compared."""
         path = folder / FILE
         return path.is_file() and read_small(path) == self.record.to_bytes()
 
 
 def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
-    """Check what a pack says of itself, without unpacking it."""
+    """Open a pack and verify its record, members and paths, without unpacking it."""
     path = Path(path)
     file, where = InputFile.from_path(path, limits=limits), path.name
     with file.opener() as raw:
         head = raw.read(4)
-    if head != _FIRST:  # an archive may begin with something else, and a pack may not
-        raise _make_error("this is no pack", where)
+    if head != _FIRST:  # zip files may have a prefix, but packs may not
+        raise _make_error("not a pack (zip archive)", where)
     found = list(zip_files(path, limits))
     members = {each.name: each for each in found}
     if len(members) < len(found) or FILE not in members:
-        raise _make_error(f"two members have one name, or there is no {FILE}", where)
+        raise _make_error(f"{FILE} is missing, or two members have the same name", where)
     record = PackRecord.from_bytes(read_member(members[FILE], limits.manifest_bytes), where)
     _require_listed(record, members, where)
     require_plausible(record.files_by_path, file.size, limits, where)
@@ -216,33 +216,32 @@ def unpack_to_cache(path: Path | str) -> Iterator[Path]:
 
 
 def _unpack_once(pack: Pack, folder: Path) -> None:
-    if folder.exists() and not pack.is_unpacked(folder):  # it was damaged: such folders appear as a whole
+    if folder.exists() and not pack.is_unpacked(folder):  # damaged later: unpacking is atomic
         remove_folder(folder)
     try:
         pack.unpack(folder)
     except ConfigError:
-        if not pack.is_unpacked(folder):  # else another process was quicker
+        if not pack.is_unpacked(folder):  # else another process has unpacked it meanwhile
             raise
 
 
 def _require_listed(record: PackRecord, members: Mapping[str, InputFile], where: str) -> None:
-    """Refuse a pack whose members are not those that it lists, with their sizes."""
+    """Reject a pack whose members differ from its list of files in name or size."""
     sizes = {name: each.size for name, each in members.items() if name != FILE}
     if sizes != {name: each.bytes for name, each in record.files.items()}:
-        what = "the members of the archive are not those that the pack lists"
-        raise _make_error(what, where)
+        raise _make_error(f"the members of the archive differ from the files listed in {FILE}", where)
 
 
 def _read_config(members: Mapping[str, InputFile], limits: Limits, where: str) -> PipelineConfig:
     if PIPELINE not in members:
-        raise _make_error(f"there is no {PIPELINE}", where)
+        raise _make_error(f"{PIPELINE} is missing", where)
     return parse_pipeline(read_member(members[PIPELINE], limits.model_json_bytes), f"{PIPELINE} of {where}")
 
 
 def require_own_paths(config: PipelineConfig, files: Iterable[str], where: str) -> None:
-    """Reject a pipeline that refers to anything but folders of its own pack, whose files have these names.
+    """Reject a pipeline that refers to anything but folders of its own pack, given the names of the pack's files.
 
-    A component of a plug-in may hold paths in fields of its own: no text in it may be a path that leads out of the pack.
+    Plug-in components may store paths in any field, so no string in their options may lead out of the pack.
     """
     folders = {name[:at] for name in files for at in range(len(name)) if name[at] == "/"}
     paths = [config.kb.path, *(reference.path for reference in config.references())]
@@ -253,12 +252,12 @@ def require_own_paths(config: PipelineConfig, files: Iterable[str], where: str) 
 
 
 def _leads_out(path: str) -> bool:
-    """Return True if any system would look for the path outside of the folder that it is relative to.
+    """Return True if the path leads out of its base folder on any operating system.
 
     >>> [_leads_out(path) for path in ("models/sapbert", "/etc", "a\\\\..\\\\..\\\\b", "C:b", "~/b")]
     [False, True, True, True, True]
     """
-    found = PureWindowsPath(path)  # it divides at both kinds of slashes
+    found = PureWindowsPath(path)  # splits at both / and \
     return bool(found.anchor) or ".." in found.parts or path.startswith("~")
 
 
@@ -271,7 +270,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class PackWriter:
-    """The archive of a pack, and the list of what was written to it."""
+    """Writer of a pack archive that records the digest of each file."""
 
     def __init__(self, archive: ArchiveWriter) -> None:
         self._archive = archive
@@ -280,8 +279,8 @@ class PackWriter:
     def add(self, name: str, content: Content) -> str:
         """Write a file, and return its SHA-256."""
         if not FILE_NAME.fullmatch(name):
-            fix = "rename the file; letters, digits, and . _ - are allowed"
-            raise ConfigError("pack-name", "a file has a name that packs cannot hold", where=name, fix=fix)
+            fix = "rename the file; only letters, digits and . _ - are allowed"
+            raise ConfigError("pack-name", "this file name is not allowed in a pack", where=name, fix=fix)
         written = self._archive.add(name, content)
         self.files[name] = FileDigest(bytes=written.bytes, sha256=written.sha256)
         return written.sha256
@@ -292,16 +291,16 @@ class PackWriter:
             self.add(f"{name}/{path.as_posix()}", folder / path)
 
     def add_model(self, name: str, files: Mapping[str, Content]) -> str:
-        """Write the files of a model as the folder `name`, and return the digest that a pipeline refers to it by."""
+        """Write the files of a model as the folder `name`, and return the digest for the pipeline's reference to it."""
         return digest_of_files({each: self.add(f"{name}/{each}", content) for each, content in files.items()})
 
     def add_record(self, record: PackRecord) -> None:
-        """Write the record, which ends the pack."""
+        """Write the record, the last member of the pack."""
         self._archive.add(FILE, record.to_bytes())
 
 
 @contextmanager
 def whole_pack(path: Path, *, force: bool = False) -> Iterator[PackWriter]:
-    """Write a pack at `path`, which appears only when it is complete."""
+    """Write a pack at `path` atomically."""
     with whole_archive(path, force=force) as archive:
         yield PackWriter(archive)

@@ -1,7 +1,7 @@
-"""Building a pack: a pipeline with all that it refers to, in one file. The same pipeline gives the same bytes.
+"""Builds packs: a pipeline with all files that it refers to, as one archive. Builds are reproducible byte for byte.
 
-What was derived from the knowledge base and is used, such as TF-IDF counts, tables of names, indexes and tries, comes along:
-the first answer need not wait for it.
+Derived data that the pipeline uses, such as TF-IDF counts, name tables, indexes and tries, is included, so that the first call
+is fast.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from onym.types import Document
 
 @contextmanager
 def compress_pipeline(config: PipelineConfig, base: Path, context: OpenContext) -> Iterator[PipelineConfig]:
-    """Give the configuration of a pipeline in the folder `base` with smaller parts, which are there until the block ends."""
+    """Yield the configuration of the pipeline in `base` with compressed dense linkers, in temp files for the block."""
     kb = KnowledgeBase.open(base / config.kb.path, verify=context.verify, prefer=config.prefer)
     with scratch_folder() as folder:
 
@@ -57,15 +57,15 @@ def compress_pipeline(config: PipelineConfig, base: Path, context: OpenContext) 
 
         found = config.model_copy(update={"linker": config.linker.with_parts(smaller)})
         if found == config:
-            what = "there is nothing to compress: the pipeline has no dense part"
-            raise ConfigError("config-invalid", what, where=str(base), fix="leave --compress out")
+            what = "there is nothing to compress: the pipeline has no dense linker"
+            raise ConfigError("config-invalid", what, where=str(base), fix="drop --compress")
         yield found
 
 
 def _smaller(
     part: dense.DenseLinkerConfig, base: Path, folder: Path, kb: KnowledgeBase, context: OpenContext
 ) -> dense.DenseLinkerConfig:
-    """Write the encoder of a dense part, build its index, and return the part with both."""
+    """Quantise the encoder of a dense linker, build its compact index, and return the new configuration."""
     if part.model is None:
         return part
     source = Path(part.model.resolve(base).path)
@@ -80,13 +80,13 @@ def _smaller(
 
 
 RECORDS = ("training.json", "tokenizer_config.json")
-_SHAPE = "config.json"  # indexes are named by its digest: it cannot be changed
+_SHAPE = "config.json"  # index names contain its digest, so it must not be rewritten
 _MANIFEST, _POINTER = "manifest.json", "CURRENT"
 _ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][^/\\\n]+){2,}[/\\]?")
 
 
 def make_portable(files: Mapping[str, Path]) -> dict[str, Content]:
-    """Return the files of a folder by name, with records in which no path of a machine is left.
+    """Return the files of a folder by name; absolute paths in JSON records are replaced by their last component.
 
     >>> path = getfixture("tmp_path") / "training.json"
     >>> _ = path.write_text('{"kb": "/home/me/kbs/mesh"}')
@@ -105,23 +105,23 @@ def make_portable(files: Mapping[str, Path]) -> dict[str, Content]:
 
 def _require_record(name: str, path: Path) -> None:
     if PurePosixPath(name).name == _SHAPE:
-        fix = "take the path out of it, and build the pipeline again"
-        raise ConfigError("pack-path", "the configuration of a model names a path of this machine", where=str(path), fix=fix)
+        fix = "remove the path from this file, and build the pipeline again"
+        raise ConfigError("pack-path", "the configuration of a model contains a local path", where=str(path), fix=fix)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of JSON with the last part of each absolute path in it."""
+    """Replace each absolute path in a JSON value by its last component."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, str) and _ABSOLUTE.fullmatch(value):
-        return PureWindowsPath(value).name  # it divides at both kinds of slashes
+        return PureWindowsPath(value).name  # splits at both / and \
     return value
 
 
 def _replace(files: dict[str, Content], name: str, data: bytes) -> None:
-    """Put other bytes under a name; if that is a file of an artefact, its version is made anew."""
+    """Replace the content of a file; if it belongs to an artefact, update its manifest and version."""
     files[name] = data
     version = PurePosixPath(name).parent
     manifest = files.get(str(version / _MANIFEST))
@@ -139,24 +139,24 @@ def _replace(files: dict[str, Content], name: str, data: bytes) -> None:
 
 FOLDER = "models"
 _RECORD, _MEMORY = "training.json", "memory"
-_OWN = ("one's own", "none is stated", NOT_STATED)  # how the licences of corpora begin that nobody has stated
+_OWN = ("one's own", "none is stated", NOT_STATED)  # prefixes of licence texts that mean "not stated"
 
 
 class PackedModels:
-    """The models of a pack, by the folders that they are copied from. One that is referred to twice is copied once."""
+    """The models of a pack, by source folder; a model that is referred to twice is copied once."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[Path, tuple[str, ...] | None], str] = {}
 
     def add(self, reference: ModelReference, base: Path) -> ModelReference:
-        """Take a model, which must be what it was when the pipeline was built, and return how the pack refers to it."""
+        """Add a model and return its reference in the pack; raise if it changed since the pipeline was built."""
         key = Path(reference.resolve(base).path).resolve(), reference.FILES
         name = self._names.setdefault(key, f"{FOLDER}/{self._free_name(key[0].name)}")
         return reference.model_copy(update={"path": name})
 
     @property
     def folders(self) -> list[Path]:
-        """The folders that they are copied from."""
+        """The source folders of the models."""
         return [folder for folder, _ in self._names]
 
     def files(self) -> Iterator[tuple[str, dict[str, Content]]]:
@@ -174,7 +174,7 @@ class PackedModels:
 
 
 def find_corpora(folders: list[Path], licences: Mapping[str, str] | None = None) -> tuple[PackedCorpus, ...]:
-    """Return the corpora that models were trained on, by what their records say."""
+    """Return the corpora that the models were trained on, according to their training records."""
     found: dict[str, PackedCorpus] = {}
     for folder in folders:
         for corpus in _corpora(_record(folder)):
@@ -189,7 +189,7 @@ def find_corpora(folders: list[Path], licences: Mapping[str, str] | None = None)
 
 
 def find_restricted_models(folders: list[Path]) -> list[str]:
-    """Return why models may not be passed on: corpora whose annotations may not, and ids of restricted vocabularies."""
+    """Return the reasons why models may not be redistributed: restricted corpora, or ids of restricted vocabularies."""
     found = []
     for folder in folders:
         record = _record(folder)
@@ -241,11 +241,11 @@ def build_pack(
     force: bool = False,
     context: OpenContext | None = None,
 ) -> PackRecord:
-    """Write a pack of a pipeline. Its name is that of the file, unless another is set.
+    """Write a pipeline as a pack; `name` defaults to the file name.
 
-    Vocabularies and annotations that may not be passed on are refused, unless the pack is `private`. `releases` and `licences`
-    state, by the name of a source or corpus, what is not known of it. With `compress`, encoders of dense linkers are packed in
-    int8, and their indexes as codes alone: scores are slightly other ones.
+    Vocabularies and annotations that may not be redistributed are rejected, unless the pack is `private`. `releases` and
+    `licences` map the names of sources or corpora to values that Onym cannot detect. `compress` stores the encoders of dense
+    linkers in int8 and their indexes as codes only, which changes scores slightly.
 
     >>> folder = getfixture("tmp_path")
     >>> build_pack("starter", folder / "mondo.onymp").sources[0].release
@@ -273,21 +273,21 @@ def build_pack(
 
 
 def require_pack_output(path: Path, *, force: bool = False) -> Path:
-    """Return the path of a pack that is to be written; one that cannot be, or has another ending, is refused.
+    """Return the output path of a pack; raise ConfigError if it cannot be written or does not end in .onymp.
 
     >>> require_pack_output(Path("diseases.zip"))
     Traceback (most recent call last):
-    onym.errors.ConfigError: [config-invalid] a pack is a file with the ending .onymp...
+    onym.errors.ConfigError: [config-invalid] the name of a pack must end in .onymp...
     """
     require_file(path, force=force)
     if path.suffix != PACK_ENDING:
-        what = f"a pack is a file with the ending {PACK_ENDING}"
-        raise ConfigError("config-invalid", what, fix=f"-o {path.stem}{PACK_ENDING}")
+        what = f"the name of a pack must end in {PACK_ENDING}"
+        raise ConfigError("config-invalid", what, fix=f"use -o {path.stem}{PACK_ENDING}")
     return path
 
 
 class _Stated(NamedTuple):
-    """What a person says of a pack."""
+    """User-provided metadata of a pack."""
 
     named: PackName
     private: bool
@@ -296,19 +296,19 @@ class _Stated(NamedTuple):
 
 
 def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenContext) -> PackRecord:
-    """Return the record of a pack without its files; what may not be passed on is refused, before anything is made."""
+    """Return the record of a pack without its files; raise ConfigError if content may not be redistributed."""
     kb, models = KnowledgeBase.open(base / config.kb.path, verify=context.verify), PackedModels()
     _refer(config, lambda reference: models.add(reference, base))
     sources = describe_sources(kb, stated.releases, stated.licences)
     corpora = find_corpora(models.folders, stated.licences)
     _require_known({**stated.releases, **stated.licences}, sources, corpora)
     undeclared = find_undeclared(kb, stated.licences)
-    unknown = (f"{name} (its ids are of no known vocabulary, and no licence is stated)" for name in undeclared)
+    unknown = (f"{name} (unknown vocabulary, no licence stated)" for name in undeclared)
     restricted = (*find_restricted(kb), *unknown, *find_restricted_models(models.folders))
     if restricted and not stated.private:
-        what = f"this may not be passed on: {', '.join(restricted)}"
-        fix = f'; or state the licence, with --licence "{undeclared[0]}=..."' if undeclared else ""
-        raise ConfigError("pack-restricted", what, where=str(base), fix=f"add --private, and keep the pack to yourself{fix}")
+        what = f"these sources may not be redistributed: {', '.join(restricted)}"
+        fix = f'; or state the licence with --licence "{undeclared[0]}=..."' if undeclared else ""
+        raise ConfigError("pack-restricted", what, where=str(base), fix=f"add --private and do not share the pack{fix}")
     return PackRecord(
         name=stated.named.name,
         version=stated.named.version,
@@ -323,7 +323,7 @@ def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenCon
 
 
 def _open_all(config: PipelineConfig, base: Path, context: OpenContext) -> tuple[KnowledgeBase, list[Path]]:
-    """Open a pipeline and link some texts; return its knowledge base, and the folders of what it derives from it."""
+    """Open a pipeline and link some texts; return its knowledge base and the folders of derived data it uses."""
     with collect_derived() as derived:
         pipeline = open_pipeline(config, base, context)
         for _ in pipeline.link_many(_PROBE):
@@ -339,30 +339,30 @@ def _write_kb(pack: PackWriter, kb: KnowledgeBase, derived: list[Path]) -> None:
 
 
 def _write_models(pack: PackWriter, models: PackedModels, config: PipelineConfig) -> PipelineConfig:
-    """Write all models, and return the configuration with their digests as they are in the pack."""
+    """Write all models, and return the configuration with their digests in the pack."""
     digests = {name: pack.add_model(name, files) for name, files in models.files()}
     return _refer(config, lambda reference: reference.model_copy(update={"digest": digests[reference.path]}))
 
 
 def _refer(config: PipelineConfig, change: Callable[[ModelReference], ModelReference]) -> PipelineConfig:
-    """Return a configuration with other references to models, and with the knowledge base of the pack."""
+    """Return a configuration with changed model references and the knowledge base folder of the pack."""
     kb = Reference(path=KB, digest=config.kb.digest)
     return config.with_references(change).model_copy(update={"kb": kb})
 
 
 def _require_known(stated: Mapping[str, str], sources: tuple[PackedSource, ...], corpora: tuple[PackedCorpus, ...]) -> None:
-    """Refuse what is stated of a source or a corpus that is not there: it was misspelt."""
+    """Raise ConfigError if a release or licence is stated for an unknown source or corpus (a typo)."""
     known = {name for each in sources for name in (each.name, each.vocabulary) if name} | {each.name for each in corpora}
     folded = {each.casefold() for each in known}
     if unknown := [each for each in stated if each.casefold() not in folded]:
-        what = f"no source or corpus is named {unknown[0]!r}"
-        raise ConfigError("config-invalid", what, fix=f"known are {', '.join(sorted(known))}")
+        what = f"there is no source or corpus named {unknown[0]!r}"
+        raise ConfigError("config-invalid", what, fix=f"use one of {', '.join(sorted(known))}")
 
 
 def _own_licences(base: Path) -> str:
-    """Return what the pipeline's folder itself states about licences: a page of its own, or that of its recipe."""
+    """Return the licence text in the folder of the pipeline: its own page, or that of its recipe; empty if missing."""
     path = next((base / name for name in (LICENCES, ATTRIBUTION) if (base / name).is_file()), None)
     if path is None:
         return ""
     text = read_regular(path, DEFAULT_LIMITS.model_json_bytes).decode("utf-8", "replace")
-    return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text  # the rest of a pack's page is made anew
+    return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text  # the rest of a pack's page is regenerated

@@ -1,4 +1,4 @@
-"""The card of a pack, as Markdown with the front matter of a model card, and the page of its licences."""
+"""Generates the card of a pack (Markdown with model-card front matter) and its licence page."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from onym.pipeline.config import FittedCalibration, PipelineConfig
 from onym.store.markdown import code, front_matter, page, table
 
 _TAGS = ("onym", "entity-linking", "biomedical", "named-entity-recognition")
-_PRIVATE = "This pack is private: it may not be passed on."
-_ABOUT = "The pack is data. It is not under the licence of Onym's code."
+_PRIVATE = "This pack is private and may not be redistributed."
+_ABOUT = "The pack contains data, which is not covered by the licence of Onym's code."
 
 
 def pack_card(record: PackRecord, config: PipelineConfig, results: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -21,7 +21,7 @@ def pack_card(record: PackRecord, config: PipelineConfig, results: Sequence[Mapp
         front_matter(card_metadata(record, results)),
         [f"# {record.name}"],
         _private(record),
-        [f"A pipeline of Onym for biomedical entity linking, version {record.version}."],
+        [f"An Onym pipeline for biomedical entity linking, version {record.version}."],
         code("python", "import onym", "", f'onym.load("{record.name}.onymp").link("Patients with breast cancer (BC)")'),
         _facts(record, config),
         _sources(record),
@@ -46,7 +46,7 @@ def _facts(record: PackRecord, config: PipelineConfig) -> list[str]:
 
 
 def pack_licences(record: PackRecord, own: str = "") -> str:
-    """Return the page of licences of a pack; `own` is what the pipeline itself states."""
+    """Return the licence page of a pack; `own` is the text that the pipeline itself provides."""
     return licences_page(record.name, _ABOUT, record.provenance, own)
 
 
@@ -67,7 +67,7 @@ def card_metadata(record: PackRecord, results: Sequence[Mapping[str, Any]] = ())
 def _private(record: PackRecord) -> list[str]:
     if not record.private:
         return []
-    return [f"**{_PRIVATE}** It holds: {', '.join(map(show, record.restricted)) or 'what its owner marked'}."]
+    return [f"**{_PRIVATE}** It holds: {', '.join(map(show, record.restricted)) or 'data marked private by its owner'}."]
 
 
 def _sources(record: PackRecord) -> list[str]:

@@ -1,11 +1,11 @@
 """Installs a recipe or a pack as a pipeline: a self-contained folder in the cache directory.
 
-    pipelines/.NAME.<16 hex digits>/    what is being made, named by a digest of its inputs; it outlives a killed process
-    pipelines/NAME/<16 hex digits>/     the pipeline: a version, which appears when it is complete
+    pipelines/.NAME.<16 hex digits>/    work in progress, named by a digest of its inputs; kept if the process is killed
+    pipelines/NAME/<16 hex digits>/     a complete version of the pipeline
     pipelines/NAME/CURRENT              the name of the current version
 
-A pipeline that is loaded keeps its version until it is closed, also if another version is installed meanwhile.
-The steps are: files, knowledge base, models, trained parts, pipeline. A step that is done is not done again.
+A loaded pipeline keeps using its version until it is closed, even if another version is installed meanwhile.
+The steps are: files, knowledge base, models, trained components, pipeline. Finished steps are not repeated.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ from onym.store.stage import exclusive_at
 from onym.store.versions import current_folder, new_version, switch_version
 from onym.types import Progress, silent
 
-_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # either of them is enough
+_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # one of these sets of packages is enough
 _TOKENIZER, _SETTINGS, _CURRENT = "tokenizer.json", "tokenizer_config.json", "CURRENT"
 _log = logging.getLogger("onym.pipeline")
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """An installed pipeline: its folder, the files that it was made of, and whether it was made just now."""
+    """An installed pipeline: its folder, its input files, and whether it was newly installed."""
 
     folder: Path
     files: tuple[FileRecord, ...]
@@ -79,7 +79,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class ListedPipeline:
-    """A pipeline that can be named: what it finds, under which licences, and what has to be downloaded and installed for it."""
+    """An available pipeline: its contents and licences, its download size, and the optional packages it needs."""
 
     name: str
     title: str
@@ -90,12 +90,12 @@ class ListedPipeline:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is used where no pipeline is named."""
+        """Whether it is the default pipeline."""
         return self.name == STARTER
 
 
 def list_pipelines() -> list[ListedPipeline]:
-    """Return all pipelines that can be named: the starter, the catalogue, installed packs, and those of Python packages.
+    """Return all available pipelines: the starter, the catalogue, installed packs, and those in Python packages.
 
     >>> [each.name for each in list_pipelines() if each.is_default]
     ['starter']
@@ -110,9 +110,9 @@ def _list_recipe(name: str) -> ListedPipeline:
 
 
 def _list_installed(name: str) -> ListedPipeline:
-    """Describe a pipeline that is there: the starter, or one that was installed from a pack or a folder."""
+    """Describe the starter, or a pipeline installed from a pack or a folder."""
     if name == STARTER:
-        return ListedPipeline(name, "Diseases of MONDO; comes with Onym", _list_recipe("mondo-diseases").licences)
+        return ListedPipeline(name, "MONDO diseases; built in", _list_recipe("mondo-diseases").licences)
     with open_folder(name) as folder:
         if not (folder / PACK_RECORD).is_file():
             return ListedPipeline(name, str(folder), {})
@@ -122,7 +122,7 @@ def _list_installed(name: str) -> ListedPipeline:
 
 
 def is_installed(recipe: PipelineRecipe) -> bool:
-    """Tell whether the pipeline of a recipe is there, as this Onym would make it."""
+    """Return whether the current version of the recipe is installed."""
     record = read_record(find_install_folder(recipe.name))
     return record is not None and record.recipe_digest == identity_of(recipe)
 
@@ -135,9 +135,9 @@ def install(
     progress: Progress = silent,
     patience: Patience | None = None,
 ) -> Installation:
-    """Install the pipeline of a recipe, or go on with an installation that was interrupted.
+    """Install the pipeline of a recipe, or resume an interrupted installation.
 
-    One that is there is left as it is, without a look at the network; `force` makes it again, of the same downloads.
+    If it is already installed, return it without network access; `force` rebuilds it from the same downloads.
     """
     origin, root = origin or FileSources(), installed_root(recipe.name)
     if not force and not origin.is_local and is_installed(recipe):
@@ -160,7 +160,7 @@ def install(
 
 
 def _writing(root: Path) -> AbstractContextManager[None]:
-    """Exclude other installations of the same name."""
+    """Lock out other installations of the same name."""
     return exclusive_at(root.with_name(f".{root.name}.lock"))
 
 
@@ -178,18 +178,18 @@ def _installation(name: str, *, is_new: bool) -> Installation:
 
 
 def _require_extra(recipe: PipelineRecipe) -> None:
-    """Refuse, before anything is fetched, a pipeline that could not be opened."""
+    """Before downloading, raise ConfigError if packages that the pipeline needs are missing."""
     if recipe.extra and not any(all(map(find_spec, packages)) for packages in _ENCODERS):
         what = f"the pipeline {recipe.name} needs packages that are not installed"
         raise ConfigError(
-            "extra-missing", what, fix="pip install 'onym[onnx]', or with torch, for GPUs: pip install 'onym[dense]'"
+            "extra-missing", what, fix="pip install 'onym[onnx]', or pip install 'onym[dense]' for torch and GPUs"
         )
 
 
 def _make(
     recipe: PipelineRecipe, inputs: RecipeInputs, record: InstallRecord, work: Path, progress: Progress, *, share: bool
 ) -> None:
-    """Do the steps that are not done yet; the record is written after the last."""
+    """Run the remaining steps; the record is written last."""
     _make_kb(recipe, inputs, record, work / KB, progress, share=share)
     for folder, files in inputs.models.items():
         _make_model(files, work / folder)
@@ -205,7 +205,7 @@ def _make(
 def _make_kb(
     recipe: PipelineRecipe, inputs: RecipeInputs, record: InstallRecord, dest: Path, progress: Progress, *, share: bool
 ) -> None:
-    """Build the knowledge base, or copy that of an installed pipeline that was made of the same files in the same way."""
+    """Build the knowledge base, or copy it from an installed pipeline with the same inputs and recipe."""
     if (dest / _CURRENT).is_file():
         return
     with _hold_twin(record) if share else nullcontext() as twin:
@@ -219,7 +219,7 @@ def _make_kb(
 
 @contextmanager
 def _hold_twin(record: InstallRecord) -> Iterator[Path | None]:
-    """Yield the folder of an installed pipeline whose knowledge base was made of the same files in the same way, if any."""
+    """Yield the folder of an installed pipeline whose knowledge base has the same inputs and recipe, or None."""
     for name in installed_names():
         with open_folder(name) as folder:
             found = read_record(folder)
@@ -230,7 +230,7 @@ def _hold_twin(record: InstallRecord) -> Iterator[Path | None]:
 
 
 def _make_model(files: tuple[RecipeInput, ...], folder: Path) -> None:
-    """Copy the files of a model, and make the tokenizer of one that has its vocabulary alone."""
+    """Copy the files of a model; create tokenizer.json if it has only a vocabulary file."""
     for each in files:
         if not (folder / each.name).is_file():
             copy_file(each.stored.path, folder / each.name)
@@ -244,7 +244,7 @@ def _make_model(files: tuple[RecipeInput, ...], folder: Path) -> None:
 
 
 def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> None:
-    """Write the pipeline's own file, again where it is there: it may lack its calibration."""
+    """Write pipeline.json; rewrite an existing one, because an interrupted run may have left it without calibration."""
 
     def inside(reference: ModelReference) -> ModelReference:
         return reference.model_copy(update={"path": str(work / reference.path)})
@@ -266,7 +266,7 @@ def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> No
 
 
 def _remove_earlier(root: Path) -> None:
-    """Remove what interrupted installations of other inputs left."""
+    """Remove leftovers of interrupted installations with other inputs."""
     own = re.compile(rf"\.{re.escape(root.name)}\.[0-9a-f]{{16}}")
     for path in root.parent.iterdir():
         if own.fullmatch(path.name):
@@ -274,14 +274,14 @@ def _remove_earlier(root: Path) -> None:
 
 
 def install_pack(path: Path | str, name: str = "", *, force: bool = False) -> tuple[PackRecord, Path]:
-    """Install a pack under its own name or another, open it once, and return its record and its folder.
+    """Install a pack under its own name or `name`, and return its record and folder.
 
-    A pack that cannot be opened is not installed, except where only packages are missing that its parts need.
+    It is opened once as a test: if that fails, it is not installed, unless only optional packages are missing.
     """
     pack = open_pack(path)
     name = name or pack.record.name
     if not NAME.fullmatch(name) or name == STARTER:
-        fix = "use lower-case letters, digits, - and _; the starter comes with Onym"
+        fix = f"use lower-case letters, digits, - and _; the name {STARTER} is reserved"
         raise ConfigError("config-invalid", f"a pipeline cannot be installed as {name!r}", fix=fix)
     root = installed_root(name)
     with _writing(root):
@@ -289,7 +289,7 @@ def install_pack(path: Path | str, name: str = "", *, force: bool = False) -> tu
         if pack.is_unpacked(folder) and not force:
             return pack.record, folder
         if (folder / PIPELINE).exists() and not force:
-            what, fix = "another pipeline of that name is installed", "name it with --name, or add --force"
+            what, fix = "another pipeline of that name is installed", "choose another --name, or add --force to replace it"
             raise ConfigError("output-exists", what, where=str(root), fix=fix)
         version = new_version(root)
         pack.unpack(version)

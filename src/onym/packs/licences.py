@@ -1,8 +1,8 @@
-"""Who may have the sources of a knowledge base in a pack, and what a pack must say of them.
+"""Decides whether the sources of a knowledge base may be redistributed in a pack, and finds their releases and licences.
 
-A source is recognised by its name, its path, its format, the files that were read, and by ids of concepts. Where several
-vocabularies fit, the one that may not be passed on is meant. A source that is not recognised by its ids, and whose licence
-nobody has stated, may not be passed on either: it may be a release under another name.
+A source is recognised by its name, path, format, input files and concept ids. If several vocabularies match, the one with the
+strictest terms counts. A source that is not recognised by its ids and has no stated licence may not be redistributed either,
+because it may be a renamed licensed release.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _RELEASE = re.compile(
 )
 
 
-_CHANGES = ("vocabularies", "semantic_types", "replacements")  # keys of a recipe by which content is left out or changed
+_CHANGES = ("vocabularies", "semantic_types", "replacements")  # recipe keys that drop or change content of a source
 
 
 def describe_sources(
     kb: KnowledgeBase, releases: Mapping[str, str] | None = None, licences: Mapping[str, str] | None = None
 ) -> tuple[PackedSource, ...]:
-    """Return the sources of a knowledge base with their releases and licences; a person may state what is not known.
+    """Return the sources of a knowledge base with releases and licences; `releases` and `licences` override what is detected.
 
     >>> describe_sources(KnowledgeBase.open(getfixture("tiny_kb")), licences={"tiny": "CC0"})
     (PackedSource(name='tiny', vocabulary='', release='not stated', licence='CC0'),)
@@ -54,7 +54,7 @@ def describe_sources(
 
 
 def find_restricted(kb: KnowledgeBase) -> list[str]:
-    """Return the vocabularies of a knowledge base that may not be passed on, whatever licence a person states."""
+    """Return the vocabularies in a knowledge base that may never be redistributed, whatever licence is stated."""
     meant = [each for config in kb.manifest.config["sources"] if (each := _vocabulary(config, kb))]
     labels = " ".join(kb.sources[row] for row in range(len(kb.sources))).lower()
     by_ids = {*find_restricted_ids(kb.concept_ids), *find_restricted_ids(_find_joined_ids(kb))}
@@ -66,7 +66,7 @@ def find_restricted(kb: KnowledgeBase) -> list[str]:
 
 
 def find_restricted_ids(ids: Strings) -> list[str]:
-    """Return the vocabularies of sorted ids that may not be passed on, by their prefixes or by shapes that no others have.
+    """Return the non-redistributable vocabularies in sorted ids, recognised by prefix or by the pattern of the ids.
 
     >>> find_restricted_ids(Strings.of(["mesh:D003924", "mine:C0011860", "snomedct:22298006"]))
     ['UMLS', 'SNOMED CT']
@@ -80,7 +80,7 @@ def find_restricted_ids(ids: Strings) -> list[str]:
 
 
 def find_undeclared(kb: KnowledgeBase, licences: Mapping[str, str] | None = None) -> list[str]:
-    """Return the sources that may be anybody's: neither their ids say what they are, nor does a person state the licence.
+    """Return the sources that are not recognised by their ids and have no stated licence.
 
     >>> find_undeclared(KnowledgeBase.open(getfixture("tiny_kb")))
     []
@@ -98,9 +98,10 @@ def find_undeclared(kb: KnowledgeBase, licences: Mapping[str, str] | None = None
 
 
 def _is_recognised(config: Mapping[str, Any], vocabulary: Vocabulary | None, own: set[str], joined: set[str]) -> bool:
-    """Tell whether ids say what a source is; `own` are the prefixes of concepts with its names, `joined` of joined concepts.
+    """Return whether a source is recognised by its ids.
 
-    One whose name says what it is may have other ids as well: ontologies bring terms of others. Else all have to be known.
+    `own` are the id prefixes of concepts that have names from the source, `joined` those of joined concepts. A source with a
+    known name may also contain unknown prefixes (ontologies import terms); otherwise all prefixes must be known.
     """
     if vocabulary:
         return not own or vocabulary.is_restricted or vocabulary.prefix in joined or any(map(_has_terms, own))
@@ -113,7 +114,7 @@ def _has_terms(prefix: str) -> bool:
 
 
 def _prefixes_by_label(kb: KnowledgeBase) -> dict[str, set[str]]:
-    """Return the prefixes of the concepts that have names of a source, by the label of the source."""
+    """Return, for each source label, the id prefixes of the concepts that have names from it."""
     found: dict[str, set[str]] = {}
     starts = list(iter_prefixes(kb.concept_ids))
     ends = [*(row for _, row in starts[1:]), len(kb.concept_ids)]
@@ -124,19 +125,19 @@ def _prefixes_by_label(kb: KnowledgeBase) -> dict[str, set[str]]:
 
 
 def _find_joined_ids(kb: KnowledgeBase) -> Strings:
-    """Return the ids of concepts that were joined into another one; cross-references to what is not there are no such ids."""
+    """Return the ids of concepts that were joined into another one (not mere cross-references)."""
     return Strings.of(join_frame(kb)["alias"].to_list())
 
 
 @cache
 def _with_terms() -> tuple[Vocabulary, ...]:
-    """Return the vocabularies whose terms are known, those with the strictest terms first."""
+    """Return the vocabularies whose licence terms are known, strictest first."""
     known = (each for each in vocabularies().values() if each.redistribution)
     return tuple(sorted(known, key=lambda each: ("no", "unaltered", "yes").index(each.redistribution)))
 
 
 def _vocabulary(config: Mapping[str, Any], kb: KnowledgeBase) -> Vocabulary | None:
-    """Return the vocabulary of a source of the recipe, as its description says; None where Onym does not know it."""
+    """Return the vocabulary of a source in the recipe, by its name, path, format and prefix; None if unknown."""
     path = config["path"]
     inputs = (each.name for each in kb.manifest.inputs if each.name == path or each.name.startswith(f"{path}/"))
     text = " ".join((config["name"], path, config["format"], config["prefix"], *inputs)).lower()
@@ -148,12 +149,12 @@ def _name(config: Mapping[str, Any]) -> str:
 
 
 def _licence(config: Mapping[str, Any], title: str, licences: Mapping[str, str]) -> str:
-    """Return the licence that a person states of a source: for this pack, or in the recipe."""
+    """Return the stated licence of a source: the option for this pack, else that of the recipe."""
     return value_for(licences, _name(config), title) or str(config.get("licence", ""))
 
 
 def _release(*texts: str) -> str:
-    """Return the release that a name or a path tells, a whole date rather than a year.
+    """Return the release found in names or paths; a full date is preferred to a year.
 
     >>> _release("MONDO", "ontologies/MONDO-ontology-v2026-05-05.json.zst"), _release("MeSH 2024", "mesh.tsv"), _release("a")
     ('2026-05-05', '2024', '')
@@ -165,15 +166,15 @@ def _release(*texts: str) -> str:
 def _require_unaltered(vocabulary: Vocabulary, recipe: Mapping[str, Any], source: Mapping[str, Any], release: str) -> None:
     title = vocabulary.title
     if source.get("only_joined") or any(recipe.get(key) for key in _CHANGES) or recipe["shared_names"] != "keep":
-        what = f"{title} may be passed on with its content unaltered only, and the recipe leaves some of it out"
-        raise ConfigError("pack-altered", what, fix=f"build the knowledge base of all of {title}")
+        what = f"{title} may only be redistributed unaltered, but the recipe of the knowledge base drops some of it"
+        raise ConfigError("pack-altered", what, fix=f"build the knowledge base from all of {title}")
     if not release:
-        what = f"a pack has to show the version of {title}, and neither the source's name nor its file tells it"
+        what = f"a pack must state the version of {title}, but neither the name nor the path of the source contains it"
         raise ConfigError("pack-release", what, fix=f"add --release {title}=VERSION")
 
 
 def value_for(values: Mapping[str, str], *names: str) -> str:
-    """Return what is stated of something by one of its names, in any case.
+    """Return the value for the first of these names, case-insensitively; empty if there is none.
 
     >>> value_for({"hpo": "2026-01-08"}, "phenotypes", "HPO")
     '2026-01-08'
@@ -183,7 +184,7 @@ def value_for(values: Mapping[str, str], *names: str) -> str:
 
 
 def parse_named_values(options: Iterable[str], option: str) -> dict[str, str]:
-    """Return what `NAME=VALUE` options say.
+    """Parse `NAME=VALUE` options into a dict.
 
     >>> parse_named_values(["HPO=2026-01-08"], "--release")
     {'HPO': '2026-01-08'}

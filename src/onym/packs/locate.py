@@ -1,8 +1,7 @@
 """Open pipelines by folder, pack file or name.
 
-`starter` comes with Onym itself: the diseases of MONDO, found and linked with nothing else installed. Others are installed into
-the cache directory, each in a self-contained folder, or come in Python packages that carry one. A file `NAME.onymp` is a pack,
-which is unpacked into the cache directory.
+`starter` (MONDO diseases) is built in and needs no installation. Other pipelines are installed into the cache directory, each
+in a self-contained folder, or come with Python packages. A file `NAME.onymp` is a pack, which is unpacked into the cache.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from onym.store.versions import HeldFolder, current_folder, hold_current, hold_v
 STARTER = "starter"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 GROUP = "onym.packs"
-"""The entry-point group by which a Python package names the pack that it carries."""
+"""Entry-point group in which a Python package declares the pack that it contains."""
 DATA = "pack"
-"""The folder of such a package that holds the pack."""
+"""Folder of the pack in such a package."""
 PACK_ENDING = ".onymp"
 KB = "knowledge-base"
 """The folder of the knowledge base in a self-contained pipeline."""
@@ -39,10 +38,10 @@ _MODULE = re.compile(r"[a-z0-9_]+")
 
 
 def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
-    """Open a pipeline's folder, a pack (`NAME.onymp`), or an installed pipeline by its name.
+    """Open a pipeline, given as a folder, a pack (`NAME.onymp`) or the name of an installed pipeline.
 
-    `starter` comes with Onym; others are installed by `onym get` or `onym pack install`. What a pipeline refers to must be what
-    it was at its building. Nothing is fetched.
+    `starter` is built in; install others with `onym get` or `onym pack install`. Raises an error if a file that the pipeline
+    refers to has changed since it was built. Nothing is downloaded.
 
     >>> from onym.pipeline import build_pipeline
     >>> folder = getfixture("tmp_path") / "pipeline"
@@ -53,12 +52,14 @@ def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
     with ExitStack() as stack:
         path = stack.enter_context(open_folder(folder))
         pipeline = open_pipeline(_read(path, str(folder)), path, context)
-        finalize(pipeline.kb, stack.pop_all().close)  # all copies of the pipeline share it
+        finalize(
+            pipeline.kb, stack.pop_all().close
+        )  # copies of the pipeline share the knowledge base, so release the folder with it
         return pipeline
 
 
 def read_pipeline(folder: Path | str) -> PipelineConfig:
-    """Return what a pipeline's folder says, without opening anything that it refers to."""
+    """Return the configuration of a pipeline, without opening its knowledge base and models."""
     with open_folder(folder) as path:
         return _read(path, str(folder))
 
@@ -70,17 +71,17 @@ def _read(path: Path, name: str) -> PipelineConfig:
 
 
 def _no_such_name(name: str) -> InputError:
-    """Build the error for a name that no pipeline has; we never download implicitly."""
+    """Build the error for an unknown or not installed pipeline; we never download implicitly."""
     if name in recipe_names():
         what, fix = f"the pipeline {name} is not installed", f"install it: onym get {name}"
         return InputError("pipeline-not-installed", what, fix=fix)
     like = suggest_name(name, pipeline_names())
-    fix = f"{like}onym get --list shows all pipelines; onym pipeline build makes one"
-    return InputError("pipeline-missing", f"no pipeline is named {name}, and no folder", where=name, fix=fix)
+    fix = f"{like}onym get --list shows all pipelines; onym pipeline build creates one"
+    return InputError("pipeline-missing", f"there is no pipeline or folder named {name}", where=name, fix=fix)
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:
-    """Return a question with the known name that is most like another, or nothing if none is.
+    """Return a "did you mean" hint with the most similar known name; empty if none is similar.
 
     >>> suggest_name("strater", ["starter", "hpo-phenotypes"])
     'did you mean starter? '
@@ -89,7 +90,7 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
 
 def pipeline_names() -> list[str]:
-    """Return the names of all pipelines: the starter, those of the catalogue, installed ones, and those of Python packages.
+    """Return the names of all pipelines: the starter, the catalogue, installed ones, and those in Python packages.
 
     >>> pipeline_names()[0]
     'starter'
@@ -101,7 +102,7 @@ def pipeline_names() -> list[str]:
 
 
 def locate(folder: Path | str) -> Path:
-    """Return the folder of a pipeline: the one at that path, else the installed one of that name. A pack is unpacked first.
+    """Return the folder of a pipeline, given as a path or an installed name. A pack is unpacked first.
 
     >>> locate("starter").joinpath("pipeline.json").is_file(), locate("my/pipeline").as_posix()
     (True, 'my/pipeline')
@@ -112,9 +113,9 @@ def locate(folder: Path | str) -> Path:
 
 @contextmanager
 def open_folder(folder: Path | str) -> Iterator[Path]:
-    """Yield the folder of a pipeline, as `locate` does. An installed one that is replaced meanwhile is kept for the block.
+    """Yield the folder of a pipeline, as `locate` returns it, and keep it on disk for the block even if it is replaced.
 
-    A pack that was unpacked for it is removed if the block rejects it.
+    If the block raises an error, a pack that was unpacked for it is removed.
     """
     path = Path(folder)
     if is_pack(path):
@@ -142,7 +143,7 @@ def is_pack(path: Path) -> bool:
 def _find(path: Path, name: str) -> HeldFolder:
     if (path / FILE).exists() and (held := hold_version(path)):
         return held
-    if found := _hold_installed(path.parent if is_version(path) else path):  # instead of a version that was replaced
+    if found := _hold_installed(path.parent if is_version(path) else path):  # a replaced version: use the current one
         return found
     if not NAME.fullmatch(name):
         return HeldFolder(path)
@@ -153,7 +154,7 @@ def _find(path: Path, name: str) -> HeldFolder:
 
 
 def _hold_installed(root: Path) -> HeldFolder | None:
-    """Hold the current version of an installed pipeline; None if the folder has no versions, or not of a pipeline."""
+    """Lock the current version of an installed pipeline; None if `root` contains no pipeline versions."""
     found = hold_current(root)
     if found is not None and not (found.path / FILE).is_file():
         found.release()
@@ -162,8 +163,8 @@ def _hold_installed(root: Path) -> HeldFolder | None:
 
 
 def _find_carried(name: str) -> Path | None:
-    """Return the folder of the pack of that name that an installed package carries; the package's code is not run."""
-    from importlib.metadata import entry_points  # a tenth of a second, which the others do not need
+    """Return the folder of the pack of that name in an installed Python package, without importing the package."""
+    from importlib.metadata import entry_points  # slow import (0.1 s), needed only here
 
     for point in entry_points(group=GROUP, name=name):
         if point.dist is not None and _MODULE.fullmatch(point.value):
@@ -175,7 +176,7 @@ def _find_carried(name: str) -> Path | None:
 
 
 def _require_own(folder: Path) -> None:
-    """Reject the pack of a package whose schema is another, or whose pipeline refers to anything but folders of the pack."""
+    """Reject a pack with another schema version, or whose pipeline refers to paths outside of the pack."""
     from onym.packs.archive import FILE as RECORD
     from onym.packs.archive import PackRecord, require_own_paths
 
@@ -184,7 +185,7 @@ def _require_own(folder: Path) -> None:
 
 
 def pack_folder(name: str) -> Path:
-    """Return the folder of what comes with Onym under that name: the starter, or trained parts of other pipelines.
+    """Return a data folder shipped with Onym: the starter, or trained components of other pipelines.
 
     >>> (pack_folder("starter") / "reranker").is_dir()
     True
@@ -193,7 +194,7 @@ def pack_folder(name: str) -> Path:
 
 
 def find_install_folder(name: str) -> Path:
-    """Return the folder in the cache directory that a pipeline of that name is installed in, or will have its versions in.
+    """Return the current version of an installed pipeline; if it is not installed, the folder for its versions.
 
     >>> find_install_folder("hpo-phenotypes").parts[-2:]
     ('pipelines', 'hpo-phenotypes')
@@ -207,7 +208,7 @@ def installed_root(name: str) -> Path:
 
 
 def installed_names() -> list[str]:
-    """Return the names of all pipelines that are installed in the cache directory, in order.
+    """Return the sorted names of all pipelines installed in the cache directory.
 
     >>> "hpo-phenotypes" in installed_names()
     False
@@ -217,7 +218,7 @@ def installed_names() -> list[str]:
 
 
 def recipe_names() -> list[str]:
-    """Return the names of all recipes, in order.
+    """Return the sorted names of all recipes.
 
     >>> "hpo-phenotypes" in recipe_names()
     True
@@ -226,7 +227,7 @@ def recipe_names() -> list[str]:
 
 
 def locate_kb(folder: Path | str) -> Path:
-    """Return the folder of a knowledge base: the one at that path, else that of a pipeline, given as `load` takes it.
+    """Return the folder of a knowledge base, given as its path or as a pipeline (as for `load`).
 
     >>> locate_kb("starter").name, locate_kb(getfixture("tiny_kb")) == getfixture("tiny_kb"), locate_kb("my/kb").as_posix()
     ('knowledge-base', True, 'my/kb')

@@ -1,6 +1,6 @@
-"""Provenance: which sources, corpora and models a pack or an installed pipeline is made of, and the page of their licences.
+"""Provenance of packs and installed pipelines: their sources, corpora and models, and the page of their licences.
 
-`pack.json`, recipes and `recipe.json` store these classes. A page of licences is written from them alone.
+These classes are stored in `pack.json`, recipes and `recipe.json`. The licence page is generated from them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from onym.store.markdown import escape
 
 NOT_STATED = "not stated"
 OWN_HEADING = "## As the pipeline states"
-_CHANGES = "Names are normalised and indexed; they are kept as the source writes them, too."
+_CHANGES = "Names are normalised and indexed; their original spelling is kept as well."
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # line breaks and bidi controls too
 
@@ -26,18 +26,18 @@ def _replace_controls(text: str) -> str:
 
 
 ShortText = Annotated[str, StringConstraints(max_length=1_000), AfterValidator(_replace_controls)]
-"""Text on one line: a control character becomes a space. A record that holds one is rejected: Onym writes it in another way."""
+"""Single-line text: control characters are replaced by spaces, so a stored record that contains one is rejected."""
 
 
 class Provenance(Protocol):
-    """Something that comes from elsewhere, under a licence."""
+    """A third-party source, corpus or model with a licence."""
 
     def cite(self) -> list[str]:
-        """Return the lines of its entry on a page of licences, as Markdown."""
+        """Return its entry on the licence page, as Markdown lines."""
 
 
 class PackedSource(Strict):
-    """A release that the knowledge base was built from. `vocabulary` is empty where Onym does not know it."""
+    """A release that the knowledge base was built from. `vocabulary` is empty if Onym does not recognise it."""
 
     name: ShortText
     vocabulary: ShortText
@@ -45,7 +45,7 @@ class PackedSource(Strict):
     licence: ShortText
 
     def cite(self) -> list[str]:
-        """Return the name, the vocabulary if that has another name, the release and the licence."""
+        """Return the name, the vocabulary if it differs, the release and the licence."""
         vocabulary = f" ({show(self.vocabulary)})" if self.vocabulary not in ("", self.name) else ""
         return [f"- **{show(self.name)}**{vocabulary}, release {show(self.release)}. Licence: {show(self.licence)}"]
 
@@ -63,7 +63,7 @@ class PackedCorpus(Strict):
 
 
 class LicenceTerms(Strict):
-    """Under which terms a release or a model of a recipe may be used, and how it is cited."""
+    """Licence and attribution of a release or model in a recipe."""
 
     title: str = Field(min_length=1)
     version: str = Field(min_length=1)
@@ -71,7 +71,7 @@ class LicenceTerms(Strict):
     attribution: str = Field(min_length=1)
 
     def cite(self) -> list[str]:
-        """Return the title, the version and the licence, and the attribution as the recipe has it."""
+        """Return the title, version, licence and attribution."""
         first = f"- **{show(self.title)}**, release {show(self.version)}. Licence: {show(self.licence)}"
         return [first, "", f"  {self.attribution}"]
 
@@ -84,7 +84,7 @@ class FileDigest(Strict):
 
 
 def licences_page(name: str, about: str, sections: Mapping[str, Sequence[Provenance]], own: str = "") -> str:
-    """Return a page of licences as Markdown, with a section for each kind of thing; `own` is what the pipeline itself states.
+    """Return a licence page as Markdown with these sections; `own` is the text that the pipeline itself provides.
 
     >>> source = PackedSource(name="MeSH", vocabulary="MeSH", release="2026", licence="free to use")
     >>> print(licences_page("mine", "A pack.", {"Knowledge base": [source]}).splitlines()[6])
@@ -100,5 +100,5 @@ def licences_page(name: str, about: str, sections: Mapping[str, Sequence[Provena
 
 
 def show(text: str) -> str:
-    """Return text of others as Markdown on one line; an empty one is not stated."""
+    """Escape third-party text for Markdown; empty text becomes "not stated"."""
     return escape(text) or NOT_STATED

@@ -1,6 +1,6 @@
-"""A pack as a folder for Hugging Face's hub, with a model card and measured figures, or as a Python wheel.
+"""Publishes packs: as a folder for the Hugging Face Hub with a model card and results, or as a Python wheel.
 
-Nothing leaves this machine unless a person asks for the upload.
+Nothing is uploaded unless the user asks for it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from onym.store.output import require_file, require_folder, whole_folder
 
 
 def require_publishable(record: PackRecord) -> None:
-    """Refuse a pack that may not be passed on as a package or on a hub."""
+    """Raise ConfigError if a pack may not be redistributed."""
     if record.private or record.restricted:
         why = f": {', '.join(record.restricted)}" if record.restricted else ""
-        what = f"the pack is private, and may not be passed on{why}"
-        raise ConfigError("pack-private", what, where=record.name, fix="build a pack without this, and without --private")
+        what = f"the pack is private and may not be redistributed{why}"
+        raise ConfigError("pack-private", what, where=record.name, fix="build it without these sources and without --private")
     if unstated := record.sources_without_licence:
-        what = f"nobody has stated the licence of {', '.join(unstated)}"
+        what = f"no licence is stated for {', '.join(unstated)}"
         fix = f'build the pack with --licence "{unstated[0]}=..."'
         raise ConfigError("pack-licence", what, where=record.name, fix=fix)
 
@@ -41,7 +41,7 @@ def require_publishable(record: PackRecord) -> None:
 def write_hub_folder(
     path: Path | str, folder: Path | str, *, results: Sequence[dict[str, Any]] = (), force: bool = False
 ) -> PackRecord:
-    """Write the folder of a pack for the hub; `results` are entries of its `model-index`. What is private is refused."""
+    """Write the Hub folder of a pack; `results` are entries of its `model-index`. Private packs are rejected."""
     require_folder(Path(folder), force=force)
     pack = open_pack(path)
     require_publishable(pack.record)
@@ -59,7 +59,7 @@ def _name(pack: Pack) -> str:
     return f"{pack.record.name}{PACK_ENDING}"
 
 
-_MAX_BYTES = 16 * MIB
+_MAX_BYTES = 16 * MIB  # of a results file
 _METRICS = {
     "strict_f1": ("f1", "strict F1, span and concept"),
     "strict_p": ("precision", "strict precision"),
@@ -71,22 +71,26 @@ _METRICS = {
 
 
 def read_results(path: Path, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return rows of a file of results as a `model-index` has them: those with these keys, or all."""
+    """Read a results file and return its rows with these keys (default: all) as `model-index` entries."""
     try:
         rows = _require_list(json.loads(read_regular(path, _MAX_BYTES)))
         found = [_entry(row) for row in rows if not keys or row["row"] in keys]
         known = {str(row.get("row", "")) for row in rows}
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as e:
         what = "not a list of rows with a dataset, a split and figures"
-        raise InputError("results-malformed", what, where=str(path), fix="name a rows.json as in results/") from e
+        raise InputError(
+            "results-malformed", what, where=str(path), fix="give a results file such as results/.../rows.json"
+        ) from e
     if missing := [key for key in keys if key not in known]:
-        raise ConfigError("config-invalid", f"there is no row {missing[0]!r}", where=str(path), fix="see its keys `row`")
+        raise ConfigError(
+            "config-invalid", f"there is no row {missing[0]!r}", where=str(path), fix="use a value of `row` in this file"
+        )
     return [entry for entry in found if entry["metrics"]]
 
 
 def _require_list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise TypeError("no list")
+        raise TypeError("not a list")
     return value
 
 
@@ -105,12 +109,12 @@ def _entry(row: dict[str, Any]) -> dict[str, Any]:
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError("no number")
+        raise ValueError("not a finite number")
     return value
 
 
 _PREFIX = "onym-pack"
-_MODULE = '''"""The pack {name} {version} for Onym. Its data is the folder `{data}`; `onym.load("{name}")` opens it as well."""
+_MODULE = '''"""The Onym pack {name} {version}. Its files are in the folder `{data}`; `onym.load("{name}")` opens it too."""
 
 from pathlib import Path
 
@@ -125,11 +129,11 @@ def load():
 '''
 _TAG = "py3-none-any"
 _WHEEL = MappingProxyType({"Wheel-Version": "1.0", "Root-Is-Purelib": "true", "Tag": _TAG})
-_CARD_BYTES = 2_000_000
+_CARD_BYTES = 2_000_000  # maximum size of the card
 
 
 def write_wheel(path: Path | str, folder: Path | str, *, force: bool = False) -> Path:
-    """Write the wheel of a pack into a folder, and return its path. What may not be passed on is refused."""
+    """Write the wheel of a pack to a folder and return its path. Packs that may not be redistributed are rejected."""
     require_wheel_folder(Path(folder))
     pack = open_pack(path)
     require_publishable(pack.record)
@@ -141,12 +145,12 @@ def write_wheel(path: Path | str, folder: Path | str, *, force: bool = False) ->
 
 
 def require_wheel_folder(folder: Path) -> None:
-    """Refuse a folder that no wheel can be written to."""
+    """Raise ConfigError if no wheel can be written to the folder."""
     require_file(folder / f"{_PREFIX}.whl", force=True)
 
 
 def wheel_name(record: PackRecord) -> str:
-    """Return the name of the file of a wheel, as the specification of wheels has it."""
+    """Return the file name of the wheel (PEP 427)."""
     return f"{_module(record)}-{record.version}-{_TAG}.whl"
 
 
@@ -186,7 +190,7 @@ def _metadata(record: PackRecord) -> dict[str, str]:
 
 
 def _header(fields: Mapping[str, str]) -> bytes:
-    """Return header fields and the empty line after them; a line break in a value raises ValueError."""
+    """Return the header fields followed by an empty line; raise ValueError if a value contains a line break."""
     message = EmailMessage(EmailPolicy(max_line_length=None, utf8=True))
     for name, value in fields.items():
         message[name] = value
@@ -198,5 +202,5 @@ def _module(record: PackRecord) -> str:
 
 
 def _encode_digest(sha256: str) -> str:
-    """Return a digest as the list of a wheel has it."""
+    """Encode a SHA-256 as in the RECORD file of a wheel (URL-safe base64 without padding)."""
     return base64.urlsafe_b64encode(bytes.fromhex(sha256)).rstrip(b"=").decode()

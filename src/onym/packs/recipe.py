@@ -1,7 +1,7 @@
-"""Recipes of pipelines: releases and models with their terms, the knowledge base, trained parts, and the pipeline.
+"""Recipes of pipelines: releases, models and their licences, the knowledge base, trained components, and the pipeline.
 
-Frozen and strict. `kb` is a recipe of `onym kb build`: its sources are the files of the releases, by name. Parts of the
-pipeline refer to models and to trained parts by their folder inside the pipeline.
+Recipes are frozen and reject unknown keys. `kb` is a recipe of `onym kb build` whose sources are files of the releases.
+Pipeline components refer to models and trained components by their folder inside the pipeline.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from onym.types import Progress, silent
 HUB = "https://huggingface.co"
 _FOLDER = r"^[a-z0-9][a-z0-9-]*$"
 _WITHOUT_SERVER = ("download-interrupted", "download-refused", "download-redirect")
-"""Codes of errors that a file from elsewhere mends."""
+"""Error codes for which we suggest a local copy or a mirror."""
 _SHA256 = r"^([0-9a-f]{64})?$"
 
 
 class RemoteFile(Strict):
-    """A file at an address. `megabytes` is about its size, for people; without `sha256`, that of the first download is kept."""
+    """A file to download. `megabytes` is its approximate size; if `sha256` is empty, the first download sets it."""
 
     url: str = Field(pattern=r"^https://[^?#\s]+/[^/?#\s]+$")
     megabytes: float = Field(gt=0)
@@ -49,7 +49,7 @@ class RemoteFile(Strict):
 
 
 class Release(LicenceTerms):
-    """A release of a terminology. One without files needs a licence of one's own: `how` says how to get it."""
+    """A terminology release. One without files needs a personal licence; `how` says how to obtain it."""
 
     name: str = Field(pattern=_FOLDER)
     files: tuple[RemoteFile, ...] = ()
@@ -57,18 +57,18 @@ class Release(LicenceTerms):
 
     @property
     def is_licensed(self) -> bool:
-        """Whether a person has to bring the files: they are never fetched."""
+        """Whether users must provide the files themselves (never downloaded)."""
         return not self.files
 
     @model_validator(mode="after")
     def _require_a_way(self) -> Self:
         if bool(self.files) == bool(self.how):
-            raise ValueError("a release has either files, or says how to get them")
+            raise ValueError("give either `files` or `how` for a release, not both")
         return self
 
 
 class ModelFile(Strict):
-    """A file of a model on the hub, with the same keys as other files."""
+    """A file of a model on the Hugging Face Hub."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
     megabytes: float = Field(gt=0)
@@ -76,7 +76,7 @@ class ModelFile(Strict):
 
 
 class HubModel(LicenceTerms):
-    """A model of Hugging Face's hub at one revision, and the folder that it has in the pipeline."""
+    """A model on the Hugging Face Hub at a fixed revision, and its folder in the pipeline."""
 
     folder: str = Field(pattern=_FOLDER)
     hub: str = Field(pattern=r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$")
@@ -84,14 +84,14 @@ class HubModel(LicenceTerms):
     files: tuple[ModelFile, ...] = Field(min_length=1)
 
     def remote_files(self) -> Iterator[RemoteFile]:
-        """Yield its files with their addresses."""
+        """Yield its files with their URLs."""
         for file in self.files:
             url = f"{HUB}/{self.hub}/resolve/{self.revision}/{file.name}"
             yield RemoteFile(url=url, megabytes=file.megabytes, sha256=file.sha256)
 
 
 class Trained(Strict):
-    """Trained parts that come with Onym: folders of one of its packs, and with `calibration` the confidence fitted there."""
+    """Trained components shipped with Onym: folders of a built-in pack and, with `calibration`, its fitted confidence."""
 
     pack: str = Field(pattern=_FOLDER)
     parts: tuple[str, ...] = Field(min_length=1)
@@ -99,7 +99,7 @@ class Trained(Strict):
 
 
 class PipelineRecipe(Strict):
-    """A whole recipe. `extra` are the packages of Onym that its pipeline needs."""
+    """A complete recipe. `extra` is the optional dependency group that the pipeline needs."""
 
     name: str = Field(pattern=_FOLDER)
     title: str = Field(min_length=1)
@@ -117,40 +117,40 @@ class PipelineRecipe(Strict):
 
     @property
     def release_to_bring(self) -> Release | None:
-        """The release that a person has to bring."""
+        """The release that users must provide, if any."""
         return next((release for release in self.releases if release.is_licensed), None)
 
     @property
     def megabytes(self) -> float:
-        """About how much is fetched."""
+        """Approximate download size."""
         files = [file.megabytes for release in self.releases for file in release.files]
         return sum(files) + sum(file.megabytes for model in self.models for file in model.files)
 
     @property
     def provenance(self) -> dict[str, Sequence[Provenance]]:
-        """What the pipeline is made of, by sections of the page of licences."""
+        """Releases and models, by section of the licence page."""
         return {"Knowledge base": self.releases, "Models": self.models}
 
     @model_validator(mode="after")
     def _require_whole(self) -> Self:
-        """Refuse a recipe that refers to what it does not have."""
+        """Reject references to files, models or components that the recipe does not define."""
         names = {file.name for release in self.releases for file in release.files}
         names |= {release.name for release in self.releases if release.is_licensed}
         if unknown := {source.path for source in self.kb.sources} - names:
-            raise ValueError(f"a source of the knowledge base is no file of a release: {min(unknown)}")
+            raise ValueError(f"a source of the knowledge base is not a file of a release: {min(unknown)}")
         if sum(release.is_licensed for release in self.releases) > 1:
             raise ValueError("more than one release needs a licence")
         folders = {model.folder for model in self.models} | set(self.trained.parts if self.trained else ())
         if KB in folders:
-            raise ValueError(f"{KB} is the folder of the knowledge base")
+            raise ValueError(f"{KB} is reserved for the knowledge base; choose another folder")
         if unknown := {reference.path for reference in self.pipeline.references()} - folders:
-            raise ValueError(f"a part of the pipeline is neither a model nor a trained part: {min(unknown)}")
+            raise ValueError(f"the pipeline refers to a folder that is neither a model nor a trained component: {min(unknown)}")
         return self
 
 
 @dataclass(frozen=True, slots=True)
 class FileSources:
-    """Where files come from: a mirror, a folder of files that a person has, and the file of a licensed release."""
+    """Alternative sources of files: a mirror, a folder of local files, and the file or folder of a licensed release."""
 
     mirror: str = ""
     folder: Path | None = None
@@ -158,13 +158,13 @@ class FileSources:
 
     @property
     def is_local(self) -> bool:
-        """Whether a person names files of this machine."""
+        """Whether local files are given."""
         return self.folder is not None or self.file is not None
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeInput:
-    """One file, or the folder of a licensed release. `name` is what the recipe calls it, `part` the release or model."""
+    """One input file, or the folder of a licensed release. `name` is its name in the recipe, `part` its release or model."""
 
     part: str
     name: str
@@ -174,37 +174,37 @@ class RecipeInput:
 
 @dataclass(frozen=True, slots=True)
 class RecipeInputs:
-    """All inputs of a recipe, by name: those of the knowledge base, and those of each model."""
+    """All inputs of a recipe: release files, and files by model folder."""
 
     releases: tuple[RecipeInput, ...]
     models: dict[str, tuple[RecipeInput, ...]] = field(default_factory=dict)
 
     def all(self) -> Iterator[RecipeInput]:
-        """Yield all of them."""
+        """Yield all inputs."""
         yield from self.releases
         for files in self.models.values():
             yield from files
 
 
 def require_origin(recipe: PipelineRecipe, origin: FileSources) -> None:
-    """Refuse, before anything is fetched, a licensed release that is not there, and a file that no release needs."""
+    """Before downloading, raise if a licensed release is missing, or if --file is given but not needed."""
     licensed = recipe.release_to_bring
     if licensed is None and origin.file is not None:
-        what = "--file names a release that needs a licence, and this recipe has none"
-        raise ConfigError("config-invalid", what, where=recipe.name, fix="name files that you have with --from FOLDER")
+        what = "--file is for licensed releases, but this recipe has none"
+        raise ConfigError("config-invalid", what, where=recipe.name, fix="give local copies of downloads with --from FOLDER")
     if licensed is not None and origin.file is None:
-        what = f"{licensed.title} needs a licence of your own, and is not downloaded"
+        what = f"{licensed.title} requires a licence, so it cannot be downloaded automatically"
         fix = f"{licensed.how} Then: onym get {recipe.name} --file PATH"
         raise ConfigError("release-licensed", what, where=recipe.name, fix=fix)
     for path in filter(None, (origin.file, origin.folder)):
         if not path.exists():
-            raise InputError("input-missing", "there is no such file or folder", where=str(path), fix="check the path")
+            raise InputError("input-missing", "file or folder not found", where=str(path), fix="check the path")
 
 
 def gather_inputs(
     recipe: PipelineRecipe, origin: FileSources, *, progress: Progress = silent, patience: Patience | None = None
 ) -> RecipeInputs:
-    """Return all files of a recipe; what is not on this machine yet is fetched, and an interrupted download goes on."""
+    """Return all input files of a recipe, downloading missing ones; interrupted downloads resume."""
     require_origin(recipe, origin)
 
     def obtain(part: str, file: RemoteFile, folder: Path | None) -> RecipeInput:
@@ -228,7 +228,7 @@ def gather_inputs(
 
 
 def _remedy(error: DownloadError, recipe: PipelineRecipe, origin: FileSources, file: RemoteFile) -> str:
-    """Return the commands that do without a server that fails."""
+    """Return the fix for a failed download: retry, a local copy, or a mirror."""
     if error.code not in _WITHOUT_SERVER:
         return error.fix
     command = f"onym get {recipe.name}" + (f" --file {origin.file}" if origin.file else "")
@@ -248,7 +248,7 @@ def _obtain(file: RemoteFile, folder: Path | None, mirror: str, progress: Progre
 
 
 def _local_release(release: Release, path: Path) -> RecipeInput:
-    """Return the release that a person brings. A folder is told by the names, sizes and times of its files: it may be large."""
+    """Return a licensed release. The digest of a folder covers file names, sizes and times only, because it may be large."""
     if path.is_file():
         return RecipeInput(release.name, release.name, local_file(path))
     files = sorted(each for each in path.rglob("*") if each.is_file())
@@ -261,7 +261,7 @@ RECORD, ATTRIBUTION = "recipe.json", "ATTRIBUTION.md"
 
 
 class FileRecord(FileDigest):
-    """A file that an installed pipeline was made of. `is_pinned` says that the recipe itself has its digest."""
+    """An input file of an installed pipeline. `is_pinned` is true if the recipe states its digest."""
 
     part: str
     name: str
@@ -270,7 +270,7 @@ class FileRecord(FileDigest):
 
 
 class InstallRecord(Strict):
-    """The content of `recipe.json`: `recipe_digest` covers all that Onym brings, `kb_digest` all inputs of the KB."""
+    """The content of `recipe.json`. `recipe_digest` covers the recipe and shipped components, `kb_digest` the KB inputs."""
 
     onym: str
     recipe_digest: str
@@ -281,12 +281,12 @@ class InstallRecord(Strict):
 
     @property
     def key(self) -> str:
-        """The digest of all of it."""
+        """Digest of the recipe and all inputs."""
         return _digest([self.recipe_digest, self.kb_digest, self.inputs_digest])
 
     @classmethod
     def of_inputs(cls, recipe: PipelineRecipe, inputs: RecipeInputs) -> Self:
-        """Make the record of a recipe and its files."""
+        """Create the record of a recipe and its input files."""
         files = tuple(
             FileRecord(
                 part=each.part,
@@ -310,7 +310,7 @@ class InstallRecord(Strict):
 
 
 def identity_of(recipe: PipelineRecipe) -> str:
-    """Return a digest of what a recipe says, and of the trained parts that come with Onym."""
+    """Return a digest of a recipe and of the trained components that it takes from Onym."""
     trained = recipe.trained
     if trained is None:
         return digest_of(recipe)
@@ -332,7 +332,7 @@ def read_record(folder: Path) -> InstallRecord | None:
 
 
 def write_record(recipe: PipelineRecipe, record: InstallRecord, folder: Path) -> None:
-    """Write the page of licences, then the record: it says that the pipeline is complete."""
+    """Write the licence page, then the record, which marks the pipeline as complete."""
     about = f"Made by Onym {record.onym} from the recipe `{recipe.name}`."
     with whole_file(folder / ATTRIBUTION, force=True) as file:
         file.write(licences_page(recipe.name, about, recipe.provenance).encode())
@@ -345,13 +345,13 @@ def _digest(values: Any) -> str:
 
 
 def read_recipe(name: str) -> PipelineRecipe:
-    """Return the recipe of that name.
+    """Return the built-in recipe of that name.
 
     >>> read_recipe("hpo-phenotypes").releases[0].name
     'hpo'
     """
     if not NAME.fullmatch(name) or name not in recipe_names():
-        fix = f"{suggest_name(name, recipe_names())}known are {', '.join(recipe_names())}"
-        fix = "it comes with Onym: use --pipeline starter" if name == STARTER else fix
-        raise ConfigError("recipe-unknown", f"no recipe is named {name!r}", fix=fix)
+        fix = f"{suggest_name(name, recipe_names())}use one of {', '.join(recipe_names())}"
+        fix = "it is built in and needs no installation: use --pipeline starter" if name == STARTER else fix
+        raise ConfigError("recipe-unknown", f"there is no recipe named {name!r}", fix=fix)
     return PipelineRecipe.from_toml(RECIPES / f"{name}.toml")
