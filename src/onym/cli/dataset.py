@@ -106,8 +106,8 @@ def prepare(
         found = [_prepare_published(what or [], output, data, base, force=force)]
     else:
         if (split is not None) + (shares is not None) + (folds is not None) > 1 or (split and what):
-            what = "--split cannot be combined with files, --shares or --folds, nor --shares with --folds"
-            raise ConfigError("config-invalid", what, fix="give --split for every file, or files with --shares or --folds")
+            problem = "--split cannot be combined with files, --shares or --folds, nor --shares with --folds"
+            raise ConfigError("config-invalid", problem, fix="give --split for every file, or files with --shares or --folds")
         dest, files = output or Path(name), [Path(word) for word in what or []]
         found = _own(name, _by_split(split) if split else files, dest, (shares, folds, format), base, force=force)
     if json:
