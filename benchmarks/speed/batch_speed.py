@@ -1,7 +1,7 @@
 """Measure the overhead of `onym batch` over `onym link`, its scaling to two workers, and the cost of resuming a finished plan.
 
-Links abstracts of a recent PubMed file with the dictionary detector and exact match over the open knowledge base. `--quick` uses
-few abstracts and HPO.
+Links abstracts of a recent PubMed file with the dictionary detector and exact match over the open knowledge base. `--quick`
+uses few abstracts and HPO.
 
 overhead_local            CPU of `onym batch run` with one worker, against that of `onym link` on the same file and pipeline
 scaling                   wall time of one worker divided by that of two, on shards of the same size; needs an idle machine

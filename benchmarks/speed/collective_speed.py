@@ -1,8 +1,8 @@
-"""Compare encoding a document once for all its mentions with encoding a window of 128 tokens per mention, with the same encoder.
+"""Compare encoding a document once for all its mentions with encoding a window of 128 tokens for each mention.
 
 Uses the test mentions of BC5CDR, MiniLM, and the precision that `auto` selects on this machine. Both methods batch windows of
-similar length, with the same number of tokens per batch, and return one vector per mention. Search is timed separately: an exact
-search for the 10 nearest of as many random vectors as the open knowledge base has names. `--quick` uses fewer of both.
+similar length, with the same number of tokens per batch, and return one vector per mention. Search is timed separately: an
+exact search for the 10 nearest of as many random vectors as the open knowledge base has names. `--quick` uses fewer of both.
 """
 
 from __future__ import annotations

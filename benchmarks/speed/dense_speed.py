@@ -1,11 +1,11 @@
 """Compare encoding names with sentence-transformers, and searching with plain FAISS.
 
-Encoding: the same names of the open knowledge base, the same model (MiniLM), and the same precision, the one that `auto` selects
-on this machine. `--quick` uses surfaces of corpora, so that no knowledge base has to be built. Both encode the same chunks of
-names in turn. sentence-transformers uses the best of several batch sizes, chosen on the first names.
+Encoding: the same names of the open knowledge base, the same model (MiniLM), and the same precision, the one that `auto`
+selects on this machine. `--quick` uses surfaces of corpora, so that no knowledge base has to be built. Both encode the same
+chunks of names in turn. sentence-transformers uses the best of several batch sizes, chosen on the first names.
 
-Search: the 10 nearest names in an exact (`flat`) index, with batches of 1,000 queries. Onym searches its memory-mapped, verified
-artefact; FAISS searches an in-memory index of the same vectors. The fastest of several rounds is reported.
+Search: the 10 nearest names in an exact (`flat`) index, with batches of 1,000 queries. Onym searches its memory-mapped,
+verified artefact; FAISS searches an in-memory index of the same vectors. The fastest of several rounds is reported.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _QUICK = 24  # documents
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--detector", default="granite-three-spans", help="a trained detector below ONYM_RUNS")
     parser.add_argument("--classifier", default="mentions-open", help="a classifier of the dictionary below ONYM_RUNS")
-    parser.add_argument("--dataset", default="bc5cdr", help="corpus whose dev documents are used, with its annotation guidelines")
+    parser.add_argument("--dataset", default="bc5cdr", help="corpus whose dev documents and guidelines are used")
     parser.add_argument("--documents", type=int, default=200, help="how many")
 
 

@@ -6,8 +6,8 @@
                 whose prompts have the same length, so that no prompt is padded
 
 All systems use the precision that is fastest on this machine, and the same input tokens. The median of three rounds after a
-warm-up is reported. `exact_proved_pct` is the share of mentions whose best name is proved optimal. `beam5_miss_pct` is the share
-of these for which beam search returns a less likely name; differences within rounding error do not count.
+warm-up is reported. `exact_proved_pct` is the share of mentions whose best name is proved optimal. `beam5_miss_pct` is the
+share of these for which beam search returns a less likely name; differences within rounding error do not count.
 """
 
 from __future__ import annotations
@@ -56,9 +56,11 @@ class Setup:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", type=Path, help="folder of a trained model to measure on real mentions")
-    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: ranking to use instead of the model's own")
-    parser.add_argument("--dataset", choices=KINDS, default="ncbi_disease", help="with --model: dataset whose test mentions are used")
+    parser.add_argument("--model", type=Path, help="folder of a trained model to measure")
+    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: ranking, by default its own")
+    parser.add_argument(
+        "--dataset", choices=KINDS, default="ncbi_disease", help="with --model: dataset whose test mentions are used"
+    )
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Measure a knowledge base of UMLS's size: build time, peak memory, opening, a second process, name lookup, reproducible bytes."""
+"""Measure a knowledge base of UMLS's size: build time, peak memory, opening, a second process, lookup, equal bytes."""
 
 from __future__ import annotations
 

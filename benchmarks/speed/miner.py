@@ -1,8 +1,8 @@
 """Compare hard-pair mining and the multi-similarity loss with pytorch-metric-learning as called by SapBERT's code.
 
 Equality: on random float64 batches both must select the same pairs; `worst_delta` is the largest difference of a loss or a
-gradient. Batches include pairs, several names per concept, a single concept (no negatives), one name per concept (no positives),
-equal vectors, equal distances with a margin that is met exactly, and very few names.
+gradient. Batches include pairs, several names per concept, a single concept (no negatives), one name per concept (no
+positives), equal vectors, equal distances with a margin that is met exactly, and very few names.
 
 Speed and memory: a step is miner and loss, forward and backward, in float32 on one thread. Times are CPU seconds, the median of
 5, both in turn. Memory is measured in one process each: the peak during the step (VmHWM, reset before it) minus the memory

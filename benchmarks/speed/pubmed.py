@@ -1,7 +1,7 @@
 """Link two real PubMed files from XML to Parquet with `onym batch`, and extrapolate to PubMed's 38 million citations.
 
-`rows` has two pipelines: dictionary and exact match over the open knowledge base (diseases and chemicals), and the starter, with
-classifier, reranker and calibrated confidence. `--quick` reads few citations and uses HPO as the dictionary.
+`rows` has two pipelines: dictionary and exact match over the open knowledge base (diseases and chemicals), and the starter,
+with classifier, reranker and calibrated confidence. `--quick` reads few citations and uses HPO as the dictionary.
 
 documents             linked citations
 documents_per_core_s  per CPU second of all worker processes, including start-up, reading and writing
