@@ -31,7 +31,7 @@ def modules_of(*words: str, cwd: Path) -> set[str]:
     [
         (["link", "asthma"], {"boundary", "app", "console", "help", "options", "inputs", "answers", "link"}),
         (["--version"], {"boundary", "app", "console"}),
-        (["kb", "--help"], {"boundary", "app", "console", "help", "options", "kb"}),
+        (["kb", "--help"], {"boundary", "app", "console", "help", "inputs", "options", "kb"}),
     ],
 )
 def test_a_command_imports_no_other(tmp_path: Path, words: list[str], modules: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""The facets are one closed set, and problems are told apart from documents."""
+"""Facets, and selecting the documents among items."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from onym.corpora.formats import jsonl, parquet
 from onym.types import Document, Problem
 
 
-def test_all_has_all_facets() -> None:
+def test_all_contains_every_facet() -> None:
     assert frozenset(get_args(Facet)) == ALL
     assert len(ALL) == 11
 
 
-def test_documents_of_leaves_problems_out() -> None:
+def test_documents_of_drops_problems() -> None:
     items: list[Item] = [Problem("1", "corpus-offsets", "what"), Document("2", "b"), Document("3", "c")]
     assert [document.id for document in documents_of(items)] == ["2", "3"]
 

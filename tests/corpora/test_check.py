@@ -1,4 +1,4 @@
-"""What `check` finds beyond what reading finds."""
+"""Problems that `check_corpus` finds in addition to those of reading."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ def codes(document: Document) -> list[str]:
     return [problem.code for problem in check_corpus([document])]
 
 
-def test_a_sound_document_has_no_problems() -> None:
+def test_a_valid_document_has_no_problems() -> None:
     mention = Mention(0, 5, "fever", ("mesh:D005334",), id="T1")
     relations = (Relation("r", (("a", "T1"), ("b", "mesh:D1"))),)
     assert codes(Document("1", "fever", (mention,), relations=relations)) == []
 
 
-def test_each_problem_is_found() -> None:
+def test_each_kind_of_problem_is_found() -> None:
     fever = Mention(0, 5, "fever")
     assert codes(Document("1", " ")) == ["corpus-empty"]
     assert codes(Document("1", "fever ", (Mention(0, 6, "fever "),))) == ["corpus-spaces"]
@@ -25,14 +25,14 @@ def test_each_problem_is_found() -> None:
     assert codes(Document("1", "fever", (fever,), relations=(Relation("r", (("a", "T9"),)),))) == ["corpus-relation"]
 
 
-def test_problems_of_reading_are_passed_on_without_text() -> None:
+def test_problems_of_reading_are_yielded_without_text() -> None:
     problem = Problem("1", "corpus-offsets", "what")
     found = list(check_corpus([problem, Document("1", "secret ", (Mention(0, 7, "secret "),))]))
     assert found[0] == problem
     assert "secret" not in str(found)
 
 
-def test_ids_that_stand_twice_are_reported_but_not_parts_of_an_article() -> None:
+def test_duplicate_ids_are_reported_except_for_parts_of_an_article() -> None:
     texts = [("1", "a"), ("1", "b"), ("2", "c"), ("1", "d"), ("1", "d"), ("2", "e")]
     docs = [Document(name, text, source="x.txt", ordinal=number) for number, (name, text) in enumerate(texts, 1)]
     assert [(problem.document_id, problem.code, problem.ordinal) for problem in check_corpus(docs)] == [

@@ -1,4 +1,4 @@
-"""Reading and writing files: whole or not at all, and nothing lost in silence."""
+"""Reading and writing corpora: atomic writes, and reports of what is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_each_format_is_written_recognised_and_read(name: str, tmp_path: Path) -
     path = tmp_path / ("out" if get(name).IS_FOLDER else f"out.{'txt' if name == 'askapatient' else name}")
     written = write_corpus([DOC], path, name)
     assert (written.documents, written.mentions, written.problems) == (1, 1, [])
-    if name == "askapatient":  # MeSH's ids are not those that it is recognised by
+    if name == "askapatient":  # the format is recognised by its numeric ids
         path.write_bytes(path.read_bytes().replace(b"D005334", b"386661006"))
     assert detect(Source.open(path)) == name
     items = list(read_corpus(path))
@@ -41,7 +41,7 @@ def test_each_format_is_written_recognised_and_read(name: str, tmp_path: Path) -
     assert sorted(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
+def test_lost_facets_are_counted(tmp_path: Path) -> None:
     lost = write_corpus([DOC, DOC], tmp_path / "a.pubtator", "pubtator").lost
     assert not lost
     assert write_corpus([DOC], tmp_path / "text", "text").lost == {
@@ -49,7 +49,7 @@ def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_problems_are_collected_and_half_a_surrogate_is_one(tmp_path: Path) -> None:
+def test_problems_are_collected_including_lone_surrogates(tmp_path: Path) -> None:
     bad = Document("2", "x\ud800", notes=(("a", "b"),))
     worse = Document("3", "x", (Mention(0, 1, "x", notes=(("\udfff", ""),)),))
     written = write_corpus([Problem("0", "corpus-duplicate", "w"), bad, DOC, worse], tmp_path / "a.jsonl", "jsonl")
@@ -58,7 +58,7 @@ def test_problems_are_collected_and_half_a_surrogate_is_one(tmp_path: Path) -> N
     assert list(read_corpus(tmp_path / "a.jsonl")) == [DOC]
 
 
-def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     def failing() -> object:
         yield DOC
         raise RuntimeError
@@ -69,7 +69,7 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unknown_and_read_only_formats(tmp_path: Path) -> None:
+def test_rejects_unknown_and_read_only_formats(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\x00\x01")
     with pytest.raises(ConfigError) as caught:
         read_corpus(tmp_path / "a.bin")
@@ -85,7 +85,7 @@ def test_unknown_and_read_only_formats(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "brat", "biosyn"])
-def test_documents_of_one_id_have_files_of_their_own_and_keep_it(tmp_path: Path, form: str) -> None:
+def test_documents_with_the_same_id_get_separate_files_and_keep_it(tmp_path: Path, form: str) -> None:
     pairs = (("1", "a"), ("1", "b"), ("1#2", "c"), ("1%~2", "d"))
     docs = [Document(name, text, (Mention(0, 1, text),)) for name, text in pairs]
     assert write_corpus(docs, tmp_path / "a", form).documents == 4
@@ -94,14 +94,14 @@ def test_documents_of_one_id_have_files_of_their_own_and_keep_it(tmp_path: Path,
 
 
 @pytest.mark.parametrize("form", ["jsonl", "pubtator", "bioc_xml", "bioc_json", "parquet"])
-def test_real_ids_that_look_numbered_stay_as_they_are(tmp_path: Path, form: str) -> None:
+def test_ids_that_look_numbered_are_unchanged(tmp_path: Path, form: str) -> None:
     docs = [Document(name, text) for name, text in (("1", "a"), ("1", "b"), ("1#2", "c"))]
     write_corpus(docs, tmp_path / "a", form)
     back = [(doc.id, doc.text, doc.source, doc.ordinal) for doc in documents_of(read_corpus(tmp_path / "a", form))]
     assert back == [("1", "a", "a", 1), ("1", "b", "a", 2), ("1#2", "c", "a", 3)]
 
 
-def test_several_sources_are_one_corpus(tmp_path: Path) -> None:
+def test_several_sources_are_read_as_one_corpus(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("fever")
     (tmp_path / "b.pubtator").write_text("a|t|High fever\na|a|\n\na|t|Cough\n\n")
     sources = [Source.open(tmp_path / name) for name in ("a.txt", "b.pubtator")]
@@ -128,7 +128,7 @@ LINKED = [LinkedDocument(DOC, (FULL,)), LinkedDocument(LOST, problems=(Problem("
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
-def test_formats_that_carry_links_keep_evidence_and_problems(form: str, tmp_path: Path) -> None:
+def test_formats_with_links_keep_evidence_and_problems(form: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{form}"
     written = write_linked_corpus(LINKED, path, form)
     assert (written.documents, written.mentions, written.problems) == (2, 1, [])
@@ -141,7 +141,7 @@ def test_formats_that_carry_links_keep_evidence_and_problems(form: str, tmp_path
 
 
 @pytest.mark.parametrize("form", ["pubtator", "bioc_json", "brat"])
-def test_other_formats_have_the_answers_alone(form: str, tmp_path: Path) -> None:
+def test_other_formats_store_only_the_best_concept(form: str, tmp_path: Path) -> None:
     linked = [LinkedDocument(DOC, (replace(FULL, nil_reason=None),)), *LINKED[1:]]
     written = write_linked_corpus(linked, tmp_path / "a", form)
     assert (written.documents, written.mentions) == (2, 1)
@@ -150,7 +150,7 @@ def test_other_formats_have_the_answers_alone(form: str, tmp_path: Path) -> None
     assert second.mentions == ()
 
 
-def test_half_a_surrogate_in_a_linked_document_is_a_problem(tmp_path: Path) -> None:
+def test_lone_surrogate_in_a_linked_document_is_a_problem(tmp_path: Path) -> None:
     bad = LinkedDocument(Document("3", "x\ud800"))
     written = write_linked_corpus([bad, *LINKED], tmp_path / "a.jsonl", "jsonl")
     assert [(problem.document_id, problem.code) for problem in written.skipping_problems] == [("3", "corpus-encoding")]

@@ -1,4 +1,4 @@
-"""A mention is compared with the text; a repeated id is made unique."""
+"""Validation of mentions against the text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXT = "breast and ovarian cancer"
     ("start", "end", "surface"),
     [(0, 6, "Breast"), (0, 5, "breast"), (-1, 3, "bre"), (20, 26, None), (6, 6, ""), (6, 3, None), (30, 40, None)],
 )
-def test_what_is_not_there_is_a_problem_without_the_text(start: int, end: int, surface: str | None) -> None:
+def test_wrong_offsets_and_surfaces_become_problems_without_text(start: int, end: int, surface: str | None) -> None:
     draft = Draft("7", TEXT)
     draft.add(start, end, surface, where="a.txt:3")
     problem, document = draft.items()
@@ -26,7 +26,7 @@ def test_what_is_not_there_is_a_problem_without_the_text(start: int, end: int, s
 
 
 @pytest.mark.parametrize("surface", ["breast cancer", "breast  cancer", "breastcancer", TEXT, None])
-def test_fragments_are_compared_without_what_stands_between(surface: str | None) -> None:
+def test_surfaces_of_fragments_are_compared_without_the_gaps(surface: str | None) -> None:
     draft = Draft("7", TEXT)
     draft.add(0, 25, surface, parts=((0, 6), (19, 25)))
     assert not draft.problems
@@ -39,11 +39,11 @@ def test_a_malformed_document_becomes_a_problem() -> None:
     assert MalformedError("what", "where").problem("3") == Problem("3", "corpus-malformed", "what", "where")
 
 
-def test_mentions_that_copy_a_text_over_and_over_are_refused() -> None:
+def test_rejects_mentions_far_longer_than_the_text() -> None:
     draft = Draft("1", "fever " * 100_000)
     for _ in range(5):
         draft.add(0, 600_000)
-    with pytest.raises(MalformedError, match="far longer together"):
+    with pytest.raises(MalformedError, match="together are far longer"):
         draft.add(0, 600_000)
     with pytest.raises(MalformedError):
         Draft("1", "high fever").require_short([(0, 10)] * 200_000, "")

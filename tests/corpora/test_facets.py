@@ -1,4 +1,4 @@
-"""What a document holds, and what two documents must share."""
+"""The facets of documents, and comparing documents by facets."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def test_a_full_document_uses_each_facet() -> None:
     assert facets_of(Document("1", "x")) == {"document ids", "text"}
 
 
-def test_the_order_of_mentions_does_not_count() -> None:
+def test_view_ignores_the_order_of_mentions() -> None:
     turned = Document("1", FULL.text, MENTIONS[::-1], FULL.passages, FULL.relations)
     assert view(turned, ALL) == view(FULL, ALL)
 
 
-def test_each_facet_is_seen() -> None:
+def test_view_detects_changes_of_each_facet() -> None:
     others: dict[Facet, Document] = {
         "document ids": Document("2", FULL.text, MENTIONS, FULL.passages, FULL.relations),
         "passages": Document("1", FULL.text, MENTIONS, (), FULL.relations),

@@ -1,4 +1,4 @@
-"""Ids as corpora write them: real forms of every kind, and the way back."""
+"""Parsing and formatting concept ids as in real corpora."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ from onym.types import Mention
         ("-", "Variant", ()),
     ],
 )
-def test_forms_of_real_corpora(text: str, kind: str, expected: tuple[str, ...]) -> None:
+def test_parses_ids_of_real_corpora(text: str, kind: str, expected: tuple[str, ...]) -> None:
     assert parse_ids(text, kind) == expected
 
 
-def test_a_format_has_its_own_prefix() -> None:
+def test_the_default_prefix_of_a_format_is_used() -> None:
     assert parse_ids("108367008", "", "snomedct") == ("snomedct:108367008",)
     assert parse_ids("D003924", "", "snomedct") == ("mesh:D003924",)
 
 
-def test_only_what_cannot_be_rebuilt_is_noted() -> None:
+def test_only_ids_that_cannot_be_restored_get_a_note() -> None:
     assert parse_ids_with_note("D003924|D009765", "Disease") == (("mesh:D003924", "mesh:D009765"), ())
     assert parse_ids_with_note("D003924,D009765", "Disease")[1] == (("ids", "D003924,D009765"),)
     assert parse_ids_with_note("12345(Tax:10090)", "Gene")[1] == (("ids", "12345(Tax:10090)"),)
 
 
-def test_a_note_that_no_longer_fits_is_not_written() -> None:
+def test_an_outdated_note_is_ignored() -> None:
     mention = Mention(0, 1, "x", ("mesh:D003924",), "Disease", notes=(("ids", "MESH:D003924"),))
     assert format_ids(mention) == "MESH:D003924"
     linked = Mention(0, 1, "x", ("mesh:D009765",), "Disease", notes=(("ids", "MESH:D003924"),))
@@ -72,7 +72,7 @@ def test_styles(style: str, expected: str) -> None:
     assert ids_text(("mesh:D1", "hp:2"), style=style) == expected
 
 
-def test_a_bare_id_is_written_only_where_it_means_the_same() -> None:
+def test_ids_are_written_without_prefix_only_if_parsed_back() -> None:
     assert ids_text(("ncbigene:7157",), "Gene") == "7157"
     assert ids_text(("ncbigene:7157",), "Chemical") == "NCBIGENE:7157"
     assert ids_text(("hp:0000118",)) == "HP:0000118"
@@ -82,7 +82,7 @@ _local = st.text("ABCD0123456789_.|", min_size=1, max_size=8)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["mesh", "hp", "ncbigene", "umls", "zz"]), _local), max_size=3), st.text(max_size=8))
-def test_what_is_kept_comes_back(pairs: list[tuple[str, str]], kind: str) -> None:
+def test_kept_ids_are_parsed_back(pairs: list[tuple[str, str]], kind: str) -> None:
     mention = Mention(0, 1, "x", tuple(f"{prefix}:{local}" for prefix, local in pairs), kind)
     again = parse_ids(format_ids(mention), kind)
     assert keeps_ids(mention) == (again == mention.concept_ids)
@@ -91,7 +91,7 @@ def test_what_is_kept_comes_back(pairs: list[tuple[str, str]], kind: str) -> Non
 
 
 @given(st.text(max_size=30), st.sampled_from(["", "Gene", "Disease", "SNP", "Species"]))
-def test_any_text_is_read_and_can_be_written_again(text: str, kind: str) -> None:
+def test_any_id_column_can_be_written_again(text: str, kind: str) -> None:
     concept_ids, notes = parse_ids_with_note(text, kind)
     assert all(":" in concept_id for concept_id in concept_ids)
     assert format_ids(Mention(0, 1, "x", concept_ids, kind, notes=notes)) == text

@@ -1,4 +1,4 @@
-"""One bad document costs one document."""
+"""Isolation of errors to single documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRET = "patient Smith"
 
 
 class PanicException(BaseException):
-    """What a bug in a library in Rust raises."""
+    """The exception raised by a panic in a Rust library (PyO3)."""
 
 
 def documents(count: int) -> list[Document]:
@@ -48,12 +48,12 @@ def run(errors: dict[str, Exception], *, count: int = 5, batch: int = 2) -> tupl
     return list(isolate(documents(count), acting(errors, calls), describe_failure, batch=batch)), calls  # type: ignore[arg-type]
 
 
-def test_without_errors_documents_are_worked_on_in_batches() -> None:
+def test_documents_are_processed_in_batches() -> None:
     assert run({}) == (["0", "1", "2", "3", "4"], [["0", "1"], ["2", "3"], ["4"]])
     assert run({}, count=0) == ([], [])
 
 
-def test_only_as_many_documents_are_taken_as_a_batch_has() -> None:
+def test_one_batch_is_read_at_a_time() -> None:
     taken: list[str] = []
 
     def stream() -> Iterator[Document]:
@@ -66,7 +66,7 @@ def test_only_as_many_documents_are_taken_as_a_batch_has() -> None:
 
 
 @pytest.mark.parametrize("error", [InputError, LimitError, DownloadError])
-def test_the_document_of_an_error_is_lost_and_no_other(error: type[InputError | LimitError]) -> None:
+def test_only_the_document_that_raises_is_lost(error: type[InputError | LimitError]) -> None:
     found, calls = run({"2": error("limit-record", "too long")})
     assert found == ["0", "1", "2: limit-record", "3", "4"]
     assert calls == [["0", "1"], ["2", "3"], ["2"], ["3"], ["4"]]
@@ -75,11 +75,11 @@ def test_the_document_of_an_error_is_lost_and_no_other(error: type[InputError | 
 @pytest.mark.parametrize(
     "error", [ValueError(SECRET), RecursionError(), PanicException(SECRET), StopIteration(), AssertionError(SECRET)]
 )
-def test_any_bug_is_isolated(error: Exception) -> None:
+def test_any_exception_is_isolated(error: Exception) -> None:
     assert run({"0": error, "4": error})[0] == ["0: internal-error", "1", "2", "3", "4: internal-error"]
 
 
-def test_what_a_machine_has_too_little_of_is_no_bug() -> None:
+def test_memory_and_system_errors_have_their_own_codes() -> None:
     assert run({"0": MemoryError(SECRET), "4": OSError(24, "Too many open files")})[0] == [
         *("0: memory-exhausted", "1", "2", "3", "4: system-refused"),
     ]
@@ -89,12 +89,12 @@ def test_what_a_machine_has_too_little_of_is_no_bug() -> None:
     "error", [ConfigError("some-code", "x"), IntegrityError("some-code", "x"), KeyboardInterrupt(), SystemExit(143)]
 )
 @pytest.mark.parametrize("first", ["0", "1"])
-def test_what_concerns_all_documents_ends_the_run(error: Exception, first: str) -> None:
+def test_config_errors_integrity_errors_and_interrupts_end_the_run(error: Exception, first: str) -> None:
     with pytest.raises(type(error)):
         run({first: error})
 
 
-def test_an_error_for_all_documents_that_only_shows_when_a_batch_is_done_again_ends_the_run() -> None:
+def test_an_integrity_error_while_retrying_single_documents_ends_the_run() -> None:
     def act(batch: Sequence[Document]) -> list[str]:
         raise IntegrityError("kb-corrupt", "x") if len(batch) == 1 else ValueError
 
@@ -102,7 +102,7 @@ def test_an_error_for_all_documents_that_only_shows_when_a_batch_is_done_again_e
         list(isolate(documents(2), act, describe_failure, batch=2))
 
 
-def test_an_error_of_the_documents_source_is_the_callers() -> None:
+def test_errors_of_the_input_iterator_are_raised() -> None:
     def stream() -> Iterator[Document]:
         yield from documents(1)
         raise InputError("input-missing", "the file is gone")
@@ -116,7 +116,7 @@ def test_an_error_of_onym_is_reported_with_code_and_location() -> None:
     assert problem == Problem("7", "limit-record", "too long", "token 9")
 
 
-def test_a_foreign_exception_is_reported_by_type_and_line_of_onym() -> None:
+def test_a_foreign_exception_is_reported_by_type_and_location() -> None:
     try:
         template_named([])  # type: ignore[arg-type]
     except Exception as e:
@@ -125,7 +125,7 @@ def test_a_foreign_exception_is_reported_by_type_and_line_of_onym() -> None:
     assert problem.what.startswith("TypeError in models/template.py:")
 
 
-def test_no_message_of_a_foreign_exception_is_reported_or_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_messages_of_foreign_exceptions_are_not_reported_or_logged(caplog: pytest.LogCaptureFixture) -> None:
     problems: list[Problem] = []
 
     def keep(_doc: Document, problem: Problem) -> str:
@@ -139,7 +139,7 @@ def test_no_message_of_a_foreign_exception_is_reported_or_logged(caplog: pytest.
     assert SECRET not in caplog.text
 
 
-def test_whoever_needs_all_documents_stops_at_the_first_that_failed() -> None:
+def test_require_complete_raises_at_the_first_failed_document() -> None:
     fever = Mention(0, 5, "fever")
     done = LinkedDocument(Document("1", "fever", (fever,)), (Link(fever),))
     lost = LinkedDocument(Document("2", "fever", (fever,)), problems=(Problem("2", "limit-record", "too long"),))
@@ -152,7 +152,7 @@ def test_whoever_needs_all_documents_stops_at_the_first_that_failed() -> None:
     assert caught.value.where == "document 2"
 
 
-def test_a_file_that_was_cut_short_ends_the_run_before_the_next_batch(tmp_path: Path) -> None:
+def test_a_truncated_memory_map_ends_the_run_before_the_next_batch(tmp_path: Path) -> None:
     (tmp_path / "column").write_bytes(bytes(9_000))
     with open_regular(tmp_path / "column") as file:
         column = map_file(file, tmp_path / "column", np.dtype(np.uint8))
@@ -161,4 +161,4 @@ def test_a_file_that_was_cut_short_ends_the_run_before_the_next_batch(tmp_path: 
     os.truncate(tmp_path / "column", 0)
     with pytest.raises(IntegrityError, match="cut short"):
         next(done)
-    os.truncate(tmp_path / "column", 9_000)  # other tests look at all maps
+    os.truncate(tmp_path / "column", 9_000)  # restore the file: other tests check all memory maps

@@ -1,4 +1,4 @@
-"""Documents as plain values: everything there and back, and nothing of a wrong shape."""
+"""Converting documents to plain values and back, and malformed input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Probl
 
 
 @given(documents())
-def test_everything_comes_back(document: Document) -> None:
+def test_documents_survive_conversion(document: Document) -> None:
     assert list(from_plain(json.loads(json.dumps(to_plain(document))), "x")) == [document]
 
 
@@ -41,7 +41,7 @@ def test_everything_comes_back(document: Document) -> None:
         {"id": "1", "text": "x", "notes": [["a"]]},
     ],
 )
-def test_wrong_shapes_are_malformed(plain: Any) -> None:
+def test_rejects_malformed_documents(plain: Any) -> None:
     with pytest.raises(MalformedError):
         list(from_plain(plain, "x"))
 
@@ -52,7 +52,7 @@ CANDIDATE = Candidate("mesh:D005334", "fever", 0.5)
 
 
 @given(draw_linked_documents())
-def test_links_with_all_their_evidence_come_back(linked: LinkedDocument) -> None:
+def test_links_keep_all_their_evidence(linked: LinkedDocument) -> None:
     plain = json.loads(json.dumps(to_plain_linked(linked)))
     assert plain["schema"] == "linked-document/2"
     assert from_plain_linked(plain, "x") == after_round_trip(linked)
@@ -63,7 +63,7 @@ def test_a_linked_document_is_read_as_a_plain_one(linked: LinkedDocument) -> Non
     assert list(from_plain(json.loads(json.dumps(to_plain_linked(linked))), "x")) == [with_answers(linked)]
 
 
-def test_what_is_known_of_a_link_is_written_and_nothing_else() -> None:
+def test_only_known_evidence_is_written() -> None:
     full = Link(FEVER, (CANDIDATE,), detection_score=0.0, stage="dense", confidence=0.0, nil_reason="below-threshold")
     assert to_plain_linked(LinkedDocument(DOC, (full,))) == {
         "id": "1",
@@ -92,7 +92,7 @@ def test_what_is_known_of_a_link_is_written_and_nothing_else() -> None:
     }
 
 
-def test_answers_replace_what_was_annotated() -> None:
+def test_answers_replace_annotated_ids() -> None:
     for link, ids in (
         (Link(FEVER, (CANDIDATE,)), ("mesh:D005334",)),
         (Link(FEVER), ()),
@@ -122,13 +122,13 @@ def test_answers_replace_what_was_annotated() -> None:
         [{"candidates": [], "assertion": ["denied"]}],
     ],
 )
-def test_links_of_a_wrong_shape_are_malformed(links: Any) -> None:
+def test_rejects_malformed_links(links: Any) -> None:
     with pytest.raises(MalformedError):
         from_plain_linked(to_plain(DOC) | {"links": links}, "x")
 
 
 @pytest.mark.parametrize("assertion", [None, (), ("negated", "historical")])
-def test_marks_are_kept_and_none_is_not_the_same_as_not_looked_for(assertion: Any) -> None:
+def test_assertions_are_kept_and_empty_differs_from_none(assertion: Any) -> None:
     linked = LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,), assertion=assertion),))
     plain = to_plain_linked(linked)
     assert ("assertion" in plain["links"][0]) == (assertion is not None)
@@ -136,19 +136,19 @@ def test_marks_are_kept_and_none_is_not_the_same_as_not_looked_for(assertion: An
 
 
 @pytest.mark.parametrize("tied", [0, 1, 7])
-def test_ties_are_kept_also_those_beyond_the_candidates(tied: int) -> None:
+def test_ties_beyond_the_candidates_are_kept(tied: int) -> None:
     linked = LinkedDocument(DOC, (Link(FEVER, (CANDIDATE,), tied=tied),))
     plain = to_plain_linked(linked)
     assert plain["links"][0].get("tied", 0) == tied
     assert from_plain_linked(plain, "x").links[0].tied == tied
 
 
-def test_where_ties_are_not_said_they_are_counted() -> None:
+def test_missing_ties_are_counted_from_the_candidates() -> None:
     both = [{"concept_id": each, "name": "x", "score": 1.0} for each in ("a:1", "a:2")]
     assert from_plain_linked(to_plain(DOC) | {"links": [{"candidates": both}]}, "x").links[0].tied == 1
 
 
-def test_mentions_that_are_not_there_and_problems_of_a_wrong_shape_are_malformed() -> None:
+def test_rejects_wrong_mentions_and_malformed_problems() -> None:
     wrong = to_plain(DOC) | {"mentions": [{"start": 5, "end": 10, "surface": "cough"}], "links": [{"candidates": []}]}
     with pytest.raises(MalformedError):
         from_plain_linked(wrong, "x")
@@ -156,6 +156,6 @@ def test_mentions_that_are_not_there_and_problems_of_a_wrong_shape_are_malformed
         from_plain_linked(to_plain(DOC) | {"problems": [{"code": 5}]}, "x")
 
 
-def test_a_confidence_that_is_no_probability_is_refused() -> None:
+def test_rejects_a_confidence_outside_0_to_1() -> None:
     with pytest.raises((MalformedError, InputError)):
         from_plain_linked(to_plain(DOC) | {"links": [{"candidates": [], "confidence": 1.5}]}, "x")

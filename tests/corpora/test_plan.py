@@ -1,4 +1,4 @@
-"""Each file of a corpus is read, ignored or failed: decided file by file."""
+"""Deciding for each file of a corpus whether it is read, ignored or failed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def formats_by_file(plan: Plan) -> dict[str, str]:
     return {file.name: file.format or file.code or file.state for file in plan.files}
 
 
-def test_one_file_that_looks_otherwise_costs_no_other(tmp_path: Path) -> None:
+def test_an_unrecognised_file_does_not_affect_others(tmp_path: Path) -> None:
     notes = {f"{number:02}.txt": b"A note about fever." for number in range(50)}
     plan = plan_of(source(notes | {"07.txt": PUBTATOR, "09.txt": JSONL}))
     assert formats_by_file(plan) == dict.fromkeys(notes, "text") | {"07.txt": "pubtator", "09.txt": "jsonl"}
     assert [group.name for group in plan.groups] == sorted(notes)
 
 
-def test_formats_are_mixed() -> None:
+def test_formats_may_be_mixed() -> None:
     files = {
         "a.ann": b"", "a.txt": b"Fever", "b.jsonl": JSONL, "b.txt": b"Fever", "c.tsv": PUBTATOR, "d.xml": BIOC,
         "e.concept": b"1||0|5||D||fever||D1\n", "s.source": b'["START x END"]\n', "s.target": b"", "slabel.txt": b"D1\n",
@@ -69,16 +69,16 @@ def test_formats_are_mixed() -> None:
         ("a/.hidden.txt", b"x", "ignored"),
     ],
 )
-def test_one_file(name: str, data: bytes, expected: str) -> None:
+def test_plans_a_single_file(name: str, data: bytes, expected: str) -> None:
     assert formats_by_file(plan_of(source({name: data}))) == {name: expected}
 
 
-def test_a_file_that_is_named_itself_is_not_ignored() -> None:
+def test_a_readme_given_as_the_only_file_is_read() -> None:
     file = InputFile.from_bytes("README.txt", b"This is a corpus.")
     assert formats_by_file(plan_of(Source("README.txt", (file,)))) == {"README.txt": "text"}
 
 
-def test_a_named_format_is_that_of_all_files() -> None:
+def test_a_given_format_applies_to_all_files() -> None:
     files = {"a.txt": PUBTATOR, "b.json": JSONL, "c.bin": b"x", "README.md": b"y"}
     plan = plan_of(source(files), "text")
     assert formats_by_file(plan) == {"a.txt": "text", "b.json": "text", "c.bin": "text", "README.md": "ignored"}
@@ -89,7 +89,7 @@ def test_a_named_format_is_that_of_all_files() -> None:
         plan_of(source(files), "word")
 
 
-def test_what_a_folder_skipped_is_in_the_plan(tmp_path: Path) -> None:
+def test_files_skipped_by_the_source_are_in_the_plan(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("fever")
     (tmp_path / "b.txt").symlink_to("/etc/hostname")
     (tmp_path / "c").symlink_to(".")

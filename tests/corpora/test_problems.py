@@ -1,4 +1,4 @@
-"""The file of problems, and the bound on them."""
+"""The problem file, and the maximum number of problems."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_problems_are_written_by_their_schema(tmp_path: Path) -> None:
+def test_the_problem_file_follows_its_schema(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     linked = LinkedDocument(Document("8", "x", source="b.txt", ordinal=2), problems=(Problem("8", "limit-record", "too long"),))
     with ProblemLog(path) as log:
@@ -45,7 +45,7 @@ def test_without_problems_there_is_no_file_unless_it_is_requested(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
-def test_an_old_file_is_replaced_only_if_forced(tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_with_force(tmp_path: Path) -> None:
     path = tmp_path / "p"
     path.write_text("old")
     with pytest.raises(ConfigError, match="output-exists"):
@@ -55,7 +55,7 @@ def test_an_old_file_is_replaced_only_if_forced(tmp_path: Path) -> None:
     assert path.read_text() == ""
 
 
-def test_a_run_that_ends_with_another_error_leaves_no_file(tmp_path: Path) -> None:
+def test_a_run_that_fails_leaves_no_file(tmp_path: Path) -> None:
     def fail(log: ProblemLog) -> None:
         log.add(BAD)
         raise InputError("omop-note-id", "no note_id")
@@ -84,7 +84,7 @@ def many(bad: int, good: int) -> list[Item]:
         ("50%", many(90, 120), False),
     ],
 )
-def test_a_run_that_is_mostly_bad_ends(tmp_path: Path, bound: str, items: list[Item], is_many: bool) -> None:
+def test_too_many_problems_end_the_run(tmp_path: Path, bound: str, items: list[Item], is_many: bool) -> None:
     log = ProblemLog(tmp_path / "p", MaxProblems.parse(bound))
     if not is_many:
         with log:
@@ -92,16 +92,16 @@ def test_a_run_that_is_mostly_bad_ends(tmp_path: Path, bound: str, items: list[I
         return
     with pytest.raises(InputError, match="problems-exceeded"), log:
         list(log.watch(items))
-    assert lines(tmp_path / "p")  # they say why
+    assert lines(tmp_path / "p")  # the file explains why the run ended
 
 
-def test_problems_that_cost_nothing_do_not_count(tmp_path: Path) -> None:
+def test_problems_without_loss_do_not_count(tmp_path: Path) -> None:
     with ProblemLog(tmp_path / "p", MaxProblems.parse("0")) as log:
         list(log.watch([Problem("1", "corpus-bytes", "offsets count bytes", source="a", ordinal=1)]))
     assert len(lines(tmp_path / "p")) == 1
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "5 %%", "1.5", "%"])
-def test_other_bounds_are_refused(text: str) -> None:
+def test_rejects_invalid_limits(text: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         MaxProblems.parse(text)

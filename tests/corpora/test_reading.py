@@ -1,4 +1,4 @@
-"""One pass over a corpus: everything in it is a document, a problem, or a file that was ignored."""
+"""Reading a corpus: documents, problems, and the state of each file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_all_files_are_read_and_counted() -> None:
         reading.require_whole()
 
 
-def test_documents_before_a_break_are_kept() -> None:
+def test_documents_before_a_read_error_are_kept() -> None:
     lines = b"".join(b'{"id":"%d","text":"%s"}\n' % (number, b"fever " * 20) for number in range(20_000))
     packed = gzip.compress(lines, 1)
     reading = Reading([source({"a.jsonl.gz": packed[: len(packed) // 2], "b.txt": b"cough"})])
@@ -54,7 +54,7 @@ def test_documents_before_a_break_are_kept() -> None:
         reading.require_whole()
 
 
-def test_a_bug_in_a_reader_costs_its_file_and_tells_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_a_reader_fails_only_its_file_and_reveals_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         def read(self, read_from: Source) -> Iterator[Item]:
             yield Document("1", "fever")
@@ -82,7 +82,7 @@ def test_all_files_of_a_group_fail_together() -> None:
     }  # fmt: skip
 
 
-def test_a_corpus_without_anything_to_read_is_an_error(tmp_path: Path) -> None:
+def test_a_corpus_without_readable_files_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="format-unknown"):
         Reading([source({"a.bin": b"\x00"})])
     with pytest.raises(ConfigError, match="format-unknown"):
@@ -91,14 +91,14 @@ def test_a_corpus_without_anything_to_read_is_an_error(tmp_path: Path) -> None:
         Reading([source({"a.txt.gz": gzip.compress(b"High fever and more")[:-9]})])
 
 
-def test_several_sources_have_names_of_their_own() -> None:
+def test_files_of_several_sources_need_distinct_names() -> None:
     left, right = source({"1.txt": b"a"}).under("left"), source({"1.txt": b"b"}).under("right")
     assert [(doc.id, doc.source) for doc in documents_of(Reading([left, right]))] == [("1", "left/1.txt"), ("1", "right/1.txt")]
     with pytest.raises(ConfigError, match="config-invalid"):
         Reading([left, left])
 
 
-def test_numbers_count_lost_documents_too() -> None:
+def test_ordinals_count_lost_documents() -> None:
     items: list[Item] = [
         Problem("1", "corpus-offsets", "w"), Document("1", "x"), Problem("", "corpus-malformed", "w"),
         Problem("3", "corpus-bytes", "w"), Document("3", "x"),
@@ -112,7 +112,7 @@ def test_numbers_count_lost_documents_too() -> None:
     ]
 
 
-def test_losses() -> None:
+def test_is_loss_excludes_files_and_harmless_problems() -> None:
     assert not is_loss(Problem("1", "corpus-bytes", "w", source="f", ordinal=1))
     assert not is_loss(Problem("", "input-link", "w", source="f"))
     assert is_of_file(Problem("", "input-link", "w", source="f"))
@@ -120,7 +120,7 @@ def test_losses() -> None:
     assert not is_of_file(Problem("1", "corpus-encoding", "w"))
 
 
-def test_the_share_of_a_large_file_grows_and_one_that_was_read_whole_counts_when_it_is_finished() -> None:
+def test_the_share_grows_while_a_large_file_is_read() -> None:
     line = b'{"id":"1","text":"' + b"High fever. " * 400 + b'"}\n'
     large, small = InputFile.from_bytes("1.jsonl", line * 400), InputFile.from_bytes("2.jsonl", line)
     reading = Reading([Source.of_files("notes", [large, small])])

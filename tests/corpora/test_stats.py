@@ -6,7 +6,7 @@ from onym.corpora.check import corpus_stats
 from onym.types import Document, Mention, Problem, Relation
 
 
-def test_everything_is_counted() -> None:
+def test_counts_all_statistics() -> None:
     mentions = (
         Mention(0, 5, "fever", ("mesh:D005334",), "Disease"),
         Mention(0, 15, "fever and cough", ("mesh:D005334", "hp:1"), "Disease", parts=((0, 5), (10, 15))),

@@ -1,4 +1,4 @@
-"""Building a knowledge base of a few lines."""
+"""A fixture that builds small knowledge bases from text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Builder = Callable[..., KnowledgeBase]
 
 @pytest.fixture
 def build(tmp_path: Path) -> Builder:
-    """Return a function that builds a knowledge base of tables given as text, in order of precedence."""
+    """Return a function that builds a knowledge base from tables given as strings, in order of precedence."""
 
     def _build(*tables: str, dest: str = "kb", **options: Any) -> KnowledgeBase:
         sources = []

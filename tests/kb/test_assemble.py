@@ -1,4 +1,4 @@
-"""From strings to integers, checked against plain Python."""
+"""Encoding of names and concepts as integers, compared with plain Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = st.sampled_from(["fever", "Fever", "pain", "ache", "flu", "MI"])
 
 
 @given(st.lists(st.text(max_size=5), min_size=1))
-def test_coded_is_rank_among_distinct(values: list[str]) -> None:
+def test_codes_are_ranks_of_the_distinct_values(values: list[str]) -> None:
     distinct, codes = assemble.encode_values(pl.Series(values))
     assert distinct.to_list() == sorted(set(values), key=str.encode)
     assert [distinct[int(code)] for code in codes] == values
@@ -31,7 +31,7 @@ def test_grouped_lists_are_sorted_and_distinct(pairs: list[tuple[int, int]]) -> 
 
 
 def plain_fewest(table: dict[str, list[str]]) -> dict[str, set[str]]:
-    """Do what `fewest` says, slowly: smallest concept wins, ties to the first id, nobody is emptied."""
+    """Compute `fewest` in plain Python: the smallest concept wins, ties go to the first id, no concept loses all names."""
     owners = defaultdict(list)
     for concept, names in table.items():
         for name in names:
@@ -47,7 +47,7 @@ def plain_fewest(table: dict[str, list[str]]) -> dict[str, set[str]]:
 @given(
     st.dictionaries(st.sampled_from(["a:1", "a:2", "a:3", "b:1"]), st.lists(st.sampled_from("uvwxyz"), min_size=1, unique=True))
 )
-def test_fewest_agrees_with_the_plain_rule(table: dict[str, list[str]]) -> None:
+def test_fewest_agrees_with_a_plain_python_version(table: dict[str, list[str]]) -> None:
     if not table:
         return
     concepts, names = sorted(table), sorted({name for members in table.values() for name in members})
@@ -80,7 +80,7 @@ def test_shared_names_are_kept_by_default(build: Builder) -> None:
     assert kb.report()["dropped"] == {"shared name left to the concept with fewest names": 1}
 
 
-def test_the_best_kind_gives_the_form_and_sources_are_gathered(build: Builder) -> None:
+def test_the_best_kind_gives_the_form_and_sources_are_merged(build: Builder) -> None:
     kb = build("id\tname\tkind\na:1\tFEVER\texact\n", "id\tname\tkind\na:1\tFever\tpreferred\na:1\tPyrexia\texact\n")
     fever = kb["a:1"].terms[0]
     assert (fever.form, fever.sources) == ("Fever", ("s0", "s1"))

@@ -1,4 +1,4 @@
-"""The build as a whole: what enters, what is dropped and counted, and that the same input gives the same bytes."""
+"""The whole build: filters, counts of dropped rows, and reproducible bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def umls(tmp_path: Path) -> Path:
     return folder
 
 
-def test_umls_from_files_to_concepts(umls: Path, tmp_path: Path) -> None:
+def test_builds_concepts_from_umls_files(umls: Path, tmp_path: Path) -> None:
     build_kb(Recipe.of({"sources": [{"path": str(umls)}]}), tmp_path / "kb")
     kb = KnowledgeBase.open(tmp_path / "kb")
     aspirin = kb["C0000001"]
@@ -56,7 +56,7 @@ def test_umls_from_files_to_concepts(umls: Path, tmp_path: Path) -> None:
     assert [entry.name for entry in kb.manifest.inputs] == sorted(f"META/{name}" for name in UMLS)
 
 
-def test_trade_names_and_languages_on_request(umls: Path, tmp_path: Path) -> None:
+def test_trade_names_and_other_languages_are_optional(umls: Path, tmp_path: Path) -> None:
     recipe = Recipe.of({"sources": [{"path": str(umls)}], "drop_kinds": ["suppressed"], "languages": []})
     build_kb(recipe, tmp_path / "kb")
     names = KnowledgeBase.open(tmp_path / "kb")["C0000001"].terms
@@ -86,12 +86,12 @@ def test_filters_apply_before_anything_is_written(
     assert used == {kb.names[i] for i in range(len(kb.names))}
 
 
-def test_nothing_left_is_an_error(build: Builder) -> None:
+def test_filters_that_drop_all_names_raise_kb_empty(build: Builder) -> None:
     with pytest.raises(InputError, match="kb-empty"):
         build("id\tname\na:1\tfever\n", semantic_types=["T999"])
 
 
-def test_two_builds_are_the_same_byte_for_byte(umls: Path, tmp_path: Path) -> None:
+def test_builds_are_reproducible(umls: Path, tmp_path: Path) -> None:
     recipe = Recipe.of({"sources": [{"path": str(umls)}]})
     build_kb(recipe, tmp_path / "one")
     build_kb(recipe, tmp_path / "two")
@@ -105,7 +105,7 @@ def test_no_absolute_path_enters_the_artefact(umls: Path, tmp_path: Path) -> Non
     assert str(tmp_path) not in manifest.to_bytes().decode()
 
 
-def test_a_failed_build_leaves_the_previous_one(build: Builder, tmp_path: Path) -> None:
+def test_a_failed_build_keeps_the_previous_one(build: Builder, tmp_path: Path) -> None:
     before = build("id\tname\na:1\tfever\n")
     with pytest.raises(InputError):
         build("id\tname\na:1\n")
@@ -113,20 +113,20 @@ def test_a_failed_build_leaves_the_previous_one(build: Builder, tmp_path: Path) 
     assert not list((tmp_path / "kb").glob(".stage-*"))
 
 
-def test_a_folder_with_other_things_is_not_written_to(build: Builder, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_not_overwritten(build: Builder, tmp_path: Path) -> None:
     (tmp_path / "kb").mkdir()
     (tmp_path / "kb" / "thesis.txt").write_text("mine")
     with pytest.raises(ConfigError, match="output-exists"):
         build("id\tname\na:1\tfever\n")
 
 
-def test_names_that_cannot_be_used_are_counted(build: Builder) -> None:
+def test_unusable_names_are_dropped_and_counted(build: Builder) -> None:
     kb = build(f"id\tname\na:1\tfever\na:1\t--\na:2\t{'x' * 2000}\na:1\tFever!\n")
     assert kb.report()["dropped"] == {"name empty": 1, "name too long": 1, "same name of the same concept": 1}
     assert len(kb) == 1
 
 
-def test_replacements_by_hand_fold_a_concept_into_its_successor(build: Builder, tmp_path: Path) -> None:
+def test_a_replacement_table_folds_a_concept_into_its_successor(build: Builder, tmp_path: Path) -> None:
     (tmp_path / "old-new.tsv").write_text("old\tnew\na:1\ta:2\n")
     kb = build("id\tname\na:1\tpyrexia\na:2\tfever\n", replacements="old-new.tsv")
     assert kb["a:1"].id == "a:2"
@@ -135,7 +135,7 @@ def test_replacements_by_hand_fold_a_concept_into_its_successor(build: Builder, 
 
 
 @pytest.mark.real_data
-def test_mesh_samples_build(real_data: Path, tmp_path: Path) -> None:
+def test_builds_mesh_samples(real_data: Path, tmp_path: Path) -> None:
     recipe = Recipe.of({"sources": [{"path": "mesh/meshrdf_desc-samples.xml"}, {"path": "mesh/meshrdf_supp-samples.xml"}]})
     build_kb(recipe, tmp_path / "kb", root=real_data)
     kb = KnowledgeBase.open(tmp_path / "kb")
@@ -143,7 +143,7 @@ def test_mesh_samples_build(real_data: Path, tmp_path: Path) -> None:
     assert kb["C025735"].preferred_name == "Aeron"
 
 
-def test_a_source_that_is_open_already_is_not_looked_for(tmp_path: Path) -> None:
+def test_a_source_passed_in_is_not_opened(tmp_path: Path) -> None:
     file = InputFile.from_bytes("part.tsv", b"id\tname\nmesh:D005334\tFever\n")
     recipe = Recipe.of({"sources": [{"path": "part.tsv"}]})
     with pytest.raises(InputError, match="input-missing"):
@@ -153,7 +153,7 @@ def test_a_source_that_is_open_already_is_not_looked_for(tmp_path: Path) -> None
     assert [(entry.name, entry.sha256) for entry in manifest.inputs] == [("part.tsv", file.digest())]
 
 
-def test_a_recipe_without_later_keys_builds_the_same_bytes_as_ever(build: Builder) -> None:
+def test_a_recipe_without_newer_keys_builds_the_same_bytes_as_before(build: Builder) -> None:
     mesh = "id\tname\tsynonyms\ttypes\txrefs\nmesh:D1\tNeoplasms\tCancer|Tumor\tC04\t\nmesh:D2\tFever\tPyrexia\tC23\tomim:1\n"
     mondo = "id\tname\tsynonyms\txrefs\nmondo:1\tcancer\t\tmesh:D1\nmondo:2\tneoplasm\tgrowth\tmesh:D1\n"
     mondo += "mondo:3\thyperthermia\t\tmesh:D2\n"

@@ -50,11 +50,11 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("written", "curie"), WRITTEN.items())
-def test_what_sources_write(written: str, curie: str) -> None:
+def test_real_ids_become_curies(written: str, curie: str) -> None:
     assert to_curie(written, "mesh") == curie
 
 
-def test_a_column_is_as_its_members() -> None:
+def test_columns_agree_with_to_curie() -> None:
     frame = pl.DataFrame({"id": [*WRITTEN, None]})
     assert frame.select(curies(pl.col("id"), "MSH"))["id"].to_list() == [*WRITTEN.values(), None]
     lists = pl.DataFrame({"ids": [list(WRITTEN), [], None]})
@@ -76,11 +76,11 @@ PIECES = st.sampled_from(
         max_size=4,
     )
 )
-def test_any_column_is_as_its_members(texts: list[str]) -> None:
+def test_random_columns_agree_with_to_curie(texts: list[str]) -> None:
     frame = pl.DataFrame({"id": texts}, schema={"id": pl.String})
     assert frame.select(curies(pl.col("id"), "x"))["id"].to_list() == [to_curie(text, "x") for text in texts]
 
 
 @pytest.mark.parametrize("curie", [curie for curie in WRITTEN.values() if curie.strip(":")])
-def test_a_curie_stays_itself(curie: str) -> None:
+def test_curies_are_unchanged(curie: str) -> None:
     assert to_curie(curie, "other") == curie

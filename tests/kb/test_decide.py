@@ -1,4 +1,4 @@
-"""What is decided before anything is written."""
+"""Decisions of the build: joins, groups, and `only_joined` sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_joins_need_names_and_groups(build: Builder) -> None:
     assert "chebi:2" in kb
 
 
-def test_a_lending_source_keeps_no_concepts_of_its_own(tmp_path: Path) -> None:
+def test_an_only_joined_source_adds_no_concepts(tmp_path: Path) -> None:
     for name, table in (("mesh.tsv", MESH), ("chebi.tsv", CHEBI)):
         (tmp_path / name).write_text(table)
     sources = [{"path": "mesh.tsv"}, {"path": "chebi.tsv", "only_joined": True}]
@@ -42,7 +42,7 @@ def test_a_join_can_be_undone(build: Builder) -> None:
     assert kb["chebi:1"].id == "chebi:1"
 
 
-def test_groups_are_stored_only_if_the_recipe_says_so(build: Builder) -> None:
+def test_groups_are_stored_only_if_the_recipe_asks(build: Builder) -> None:
     kb = build(MESH, CHEBI, groups=True)
     assert kb["mesh:C1"].groups == ("Chemical",)
     assert kb["chebi:2"].groups == ("Chemical",)

@@ -1,4 +1,4 @@
-"""What changed between two releases."""
+"""Comparing two releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written can be read back."""
+"""Exports that can be read back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def export_bytes(kb: KnowledgeBase, form: ExportFormat) -> bytes:
 
 
 @pytest.mark.parametrize("form", FILES)
-def test_reading_back_gives_the_same_names(tiny_kb: Path, tmp_path: Path, form: ExportFormat) -> None:
+def test_exports_are_read_back_with_the_same_names(tiny_kb: Path, tmp_path: Path, form: ExportFormat) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     (tmp_path / FILES[form]).write_bytes(export_bytes(kb, form))
     build_kb(Recipe.of({"sources": [{"path": FILES[form]}]}), tmp_path / "again", root=tmp_path)
@@ -37,7 +37,7 @@ def test_reading_back_gives_the_same_names(tiny_kb: Path, tmp_path: Path, form: 
         ]
 
 
-def test_genbioel_is_one_object_however_many_slices(build: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_genbioel_is_one_object_for_any_number_of_writes(build: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("onym.kb.export._CONCEPTS", 2)
     kb = build("id\tname\n" + "".join(f"a:{i}\tname {i}\n" for i in range(5)))
     assert json.loads(export_bytes(kb, "genbioel")) == {f"a:{i}": [f"name {i}"] for i in range(5)}
@@ -49,6 +49,6 @@ def test_id_styles(tiny_kb: Path) -> None:
     assert file.getvalue().startswith(b"D005334||fever\n")
 
 
-def test_an_unknown_format_is_refused(tiny_kb: Path) -> None:
+def test_an_unknown_format_is_rejected(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="format-unknown"):
         export_kb(KnowledgeBase.open(tiny_kb), io.BytesIO(), "xlsx")  # type: ignore[arg-type]

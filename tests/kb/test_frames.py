@@ -23,7 +23,7 @@ def test_aliases_without_a_concept_are_null(build: Builder) -> None:
     assert alias_frame(kb).rows() == [("a:2", "a:1", AliasKind.RETIRED), ("a:3", None, AliasKind.RETIRED)]
 
 
-def test_joins_have_their_rule(build: Builder) -> None:
+def test_join_frame_has_the_rule_of_each_join(build: Builder) -> None:
     tables = (
         "id\tname\ttypes\nmesh:1\tFever\tC23\n",
         "id\tname\tsynonyms\txrefs\nmondo:1\tfever\t\t\nmondo:2\tcold\t\tomim:1\n",
@@ -32,7 +32,7 @@ def test_joins_have_their_rule(build: Builder) -> None:
     assert join_frame(kb).rows() == [("mondo:1", "mesh:1", "name")]
 
 
-def test_both_levels_of_types_are_counted(build: Builder) -> None:
+def test_type_frame_counts_groups_and_types(build: Builder) -> None:
     kb = build("id\tname\ttypes\nmesh:1\tFever\tC23\nmesh:2\tIron\tD01\n", groups=True)
     assert type_frame(kb).rows() == [
         ("group", "Chemical", 1), ("group", "Disease", 1), ("group", "Phenotype", 1), ("type", "C23", 1), ("type", "D01", 1),

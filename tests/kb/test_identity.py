@@ -1,4 +1,4 @@
-"""Which ids are one concept."""
+"""Deciding which ids denote the same concept."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def test_a_one_to_one_xref_joins_under_the_first_source() -> None:
     assert aliases(found) == {("mondo:1", "mesh:1", AliasKind.JOINED)}
 
 
-def test_several_targets_get_the_names_and_nothing_is_fused() -> None:
+def test_several_targets_get_the_names_without_a_join() -> None:
     found, counts = run(["mesh:1", "mesh:2", "mondo:1"], [("mondo:1", "mesh:1"), ("mondo:1", "mesh:2")], [])
     assert found.final.is_empty()
     assert found.added.rows() == [("mondo:1", "mesh:1"), ("mondo:1", "mesh:2")]
     assert counts["concepts whose names were added to each target"] == 1
 
 
-def test_several_concepts_of_one_target_are_not_fused_either() -> None:
+def test_several_concepts_with_one_target_are_not_joined() -> None:
     found, _ = run(["mesh:1", "mondo:1", "mondo:2"], [("mondo:1", "mesh:1"), ("mondo:2", "mesh:1")], [])
     assert found.final.is_empty()
     assert found.added.rows() == [("mondo:1", "mesh:1"), ("mondo:2", "mesh:1")]
 
 
-def test_a_chain_of_joins_never_fuses_two_concepts_of_one_source() -> None:
+def test_a_chain_of_joins_never_joins_two_concepts_of_one_source() -> None:
     xrefs = [("mondo:1", "mesh:1"), ("doid:1", "mondo:1"), ("doid:1", "mesh:2")]
     found, counts = run(["mesh:1", "mesh:2", "mondo:1", "doid:1"], xrefs, [])
     final = dict(found.final.iter_rows())
@@ -88,7 +88,7 @@ def test_cycles_of_successors_are_dropped_and_counted() -> None:
     assert aliases(found) == {(i, None, AliasKind.RETIRED) for i in ("hp:1", "hp:2", "hp:3")}
 
 
-def test_an_xref_to_a_retired_id_leads_to_its_successor() -> None:
+def test_an_xref_to_a_retired_id_is_resolved_to_its_successor() -> None:
     found, _ = run(["mesh:2", "mondo:1"], [("mondo:1", "mesh:1")], [("mesh:1", "mesh:2")])
     assert found.final.rows() == [("mondo:1", "mesh:2")]
 
@@ -107,7 +107,7 @@ IDS = [f"{prefix}:{n}" for prefix in ("a", "b", "c") for n in range(4)]
     xrefs=st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from(IDS)), max_size=20),
     successors=st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from([*IDS, None])), max_size=8),
 )
-def test_whatever_is_said_no_two_concepts_of_one_source_are_joined(
+def test_two_concepts_of_one_source_are_never_joined(
     active: list[str], xrefs: list[tuple[str, str]], successors: list[tuple[str, str | None]]
 ) -> None:
     found, _ = run(active, xrefs, successors)
@@ -123,13 +123,13 @@ def test_whatever_is_said_no_two_concepts_of_one_source_are_joined(
     assert {concept for _, concept, _ in found.aliases.iter_rows() if concept} <= set(active) - final.keys()
 
 
-def test_a_joined_concept_does_not_refer_to_itself(build: Builder) -> None:
+def test_a_joined_concept_has_no_cross_reference_to_itself(build: Builder) -> None:
     kb = build("id\tname\nmesh:1\tOne\n", "id\tname\txrefs\nmondo:1\tUno\tmesh:1|omim:7\n")
     assert kb["mondo:1"].id == "mesh:1"
     assert kb["mesh:1"].xrefs == ("omim:7",)
 
 
-def test_names_of_an_unjoined_concept_stay_its_own_and_are_not_preferred_elsewhere(build: Builder) -> None:
+def test_copied_names_are_kept_and_not_preferred_at_the_target(build: Builder) -> None:
     kb = build(
         "id\tname\nmesh:1\tOne\nmesh:2\tTwo\n",
         "id\tname\txrefs\nmondo:1\tEither\tmesh:1|mesh:2\n",
@@ -141,7 +141,7 @@ def test_names_of_an_unjoined_concept_stay_its_own_and_are_not_preferred_elsewhe
     assert kb.report()["decided"]["names added through cross-references"] == 2
 
 
-def test_a_stated_id_leads_to_each_concept_that_states_it_even_if_it_is_one() -> None:
+def test_a_shared_alternative_id_resolves_to_all_its_concepts() -> None:
     found, _ = run(["a:1", "a:2", "a:3"], [], [], [("a:1", "a:2"), ("a:3", "a:2"), ("a:3", "a:9"), ("a:3", "a:3")])
     assert found.final.is_empty()
     assert aliases(found) == {
@@ -149,6 +149,6 @@ def test_a_stated_id_leads_to_each_concept_that_states_it_even_if_it_is_one() ->
     }  # fmt: skip
 
 
-def test_a_stated_id_follows_its_concept_to_where_that_went() -> None:
+def test_an_alternative_id_follows_its_concept_to_the_successor() -> None:
     found, _ = run(["a:1", "b:1"], [("b:1", "a:1")], [("a:7", "a:1")], [("b:1", "b:9"), ("a:7", "a:8")])
     assert {("b:9", "a:1", AliasKind.ALTERNATIVE), ("a:8", "a:1", AliasKind.ALTERNATIVE)} <= aliases(found)

@@ -43,38 +43,38 @@ def test_every_file_of_a_folder_is_an_input_or_ignored(release: Path) -> None:
     assert {file.name: (file.why, file.fix.partition(";")[0]) for file in ignored} == {
         "release/LICENSE": (
             "not part of the format obo, and no other format is recognised",
-            "if it is a terminology, name the file as a source of its own, with --format",
+            "if it is a terminology, add the file as a separate source, with --format",
         ),
         "release/empty.txt": (
             "not part of the format obo, and no other format is recognised",
-            "if it is a terminology, name the file as a source of its own, with --format",
+            "if it is a terminology, add the file as a separate source, with --format",
         ),
         "release/mesh.tsv": (
             "format mesh_table, but the release is read as obo",
-            "--format mesh_table reads this format alone",
+            "--format mesh_table reads only this format",
         ),
         "release/ward.csv": (
             "a table without a known id and name column",
-            "name the file as a source of its own, with --column id=COLUMN --column name=COLUMN",
+            "add the file as a separate source, with --column id=COLUMN --column name=COLUMN",
         ),
         "release/again": ("a link to a folder that is read under another name", ""),
     }
     assert [file["name"] for file in kb.report()["ignored"]] == [file.name for file in ignored]
 
 
-def test_the_format_that_the_advice_names_reads_the_file(release: Path) -> None:
+def test_the_suggested_format_reads_the_file(release: Path) -> None:
     ignored, kb = build(release, format="mesh_table")
     assert list(kb["mesh:D000001"].names) == ["calcimycin", "a 23187"]
     assert "release/hp.obo" in {file.name for file in ignored}
 
 
-def test_a_release_that_is_read_whole_has_no_list(release: Path) -> None:
+def test_a_release_without_ignored_files_has_an_empty_list(release: Path) -> None:
     ignored, kb = build(release / "hp.obo")
     assert ignored == []
     assert "ignored" not in kb.report()
 
 
-def test_a_format_that_no_file_has_is_an_error(release: Path) -> None:
+def test_a_format_without_files_is_an_error(release: Path) -> None:
     with pytest.raises(InputError, match="no file in the format mesh_mappings") as caught:
         build(release, format="mesh_mappings")
     assert caught.value.code == "input-missing"
@@ -91,7 +91,7 @@ def test_many_files_of_one_reason_are_one_line() -> None:
     assert line.endswith("7.txt and 12 more")
 
 
-def test_looking_at_a_small_file_does_not_count_as_reading_it() -> None:
+def test_reading_the_head_does_not_mark_a_file_as_read() -> None:
     file = InputFile.from_bytes("a.tsv", b"id\tname\n")
     assert file.head(64) == b"id\tname\n"
     assert header(file, TableFormat()) == ["id", "name"]

@@ -1,4 +1,4 @@
-"""Looking things up in an opened knowledge base."""
+"""Lookups in an opened knowledge base."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 @pytest.mark.parametrize(
     "spelling", ["mesh:D009203", "MESH:D009203", "D009203", "d009203", " mesh:D009203 ", "omim:608446", "608446"]
 )
-def test_ids_are_found_however_they_are_written(kb: KnowledgeBase, spelling: str) -> None:
+def test_ids_are_found_in_any_spelling(kb: KnowledgeBase, spelling: str) -> None:
     assert kb[spelling].id == "mesh:D009203"
     assert spelling in kb
 
 
-def test_an_unknown_id_says_so(kb: KnowledgeBase) -> None:
+def test_an_unknown_id_raises_concept_unknown(kb: KnowledgeBase) -> None:
     with pytest.raises(UnknownConceptError, match="concept-unknown") as caught:
         kb["mesh:D000000"]
     assert isinstance(caught.value, KeyError)
     assert 5 not in kb
 
 
-def test_an_ambiguous_alternative_id_names_its_concepts(build: Builder) -> None:
+def test_an_ambiguous_alternative_id_raises_and_lists_its_concepts(build: Builder) -> None:
     kb = build("id\tname\txrefs\na:1\tone\tomim:5\na:2\ttwo\tomim:5\n")
     assert kb.resolve("omim:5") == (0, 1)
     with pytest.raises(UnknownConceptError, match="concept-ambiguous.*a:1, a:2"):
         kb["omim:5"]
 
 
-def test_names_lead_to_concepts_and_back(kb: KnowledgeBase) -> None:
+def test_names_and_concepts_refer_to_each_other(kb: KnowledgeBase) -> None:
     for row in range(len(kb)):
         for name in kb.names_of(row):
             assert row in kb.name_concepts[int(name)]
@@ -56,11 +56,11 @@ def test_names_lead_to_concepts_and_back(kb: KnowledgeBase) -> None:
     assert kb.find("HEART-attack!") == kb.find("heart attack") >= 0
 
 
-def test_iteration_gives_each_concept_in_order(kb: KnowledgeBase) -> None:
+def test_iterates_concepts_sorted_by_id(kb: KnowledgeBase) -> None:
     assert [concept.id for concept in kb] == ["mesh:D005334", "mesh:D006973", "mesh:D009203"]
 
 
-def test_repr_tells_the_size(kb: KnowledgeBase) -> None:
+def test_repr_shows_the_size(kb: KnowledgeBase) -> None:
     assert "3 concepts, 9 names" in repr(kb)
 
 
@@ -69,23 +69,23 @@ def test_columns_cannot_be_written_to(kb: KnowledgeBase) -> None:
         kb.term_names[0] = 1
 
 
-def test_no_artefact_is_a_coded_error(tmp_path: Path) -> None:
+def test_opening_a_missing_kb_raises_a_coded_error(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="artefact-missing"):
         KnowledgeBase.open(tmp_path)
 
 
-def test_columns_that_do_not_fit_are_refused(tiny_kb: Path) -> None:
+def test_rejects_inconsistent_columns(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     kb.term_names = np.full(len(kb.term_names), 10**6, dtype=np.uint32)
     with pytest.raises(IntegrityError, match="points beyond"):
         kb.require_sound()
     kb = KnowledgeBase.open(tiny_kb)
     kb.alias_concepts = kb.alias_concepts[:0]
-    with pytest.raises(IntegrityError, match="do not fit"):
+    with pytest.raises(IntegrityError, match="inconsistent lengths"):
         kb.require_sound()
 
 
-def test_a_copy_is_verified_when_it_is_first_loaded(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_is_verified_when_first_opened(tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny_kb, copy)
     seen = []
@@ -104,7 +104,7 @@ def test_two_processes_read_the_same_artefact(tiny_kb: Path) -> None:
 
 @pytest.fixture
 def own(tiny_kb: Path, tmp_path: Path) -> Path:
-    """Return a copy, verified on this machine, that a test may spoil."""
+    """Return a verified copy that a test may corrupt."""
     shutil.copytree(tiny_kb, tmp_path / "own")
     KnowledgeBase.open(tmp_path / "own")
     return tmp_path / "own"
@@ -130,7 +130,7 @@ def use(kb: KnowledgeBase) -> None:
         ("concept.types.values", b"\xff"),
     ],
 )  # fmt: skip
-def test_damage_after_verification_is_an_error_with_a_code(own: Path, column: str, data: bytes) -> None:
+def test_corruption_after_verification_raises_a_coded_error(own: Path, column: str, data: bytes) -> None:
     before = KnowledgeBase.open(own)
     rot(own, f"{column}.npy", -1, data)
     for kb in (before, KnowledgeBase.open(own)):
@@ -140,13 +140,13 @@ def test_damage_after_verification_is_an_error_with_a_code(own: Path, column: st
         KnowledgeBase.open(own, verify="full")
 
 
-def test_a_concept_without_names_is_damage(own: Path) -> None:
+def test_a_concept_without_names_is_reported_as_corrupt(own: Path) -> None:
     rot(own, "concept.terms.npy", -8, (0).to_bytes(4, "little"))
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         KnowledgeBase.open(own).preferred_form(2)
 
 
-def test_nothing_is_derived_from_damaged_bytes(own: Path) -> None:
+def test_nothing_is_derived_from_a_corrupt_kb(own: Path) -> None:
     rot(own, "names.data.npy", -1, b"x")
     kb = KnowledgeBase.open(own)
     for derive in (lambda: concept_frame(kb), kb.require_intact):
@@ -154,7 +154,7 @@ def test_nothing_is_derived_from_damaged_bytes(own: Path) -> None:
             derive()
 
 
-def test_many_ids_are_resolved_as_each_alone(tiny_kb: Path) -> None:
+def test_resolve_many_agrees_with_resolve(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     ids = [*kb.concept_ids, *kb.aliases, *(i.lower() for i in kb.concept_ids), "D009203", "mesh:none", "", "\ud800"]
     alone = [found[0] if len(found := kb.resolve(i)) == 1 else -1 for i in ids]

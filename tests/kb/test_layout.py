@@ -1,4 +1,4 @@
-"""The layout's description names the columns that are really there."""
+"""The module docstring lists all columns of the artefact."""
 
 from __future__ import annotations
 

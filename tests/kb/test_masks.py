@@ -28,7 +28,7 @@ def test_concepts_with_ids_takes_any_spelling(tiny_kb: Path) -> None:
     assert ids(kb, concepts_with_ids(kb, ["D005334", "MESH:D009203"])) == ["mesh:D005334", "mesh:D009203"]
 
 
-def test_an_unknown_type_or_id_is_said(tiny_kb: Path) -> None:
+def test_an_unknown_type_or_id_raises_filter_unknown(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     with pytest.raises(ConfigError, match="filter-unknown"):
         concepts_of_types(kb, ["C14", "C99"])
@@ -36,11 +36,11 @@ def test_an_unknown_type_or_id_is_said(tiny_kb: Path) -> None:
         concepts_with_ids(kb, ["mesh:D999999"])
 
 
-def test_no_filter_is_everything(tiny_kb: Path) -> None:
+def test_no_filter_allows_all_concepts(tiny_kb: Path) -> None:
     assert select_concepts(KnowledgeBase.open(tiny_kb)) is None
 
 
-def test_both_must_hold(tiny_kb: Path) -> None:
+def test_types_and_ids_are_combined_with_and(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     only = select_concepts(kb, ["C14"], ["mesh:D009203", "mesh:D005334"])
     assert only is not None
@@ -56,7 +56,7 @@ def test_names_belong_to_selected_concepts(tiny_kb: Path) -> None:
     assert names == ["fever", "hyperthermia", "pyrexia"]
 
 
-def test_what_is_unknown_is_said(tiny_kb: Path) -> None:
+def test_unknown_types_and_groups_are_named_in_the_error(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="filter-unknown"):
         select_concepts(KnowledgeBase.open(tiny_kb), ["C99"])
 
@@ -73,7 +73,7 @@ def test_groups_and_types_are_both_filters(build: Builder) -> None:
         concepts_of_types(kb, ["Gene"])
 
 
-def test_names_that_other_vocabularies_lend_may_be_left_out(build: Builder) -> None:
+def test_own_names_exclude_those_of_joined_vocabularies(build: Builder) -> None:
     kb = build(GROUPED, LENDING, joins={"many_to_one": "apart"})
     everything = np.ones(len(kb), dtype=bool)
     assert names_of(kb, everything).all()

@@ -1,4 +1,4 @@
-"""The table of names kept with a knowledge base."""
+"""The name table stored with a knowledge base."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def find_rows(table: NameTable, texts: NormalTexts = TEXTS) -> list[tuple[int, .
     return sorted(zip(*(column.tolist() for column in table.find(texts)), strict=True))
 
 
-def test_it_is_made_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_is_built_once_and_reopened(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     first = open_name_table(kb)
     monkeypatch.setattr(name_table, "write_name_table", None)
     second = open_name_table(kb)
@@ -38,13 +38,13 @@ def test_it_is_made_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> 
     assert set(names) == set(names.values()) >= {"fever", "heart attack", "myocardial infarction"}
 
 
-def test_a_small_one_is_made_each_time(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_table_is_not_stored(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(name_table, "_FEW", 1_000)
     open_name_table(kb)
     assert not (kb.folder.parent / FOLDER).exists()
 
 
-def test_where_no_folder_can_be_written_it_is_made_in_memory(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_is_built_in_memory_if_no_folder_is_writable(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise ConfigError("output-failed", "cannot be written")
 
@@ -53,7 +53,7 @@ def test_where_no_folder_can_be_written_it_is_made_in_memory(kb: KnowledgeBase, 
 
 
 @pytest.mark.parametrize("column", ["fingerprints", "rows", "is-name", "goes-on"])
-def test_a_damaged_one_is_made_again(kb: KnowledgeBase, column: str) -> None:
+def test_a_corrupt_table_is_rebuilt(kb: KnowledgeBase, column: str) -> None:
     expected = find_rows(open_name_table(kb))
     (file,) = (kb.folder.parent / FOLDER).glob(f"*/*/{column}.npy")
     data = bytearray(file.read_bytes())
@@ -63,7 +63,7 @@ def test_a_damaged_one_is_made_again(kb: KnowledgeBase, column: str) -> None:
     assert find_rows(open_name_table(kb)) == expected
 
 
-def test_columns_that_do_not_fit_together_are_refused() -> None:
+def test_rejects_inconsistent_columns() -> None:
     table = NameTable.of(Strings.of(["cough", "fever"]))
     _require_sound(table, 2, "kb")
     for other, count in (
@@ -85,7 +85,7 @@ def test_several_names_with_one_fingerprint_are_all_returned() -> None:
     assert sorted(rows) == [0, 1]
 
 
-def test_long_names_and_no_names() -> None:
+def test_finds_long_names_and_handles_empty_input() -> None:
     name = " ".join(f"word{number}" for number in range(40))
     assert find_rows(NameTable.of(Strings.of([name])), NormalTexts([f"a {name}", name])) == [(1, 40, 0), (41, 80, 0)]
     assert find_rows(NameTable.of(Strings.of([])), TEXTS) == []

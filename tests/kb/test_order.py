@@ -1,4 +1,4 @@
-"""The one order of candidates: total, documented, and the same for every linker."""
+"""The ranking order of candidates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LATER = "id\tname\tsynonyms\nmesh:D5\t\tcancer\n"
 
 
 def make_kb(folder: Path, *sources: str) -> KnowledgeBase:
-    """Build a knowledge base of tables, in the order of a recipe."""
+    """Build a knowledge base from tables, in the order of a recipe."""
     tables = []
     for number, table in enumerate(sources):
         (folder / f"{number}.tsv").write_text(table)
@@ -51,14 +51,14 @@ def ids(kb: KnowledgeBase, name: str) -> list[str]:
     return [candidate.concept_id for candidate in rank_scored(kb, best, 100).candidates]
 
 
-def test_each_rule_decides_in_its_turn(kb: KnowledgeBase) -> None:
+def test_rules_break_ties_in_order(kb: KnowledgeBase) -> None:
     assert ids(kb, "cancer") == [
-        "mesh:D1",  # the first vocabulary; the preferred name; a main record
-        "mesh:C1",  # a supplementary record, but its preferred name
-        "mesh:D2",  # a synonym of a main record, from the first source, of two names, the lower id
+        "mesh:D1",  # first vocabulary, preferred name, main record
+        "mesh:C1",  # supplementary record, but its preferred name
+        "mesh:D2",  # synonym of a main record from the first source, two names, lower id
         "mesh:D3",
-        "mesh:D4",  # of three names
-        "mesh:D5",  # from a later source
+        "mesh:D4",  # has three names
+        "mesh:D5",  # name is from a later source
         "mesh:C2",
         "mondo:1",
         "mondo:2",
@@ -66,7 +66,7 @@ def test_each_rule_decides_in_its_turn(kb: KnowledgeBase) -> None:
     ]
 
 
-def test_which_rule_decided(kb: KnowledgeBase) -> None:
+def test_deciding_rule_is_the_first_difference(kb: KnowledgeBase) -> None:
     row = kb.find("cancer")
     keys = [kb.order.key(kb.concept_ids.find(each), row) for each in ids(kb, "cancer")]
     decided = [deciding_rule(one, other) for one, other in pairwise(keys)]
@@ -74,7 +74,7 @@ def test_which_rule_decided(kb: KnowledgeBase) -> None:
     assert set(decided) == set(RULES)
 
 
-def test_the_order_of_vocabularies_is_that_of_the_recipe(tmp_path: Path) -> None:
+def test_vocabularies_are_ordered_as_in_the_recipe(tmp_path: Path) -> None:
     for number, order in enumerate(permutations((MESH, MONDO, HP))):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -82,7 +82,7 @@ def test_the_order_of_vocabularies_is_that_of_the_recipe(tmp_path: Path) -> None
         assert make_kb(folder, *order).order.vocabularies == wanted
 
 
-def test_of_vocabularies_of_one_source_the_larger_comes_first(tmp_path: Path) -> None:
+def test_the_vocabulary_with_more_names_of_a_source_comes_first(tmp_path: Path) -> None:
     one = "id\tname\nzfa:1\ta\nzfa:2\tb\nabc:1\ta\n"
     kb = make_kb(tmp_path, one, MESH)
     assert kb.order.vocabularies == ("zfa", "abc", "mesh")
@@ -99,15 +99,15 @@ def test_a_preferred_vocabulary_comes_first(kb: KnowledgeBase, prefer: list[str]
     assert other.digest == kb.digest
 
 
-def test_an_unknown_vocabulary_is_refused_before_any_work(kb: KnowledgeBase) -> None:
+def test_rejects_an_unknown_vocabulary_on_opening(kb: KnowledgeBase) -> None:
     with pytest.raises(ConfigError, match="vocabulary-unknown") as error:
         KnowledgeBase.open(kb.folder.parent, prefer=["umls"])
     assert "hp, mesh, mondo" in str(error.value)
 
 
 @given(st.data())
-def test_the_order_is_total_and_knows_no_other(kb: KnowledgeBase, data: st.DataObject) -> None:
-    """Whatever the concepts, names and scores, and in whatever order they come: it is that of a plain sort of all keys."""
+def test_ranking_agrees_with_sorting_all_keys(kb: KnowledgeBase, data: st.DataObject) -> None:
+    """For any concepts, names, scores and input order, the ranking equals a plain sort by all keys."""
     pairs = [(concept, int(name)) for concept in range(len(kb)) for name in kb.names_of(concept)]
     drawn = data.draw(st.lists(st.sampled_from(pairs), min_size=1, unique_by=lambda pair: pair[0]))
     scores = data.draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, -0.0]), min_size=len(drawn), max_size=len(drawn)))
@@ -122,7 +122,7 @@ def test_the_order_is_total_and_knows_no_other(kb: KnowledgeBase, data: st.DataO
         assert cut.tied == sum(score == found[plain[0]][0] for score, _ in found.values()) - 1
 
 
-def test_the_kind_is_that_of_the_name_for_this_concept(kb: KnowledgeBase) -> None:
+def test_the_kind_of_a_name_depends_on_the_concept(kb: KnowledgeBase) -> None:
     row = kb.find("neoplasm")
     kinds = {each: kb.kind_and_source(kb.concept_ids.find(each), row)[0] for each in ("mesh:D2", "mesh:C1")}
     assert kinds == {"mesh:D2": NameKind.PREFERRED, "mesh:C1": NameKind.EXACT}

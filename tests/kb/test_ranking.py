@@ -1,4 +1,4 @@
-"""The order of candidates."""
+"""Ranking concepts by scored names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(tiny_kb)
 
 
-def test_a_concept_stands_once_by_its_best_name(kb: KnowledgeBase) -> None:
+def test_a_concept_is_ranked_once_by_its_best_name(kb: KnowledgeBase) -> None:
     names = [(kb.find("mi"), 0.9), (kb.find("heart attack"), 0.8), (kb.find("fever"), 0.7)]
     candidates = rank_concepts(kb, names, 10).candidates
     assert candidates == (
@@ -27,17 +27,17 @@ def test_a_concept_stands_once_by_its_best_name(kb: KnowledgeBase) -> None:
     assert rank_concepts(kb, names, 2).candidates == candidates[:2]
 
 
-def test_no_names_and_no_concepts(kb: KnowledgeBase) -> None:
+def test_no_names_give_no_candidates(kb: KnowledgeBase) -> None:
     assert rank_concepts(kb, [], 10) == Ranked()
     assert rank_concepts(kb, [(kb.find("mi"), 0.9)], 0) == Ranked()
 
 
-def test_only_the_wanted_are_ranked(kb: KnowledgeBase) -> None:
+def test_only_concepts_of_the_mask_are_ranked(kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["mesh:D009203"])
     assert [c.concept_id for c in rank_concepts(kb, [(kb.find("mi"), 0.9)], 10, only).candidates] == ["mesh:D009203"]
 
 
-def test_ties_are_counted_also_beyond_top_k(kb: KnowledgeBase) -> None:
+def test_ties_beyond_top_k_are_counted(kb: KnowledgeBase) -> None:
     mi = [(kb.find("mi"), 0.9)]
     assert [rank_concepts(kb, mi, top_k).tied for top_k in (1, 2, 10)] == [1, 1, 1]
     assert rank_concepts(kb, [(kb.find("fever"), 0.95), *mi], 10).tied == 0
@@ -45,7 +45,7 @@ def test_ties_are_counted_also_beyond_top_k(kb: KnowledgeBase) -> None:
     assert rank_concepts(kb, mi, 10, only).tied == 0
 
 
-def test_a_link_says_how_many_tied(kb: KnowledgeBase) -> None:
+def test_a_link_has_the_number_of_ties(kb: KnowledgeBase) -> None:
     mention = Mention(0, 2, "MI")
     link = rank_concepts(kb, [(kb.find("mi"), 0.9)], 1).link(mention)
     assert (link.mention, link.concept_id, link.tied) == (mention, "mesh:D006973", 1)

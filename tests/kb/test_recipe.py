@@ -1,4 +1,4 @@
-"""Recipes are strict."""
+"""Reading and validating recipes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def write(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_a_recipe_file(tmp_path: Path) -> None:
+def test_reads_a_recipe_file(tmp_path: Path) -> None:
     recipe = Recipe.from_toml(write(tmp_path, 'shared_names = "fewest"\n[[sources]]\npath = "hp.obo"\n'))
     assert recipe.sources[0].path == "hp.obo"
     assert recipe.shared_names == "fewest"
@@ -33,24 +33,24 @@ def test_a_recipe_file(tmp_path: Path) -> None:
         "not toml at all [",
     ],
 )
-def test_what_is_not_a_recipe_is_refused(tmp_path: Path, text: str) -> None:
+def test_rejects_invalid_recipes(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         Recipe.from_toml(write(tmp_path, text))
 
 
-def test_no_such_recipe(tmp_path: Path) -> None:
+def test_a_missing_recipe_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="input-missing"):
         Recipe.from_toml(tmp_path / "none.toml")
 
 
-def test_a_recipe_that_uses_no_later_key_is_recorded_as_before() -> None:
+def test_unset_newer_keys_are_not_recorded() -> None:
     record = Recipe.of({"sources": [{"path": "a.obo"}]}).record()
     assert "joins" not in record
     assert "groups" not in record
     assert record["sources"] == [{"path": "a.obo", "format": "", "name": "", "prefix": "", "columns": {}}]
 
 
-def test_later_keys_are_recorded_where_they_are_used() -> None:
+def test_newer_keys_are_recorded_if_set() -> None:
     source = {"path": "a.obo", "groups": ["Disease"], "only_joined": True}
     record = Recipe.of({"sources": [source], "groups": True, "joins": {"shared_ids": ["cas"]}}).record()
     assert record["groups"] is True
@@ -62,11 +62,11 @@ def test_later_keys_are_recorded_where_they_are_used() -> None:
 @pytest.mark.parametrize(
     "joins", [{"by_name": {"mondo": "always"}}, {"by_name": True}, {"many_to_one": "fuse"}, {"closure": True}]
 )
-def test_joins_are_strict(joins: dict[str, object]) -> None:
+def test_rejects_invalid_join_options(joins: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         Recipe.of({"sources": [{"path": "a.obo"}], "joins": joins})
 
 
-def test_an_unknown_group_is_refused() -> None:
+def test_an_unknown_group_is_rejected() -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         Recipe.of({"sources": [{"path": "a.obo", "groups": ["Illness"]}]})

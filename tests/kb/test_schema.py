@@ -10,7 +10,7 @@ from onym.kb.schema import SCHEMA, Rows
 from onym.types import NameKind
 
 
-def test_rows_come_back() -> None:
+def test_rows_survive_batching() -> None:
     rows = Rows()
     rows.add("x:1", name="a", kind=NameKind.PREFERRED, xrefs=["y:1"])
     rows.add("x:2", replaced_by="x:1")
@@ -25,7 +25,7 @@ def test_rows_come_back() -> None:
     assert list(rows.rest()) == []
 
 
-def test_batches_are_cut_when_enough_rows_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_yields_a_batch_after_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "_BATCH_ROWS", 3)
     rows, sizes = Rows(), []
     for number in range(8):
@@ -34,15 +34,15 @@ def test_batches_are_cut_when_enough_rows_are_there(monkeypatch: pytest.MonkeyPa
     assert sizes + [batch.num_rows for batch in rows.rest()] == [3, 3, 2]
 
 
-def test_only_the_concept_id_must_be_there() -> None:
+def test_only_the_concept_id_is_required() -> None:
     assert [field.name for field in SCHEMA if not field.nullable] == ["concept_id"]
 
 
 @pytest.mark.parametrize(
     "values", [{"name": "\ud800"}, {"definition": "a\udfffb"}, {"xrefs": ["\udc00"]}, {"semantic_types": ["a", "\ud800"]}]
 )
-def test_half_of_a_surrogate_pair_is_refused(values: dict[str, object]) -> None:
-    """Found by fuzzing: Python's strings can hold what UTF-8 cannot."""
+def test_lone_surrogate_is_rejected(values: dict[str, object]) -> None:
+    """Found by fuzzing: Python strings can contain lone surrogates, which UTF-8 cannot encode."""
     rows = Rows("a.json")
     rows.add("x:1", **values)
     with pytest.raises(InputError) as e:

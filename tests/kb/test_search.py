@@ -23,11 +23,11 @@ def test_words_in_any_order(build: Builder) -> None:
     assert [hit.concept_id for hit in search(build(TABLE), "origin fever")] == ["a:2"]
 
 
-def test_a_shared_name_finds_all_its_concepts_and_the_limit_holds(build: Builder) -> None:
+def test_a_shared_name_finds_all_its_concepts_up_to_the_limit(build: Builder) -> None:
     kb = build(TABLE)
     assert [hit.concept_id for hit in search(kb, "mi")] == ["a:4", "a:5"]
     assert len(search(kb, "fever", limit=1)) == 1
 
 
-def test_nothing_to_look_for_finds_nothing(build: Builder) -> None:
+def test_an_empty_query_finds_nothing(build: Builder) -> None:
     assert search(build(TABLE), " ?! ") == []

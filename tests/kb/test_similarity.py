@@ -1,4 +1,4 @@
-"""The TF-IDF kept with a knowledge base."""
+"""The TF-IDF similarity stored with a knowledge base."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def kb(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Knowle
     return KnowledgeBase.open(tmp_path / "kb")
 
 
-def test_it_is_counted_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_similarity_is_computed_once_and_reopened(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     first = open_similarity(kb, progress=lambda what, _: steps.append(what))
     monkeypatch.setattr(similarity, "write_similarity", None)
@@ -36,14 +36,14 @@ def test_it_is_counted_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) 
         assert [each.tolist() for each in second.top([query], 3)[0]] == expected
 
 
-def test_a_small_one_is_counted_each_time(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_similarity_is_not_stored(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(similarity, "_FEW", 1_000)
     open_similarity(kb)
     assert not (kb.folder.parent / FOLDER).exists()
 
 
 @pytest.mark.parametrize("column", ["grams", "names.values", "times"])
-def test_a_damaged_one_is_counted_again(kb: KnowledgeBase, column: str) -> None:
+def test_a_corrupt_similarity_is_rebuilt(kb: KnowledgeBase, column: str) -> None:
     open_similarity(kb)
     (file,) = (kb.folder.parent / FOLDER).glob(f"*/*/{column}.npy")
     data = bytearray(file.read_bytes())
@@ -54,7 +54,7 @@ def test_a_damaged_one_is_counted_again(kb: KnowledgeBase, column: str) -> None:
     assert (kb.names[int(rows[0])], scores.tolist()) == ("fever", [1.0])
 
 
-def test_columns_that_do_not_fit_together_are_refused() -> None:
+def test_rejects_inconsistent_columns() -> None:
     vocabulary, counts = GramVocabulary.of(["fever", "cough"])
     names = Ragged(counts.offsets, counts.grams)
     _require_sound(vocabulary, names, counts.times, 2, "kb")

@@ -1,4 +1,4 @@
-"""Names by the words in them."""
+"""Finding names by the words in them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def test_each_name_of_several_words_is_found(kb: KnowledgeBase) -> None:
         assert (row in keys.find(words[::-1])) == (" " in key_of(kb.names[row]))
 
 
-def test_words_that_are_not_those_of_a_name(kb: KnowledgeBase) -> None:
+def test_other_words_find_nothing(kb: KnowledgeBase) -> None:
     keys = WordKeys(kb)
     for words in ([], ["heart"], ["heart", "attack", "attack"], ["of", "the"], ["heart", "of", "stone"]):
         assert keys.find(words) == []
 
 
-def test_two_keys_with_one_fingerprint(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingerprint_collisions_are_resolved(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(word_keys, "_fingerprint", lambda key: 7)
     assert [kb.names[row] for row in WordKeys(kb).find(["attack", "heart"])] == ["heart attack"]

@@ -222,7 +222,7 @@ def test_the_options_go_to_the_parts(tmp_path: Path) -> None:
 
 def test_a_bug_of_a_part_stays_a_bug_of_the_whole(kb: KnowledgeBase) -> None:
     class Broken(ExactLinker):
-        def _ranked(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
+        def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
             raise KeyError(query)
 
     doc = Document("1", "fever", (Mention(0, 5, "fever"),))

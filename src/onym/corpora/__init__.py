@@ -1,7 +1,7 @@
-"""Corpora: documents with mentions, read from and written to every format that users have, one file per format.
+"""Corpora: documents with mentions, read and written in many formats.
 
-Always true here: offsets count code points of the raw text, a mention whose surface is not the text at its offsets is reported
-and never repaired, and a malformed document stops nothing.
+Offsets count code points of the raw text. A mention whose surface is not the text at its offsets is reported and dropped,
+never repaired. A malformed document is reported and skipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every format offers, and what reading may yield besides documents."""
+"""The interface of corpus formats, and the problems that reading may yield besides documents."""
 
 from __future__ import annotations
 
@@ -24,54 +24,54 @@ Facet = Literal[
     "mention ids",
     "notes",
 ]
-"""What a document may hold and a format may not."""
+"""A part of a document that some formats cannot store."""
 ALL: frozenset[Facet] = frozenset(get_args(Facet))
 
 Style = IdStyle | Literal[""]
-"""How a writer shows concept ids; the empty one is as the source wrote them, or as the format usually does."""
+"""How a writer formats concept ids; empty means as in the source, or else as usual in the format."""
 
 
 PART_OF = "part of"
-"""The note that the parts of one composite mention share, where a preparation cut it into mentions of their own."""
+"""The key of the note shared by mentions that were split from one composite mention."""
 
 
 Item = Document | Problem
 DELETED = "document-deleted"
-"""The code by which an update file says that a document of an earlier file is gone: it costs nothing."""
+"""The problem code of a document that an update file deletes; it does not count as a loss."""
 
 
 class Output(Protocol):
-    """Where a writer puts its files: one file, or several in one folder."""
+    """The destination of a writer: one file, or several in a folder."""
 
     def file(self, name: str = "") -> AbstractContextManager[BinaryIO]:
-        """Open the file of that name for writing; the one file, where there is only one."""
+        """Open a file for writing; the name is ignored if the output is a single file."""
 
 
 class Format(Protocol):
-    """A module of `corpora/formats` is one of these. Two more things are optional.
+    """The interface of a module in `corpora/formats`. Two more members are optional.
 
-    `EXTENSIONS` are endings of file names that mean this format, whatever the file holds. `groups(source)` returns tuples of
-    files that belong together, for a format of several files; the first file of a group is the `source` of its documents.
+    `EXTENSIONS` lists file name extensions that identify the format without reading the file. `groups(source)` is for formats
+    of several files: it returns tuples of files that belong together, and the first is the `source` of the documents.
     """
 
     HOLDS: frozenset[Facet]
     IS_FOLDER: bool
 
     def matches(self, source: Source) -> bool:
-        """Tell by its name and beginning whether a file is of this format. The source has that file alone, cut after 16 KiB."""
+        """Return whether a file is of this format, by its name and first bytes; the source is that file, cut to 16 KiB."""
 
     def read(self, source: Source) -> Iterator[Item]:
-        """Yield the documents of all files in order, and problems where they are found. One file or one group is given."""
+        """Yield the documents and problems of one file or one group of files, in order."""
 
     def preserved_facets(self, document: Document) -> frozenset[Facet]:
-        """Return the facets of this document that come back unchanged when it is written and read again."""
+        """Return the facets of this document that survive writing and reading it back."""
 
     def write(self, documents: Iterable[Document], output: Output, style: Style = "") -> None:
-        """Write documents; what the format does not hold is left out."""
+        """Write documents, dropping the facets that the format cannot store."""
 
 
 def preserve_all(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Return all facets: the `preserved_facets` of a format that loses nothing.
+    """Return all facets, for formats that store everything.
 
     >>> preserve_all(Document("1", "fever")) == ALL
     True
@@ -80,7 +80,7 @@ def preserve_all(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of t
 
 
 def documents_of(items: Iterable[Item]) -> Iterator[Document]:
-    """Yield the documents alone.
+    """Yield only the documents, without the problems.
 
     >>> list(documents_of([Problem("1", "corpus-offsets", "a surface is not at its offsets"), Document("2", "fever")]))
     [<Document 2: 5 code points, 0 mentions>]
@@ -89,7 +89,7 @@ def documents_of(items: Iterable[Item]) -> Iterator[Document]:
 
 
 def iter_items(items: Iterable[object]) -> Iterator[Item]:
-    """Yield documents and problems, refusing anything else.
+    """Yield documents and problems, and raise on any other type.
 
     >>> len(list(iter_items([Document("1", "fever")])))
     1
@@ -97,11 +97,11 @@ def iter_items(items: Iterable[object]) -> Iterator[Item]:
     return iter_checked(items, Document, Problem)
 
 
-_MARKED = 1_000_000  # characters that the mentions of any text may have together
+_MARKED = 1_000_000  # total length of mentions, in characters, that is allowed for any text
 
 
 class MalformedError(ValueError):
-    """A document cannot be read. It becomes a problem, and the next document is read."""
+    """Raised for a document that cannot be read; readers turn it into a problem and continue with the next document."""
 
     def __init__(self, what: str, where: str = "", document_id: str = "", code: str = "corpus-malformed") -> None:
         super().__init__(what)
@@ -109,23 +109,23 @@ class MalformedError(ValueError):
 
     @classmethod
     def of(cls, error: OnymError) -> MalformedError:
-        """Return an error of a line or an item as that of its document."""
+        """Convert an error about a line or an item to one about its document."""
         return cls(error.what, error.where, code=error.code)
 
     def problem(self, document_id: str = "") -> Problem:
-        """Return what is told of the document."""
+        """Return the problem to report for the document."""
         return Problem(self.document_id or document_id, self.code, self.what, self.where)
 
 
 def require_good(lines: Iterable[Line]) -> None:
-    """Refuse the lines of a document if one of them is bad."""
+    """Raise MalformedError if one of a document's lines has an error."""
     for line in lines:
         if line.error:
             raise MalformedError.of(line.error)
 
 
 class Draft:
-    """A document's parts as they are found.
+    """A document under construction; invalid mentions become problems.
 
     >>> draft = Draft("1", "high fever")
     >>> draft.add(5, 10, "fever")
@@ -155,7 +155,7 @@ class Draft:
         notes: Notes = (),
         where: str = "",
     ) -> None:
-        """Take a mention if it stands in the text; `surface` is what the file says that it is."""
+        """Add a mention, or a problem if its offsets are outside the text or `surface`, if given, is not the text there."""
         self.require_short(((start, end), *parts), where)
         found = self.text[start:end] if 0 <= start < end <= len(self.text) else ""
         fits = all(start <= first < last <= end for first, last in parts)
@@ -166,14 +166,14 @@ class Draft:
         self.mentions.append(Mention(start, end, found, concept_ids, type, id, parts, notes))
 
     def require_short(self, spans: Iterable[Offsets], where: str) -> None:
-        """Refuse spans that copy far more of the text than it has."""
+        """Raise MalformedError if all spans together are far longer than the text, which would use up memory."""
         size = len(self.text)
         self._marked += sum(min(end, size) - max(start, 0) for start, end in spans if start < end)
         if self._marked > _MARKED + 4 * size:
-            raise MalformedError("its mentions are far longer together than its text", where, self.id)
+            raise MalformedError("the mentions together are far longer than the text", where, self.id)
 
     def _is_joined(self, surface: str, parts: tuple[Offsets, ...]) -> bool:
-        """Tell whether a surface is that of a discontinuous mention: its fragments, whatever stands between them."""
+        """Return whether the surface equals the joined fragments of a discontinuous mention, ignoring whitespace."""
         fragments = "".join(self.text[start:end] for start, end in parts)
         return bool(parts) and "".join(surface.split()) == "".join(fragments.split())
 

@@ -1,4 +1,4 @@
-"""Checks and counts a corpus: problems that reading finds, empty or repeated mentions, and statistics."""
+"""Checks a corpus (problems found while reading, empty documents, duplicates) and computes its statistics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onym.types import Document, Problem
 
 
 def check_corpus(items: Iterable[Item]) -> Iterator[Problem]:
-    """Yield what is wrong, in the order of the corpus. The text itself never stands in a problem.
+    """Yield the problems of a corpus, in its order. Problems never contain text of the documents.
 
     >>> [problem.code for problem in check_corpus([Document("1", "")])]
     ['corpus-empty']
@@ -25,14 +25,14 @@ def check_corpus(items: Iterable[Item]) -> Iterator[Problem]:
             yield item
             continue
         if item.id in ids and not _is_next_part(item, last):
-            yield _problem(item, "corpus-duplicate", "the id stands more than once")
+            yield _problem(item, "corpus-duplicate", "the document id is not unique")
         ids.add(item.id)
         last = item
         yield from _problems(item)
 
 
 def _is_next_part(document: Document, last: Document | None) -> bool:
-    """Tell whether a document is the next part of an article: parts have one id and follow one another in a file."""
+    """Return whether a document is the next part of an article: same id and file as the last one, but another text."""
     return last is not None and (last.id, last.source) == (document.id, document.source) and last.text != document.text
 
 
@@ -47,21 +47,21 @@ def _problems(document: Document) -> Iterator[Problem]:
     for mention in document.mentions:
         where = f"{mention.start} to {mention.end}"
         if mention.surface != mention.surface.strip():
-            yield _problem(document, "corpus-spaces", "a mention begins or ends with white space", where)
+            yield _problem(document, "corpus-spaces", "a mention begins or ends with whitespace", where)
         key = (mention.start, mention.end, mention.parts, mention.type, mention.concept_ids)
         if key in seen:
-            yield _problem(document, "corpus-twice", "a mention stands twice, with the same type and ids", where)
+            yield _problem(document, "corpus-twice", "a mention is annotated twice, with the same type and ids", where)
         seen.add(key)
     known = {mention.id for mention in document.mentions} | {i for mention in document.mentions for i in mention.concept_ids}
     for relation in document.relations:
         if any(argument not in known and ":" not in argument for _, argument in relation.arguments):
-            what = "a relation names a mention that is not there"
+            what = "a relation refers to a missing mention"
             yield _problem(document, "corpus-relation", what, relation.id or relation.type)
 
 
 @dataclass
 class CorpusStats:
-    """Counts. A composite mention has several concepts; one that has none was annotated without an id.
+    """Statistics of a corpus. A composite mention has several concepts.
 
     `left_out` counts documents and mentions that could not be read.
     """
@@ -80,7 +80,7 @@ class CorpusStats:
     problems: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, the most frequent first."""
+        """Return the statistics as a dict; counters are sorted by frequency."""
         plain = asdict(self)
         for key in ("types", "vocabularies", "problems"):
             plain[key] = dict(getattr(self, key).most_common())
@@ -88,7 +88,7 @@ class CorpusStats:
 
 
 def corpus_stats(items: Iterable[Item]) -> CorpusStats:
-    """Count what a corpus holds.
+    """Compute the statistics of a corpus.
 
     >>> from onym.types import Document, Mention
     >>> corpus_stats([Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))]).vocabularies

@@ -1,4 +1,4 @@
-"""Reading a corpus of any format and writing it in any other, one document at a time."""
+"""Reads a corpus in any format and writes it in any other, one document at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ View = dict[str, Any]
 
 
 def facets_of(document: Document) -> frozenset[Facet]:
-    """Return the facets that a document makes use of.
+    """Return the facets that a document uses.
 
     >>> sorted(facets_of(Document("1", "fever", (Mention(0, 5, "fever", type="Disease"),))))
     ['document ids', 'mentions', 'text', 'types']
@@ -45,7 +45,7 @@ def facets_of(document: Document) -> frozenset[Facet]:
 
 
 def view(document: Document, facets: Collection[Facet]) -> View:
-    """Return what a document holds of some facets, to be compared; the order of mentions does not count.
+    """Return some facets of a document as values that can be compared; mentions are sorted.
 
     >>> view(Document("1", "fever"), {"text"})
     {'text': 'fever'}
@@ -68,7 +68,7 @@ def view(document: Document, facets: Collection[Facet]) -> View:
 
 
 def describe_loss(format: str, facet: Facet, documents: int) -> str:  # noqa: A002
-    """Return a sentence about what a format cannot store, and in how many documents it was there.
+    """Describe a facet that a format cannot store, with the number of documents that use it.
 
     >>> describe_loss("pubtator", "text", 1)
     'pubtator cannot store every character of the text: some are replaced (1 document)'
@@ -100,9 +100,9 @@ def _all_notes(document: Document) -> Iterator[Notes]:
 
 
 def read_corpus(path: Path | str, format: str = "", *, follow_links: bool = False) -> Reading:  # noqa: A002 - what it is
-    """Yield the documents of a file, a folder or an archive, and what is wrong in it; formats are recognised if none is named.
+    """Yield the documents and problems of a file, a folder or an archive; formats are detected unless `format` is given.
 
-    Afterwards, `files` of what is returned says what became of each file.
+    `files` of the returned iterator has the state of each file.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.pubtator"
@@ -114,7 +114,7 @@ def read_corpus(path: Path | str, format: str = "", *, follow_links: bool = Fals
 
 
 def read_sources(sources: Sequence[Source], format: str = "") -> Reading:  # noqa: A002
-    """Yield the same of sources that are open, one after the other.
+    """Like `read_corpus`, for sources that are already open.
 
     >>> from onym.store.files.source import InputFile
     >>> files = [InputFile.from_bytes(name, b"fever") for name in ("a/1.txt", "b/1.txt")]
@@ -129,7 +129,7 @@ _UNWRITABLE = "corpus-encoding"
 
 @dataclass
 class Written:
-    """What became of a corpus: counts of what was written, the problems, and how many documents lost which facet."""
+    """The result of writing a corpus: counts, problems, and the number of documents that lost each facet."""
 
     documents: int = 0
     mentions: int = 0
@@ -138,12 +138,12 @@ class Written:
 
     @property
     def unwritable(self) -> list[Problem]:
-        """The problems of documents that were read, and could not be written."""
+        """The problems of documents that were read but could not be written."""
         return [problem for problem in self.problems if problem.code == _UNWRITABLE]
 
     @property
     def skipping_problems(self) -> list[Problem]:
-        """The problems that cost a document or a mention."""
+        """The problems that lost a document or a mention."""
         return [problem for problem in self.problems if is_loss(problem)]
 
 
@@ -155,7 +155,7 @@ def write_corpus(
     force: bool = False,
     style: Style = "",
 ) -> Written:
-    """Write documents; the file or folder appears when it is complete. Problems among the items are collected."""
+    """Write documents atomically: the file or folder appears only when complete. Problems among the items are collected."""
     form = require_writable(format)
     written = Written()
     with output_at(path, form, force=force) as output:
@@ -171,9 +171,9 @@ def write_linked_corpus(
     force: bool = False,
     style: Style = "",
 ) -> Written:
-    """Write linked documents: with all candidates and scores where the format carries links, else the answers alone.
+    """Write linked documents, with all candidates and scores if the format can store links, else only the best concept.
 
-    A document that could not be linked is written without mentions; where the format carries links, with its problems.
+    A document that could not be linked is written without mentions, and with its problems if the format can store them.
     """
     form = require_writable(format)
     if not hasattr(form, "write_linked"):
@@ -195,14 +195,14 @@ def _take_linked(linked: Iterable[LinkedDocument], written: Written) -> Iterator
 
 
 def require_writable(format: str) -> Format:  # noqa: A002
-    """Return the format of that name, or refuse it if it can only be read."""
+    """Return the format with this name; raise ConfigError if it is read-only."""
     if format in READ_ONLY:
-        raise ConfigError("format-read-only", f"{format} can be read but not written", fix="name another format")
+        raise ConfigError("format-read-only", f"{format} can be read but not written", fix="use another format")
     return get(format)
 
 
 def require_output(path: Path, form: Format, *, force: bool = False) -> None:
-    """Refuse, before any work, an output that could not be written in a format; `-` is standard output."""
+    """Raise ConfigError early if the output could not be written in a format; `-` means standard output."""
     if form.IS_FOLDER:
         require_folder(path, force=force)
     else:
@@ -211,7 +211,7 @@ def require_output(path: Path, form: Format, *, force: bool = False) -> None:
 
 @contextmanager
 def output_at(path: Path, form: Format, *, force: bool = False) -> Iterator[Output]:
-    """Open the output of a format: one file, or a folder."""
+    """Open the output of a format: a file or a folder."""
     if form.IS_FOLDER:
         with whole_folder(path, force=force) as folder:
             yield folder
@@ -221,7 +221,7 @@ def output_at(path: Path, form: Format, *, force: bool = False) -> Iterator[Outp
 
 
 class _OneFile:
-    """An output of one file, whatever it is called."""
+    """An `Output` with a single file; file names are ignored."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -244,13 +244,13 @@ def _take_documents(items: Iterable[Item], form: Format, written: Written) -> It
 
 
 def unwritable(document: Document) -> Problem | None:
-    """Return a problem if a text has half of a surrogate pair, which no file can hold."""
+    """Return a problem if a string of the document has a lone surrogate, which UTF-8 cannot encode."""
     try:
         repr_of = (document.id, document.text, *_strings(document))
         for text in repr_of:
             text.encode()
     except UnicodeEncodeError:
-        name, what = document.id.encode("ascii", "replace").decode(), "half of a surrogate pair"
+        name, what = document.id.encode("ascii", "replace").decode(), "a lone surrogate in a text"
         return Problem(name, _UNWRITABLE, what, source=document.source, ordinal=document.ordinal)
     return None
 

@@ -1,7 +1,7 @@
-"""Concept ids as corpora write them, and back: bare ids get a prefix by their shape and by the type of the mention.
+"""Converts concept ids between the forms used in corpora and CURIEs.
 
-The table of vocabularies has the shapes. `-1`, `-`, `null`, `CUI-less` and the like are no ids; `OMIM_...` and the like have
-the prefix before `_`; anything else has the format's own prefix, else local.
+An id without a prefix gets one by its pattern (see `onym.vocabularies`) and by the type of the mention, else the default prefix
+of the format, or `local`. `OMIM_...` has its prefix before the underscore. `-1`, `-`, `null`, `CUI-less` etc. mean no id.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from onym.types import Mention, Notes, style_id
 from onym.vocabularies import prefix_by_shape
 
 KEY = "ids"
-"""The note that keeps the ids as a file wrote them, where they could not be written so again from the CURIEs alone."""
+"""The key of the note that keeps an id column as written in the file, if it cannot be restored from the CURIEs."""
 
 _NONE = frozenset({"", "-", "-1", "null", "none", "nil", "cui-less", "cuiless", "cui_less"})
 _SEPARATORS = re.compile(r"[|,;+]")
 _TAXON = re.compile(r"\(tax:[0-9]+\)", re.IGNORECASE)  # GNormPlus: 1234(Tax:10090)
 _RS = re.compile(r"(?:^|;)RS#:([0-9]+)")
 _UNDERSCORE = re.compile(r"([A-Za-z]+)_([0-9]+)")
-# The semantic group that a type of mentions stands for, where ids without a prefix depend on it.
+# Mention type -> semantic group, for types that decide the prefix of a bare id.
 _GROUPS = {
     **dict.fromkeys(("gene", "familyname", "domainmotif", "geneorgeneproduct", "geneproduct", "geneprotein"), "Gene"),
     **dict.fromkeys(("protein", "ggp"), "Gene"),
@@ -37,7 +37,7 @@ _NOT_LETTERS = re.compile(r"[^a-z]+")
 
 @lru_cache(maxsize=65_536)
 def parse_ids(text: str, kind: str = "", default: str = "") -> tuple[str, ...]:
-    """Return the CURIEs that an id column means for a mention of the type `kind`; several for a composite.
+    """Parse an id column into CURIEs, for a mention of type `kind`; a composite mention has several.
 
     >>> parse_ids("D003924|D009765", "Disease"), parse_ids("7157", "Gene"), parse_ids("-1", "Chemical")
     (('mesh:D003924', 'mesh:D009765'), ('ncbigene:7157',), ())
@@ -51,7 +51,7 @@ def parse_ids(text: str, kind: str = "", default: str = "") -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def ids_text(concept_ids: tuple[str, ...], kind: str = "", default: str = "", style: Style = "") -> str:
-    """Write CURIEs as an id column: bare where that is read back as the same, else with a prefix in upper case.
+    """Format CURIEs as an id column: without the prefix if parsing restores it, else with an upper-case prefix.
 
     >>> ids_text(("mesh:D003924", "omim:125853"), "SpecificDisease"), ids_text(("mesh:D003924",), style="curie")
     ('D003924|125853', 'mesh:D003924')
@@ -62,7 +62,7 @@ def ids_text(concept_ids: tuple[str, ...], kind: str = "", default: str = "", st
 
 
 def parse_ids_with_note(text: str, kind: str = "", default: str = "") -> tuple[tuple[str, ...], Notes]:
-    """Return the CURIEs of an id column, and the note that is needed to write it again as it was.
+    """Parse an id column into CURIEs and, if they do not determine its spelling, a note with the original text.
 
     >>> parse_ids_with_note("MESH:D003924", "Disease")
     (('mesh:D003924',), (('ids', 'MESH:D003924'),))
@@ -72,7 +72,7 @@ def parse_ids_with_note(text: str, kind: str = "", default: str = "") -> tuple[t
 
 
 def format_ids(mention: Mention, style: Style = "", default: str = "") -> str:
-    """Return the id column of a mention; as its source wrote it, if that still means the mention's concepts."""
+    """Return the id column of a mention, as written in its source if that still gives the same concept ids."""
     noted = dict(mention.notes).get(KEY)
     if not style and noted is not None and parse_ids(noted, mention.type, default) == mention.concept_ids:
         return noted
@@ -80,12 +80,17 @@ def format_ids(mention: Mention, style: Style = "", default: str = "") -> str:
 
 
 def keeps_ids(mention: Mention, default: str = "") -> bool:
-    """Tell whether the mention's concept ids survive being written as an id column."""
+    """Return whether the mention's concept ids survive writing and parsing an id column."""
     return parse_ids(format_ids(mention, default=default), mention.type, default) == mention.concept_ids
 
 
+def drop_type(mention: Mention) -> Mention:
+    """Return the mention without its type, as read back from formats without types; the prefix of an id may depend on it."""
+    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
+
+
 def _variant(text: str) -> tuple[str, ...]:
-    """Return dbSNP's ids of a variant where it has any, else tmVar's own form, which holds bars of its own."""
+    """Return the dbSNP ids of a variant, else its tmVar form, which may contain bars."""
     first = text.partition(";")[0].strip()
     if found := _RS.search(text):
         return (f"dbsnp:rs{found[1]}",)

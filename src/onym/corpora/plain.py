@@ -1,4 +1,4 @@
-"""Documents as plain values: what Onym's own formats, JSONL and Parquet, hold of them, which is everything."""
+"""Converts documents to and from plain values (dicts and lists), as stored in Onym's own JSONL and Parquet formats."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from onym.types import EVIDENCE, Candidate, Document, Link, LinkedDocument, Ment
 
 Plain = dict[str, Any]
 LINKED = "linked-document/2"
-"""What a linked document says that it is: the JSON Schema `linked-document-2` describes it."""
+"""The value of `schema` in a linked document, described by the JSON Schema `linked-document-2`."""
 
 
 def to_plain(document: Document) -> Plain:
-    """Return a document as plain values; what is empty is left out.
+    """Return a document as plain values; empty fields are omitted.
 
     >>> to_plain(Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),)))["mentions"]
     [{'start': 5, 'end': 10, 'surface': 'fever', 'concept_ids': ['mesh:D005334']}]
@@ -32,7 +32,7 @@ def to_plain(document: Document) -> Plain:
 
 
 def from_plain(plain: Any, where: str) -> Iterator[Item]:
-    """Yield the document of plain values, after the problems in it."""
+    """Yield the problems of a plain document, then the document."""
     if not isinstance(plain, dict):
         raise MalformedError("a document is not an object", where)
     document_id = identifier(plain, "id", where)
@@ -53,7 +53,7 @@ def from_plain(plain: Any, where: str) -> Iterator[Item]:
 
 
 def to_plain_linked(linked: LinkedDocument) -> Plain:
-    """Return a linked document as plain values: the document with its answers as concept ids, and the links behind them.
+    """Return a linked document as plain values: the document with the linked concepts as concept ids, and the links.
 
     >>> fever = Mention(0, 5, "fever")
     >>> linked = LinkedDocument(Document("1", "fever", (fever,)), (Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)),))
@@ -66,12 +66,12 @@ def to_plain_linked(linked: LinkedDocument) -> Plain:
 
 
 def from_plain_linked(plain: Any, where: str) -> LinkedDocument:
-    """Return the linked document of plain values; its mentions must be as many as its links."""
+    """Parse a linked document from plain values; it must have one link per mention, or none."""
     items = list(from_plain(plain, where))
     document = items[-1]
     links = objects(plain, "links", where)
     if len(items) > 1 or not isinstance(document, Document) or len(links) not in (0, len(document.mentions)):
-        raise MalformedError("the links are not those of the document's mentions", where)
+        raise MalformedError("the links do not match the document's mentions", where)
     problems = tuple(
         Problem(document.id, string(each, "code", where), string(each, "what", where), string(each, "where", where))
         for each in objects(plain, "problems", where)
@@ -81,7 +81,7 @@ def from_plain_linked(plain: Any, where: str) -> LinkedDocument:
 
 
 def with_answers(linked: LinkedDocument) -> Document:
-    """Return a document whose mentions mean what the linker answered, or nothing.
+    """Return the document with the concept ids of its mentions replaced by the linker's answers.
 
     >>> fever = Mention(0, 5, "fever", ("mesh:D000001",))
     >>> link = Link(fever, (Candidate("mesh:D005334", "fever", 1.0),))
@@ -90,12 +90,12 @@ def with_answers(linked: LinkedDocument) -> Document:
     """
     answers = ((link.mention, (link.concept_id,) if link.concept_id else ()) for link in linked.links)
     mentions = tuple(replace(mention, concept_ids=ids) for mention, ids in answers)
-    relations = linked.document.relations if linked.is_complete else ()  # they may name mentions that are not there
+    relations = linked.document.relations if linked.is_complete else ()  # they may refer to dropped mentions
     return replace(linked.document, mentions=mentions, relations=relations)
 
 
 def string(plain: Plain, key: str, where: str) -> str:
-    """Return the string at `key`; empty where there is none."""
+    """Return the string at `key`; empty if it is missing."""
     value = plain.get(key)
     if value is None:
         return ""
@@ -105,7 +105,7 @@ def string(plain: Plain, key: str, where: str) -> str:
 
 
 def identifier(plain: Plain, key: str, where: str) -> str:
-    """Return the id at `key`: a string, or a whole number as some programs write it.
+    """Return the id at `key`, which may be a string or an integer.
 
     >>> identifier({"id": 10192393}, "id", "a.jsonl:1")
     '10192393'
@@ -115,15 +115,15 @@ def identifier(plain: Plain, key: str, where: str) -> str:
 
 
 def number(plain: Plain, key: str, where: str) -> int:
-    """Return the whole number at `key`."""
+    """Return the integer at `key`."""
     value = plain.get(key)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise MalformedError(f"{key!r} should be a whole number", where)
+        raise MalformedError(f"{key!r} should be an integer", where)
     return value
 
 
 def objects(plain: Plain, key: str, where: str) -> list[Plain]:
-    """Return the list of objects at `key`, empty where there is none."""
+    """Return the list of objects at `key`; empty if it is missing."""
     value = plain.get(key)
     if value is None:
         return []
@@ -133,7 +133,7 @@ def objects(plain: Plain, key: str, where: str) -> list[Plain]:
 
 
 def strings(plain: Plain, key: str, where: str) -> tuple[str, ...]:
-    """Return the list of strings at `key`, empty where there is none."""
+    """Return the list of strings at `key`; empty if it is missing."""
     value = plain.get(key)
     if value is None:
         return ()
@@ -143,7 +143,7 @@ def strings(plain: Plain, key: str, where: str) -> tuple[str, ...]:
 
 
 def pairs_of(plain: Plain, key: str, of: type[str | int], where: str) -> tuple[tuple[Any, Any], ...]:
-    """Return the list of pairs at `key`, empty where there is none."""
+    """Return the list of pairs at `key`; empty if it is missing."""
     value = plain.get(key)
     if value is None:
         return ()
@@ -205,7 +205,7 @@ def _add_mention(draft: Draft, plain: Plain, where: str) -> None:
 def _read_passage(plain: Plain, text: str, where: str) -> Passage:
     start, end = number(plain, "start", where), number(plain, "end", where)
     if not 0 <= start <= end <= len(text):
-        raise MalformedError("a passage lies outside the text", where)
+        raise MalformedError("a passage is outside the text", where)
     return Passage(start, end, string(plain, "kind", where), _notes(plain, where))
 
 
@@ -237,5 +237,5 @@ def _read_link(mention: Mention, plain: Plain, where: str) -> Link:
 def _score(plain: Plain, where: str) -> float:
     score = plain.get("score")
     if isinstance(score, bool) or not isinstance(score, int | float):
-        raise MalformedError("a candidate has no 'score', or one that is no number", where)
+        raise MalformedError("the 'score' of a candidate is missing or not a number", where)
     return float(score)

@@ -1,16 +1,16 @@
-"""Problems: one bad document costs one document, and the problems of a run are a file.
+"""Isolates errors to single documents, and writes the problems of a run to a file.
 
-Work is done on batches, and on each document alone where a batch fails. An error about a document (`InputError`, `LimitError`)
-becomes that document's problem, with the error's code. So does a bug: the problem `internal-error` names the exception's type
-and where in Onym it was raised, never a text. An error about the caller's configuration or a damaged artefact (`ConfigError`,
-`IntegrityError`) concerns every document and ends the run.
+Documents are processed in batches; if a batch fails, each of its documents is processed alone. An error about a document
+(`InputError`, `LimitError`) becomes a problem with the error's code. An unexpected exception becomes the problem
+`internal-error`, with its type and where in Onym it was raised, but without its message, which may contain text. `ConfigError`
+and `IntegrityError` concern all documents and end the run.
 
-The file has JSON lines that name a file, a document and a code, but hold no text:
+The problem file contains JSON lines with the file, the document and the code, but no text:
 
     {"source":"a.txt","ordinal":3,"document":"10192393","code":"input-encoding","what":"not valid UTF-8","where":"a.txt:9"}
 
-An `ordinal` of 0 means the whole file. A run that ends with an error leaves no such file, except where there were too
-many problems: then the file says why.
+An `ordinal` of 0 means the whole file. A run that ends with an error leaves no problem file, unless it ended because there were
+too many problems.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from onym.types import Document, LinkedDocument, Problem, iter_checked
 T = TypeVar("T")
 INTERNAL = "internal-error"
 KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate", DELETED})
-"""Problems that cost neither a document nor a mention."""
+"""Codes of problems that lose neither a document nor a mention."""
 _log = logging.getLogger("onym.corpora")
 
 
@@ -46,7 +46,7 @@ def isolate(
     *,
     batch: int,
 ) -> Iterator[T]:
-    """Yield what `act` makes of documents, `batch` at a time; for a document on which it raises, what `failed` makes.
+    """Yield the results of `act` on batches of documents; for a document on which it raises, the result of `failed`.
 
     >>> def lengths(docs):
     ...     return [10 // len(doc.text) for doc in docs]
@@ -59,7 +59,7 @@ def isolate(
         require_whole_maps()
         try:
             done = list(act(group))
-        except BaseException as e:  # whatever it is, only the documents that raise it alone are lost
+        except BaseException as e:  # also panics of Rust libraries; each document is then retried alone
             if _concerns_all(e):
                 raise
             done = [result for doc in group for result in _alone(doc, act, failed)]
@@ -84,19 +84,19 @@ def _concerns_all(error: BaseException) -> bool:
 
 
 def problem_of(error: BaseException, document_id: str) -> Problem:
-    """Return an error as a document's problem. The message of a foreign exception may hold text, so it is left out.
+    """Convert an exception to a problem. Messages of foreign exceptions are dropped, as they may contain text.
 
     >>> problem_of(ValueError("patient Smith"), "1").what
     'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
     """
-    if isinstance(error.__cause__, _ProblemError):  # of a part that isolated it already
+    if isinstance(error.__cause__, _ProblemError):  # raised by `require_complete` in a nested component
         return error.__cause__.problem
     ours = to_onym_error(error, caught_in=__file__)
     return Problem(document_id, ours.code, ours.what, ours.where)
 
 
 def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-    """Yield documents that were linked; one that was not is an error: for callers that need all of them.
+    """Yield linked documents; raise InputError at the first that could not be linked.
 
     >>> failed = LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),))
     >>> list(require_complete([failed]))
@@ -112,7 +112,7 @@ def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocumen
 
 
 class _ProblemError(Exception):
-    """Carries the problem of a document from a part to the whole."""
+    """Carries a document's problem from a nested component to the caller."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.code)
@@ -120,12 +120,12 @@ class _ProblemError(Exception):
 
 
 _MAX = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
-_ENOUGH = 100  # documents before a share is judged, unless the run is over
+_ENOUGH = 100  # number of documents before a share is checked, unless the run has ended
 
 
 @dataclass(frozen=True, slots=True)
 class MaxProblems:
-    """How much may go wrong: a number of problems, or a share of the documents; neither is no bound.
+    """The maximum number of problems, or their maximum share of the documents; no limit if both are None.
 
     >>> MaxProblems.parse("5%").share, MaxProblems.parse("10").count
     (0.05, 10)
@@ -136,18 +136,18 @@ class MaxProblems:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `N` or `P%`; empty is no bound."""
+        """Parse `N` or `P%`; empty means no limit."""
         found = _MAX.fullmatch(text.strip())
         if text and not found:
-            fix = "give a number, as in 100, or a share, as in 5%"
-            raise ConfigError("config-invalid", f"{text!r} is no bound of problems", fix=fix)
+            fix = "give a number such as 100, or a percentage such as 5%"
+            raise ConfigError("config-invalid", f"invalid maximum number of problems: {text!r}", fix=fix)
         if not found:
             return cls()
         return cls(count=int(found[1])) if found[1] else cls(share=float(found[2]) / 100)
 
 
 class _DiscardError(Exception):
-    """Ends the writing of a file that must not appear."""
+    """Raised into `whole_file` to discard the temp file."""
 
 
 def _is_explained_by_problems(error: BaseException) -> bool:
@@ -155,7 +155,7 @@ def _is_explained_by_problems(error: BaseException) -> bool:
 
 
 class ProblemLog:
-    """Writes the problems that pass, and ends a run of which too much goes wrong.
+    """Writes the problems of a stream of items to a file, and raises if there are too many.
 
     >>> path = getfixture("tmp_path") / "problems.jsonl"
     >>> with ProblemLog(path) as log:
@@ -166,10 +166,10 @@ class ProblemLog:
 
     def __init__(self, path: Path, bound: MaxProblems = MaxProblems(), *, always: bool = False, force: bool = False) -> None:  # noqa: B008
         if path.exists() and not force:
-            fix = "name another with --problems, or add --force"
-            raise ConfigError("output-exists", "the file of problems exists", where=str(path), fix=fix)
+            fix = "give another path with --problems, or add --force"
+            raise ConfigError("output-exists", "the problem file exists already", where=str(path), fix=fix)
         self.path, self.count = path, 0
-        self._bound, self._always = bound, always or path.exists()  # an old one must not be taken for that of this run
+        self._bound, self._always = bound, always or path.exists()  # an old file is always replaced, even by an empty one
         self._documents = self._lost = 0
         self._stack = ExitStack()
         self._file: BinaryIO | None = None
@@ -187,7 +187,7 @@ class ProblemLog:
             self._stack.__exit__(_DiscardError, _DiscardError(), None)
 
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield items, noting the problems among them."""
+        """Yield items, writing the problems among them to the file."""
         for item in items:
             if isinstance(item, Problem):
                 self.add(item)
@@ -197,7 +197,7 @@ class ProblemLog:
         self._require_few(is_over=True)
 
     def watch_linked(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-        """Yield linked documents, noting their problems."""
+        """Yield linked documents, writing their problems to the file."""
         for each in linked:
             for problem in each.problems:
                 self.add(problem, source=each.document.source, ordinal=each.document.ordinal)
@@ -205,7 +205,7 @@ class ProblemLog:
         self._require_few(is_over=True)
 
     def add(self, problem: Problem, *, source: str = "", ordinal: int = 0) -> None:
-        """Note a problem."""
+        """Write a problem to the file, and raise InputError if there are too many."""
         self.count += 1
         self._lost += problem.code not in KEEPS_ALL
         line = problem_plain(problem) | ({"source": source, "ordinal": ordinal} if source else {})
@@ -222,12 +222,12 @@ class ProblemLog:
         is_judged = is_over or seen >= _ENOUGH
         is_many = self._bound.count is not None and self._lost > self._bound.count
         if is_many or (self._bound.share is not None and is_judged and self._lost > self._bound.share * seen):
-            what = f"{self._lost:,} problems among {seen:,} documents are more than --max-problems allows"
-            raise InputError("problems-exceeded", what, where=str(self.path), fix="look into that file, or allow more")
+            what = f"{self._lost:,} problems in {seen:,} documents are more than --max-problems allows"
+            raise InputError("problems-exceeded", what, where=str(self.path), fix="see that file, or raise --max-problems")
 
 
 def problem_plain(problem: Problem) -> dict[str, Any]:
-    """Return a problem as a line of the file."""
+    """Return a problem as the JSON object of its line in the file."""
     return {
         "source": problem.source,
         "ordinal": problem.ordinal,

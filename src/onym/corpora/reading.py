@@ -1,7 +1,6 @@
-"""One pass over the files of a corpus: documents with their place of origin, problems, and what became of every file.
+"""Reads the files of a corpus in one pass: documents with their `source` and `ordinal`, problems, and the state of each file.
 
-The only place where documents get their `source` and `ordinal`. A file that cannot be read, or not to its end, costs itself
-alone: the documents before the break are kept, and the file counts as failed.
+If a file cannot be read to its end, the documents before the error are kept, the file counts as failed, and the next is read.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ _HIDDEN = re.compile(r"(?:^|/)\.")
 
 @dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """What becomes of a file: it is read in a format, ignored (`why`), or it failed with an error's `code`.
+    """The state of a file: read in a format, ignored (`why`), or failed with an error `code`.
 
-    `documents` counts those that were read of it, also if it failed in the middle. Of a group, the first file has them all.
+    `documents` is the number of documents read from it, before any failure. In a group, the first file has them all.
     """
 
     name: str
@@ -44,7 +43,7 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Files that are read together, mostly one; of these the documents from number `first` to `last`, by default all."""
+    """Files that are read together, usually one; documents with ordinals `first` to `last` are read, by default all."""
 
     format: str
     files: tuple[InputFile, ...] = field(repr=False)
@@ -53,23 +52,23 @@ class Group:
 
     @property
     def name(self) -> str:
-        """The file that the documents are said to be of."""
+        """The `source` of the documents: the name of the first file."""
         return self.files[0].name
 
     @property
     def size(self) -> int:
-        """How many bytes its files have."""
+        """The total size of the files, in bytes."""
         return sum(file.size for file in self.files)
 
     @property
     def bytes_read(self) -> int:
-        """How many of them are read while they are open."""
+        """The number of bytes read so far from the open files."""
         return sum(file.bytes_read for file in self.files)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Every file of a source, the groups that are to be read, both in the order of their names, and the errors met so far.
+    """The files of a source and the groups to read, both sorted by name, and the errors found so far.
 
     >>> files = [InputFile.from_bytes(name, b"High fever") for name in ("1.txt", "2.bin", "README.md")]
     >>> plan = plan_of(Source.of_files("notes", files))
@@ -83,7 +82,7 @@ class Plan:
 
 
 def plan_of(source: Source, format: str = "") -> Plan:  # noqa: A002 - what it is
-    """Decide what becomes of the files of a source. Nothing is raised but for the name of an unknown format."""
+    """Decide which files of a source to read and in which format. Raises only if the given format is unknown."""
     making = _PlanBuilder(source, format)
     making.take_groups()
     making.take_files()
@@ -102,7 +101,7 @@ def state_counts(files: Iterable[PlannedFile]) -> dict[State, int]:
 
 
 class _PlanBuilder:
-    """A plan while it is made."""
+    """A plan under construction."""
 
     def __init__(self, source: Source, format: str) -> None:  # noqa: A002
         self.files: list[PlannedFile] = []
@@ -159,15 +158,15 @@ class _PlanBuilder:
 def _why_aside(file: InputFile) -> str:
     if _HIDDEN.search(file.name):
         return "a hidden file"
-    return "no file of documents, by its name" if _ASIDE.fullmatch(file.stem) else ""
+    return "not a document file, by its name" if _ASIDE.fullmatch(file.stem) else ""
 
 
 KEEPS_DOCUMENT = frozenset({"corpus-offsets", "corpus-bytes", DELETED})
-"""Problems of a document that is read all the same, and follows."""
+"""Codes of problems after which the document is still read, and follows."""
 
 
 class Reading:
-    """The documents and problems of sources, in the order of the files' names; `files` says what became of each file.
+    """An iterator over the documents and problems of sources, sorted by file name; `files` has the state of each file.
 
     >>> from onym.store.files.source import InputFile
     >>> files = [InputFile.from_bytes("1.txt", b"High fever"), InputFile.from_bytes("2.txt", b"\\xff")]
@@ -187,7 +186,7 @@ class Reading:
 
     @classmethod
     def of_groups(cls, groups: Sequence[Group]) -> Self:
-        """Return the reading of files whose formats were decided before.
+        """Read files whose formats are already known.
 
         >>> from onym.store.files.source import InputFile
         >>> [doc.id for doc in Reading.of_groups([Group("text", (InputFile.from_bytes("1.txt", b"High fever"),))])]
@@ -203,7 +202,7 @@ class Reading:
         self._files = {file.name: file for plan in plans for file in plan.files}
         self._errors: list[Exception] = [error for plan in plans for error in plan.errors]
         if sum(len(plan.files) for plan in plans) > len(self._files):
-            raise ConfigError("config-invalid", "a file is named twice", fix="name each input once")
+            raise ConfigError("config-invalid", "a file is given twice", fix="give each input once")
         self._size, self._finished = sum(group.size for group in self._groups), 0
         self._current = self._groups[0]
         self._items = self._read_all()
@@ -216,14 +215,14 @@ class Reading:
 
     @property
     def files(self) -> tuple[PlannedFile, ...]:
-        """Every file: those that were read so far with the number of their documents."""
+        """The state of every file, with the number of documents read so far."""
         return tuple(self._files.values())
 
     @property
     def share(self) -> float:
-        """How much of the files is read, by bytes: all finished ones, and of the current one what its documents came from.
+        """The share of bytes read so far, for progress bars.
 
-        A file that is read to its end may have been read before its first document, so it counts when it is finished.
+        The current file does not count if it has been read to its end, as it may be loaded whole before its first document.
 
         >>> from onym.store.files.source import InputFile
         >>> reading = Reading([Source.of_files("notes", [InputFile.from_bytes(f"{n}.txt", b"High fever") for n in range(4)])])
@@ -234,7 +233,7 @@ class Reading:
         return (self._finished + far) / self._size if self._size else 0.0
 
     def require_whole(self) -> None:
-        """Refuse a corpus of which a file could not be read, for callers that need all documents."""
+        """Raise the first error if a file could not be read."""
         if self._errors:
             raise self._errors[0]
 
@@ -257,7 +256,7 @@ class Reading:
                 file.drain()
         except (ConfigError, IntegrityError):
             raise
-        except Exception as e:  # whatever a reader stumbles over, it is the end of that file alone
+        except Exception as e:  # any error of a reader ends only this file
             problem = replace(problem_of(e, ""), source=group.name)
             self._errors.append(e)
             for file in group.files:
@@ -271,7 +270,7 @@ class Reading:
 
 
 def within_limit(items: Iterable[Item], document_bytes: int) -> Iterator[Item]:
-    """Leave out a document whose text is too long, whatever its parts were.
+    """Replace documents whose text is too long by problems.
 
     >>> list(within_limit([Document("1", "High fever")], 5))
     [Problem(document_id='1', code='limit-record', what='a document is longer than 5 bytes', ...)]
@@ -285,7 +284,7 @@ def within_limit(items: Iterable[Item], document_bytes: int) -> Iterator[Item]:
 
 
 def is_of_file(problem: Problem) -> bool:
-    """Tell whether a problem is that of a whole file.
+    """Return whether a problem is about a whole file.
 
     >>> is_of_file(Problem("", "input-link", "a link that leads out of the folder", source="a.txt"))
     True
@@ -294,7 +293,7 @@ def is_of_file(problem: Problem) -> bool:
 
 
 def is_loss(problem: Problem) -> bool:
-    """Tell whether a problem costs a document or a mention of a file that is read.
+    """Return whether a problem means that a document or a mention was lost, but not a whole file.
 
     >>> is_loss(Problem("1", "corpus-offsets", "a mention lies outside the text", source="a.txt", ordinal=1))
     True
@@ -303,7 +302,7 @@ def is_loss(problem: Problem) -> bool:
 
 
 def number_items(items: Iterable[Item], source: str, first: int = 1, last: int | None = None) -> Iterator[Item]:
-    """Yield the items of a file with their `source` and `ordinal`; a document that could not be read has a number too.
+    """Set the `source` and `ordinal` of a file's items; documents that could not be read are numbered too.
 
     With `first` and `last`, only the items with these ordinals are yielded, and reading stops after the last of them.
 

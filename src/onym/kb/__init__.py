@@ -1,6 +1,6 @@
-"""Knowledge bases: readers of releases, the build that decides once, and the artefact that every linker opens.
+"""Knowledge bases: readers of terminology releases, the build, and the artefact that every linker opens.
 
-Always true here: whatever is dropped is counted by its reason.
+The build counts every row it drops, by reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a recipe to a KnowledgeBase artefact, in one pass over the sources and atomically."""
+"""Builds a KnowledgeBase artefact from a recipe, in one pass over the sources and atomically."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import polars as pl
 from onym.errors import InputError
 from onym.kb.curie import prefix_of
 from onym.kb.diff import read_replacements
-from onym.kb.gather import Codes, Decisions, Gathered, decide, gather, portable
+from onym.kb.gather import Decisions, Gathered, decide, gather, portable
 from onym.kb.identity import Identity
 from onym.kb.ignored import IgnoredFile, summarise_ignored
 from onym.kb.knowledge_base import FORMAT, KIND, NO_CONCEPT, NO_RULE
@@ -32,9 +32,9 @@ Ints = npt.NDArray[Any]
 
 @dataclass
 class Terms:
-    """One row per (concept, name): codes of both, kind, language, the row that gave the form, and the sources.
+    """One row per (concept, name): their codes, kind, language, sources, and the name row that the form is taken from.
 
-    A name is lent if only concepts of other vocabularies, now joined with this one, have it.
+    `is_lent` marks names that come only from joined concepts of other vocabularies.
     """
 
     concept: Ints
@@ -47,11 +47,11 @@ class Terms:
     source_values: Ints
 
     def select(self, mask: npt.NDArray[np.bool_]) -> Terms:
-        """Return the terms of a mask."""
+        """Return the terms where the mask is True."""
         return self.reorder(np.flatnonzero(mask))
 
     def reorder(self, order: Ints) -> Terms:
-        """Return the terms in another order, or some of them."""
+        """Return the terms at these indices, in this order."""
         sources = Ragged(self.source_offsets, self.source_values).take(order)
         return Terms(
             concept=self.concept[order],
@@ -67,17 +67,17 @@ class Terms:
 
 @dataclass
 class Named:
-    """The rows that give names: for each, its concept, and the row of `found.names` that it was."""
+    """The (concept, name) rows: for each, the code of its concept, and the row in `found.names` that it comes from."""
 
     concepts: pl.Series  # the final ids, sorted
     concept: Ints
     row: Ints
-    is_added: npt.NDArray[np.bool_]  # by a cross-reference that is not one-to-one
-    is_lent: npt.NDArray[np.bool_]  # by a concept of another vocabulary, which was joined or adds its names
+    is_added: npt.NDArray[np.bool_]  # added through a cross-reference that is not one-to-one
+    is_lent: npt.NDArray[np.bool_]  # comes from a concept of another vocabulary, joined or cross-referenced
 
 
 def resolve_names(found: Gathered, decisions: Decisions, recipe: Recipe) -> Named:
-    """Bring every name row to its final concept, add those that cross-references add, and filter by semantic type."""
+    """Assign each name row to its final concept, add names through cross-references, and filter by semantic type."""
     identity = decisions.identity
     ids, number = found.ids.column().to_frame("concept"), found.names.column("id").to_numpy()
     numbered = ids.with_row_index("number")
@@ -98,13 +98,13 @@ def resolve_names(found: Gathered, decisions: Decisions, recipe: Recipe) -> Name
 
 
 def _is_of_another(ids: pl.Series, finals: pl.Series) -> npt.NDArray[np.bool_]:
-    """Tell of each id whether it became a concept of another vocabulary."""
+    """Return for each id whether its final concept is of another vocabulary."""
     ends = pl.DataFrame({"id": ids, "final": finals})
     return ends.select(prefix_of("id") != prefix_of("final")).to_series().fill_null(value=False).to_numpy()
 
 
 def _of_types(named: Named, found: Gathered, identity: Identity, recipe: Recipe) -> Named:
-    """Keep the concepts that have one of the wanted semantic types."""
+    """Keep the concepts with one of the recipe's semantic types."""
     typed = _to_final(found.types.frame(), identity.final).filter(pl.col("type").is_in(recipe.semantic_types))
     allowed = named.concepts.to_frame("concept").join(typed.unique("concept"), on="concept", how="left", maintain_order="left")
     kept = _filter_rows(named, allowed["type"].is_not_null().to_numpy())
@@ -121,7 +121,7 @@ def _filter_rows(named: Named, is_allowed: npt.NDArray[np.bool_]) -> Named:
 
 
 def _to_final(rows: pl.DataFrame, final: pl.DataFrame) -> pl.DataFrame:
-    """Bring rows about an id to the concept that the id leads to."""
+    """Replace the ids in the column `concept` by their final concepts."""
     if final.is_empty():
         return rows
     found = rows.join(final, on="concept", how="left", maintain_order="left")
@@ -129,7 +129,7 @@ def _to_final(rows: pl.DataFrame, final: pl.DataFrame) -> pl.DataFrame:
 
 
 def encode_values(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
-    """Return the distinct values in order, and each row's index among them.
+    """Return the sorted distinct values, and the index of each row's value.
 
     >>> values, codes = encode_values(pl.Series(["b", "a", "b"]))
     >>> values.to_list(), codes.tolist()
@@ -142,7 +142,7 @@ def encode_values(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]
 
 
 def encode_used_values(column: pl.Series, rows: Ints) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
-    """Do as `encode_values`, for the values of some rows alone; the other rows' codes mean nothing."""
+    """Like `encode_values`, but only for the given rows; the codes of other rows are undefined."""
     used = np.zeros(len(column), dtype=bool)
     used[rows] = True
     if used.all():
@@ -154,9 +154,9 @@ def encode_used_values(column: pl.Series, rows: Ints) -> tuple[pl.Series, npt.ND
 
 
 def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
-    """Make one term of all rows that give a concept the same name: the best kind, then the first row, gives the form."""
+    """Merge rows with the same concept and name into one term; the form is that of the first row with the best kind."""
     kind = found.names.column("kind").to_numpy()[named.row]
-    kind = np.where(named.is_added, np.maximum(kind, np.uint8(NameKind.EXACT)), kind)  # an added name is not the preferred one
+    kind = np.where(named.is_added, np.maximum(kind, np.uint8(NameKind.EXACT)), kind)  # an added name is never preferred
     source = found.names.column("source").to_numpy()[named.row]
     key = named.concept.astype(np.uint64) << 32 | name[named.row]
     order = np.lexsort((named.row, kind, key))
@@ -177,10 +177,10 @@ def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
 
 
 def fewest(terms: Terms, counts: Counter[str]) -> Terms:
-    """Give a shared name to the one concept with the fewest names (GenBioEL, appendix E.1); no concept is left empty.
+    """Keep a shared name only for the concept with the fewest names (GenBioEL, appendix E.1).
 
-    The published rule depends on the order of a set; here the counts are those before anything is removed, ties go to
-    the first concept, and a concept that would lose all its names keeps its best one.
+    The published rule depends on the iteration order of a set. To be deterministic, names are counted before any is removed,
+    ties go to the first concept, and a concept that would lose all its names keeps its best one.
     """
     sizes = np.bincount(terms.concept)
     order = np.lexsort((terms.concept, sizes[terms.concept], terms.name))
@@ -195,30 +195,30 @@ def fewest(terms: Terms, counts: Counter[str]) -> Terms:
 
 
 def by_concept(terms: Terms) -> Terms:
-    """Sort terms by concept, the best kind first, then in the order of the sources."""
+    """Sort terms by concept, then by kind, then in the order of the sources."""
     return terms.reorder(np.lexsort((terms.row, terms.kind, terms.concept)))
 
 
 def _starts(values: Ints) -> npt.NDArray[np.bool_]:
-    """Tell where a new value begins in a sorted column."""
+    """Return True at the first row of each value of a sorted column."""
     first = np.ones(len(values), dtype=bool)
     first[1:] = values[1:] != values[:-1]
     return first
 
 
 def _distinct(values: Ints) -> Ints:
-    """Return the sorted distinct values; numpy's own `unique` hashes, which is ten times slower here."""
+    """Return the sorted distinct values; `np.unique` uses hashing, which is ten times slower here."""
     values = np.sort(values)
     return values[_starts(values)]
 
 
 def counts_to_offsets(counts: Ints) -> npt.NDArray[np.int64]:
-    """Return where each list begins, given how long each is."""
+    """Return the offsets of consecutive lists, given their lengths."""
     return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
 def group_values(owner: Ints, values: Ints, owners: int) -> tuple[npt.NDArray[np.int64], Ints]:
-    """Return, per owner, the sorted distinct values that belong to it."""
+    """Return the sorted distinct values of each owner, as offsets and values."""
     key = _distinct(owner.astype(np.uint64) << 32 | values.astype(np.uint64))
     offsets = counts_to_offsets(np.bincount((key >> 32).astype(np.int64), minlength=owners))
     return offsets, (key & 0xFFFFFFFF).astype(np.uint32)
@@ -227,9 +227,9 @@ def group_values(owner: Ints, values: Ints, owners: int) -> tuple[npt.NDArray[np
 def facts(
     rows: pl.DataFrame, column: str, concepts: pl.Series, final: pl.DataFrame
 ) -> tuple[Strings, npt.NDArray[np.int64], Ints, int]:
-    """Return the distinct values of a fact, the values of each concept, and how many rows had no concept."""
+    """Return the distinct values of a column, those of each concept (offsets and members), and the number of dropped rows."""
     rows = _to_final(rows, final)
-    rows = rows.filter(pl.col(column) != pl.col("concept"))  # a joined concept may refer to what it now is
+    rows = rows.filter(pl.col(column) != pl.col("concept"))  # drop cross-references of joined concepts to each other
     table = concepts.alias("concept").to_frame().with_row_index("code")
     known = rows.join(table, on="concept", maintain_order="left")
     values, codes = encode_values(known[column])
@@ -238,7 +238,7 @@ def facts(
 
 
 def to_strings(column: pl.Series) -> Strings:
-    """Return a polars column as bytes and offsets."""
+    """Return a polars column of strings as `Strings` (bytes and offsets)."""
     import pyarrow as pa
 
     array = column.rechunk().to_arrow()
@@ -260,11 +260,6 @@ def to_strings(column: pl.Series) -> Strings:
     return Strings(ends.astype("<u4" if ends[-1] < 2**32 else "<u8"), raw)
 
 
-def labels(codes: Codes) -> Strings:
-    """Return the labels of codes as a column."""
-    return Strings.of(codes.labels)
-
-
 _log = logging.getLogger("onym.kb")
 
 
@@ -283,10 +278,10 @@ def build_kb(
     sources: Mapping[str, Source] | None = None,
     report_ignored: Callable[[Sequence[IgnoredFile]], None] = log_ignored,
 ) -> Manifest:
-    """Build the knowledge base of a recipe at `dest`. Its paths are relative to `root`, by default the current folder.
+    """Build the knowledge base of a recipe in the folder `dest`. Paths are relative to `root`, by default the current folder.
 
-    A path that is a key of `sources` is not opened: its source is passed in, for instance a part of an archive.
-    `report_ignored` is called with the files of the sources that were not read, if there are any; by default they are logged.
+    `sources` maps paths of the recipe to sources that are already open, such as a member of an archive. `report_ignored` is
+    called with the files of the sources that were not read, if any; by default they are logged.
     """
     root = root or Path()
     with staging(dest) as stage:
@@ -305,20 +300,20 @@ def build_kb(
 
 
 def _report(found: Gathered) -> dict[str, Any]:
-    """Return what was dropped, decided and ignored; `ignored` is there only if files were."""
+    """Return the build report: counts of dropped rows and of decisions, and the ignored files, if any."""
     report: dict[str, Any] = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
     return {**report, "ignored": [asdict(file) for file in found.ignored]} if found.ignored else report
 
 
 def _config(recipe: Recipe) -> dict[str, Any]:
-    """Return the resolved recipe without the absolute paths of this machine."""
+    """Return the recipe as recorded in the manifest, without absolute paths."""
     sources = tuple(source.model_copy(update={"path": portable(source.path)}) for source in recipe.sources)
     replacements = portable(recipe.replacements) if recipe.replacements else ""
     return recipe.model_copy(update={"sources": sources, "replacements": replacements}).record()
 
 
 def _successors(found: Gathered, recipe: Recipe, root: Path) -> pl.DataFrame:
-    """Return the successors of retired ids: those of the recipe's own table before those of the sources."""
+    """Return the successors of retired ids; the recipe's own table takes precedence over the sources."""
     if not recipe.replacements:
         return found.successors.frame()
     path = root / recipe.replacements
@@ -330,7 +325,8 @@ def _successors(found: Gathered, recipe: Recipe, root: Path) -> pl.DataFrame:
 def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Recipe) -> dict[str, int]:
     named = resolve_names(found, decisions, recipe)
     if not len(named.row):
-        raise InputError("kb-empty", "no name is left after the filters", fix="see the filters of the recipe")
+        fix = "relax languages, vocabularies, semantic_types or drop_kinds in the recipe"
+        raise InputError("kb-empty", "the filters of the recipe dropped all names", fix=fix)
     names, codes = encode_used_values(found.names.column("name"), named.row)
     found.names.drop("name")
     stage.write_strings("names", to_strings(names))
@@ -348,8 +344,8 @@ def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Re
         stage.write_array("term.lent", terms.is_lent.astype("|u1"))
     stage.write_strings("term.form", to_strings(found.names.column("form").gather(terms.row)))
     found.names.drop("form")
-    stage.write_strings("sources", labels(found.sources))
-    stage.write_strings("languages", labels(found.languages))
+    stage.write_strings("sources", Strings.of(found.sources.labels))
+    stage.write_strings("languages", Strings.of(found.languages.labels))
     return numbers | _write_facts(stage, found, decisions, concepts) | _write_aliases(stage, found, decisions, concepts)
 
 

@@ -1,4 +1,4 @@
-"""Looking for what is wrong with a knowledge base: torn files, columns that do not fit, and content that misleads linkers."""
+"""Checks a knowledge base: corrupt files, inconsistent columns, and content that may mislead linkers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from onym.errors import OnymError, printable
 from onym.kb.knowledge_base import KnowledgeBase
 from onym.store.artefact import check_artefact
 
-_MANY = 50  # concepts that claim one name
+_MANY = 50  # a name shared by more concepts than this is reported
 _LATIN, _LOOKALIKE = r"[A-Za-z]", r"[\p{Cyrillic}\p{Armenian}\p{Cherokee}]"
 
 
 @dataclass(frozen=True, slots=True)
 class KbProblem:
-    """An `error` makes the knowledge base unusable; a `warning` is content that a person should look at."""
+    """A problem found by `check_kb`: an `error` makes the knowledge base unusable, a `warning` should be reviewed."""
 
     level: Literal["error", "warning"]
     what: str
@@ -28,7 +28,7 @@ class KbProblem:
 
 
 def check_kb(folder: Path) -> list[KbProblem]:
-    """Hash everything again, check the structure, then the content; errors end the check.
+    """Verify all checksums, then the structure, then the content; the content is skipped if there are errors.
 
     >>> check_kb(getfixture("tiny_kb"))
     []
@@ -49,7 +49,7 @@ def _content(kb: KnowledgeBase) -> Iterator[KbProblem]:
     crowded = np.flatnonzero(concepts_per_name > _MANY)
     if len(crowded):
         worst = sorted(crowded, key=lambda i: -concepts_per_name[i])
-        yield _warning(f"{len(crowded):,} names are claimed by more than {_MANY} concepts", [kb.names[int(i)] for i in worst])
+        yield _warning(f"{len(crowded):,} names are shared by more than {_MANY} concepts", [kb.names[int(i)] for i in worst])
     names = pl.Series(kb.names.to_arrow())
     mixed = names.filter(names.str.contains(_LATIN) & names.str.contains(_LOOKALIKE))
     if len(mixed):

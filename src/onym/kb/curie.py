@@ -1,4 +1,4 @@
-"""Concept identifiers: CURIEs with the bioregistry prefix in lower case, whatever a source writes."""
+"""Normalises concept ids to CURIEs with lower-case Bioregistry prefixes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from onym.vocabularies import canonical_prefix, vocabularies
 if TYPE_CHECKING:
     import polars as pl
 
-# Addresses that say an identifier of any vocabulary, and how: the rest of the web is left as it is.
+# URL patterns that contain an id of any vocabulary, and the CURIE they stand for. Other URLs are not converted.
 _ADDRESSES = (
     (r"^https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_([A-Za-z0-9_]+)$", "${1}:${2}"),
     (r"^https?://(?:identifiers\.org|bioregistry\.io)/([A-Za-z][A-Za-z0-9._-]*)[:/](\S+)$", "${1}:${2}"),
     (r"^https?://\S*[/#]([A-Za-z]+)_([A-Z]?[0-9]{5,})$", "${1}:${2}"),
 )
-_MAY_BE_ADDRESS = re.compile(r"://|^[A-Za-z]+_")  # CVCL_0001 says its vocabulary as an address does
+_MAY_BE_ADDRESS = re.compile(r"://|^[A-Za-z]+_")  # URLs, and ids such as CVCL_0001 that name their vocabulary
 
 
 @cache
@@ -32,7 +32,7 @@ def _compile_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def to_curie(text: str, prefix: str = "") -> str:
-    """Return an identifier as a CURIE; `prefix` is used where it has none of its own.
+    """Return an id as a CURIE; `prefix` applies if the id has no prefix.
 
     >>> to_curie("HP:0000118"), to_curie("D003924", "mesh"), to_curie("MESH:D003924"), to_curie("DOID:DOID:18")
     ('hp:0000118', 'mesh:D003924', 'mesh:D003924', 'doid:18')
@@ -54,7 +54,7 @@ def to_curie(text: str, prefix: str = "") -> str:
 
 
 def curies(column: pl.Expr, prefix: str) -> pl.Expr:
-    """Return a column of bare or prefixed identifiers as CURIEs: `to_curie` for tables, without a Python object per row."""
+    """Return a column of ids as CURIEs: a vectorised `to_curie`."""
     import polars as pl
 
     return column.map_batches(lambda series: _curies(series, canonical_prefix(prefix)), return_dtype=pl.String)
@@ -73,7 +73,7 @@ def _curies(column: pl.Series, prefix: str) -> pl.Series:
 
 
 def _head(text: pl.Series) -> pl.Series:
-    """Return the canonical prefixes of a column, null where there is none."""
+    """Return the canonical prefix of each id, null if it has no prefix."""
     written = text.str.extract("^([^:]*):", 1)
     few = written.unique().drop_nulls()
     return written.replace_strict(few, [canonical_prefix(head) for head in few], default=None, return_dtype=written.dtype)

@@ -1,4 +1,4 @@
-"""What changed between two knowledge bases (concepts added, removed, renamed, merged, retired), and tables of replaced ids."""
+"""Compares two knowledge bases (concepts added, removed, renamed, merged, retired) and reads tables of replaced ids."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """Frames of what changed. Every concept of the old knowledge base that is not in the new one is in exactly one of them.
+    """The changes between two knowledge bases. A concept missing from the new one is in one of removed, merged and retired.
 
-    added     id, name              not in the old one
-    removed   id, name              gone without a trace
-    renamed   id, old, new          the preferred form is another
-    merged    id, name, into        its id now leads to another concept
-    retired   id, name              marked as no longer current, without a successor
+    added     id, name              only in the new knowledge base
+    removed   id, name              missing from the new one, which does not know the id
+    renamed   id, old, new          the preferred name changed
+    merged    id, name, into        the id is now an alias of another concept
+    retired   id, name              the new one marks the id as retired, without a successor
     """
 
     added: pl.DataFrame
@@ -39,13 +39,13 @@ class Difference:
     names_removed: int
 
     def counts(self) -> dict[str, int]:
-        """Return how many there are of each."""
+        """Return the number of changes of each kind."""
         frames = {name: getattr(self, name).height for name in ("added", "removed", "renamed", "merged", "retired")}
         return frames | {"names_added": self.names_added, "names_removed": self.names_removed}
 
 
 def diff(old: KnowledgeBase, new: KnowledgeBase) -> Difference:
-    """Compare two knowledge bases; successors are followed to the end.
+    """Compare two knowledge bases.
 
     >>> from onym.kb import KnowledgeBase
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -71,7 +71,7 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Difference:
 
 
 def _count_changed_names(old: KnowledgeBase, new: KnowledgeBase) -> tuple[int, int]:
-    """Count the (concept, name) pairs that came and went."""
+    """Count the (concept, name) pairs that were added and removed."""
     before, after = (term_frame(kb).select("id", "name") for kb in (old, new))
     return after.join(before, on=["id", "name"], how="anti").height, before.join(after, on=["id", "name"], how="anti").height
 
@@ -80,12 +80,16 @@ _NAMES = (("old", "new"), ("retired_id", "replaced_by"), ("from", "to"))
 
 
 def read_replacements(path: Path, prefix: str = "mesh") -> pl.DataFrame:
-    """Return the columns `concept` and `successor` as CURIEs; the first two columns count where none is called so."""
+    """Read a table of replaced ids into the columns `concept` and `successor`, as CURIEs.
+
+    The columns are found by their usual names (such as old and new), else the first two are used.
+    """
     file = InputFile.from_path(path)
     form = sniff_format(file)
     there = header(file, form)
     if len(there) < 2:
-        raise InputError("table-columns", "two columns were expected, the old id and the new one", where=file.name)
+        fix = "give a table with the columns old and new"
+        raise InputError("table-columns", "the table has fewer than two columns", where=file.name, fix=fix)
     old, new = next((pair for pair in _NAMES if set(pair) <= set(there)), (there[0], there[1]))
     frames = [pl.DataFrame(batch) for batch in iter_table(file, form, [old, new])]
     rows = pl.concat(frames) if frames else pl.DataFrame(schema={old: pl.String, new: pl.String})

@@ -1,4 +1,4 @@
-"""Writing a knowledge base in formats that other tools read, and that Onym reads back."""
+"""Exports a knowledge base as data frames, and to formats of other tools that Onym can also read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ KIND_LABELS = [kind.label for kind in NameKind]
 
 
 def concept_frame(kb: KnowledgeBase) -> pl.DataFrame:
-    """Return the columns `id` and `name`, the preferred form, in the order of ids."""
+    """Return the columns `id` and `name` (the preferred name) of all concepts, sorted by id."""
     kb.require_intact()
     forms = pl.Series(kb.term_forms.to_arrow()).gather(kb.concept_terms[:-1])
     return pl.DataFrame({"id": pl.Series(kb.concept_ids.to_arrow()), "name": forms})
 
 
 def term_frame(kb: KnowledgeBase, start: int = 0, end: int | None = None) -> pl.DataFrame:
-    """Return the terms of the concepts from `start` to `end`: id, name, form, kind, language, sources."""
+    """Return the terms of the concepts in rows `start` to `end` (exclusive): id, name, form, kind, language."""
     kb.require_intact()
     end = len(kb) if end is None else min(end, len(kb))
     first, last = int(kb.concept_terms[start]), int(kb.concept_terms[end])
@@ -48,7 +48,7 @@ def term_frame(kb: KnowledgeBase, start: int = 0, end: int | None = None) -> pl.
 
 
 def alias_frame(kb: KnowledgeBase) -> pl.DataFrame:
-    """Return the columns `alias`, `concept` (null where it has none) and `kind` (AliasKind)."""
+    """Return the columns `alias`, `concept` (null if retired without a successor) and `kind` (AliasKind)."""
     kb.require_intact()
     known = kb.alias_concepts != NO_CONCEPT
     concepts = pl.Series(kb.concept_ids.to_arrow()).gather(np.where(known, kb.alias_concepts, 0))
@@ -57,7 +57,7 @@ def alias_frame(kb: KnowledgeBase) -> pl.DataFrame:
 
 
 def join_frame(kb: KnowledgeBase) -> pl.DataFrame:
-    """Return the concepts that were joined into another one: `alias`, `concept`, and `rule`, the label of a JoinRule."""
+    """Return the concepts that were joined into another one: `alias`, `concept`, and `rule` (the label of a JoinRule)."""
     one_to_one = np.full(len(kb.aliases), int(JoinRule.ONE_TO_ONE), dtype=np.uint8)
     rules = pl.Series(one_to_one if kb.alias_rules is None else np.asarray(kb.alias_rules))
     labels = {int(rule): rule.label for rule in JoinRule}
@@ -66,7 +66,7 @@ def join_frame(kb: KnowledgeBase) -> pl.DataFrame:
 
 
 def type_frame(kb: KnowledgeBase) -> pl.DataFrame:
-    """Return both levels of semantic types, with how many concepts have each: `level`, `name`, `concepts`."""
+    """Return the semantic groups and types with their numbers of concepts: `level` (group or type), `name`, `concepts`."""
     kb.require_intact()
     levels = (("group", kb.groups, kb.concept_groups), ("type", kb.types, kb.concept_types))
     counts = [(level, labels, np.bincount(members.values, minlength=len(labels))) for level, labels, members in levels]
@@ -75,23 +75,23 @@ def type_frame(kb: KnowledgeBase) -> pl.DataFrame:
 
 
 ExportFormat = Literal["jsonl", "biosyn", "genbioel", "tsv"]
-_CONCEPTS = 50_000  # at a time
+_CONCEPTS = 50_000  # concepts per write
 Advance = Callable[[int], None]
 
 
 def export_kb(
     kb: KnowledgeBase, file: BinaryIO, form: ExportFormat, ids: IdStyle = "curie", advance: Advance = lambda _: None
 ) -> None:
-    """Write every concept.
+    """Write all concepts to a file; `advance` is called with the number of concepts written so far.
 
-    jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs (scispaCy's entities)
+    jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs (as in scispaCy)
     biosyn    `id||name` lines with normalised names
-    genbioel  one object from id to a list of normalised names (target_kb.json)
+    genbioel  one object that maps each id to its normalised names (target_kb.json)
     tsv       one line per name: id, name, kind, language, types, definition, xrefs
     """
     writers = {"jsonl": _jsonl, "biosyn": _biosyn, "genbioel": _genbioel, "tsv": _tsv}
     if form not in get_args(ExportFormat):
-        raise ConfigError("format-unknown", f"no export format {form!r}", fix=f"known are {', '.join(writers)}")
+        raise ConfigError("format-unknown", f"unknown export format {form!r}", fix=f"use one of {', '.join(writers)}")
     for start in range(0, len(kb), _CONCEPTS):
         end = min(start + _CONCEPTS, len(kb))
         file.write(writers[form](kb, start, end, ids))

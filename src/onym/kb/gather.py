@@ -1,4 +1,4 @@
-"""The first half of a build: read every source, normalise names, count what is dropped; then decide which concepts are one."""
+"""The first half of a build: reads all sources, normalises and filters names, and decides which concepts to join."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from onym.text.normal import normal_names
 from onym.types import NameKind, Progress
 from onym.vocabularies import vocabularies
 
-_GENERATIONS = 20  # deeper than the tree of any vocabulary in which only the top is typed
+_GENERATIONS = 20  # levels of a hierarchy that groups are inherited through; more than any vocabulary needs
 
 _COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, not as views
 _NO_NAMES = pl.DataFrame(
@@ -40,7 +40,7 @@ _NO_NAMES = pl.DataFrame(
 
 
 class Codes:
-    """Small integers for the few distinct values of a column, in order of first appearance.
+    """Integer codes for the distinct values of a column, in order of first appearance.
 
     >>> codes = Codes()
     >>> codes.of(pl.Series(["en", "de", "en"])).to_list(), codes.labels
@@ -52,7 +52,7 @@ class Codes:
 
     @property
     def labels(self) -> list[str]:
-        """The values, by their code."""
+        """The values, indexed by code."""
         return list(self._codes)
 
     def of(self, column: pl.Series) -> pl.Series:
@@ -63,31 +63,31 @@ class Codes:
 
 
 class Batches:
-    """Frames kept as Arrow tables of their own: polars' strings hold on to all of the batch that they were cut from."""
+    """Data frames collected as Arrow tables, to save memory: a polars string column keeps its whole source batch alive."""
 
     def __init__(self, empty: pl.DataFrame) -> None:
         self._tables = [empty.to_arrow(compat_level=_COMPACT)]
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Add a frame of the same columns, if it has rows."""
+        """Add a frame with the same columns, unless it is empty."""
         if frame.height:
             self._tables.append(frame.to_arrow(compat_level=_COMPACT))
 
     def column(self, name: str) -> pl.Series:
-        """Return one column of all frames."""
+        """Return a column of all frames, concatenated."""
         return pl.Series(name, pa.chunked_array([chunk for table in self._tables for chunk in table.column(name).chunks]))
 
     def frame(self) -> pl.DataFrame:
-        """Return all frames as one."""
+        """Return all frames, concatenated."""
         return pl.DataFrame(pa.concat_tables(self._tables))
 
     def drop(self, name: str) -> None:
-        """Let go of a column."""
+        """Drop a column, to free its memory."""
         self._tables = [table.drop_columns([name]) for table in self._tables]
 
 
 class Ids:
-    """The concept ids of name rows as numbers. An id may have several: one for each batch that it stands in.
+    """Numbers for the concept ids of name rows. An id gets a new number in each batch that it occurs in.
 
     >>> ids = Ids()
     >>> ids.of(pl.Series(["a:2", "a:1", "a:2"])).to_list(), ids.of(pl.Series(["a:1"])).to_list(), ids.column().to_list()
@@ -99,14 +99,14 @@ class Ids:
         self._count = 0
 
     def of(self, column: pl.Series) -> pl.Series:
-        """Return the numbers of a batch's ids."""
+        """Return the numbers of the ids of a batch."""
         table = column.alias("id").unique(maintain_order=True).to_frame().with_row_index("number", offset=self._count)
         self._batches.add(table.select("id"))
         self._count += table.height
         return column.alias("id").to_frame().join(table, on="id", how="left", maintain_order="left")["number"]
 
     def column(self) -> pl.Series:
-        """Return the ids, by their number."""
+        """Return the ids, indexed by number."""
         return self._batches.column("id")
 
 
@@ -116,7 +116,7 @@ def _facts(column: str) -> Batches:
 
 @dataclass
 class Gathered:
-    """Everything that the sources said, names filtered and normalised."""
+    """The content of all sources, with names filtered and normalised."""
 
     ids: Ids = field(default_factory=Ids)
     names: Batches = field(default_factory=lambda: Batches(_NO_NAMES))
@@ -138,7 +138,7 @@ class Gathered:
 
 
 def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str, Source] = MappingProxyType({})) -> Gathered:
-    """Read all sources of a recipe; their paths are relative to `root`, except those that are keys of `sources`."""
+    """Read all sources of a recipe. Paths are relative to `root`; `sources` holds those that are already open."""
     found = Gathered()
     for config in recipe.sources:
         source = sources.get(config.path) or Source.open(root / config.path).require_whole()
@@ -154,7 +154,7 @@ def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str,
 
 
 def portable(path: str) -> str:
-    """Return a path as it may stand in an artefact: as given if relative, else only its last part.
+    """Return a path as recorded in artefacts: unchanged if relative, else only its last component.
 
     >>> portable("/home/me/umls/META/"), portable("mesh/desc.xml")
     ('META', 'mesh/desc.xml')
@@ -163,7 +163,7 @@ def portable(path: str) -> str:
 
 
 def _require_inputs(source: Source, config: SourceConfig, format_name: str) -> list[InputEntry]:
-    """Return the files of a release that were read, by names relative to the recipe; raise if there are none."""
+    """Return the files of a release that were read, with names relative to the recipe; raise InputError if there are none."""
     base = portable(config.path)
     inputs = [
         InputEntry(name=base if len(source.files) == 1 else f"{base}/{file.name}", bytes=file.size, sha256=file.digest())
@@ -171,13 +171,13 @@ def _require_inputs(source: Source, config: SourceConfig, format_name: str) -> l
         if file.was_read
     ]
     if not inputs:
-        fix = "leave --format out: it is recognised, or name another one"
+        fix = "drop --format to detect it, or give another format"
         raise InputError("input-missing", f"no file in the format {format_name}", where=source.name, fix=fix)
     return inputs
 
 
 def _find_ignored(source: Source, config: SourceConfig, format_name: str) -> list[IgnoredFile]:
-    """Return the files of a release that were not read, by names relative to the recipe."""
+    """Return the files of a release that were not read, with names relative to the recipe."""
     base = portable(config.path)
     return [replace(file, name=f"{base}/{file.name}") for file in find_ignored(source, format_name)]
 
@@ -210,7 +210,7 @@ def _xrefs(found: Gathered, frame: pl.DataFrame, config: SourceConfig) -> pl.Dat
 
 
 def _groups(frame: pl.DataFrame, config: SourceConfig) -> pl.DataFrame:
-    """Return the groups that the source states, and those that the recipe gives to all of its concepts."""
+    """Return the groups stated by the source, and those that the recipe assigns to all of its concepts."""
     stated = _explode(frame, "groups", "group")
     common = [frame.select(concept="concept_id", group=pl.lit(group)).unique(maintain_order=True) for group in config.groups]
     return pl.concat([stated, *common])
@@ -245,7 +245,7 @@ def _names(found: Gathered, frame: pl.DataFrame, recipe: Recipe, label: str) -> 
 
 
 def _count_dropped(dropped: Counter[str], frame: pl.DataFrame, reason: str, unwanted: pl.Expr) -> pl.Expr:
-    """Count the rows to be dropped under their reason, and return the condition that keeps the others."""
+    """Count the unwanted rows under a reason, and return the filter that drops them."""
     count = int(frame.select(unwanted.sum()).item() or 0)
     if count:
         dropped[reason] += count
@@ -257,16 +257,16 @@ _DEFAULT = JoinConfig()
 
 @dataclass(frozen=True)
 class Decisions:
-    """The decisions that the second half of the build carries out."""
+    """The decisions that the rest of the build applies."""
 
     identity: Identity
     groups: pl.DataFrame | None  # concept, group; None unless the recipe asks for groups
-    left_out: pl.DataFrame  # concept: those of lending sources that joined nothing
-    has_rules: bool  # whether it is stored by which rule concepts were joined
+    left_out: pl.DataFrame  # concept: those of `only_joined` sources that were not joined
+    has_rules: bool  # whether the artefact stores the rule of each join
 
 
 def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.DataFrame | None = None) -> Decisions:
-    """Decide by the recipe. `xrefs` stand in for those of the sources, where some are held out."""
+    """Decide joins and groups by the recipe. `xrefs` replaces the cross-references of the sources, if some are held out."""
     xrefs = found.xrefs.frame() if xrefs is None else xrefs
     active = found.ids.column().unique(maintain_order=True)
     names = _names_of_concepts(found) if recipe.groups or recipe.joins.by_name else None
@@ -304,7 +304,7 @@ def _groups_of_concepts(found: Gathered, active: pl.Series, xrefs: pl.DataFrame,
 
 
 def _find_unjoined(found: Gathered, identity: Identity) -> pl.DataFrame:
-    """Return the concepts that only lending sources have, and that no other one was joined with."""
+    """Return the concepts that occur only in `only_joined` sources and were not joined with another concept."""
     lent = found.lent.frame().group_by("concept").agg(pl.col("is_lent").all()).filter("is_lent").select("concept")
     for end in ("concept", "final"):
         lent = lent.join(identity.joins, left_on="concept", right_on=end, how="anti")
@@ -320,7 +320,10 @@ def assign_groups(
     broader: pl.DataFrame,
     names: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return the groups of concepts, as (concept, group). `ids` has a column `concept`, `names` has (concept, name).
+    """Return the semantic groups of concepts, as (concept, group).
+
+    Groups come from the sources, semantic types, vocabularies and cross-references; concepts without one inherit the groups of
+    their broader concepts, or else of concepts with the same name.
 
     >>> none = {column: pl.DataFrame(schema={"concept": pl.String, column: pl.String}) for column in ("group", "xref", "name")}
     >>> types = pl.DataFrame({"concept": ["mesh:D1"], "type": ["D03"]})
@@ -351,7 +354,7 @@ def _groups_of_vocabulary(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def _groups_of_broader(found: pl.DataFrame, broader: pl.DataFrame) -> pl.DataFrame:
-    """Let concepts without a group take those of most of their broader concepts, from the top of a hierarchy downwards."""
+    """Assign concepts without a group the most common groups of their broader concepts, from the top of the hierarchy down."""
     for _ in range(_GENERATIONS):
         waiting = broader.unique().join(found, on="concept", how="anti")
         above = waiting.join(found.rename({"concept": "broader"}), on="broader").group_by("concept", "group").len()
@@ -363,7 +366,7 @@ def _groups_of_broader(found: pl.DataFrame, broader: pl.DataFrame) -> pl.DataFra
 
 
 def _groups_of_names(found: pl.DataFrame, ids: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Let concepts without a group take those of the concepts of the same vocabulary that share a name with them."""
+    """Assign concepts without a group those of concepts of the same vocabulary that share a name with them."""
     without = names.join(ids.join(found, on="concept", how="anti"), on="concept", how="semi")
     sharing = names.join(without, on="name", how="semi").rename({"concept": "other"})
     pairs = without.join(sharing, on="name").filter(prefix_of("concept") == prefix_of("other"))

@@ -1,8 +1,8 @@
-"""Semantic groups (Disease, Chemical, Species ...): which types belong to which.
+"""Semantic groups (Disease, Chemical, Species ...) and the semantic types that belong to each.
 
-All concepts of a vocabulary may be of one group: the table of vocabularies says so.
-Types are the branches of the MeSH tree, the semantic types of UMLS (after its own semantic groups) and the tags of SNOMED CT.
-Some belong to two groups: signs and symptoms are what a disease mention may mean, and phenotypes as well.
+Types are branches of the MeSH tree, semantic types of UMLS (grouped as in the UMLS semantic groups) and SNOMED CT tags.
+Some types belong to two groups: signs and symptoms are both Disease and Phenotype.
+Vocabularies whose concepts are all of one group are listed in `onym.vocabularies`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ GroupLabel = Literal[
     "Location", "Procedure", "Process", "Species",
 ]  # fmt: skip
 GROUPS: tuple[str, ...] = get_args(GroupLabel)
-"""All groups. Gene stands for genes and their products, Process for what happens in bodies and in nature."""
+"""All groups. Gene covers genes and gene products; Process covers biological and natural processes."""
 
-# Branches of the MeSH tree, the longest beginning that fits.
+# Branches of the MeSH tree; the longest matching prefix applies.
 _BRANCHES = {
     "A": ("Anatomy",), "A11": ("Anatomy", "Cell"), "B": ("Species",), "C": ("Disease",), "C23": ("Disease", "Phenotype"),
     "D": ("Chemical",), "E": ("Procedure",), "E07": ("Device",), "F01": ("Behavior",), "F02": ("Process",), "F03": ("Disease",),
@@ -65,7 +65,7 @@ _TYPES = {code: groups for groups, codes in _UMLS.items() for code in codes.spli
 
 
 def groups_of_type(type_name: str) -> tuple[str, ...]:
-    """Return the groups of a semantic type; none if it is not known.
+    """Return the groups of a semantic type; empty if the type is unknown.
 
     >>> groups_of_type("C04"), groups_of_type("T184"), groups_of_type("disorder"), groups_of_type("F01")
     (('Disease',), ('Disease', 'Phenotype'), ('Disease',), ('Behavior',))

@@ -1,9 +1,8 @@
-"""Which ids are one concept: successors of retired ids, joins through cross-references, alternative ids.
+"""Decides which ids denote the same concept: retired ids, joins of vocabularies, alternative ids.
 
-Two concepts of one source are never fused. The recipe chooses the joins (`joins`); by default a cross-reference joins two
-concepts if it is one-to-one between their sources, and otherwise the names are added to each target. An id known only as a
-cross-reference is an alternative id. An id that a source states as another id of a concept leads to it, and to every other
-concept of which that is stated.
+Two concepts of one source are never joined. The recipe selects the join rules (`joins`). By default, a cross-reference joins
+two concepts if it is one-to-one between their sources; otherwise the names are added to each target. An id that occurs only as
+a cross-reference becomes an alternative id, and so does an id that a source states as one; it may belong to several concepts.
 """
 
 from __future__ import annotations
@@ -27,26 +26,26 @@ _JOINED = {
 _ONE_TO_ONE = JoinConfig()
 _NO_NAMES = pl.DataFrame(schema={"concept": pl.String, "name": pl.String, "is_preferred": pl.Boolean})
 _NO_GROUPS = pl.DataFrame(schema={"concept": pl.String, "group": pl.String})
-_DOUBLINGS = 20  # follows chains of up to a million successors; what has no end by then is a cycle
+_DOUBLINGS = 20  # enough for chains of a million successors; longer ones are treated as cycles
 
 
 class AliasKind(IntEnum):
-    """Why another id leads to a concept."""
+    """Why an id is an alias of a concept."""
 
     JOINED = 0  # a concept of another source, joined by one of the rules
-    ALTERNATIVE = 1  # known only as a cross-reference, or stated as another id
-    RETIRED = 2  # no longer current; its successor is the concept, if it has one
+    ALTERNATIVE = 1  # occurs only as a cross-reference, or is stated as an alternative id
+    RETIRED = 2  # no longer current; an alias of its successor, if it has one
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Where every id leads."""
+    """The concept that each id resolves to."""
 
-    final: pl.DataFrame  # concept -> final: only the ids whose names go to another concept
-    added: pl.DataFrame  # concept -> target: concepts whose names are added to another one as well
+    final: pl.DataFrame  # concept -> final: only ids that resolve to another concept
+    added: pl.DataFrame  # concept -> target: concepts whose names are also added to another concept
     aliases: pl.DataFrame  # alias, concept (null: retired without a successor), kind
     joins: pl.DataFrame  # concept, final, rule: the concepts that were joined into another one
-    xrefs: pl.DataFrame  # concept, xref: the cross-references as they were stated
+    xrefs: pl.DataFrame  # concept, xref: the cross-references of the sources
 
 
 def identify(
@@ -61,7 +60,7 @@ def identify(
     names: pl.DataFrame = _NO_NAMES,
     groups: pl.DataFrame = _NO_GROUPS,
 ) -> Identity:
-    """Decide where every id leads. `active` holds the ids that have names, in the order of their sources' precedence."""
+    """Decide which concept each id resolves to. `active` are the ids that have names, by precedence of their sources."""
     here = pl.DataFrame({"concept": active})
     heirs = _follow_chains(successors.drop_nulls("successor"), counts)
     folded = heirs.join(here, on="concept", how="semi").join(here.rename({"concept": "successor"}), on="successor", how="semi")
@@ -89,7 +88,7 @@ def identify(
 
 
 def _follow_chains(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
-    """Follow each chain to its end by doubling; chains without an end are dropped and counted."""
+    """Follow each chain of successors to its end, by pointer doubling; cycles are dropped and counted."""
     links = successors.filter(pl.col("concept") != pl.col("successor")).unique("concept", keep="first", maintain_order=True)
     for _ in range(_DOUBLINGS):
         onward = links.select(successor="concept", next="successor")
@@ -104,7 +103,7 @@ def _follow_chains(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFra
 
 
 def _resolve_edges(xrefs: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
-    """Cross-references between final ids: both ends through successors, where they are not current themselves."""
+    """Return the cross-references with retired ids on either end replaced by their successors."""
     rows = xrefs.unique(maintain_order=True)
     gone = heirs.join(standing, on="concept", how="anti")
     for end in ("concept", "xref"):
@@ -118,7 +117,7 @@ def _resolve_edges(xrefs: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFr
 
 
 def _ranks(active: pl.Series) -> pl.DataFrame:
-    """Return the vocabularies in their order of precedence: prefix, rank."""
+    """Return the vocabularies by precedence: prefix, rank."""
     return active.to_frame("concept").select(prefix=prefix_of("concept")).unique(maintain_order=True).with_row_index("rank")
 
 
@@ -130,7 +129,7 @@ def _count(union: Union, counts: Counter[str]) -> None:
 
 
 def _rename_concepts(rows: pl.DataFrame, folded: pl.DataFrame) -> pl.DataFrame:
-    """Bring what was said of a folded id to its successor."""
+    """Replace folded ids by their successors."""
     led = rows.join(folded, on="concept", how="left", maintain_order="left")
     return led.with_columns(concept=pl.coalesce("successor", "concept")).drop("successor")
 
@@ -142,7 +141,7 @@ def _compose(folded: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _find_extra_targets(edges: pl.DataFrame, primary: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
-    """Concepts of edges that are not one-to-one: their names go to each target as well."""
+    """Return the concepts whose cross-references are not one-to-one, with the targets that get their names too."""
     loose = edges.filter(~pl.col("one_to_one")).select(concept="low", target="high")
     loose = loose.join(primary.rename({"concept": "target", "final": "to"}), on="target").select("concept", target="to")
     own = primary.rename({"final": "own"})
@@ -160,13 +159,13 @@ def _own(joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _foreign(xrefs: pl.DataFrame, standing: pl.DataFrame, primary: pl.DataFrame) -> pl.DataFrame:
-    """Return the ids that are known only as cross-references."""
+    """Return aliases for the ids that occur only as cross-references."""
     unknown = xrefs.join(standing.rename({"concept": "xref"}), on="xref", how="anti", maintain_order="left")
     return unknown.join(primary, on="concept", maintain_order="left").select(_alias("xref", "final", AliasKind.ALTERNATIVE))
 
 
 def _alternative_ids(alternatives: pl.DataFrame, heirs: pl.DataFrame, primary: pl.DataFrame) -> pl.DataFrame:
-    """Return the ids that sources state as other ids of their concepts; they may be those of concepts themselves."""
+    """Return aliases for the alternative ids that the sources state; some may also be ids of other concepts."""
     led = pl.concat([primary, heirs.join(primary.rename({"concept": "successor"}), on="successor").select("concept", "final")])
     rows = alternatives.join(led.unique("concept", keep="first", maintain_order=True), on="concept", maintain_order="left")
     return rows.filter(pl.col("alternative") != pl.col("final")).select(_alias("alternative", "final", AliasKind.ALTERNATIVE))
@@ -175,7 +174,7 @@ def _alternative_ids(alternatives: pl.DataFrame, heirs: pl.DataFrame, primary: p
 def _find_retired(
     successors: pl.DataFrame, heirs: pl.DataFrame, standing: pl.DataFrame, primary: pl.DataFrame, counts: Counter[str]
 ) -> pl.DataFrame:
-    """Return the retired ids, with their successors where they have a current one."""
+    """Return aliases for the retired ids, with a null concept if there is no current successor."""
     gone = successors.select("concept").unique(maintain_order=True).join(heirs, on="concept", how="left", maintain_order="left")
     gone = gone.join(primary.rename({"concept": "successor"}), on="successor", how="left", maintain_order="left")
     led = gone.filter(pl.col("final").is_not_null())

@@ -1,4 +1,4 @@
-"""Account for the files of a release that its reader did not read: the reason, and what reads each of them."""
+"""Lists the files of a release that its reader did not read, with the reason and how to read them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from onym.kb import readers
 from onym.store.files.source import InputFile, Source
 
 _TABLES = (".csv", ".tsv", ".xlsx")
-_SHOWN = 8  # names in one line
+_SHOWN = 8  # maximum number of file names per line
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoredFile:
-    """A file that was not read. `fix` says which option or command reads it, if one does."""
+    """A file that was not read. `fix` says how to read it, if that is possible."""
 
     name: str
     why: str
@@ -23,7 +23,7 @@ class IgnoredFile:
 
 
 def find_ignored(source: Source, format_name: str) -> list[IgnoredFile]:
-    """Return the entries of a release that were not read in this format, once reading is over.
+    """Return the files of a release that were not read; call it after reading.
 
     >>> release = Source.of_files("mesh", [InputFile.from_bytes("LICENSE", b"free"), InputFile.from_bytes("hp.obo", b"")])
     >>> _ = list(readers.read(release, "obo"))
@@ -40,21 +40,21 @@ def _describe(file: InputFile, format_name: str) -> IgnoredFile:
     except OnymError as e:
         return _describe_unknown(file, format_name) if e.code == "format-unknown" else IgnoredFile(file.name, e.what, e.fix)
     if other == format_name:
-        return IgnoredFile(file.name, f"the reader of {format_name} did not need it")
-    fix = f"--format {other} reads this format alone; name the file as a further source to read both"
+        return IgnoredFile(file.name, f"not used by the reader of {format_name}")
+    fix = f"--format {other} reads only this format; to read both, add the file as another source"
     return IgnoredFile(file.name, f"format {other}, but the release is read as {format_name}", fix)
 
 
 def _describe_unknown(file: InputFile, format_name: str) -> IgnoredFile:
     if file.stem.endswith(_TABLES):
-        fix = "name the file as a source of its own, with --column id=COLUMN --column name=COLUMN"
+        fix = "add the file as a separate source, with --column id=COLUMN --column name=COLUMN"
         return IgnoredFile(file.name, "a table without a known id and name column", fix)
     why = f"not part of the format {format_name}, and no other format is recognised"
-    return IgnoredFile(file.name, why, "if it is a terminology, name the file as a source of its own, with --format")
+    return IgnoredFile(file.name, why, "if it is a terminology, add the file as a separate source, with --format")
 
 
 def summarise_ignored(files: Iterable[IgnoredFile]) -> list[str]:
-    """Return a line for each reason, with the number of files and the first names.
+    """Return one line per reason, with the number of files and the first names.
 
     >>> summarise_ignored([IgnoredFile("mesh/LICENSE", "unknown"), IgnoredFile("mesh/a.txt", "empty", "fill it")])
     ['ignored 1 file (unknown): mesh/LICENSE', 'ignored 1 file (empty): mesh/a.txt; fill it']

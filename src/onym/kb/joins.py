@@ -1,7 +1,7 @@
-"""Which concepts of two vocabularies are one: rules propose pairs (shared ids, cross-references, names), a union joins them.
+"""Joins equal concepts of different vocabularies: rules (cross-references, names, shared ids) propose pairs for a union-find.
 
-A pair is (low, high): `high` is of the vocabulary that comes first in the recipe, and keeps its id. The most certain rule comes
-first, and two concepts of one vocabulary are never brought together.
+A pair is (low, high): `high` is of the vocabulary that comes earlier in the recipe, and keeps its id. The most reliable rule
+is applied first. Two concepts of one vocabulary never end up in one set.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from onym.kb.recipe import JoinConfig, NameRule
 
 
 class JoinRule(IntEnum):
-    """Why two concepts of two vocabularies are one. The numbers stand in artefacts."""
+    """Why two concepts of different vocabularies were joined. The values are stored in artefacts."""
 
-    ONE_TO_ONE = 0  # a cross-reference that is the only one of both between their vocabularies
-    MANY_TO_ONE = 1  # one of several cross-references, and the preferred name says which
-    SHARED_ID = 2  # both refer to the same id of a third vocabulary, such as a CAS number
+    ONE_TO_ONE = 0  # the only cross-reference of either concept between the two vocabularies
+    MANY_TO_ONE = 1  # one of several cross-references, selected by the preferred name
+    SHARED_ID = 2  # both have a cross-reference to the same id of a third vocabulary, such as a CAS number
     NAME = 3  # the preferred name of one is a name of exactly one concept of the other vocabulary
 
     @property
     def label(self) -> str:
-        """The rule as people write it."""
+        """The name of the rule, such as `one-to-one`."""
         return self.name.lower().replace("_", "-")
 
 
 @dataclass(frozen=True)
 class JoinEvidence:
-    """What the rules look at. All ids are of current concepts, except those that `shared` refers to."""
+    """The input of the rules. All ids are of current concepts, except the column `xref` of `shared`."""
 
     edges: pl.DataFrame  # low, high, one_to_one: cross-references between current concepts of two vocabularies
     shared: pl.DataFrame  # concept, xref: cross-references to ids of third vocabularies
     names: pl.DataFrame  # concept, name, is_preferred
     groups: pl.DataFrame  # concept, group
-    ranks: pl.DataFrame  # prefix, rank: vocabularies in their order of precedence
+    ranks: pl.DataFrame  # prefix, rank: vocabularies by precedence
 
     def after(self, joined: pl.DataFrame) -> JoinEvidence:
-        """Return the evidence after some joins, which count as cross-references for the rules that follow."""
+        """Return the evidence with earlier joins added as cross-references, for the next rule."""
         known = joined.select(low="concept", high="final", one_to_one=pl.lit(value=True))
         return replace(self, edges=pl.concat([self.edges, known]).unique(["low", "high"], keep="first", maintain_order=True))
 
 
 def orient_pairs(pairs: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs `a`, `b` of two vocabularies as `low`, `high`, whatever else they carry, without those of one vocabulary."""
+    """Add the columns `low` and `high` to pairs (a, b), and drop pairs of a single vocabulary."""
     for side in ("a", "b"):
         table = ranks.select(pl.col("prefix").alias(f"{side}_prefix"), pl.col("rank").alias(f"{side}_rank"))
         pairs = pairs.with_columns(prefix_of(side).alias(f"{side}_prefix"))
@@ -60,7 +60,7 @@ def orient_pairs(pairs: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
 
 
 def drop_contradicted(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
-    """Drop the pairs of which either concept has a cross-reference to another concept of the other's vocabulary."""
+    """Drop pairs if either concept has a cross-reference to a different concept of the other vocabulary."""
     stated = edges.select("low", "high", stated=pl.lit(value=True))
     pairs = pairs.join(stated, on=["low", "high"], how="left", maintain_order="left")
     for end, other in (("low", "high"), ("high", "low")):
@@ -72,14 +72,14 @@ def drop_contradicted(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
 
 
 def select_unique_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs whose concepts stand in no other pair of the same two vocabularies."""
+    """Return the pairs whose concepts are in no other pair of the same two vocabularies."""
     lone_low = pl.len().over("low", prefix_of("high")) == 1
     lone_high = pl.len().over("high", prefix_of("low")) == 1
     return pairs.filter(lone_low & lone_high)
 
 
 class Union:
-    """Sets of concepts that are one. Each set keeps the id of the concept whose vocabulary comes first.
+    """Union-find over concepts. Each set keeps the id of the concept whose vocabulary comes first.
 
     >>> union = Union()
     >>> union.join(pl.DataFrame({"low": ["mondo:1", "mondo:2"], "high": ["mesh:1", "mesh:1"]}), JoinRule.NAME)
@@ -97,7 +97,7 @@ class Union:
         self._vocabularies: dict[str, frozenset[str]] = {}
 
     def join(self, pairs: pl.DataFrame, rule: JoinRule) -> None:
-        """Join pairs in order, refusing whatever would bring two concepts of one vocabulary together."""
+        """Join pairs in order, skipping those that would put two concepts of one vocabulary into one set."""
         for low, high in pairs.select("low", "high").iter_rows():
             if low in self._kept_apart or high in self._kept_apart:
                 self.undone += 1
@@ -105,7 +105,7 @@ class Union:
             self._join(low, high, rule)
 
     def frame(self) -> pl.DataFrame:
-        """Return the concepts that are another one now: concept, final, rule."""
+        """Return the concepts that were joined into another one: concept, final, rule."""
         rows = [(concept, self._root(concept), int(rule)) for concept, rule in self._rule.items()]
         return pl.DataFrame(rows, schema={"concept": pl.String, "final": pl.String, "rule": pl.UInt8}, orient="row")
 
@@ -126,7 +126,7 @@ class Union:
         return concept
 
 
-_BOTH, _ONE = 2, 1  # how many of the two preferred names say so
+_BOTH, _ONE = 2, 1  # number of preferred names of a pair that are a name of the other concept
 _SAID_BY = {
     "first": pl.col("high_says"),
     "either": pl.lit(value=True),
@@ -135,9 +135,10 @@ _SAID_BY = {
 
 
 def by_name(evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
-    """Return pairs of one semantic group: the preferred name of one is a name of exactly one concept of the other vocabulary.
+    """Return pairs where the preferred name of one concept is a name of the other, and of no third one in its vocabulary.
 
-    `rules` are those of the vocabularies of `low`, see `JoinConfig`. Cross-references must not contradict.
+    Both have a semantic group in common, and no cross-reference contradicts the pair. `rules` maps the vocabulary of `low` to
+    its name rule, see `JoinConfig`.
     """
     names = evidence.names.select("concept", "name").unique().with_columns(vocabulary=prefix_of("concept"))
     lone = names.filter(pl.len().over("vocabulary", "name") == 1).select("name", b="concept")
@@ -164,7 +165,7 @@ def by_xref_and_name(evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> p
 
 
 def _allow_rule(rules: Mapping[str, NameRule]) -> pl.Expr:
-    """Tell whether the rule of a pair's vocabulary is met; a vocabulary without a rule is not joined by name."""
+    """Return whether a pair meets the rule of its vocabulary; vocabularies without a rule are not joined by name."""
     return pl.any_horizontal(
         pl.lit(value=False), *((prefix_of("low") == prefix) & _SAID_BY[rule] for prefix, rule in rules.items())
     )
@@ -188,7 +189,7 @@ def _of_one_group(pairs: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _choose(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs without a rival, the more certain ones first; each leaves fewer rivals to the others."""
+    """Return the unambiguous pairs: first those with two votes, then those left unambiguous once these are taken."""
     found_pairs = []
     for votes in (_BOTH, _ONE):
         taken = select_unique_pairs(pairs.filter(pl.col("votes") >= votes)).sort("low", "high")
@@ -198,7 +199,7 @@ def _choose(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _without_ends(pairs: pl.DataFrame, taken: pl.DataFrame) -> pl.DataFrame:
-    """Drop the pairs of a concept that is taken already by one of the same vocabulary."""
+    """Drop pairs of a concept that is already paired with one of the same vocabulary."""
     for end, other in (("low", "high"), ("high", "low")):
         busy = taken.select(end, prefix_of(other).alias("vocabulary"))
         pairs = pairs.with_columns(prefix_of(other).alias("vocabulary")).join(busy, on=[end, "vocabulary"], how="anti")
@@ -207,7 +208,7 @@ def _without_ends(pairs: pl.DataFrame, taken: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_shared_id(evidence: JoinEvidence, vocabularies: Sequence[str]) -> pl.DataFrame:
-    """Return pairs that share an id of one of the vocabularies, such as `cas`, and that cross-references do not contradict."""
+    """Return pairs that share an id of one of the vocabularies, such as `cas`, unless a cross-reference contradicts them."""
     used = evidence.shared.filter(prefix_of("xref").is_in(list(vocabularies))).unique()
     lone = used.filter(pl.len().over("xref", prefix_of("concept")) == 1)
     found = lone.rename({"concept": "a"}).join(lone.rename({"concept": "b"}), on="xref")
@@ -220,7 +221,7 @@ Propose = Callable[[JoinEvidence], pl.DataFrame]
 
 
 def join_all(evidence: JoinEvidence, joins: JoinConfig) -> Union:
-    """Join what the chosen rules propose. What one rule has joined no later rule may contradict."""
+    """Apply the rules that the recipe selects; later rules cannot contradict earlier joins."""
     union = Union(joins.undo)
     for rule, propose in _rules(joins):
         union.join(propose(evidence.after(union.frame())), rule)
@@ -238,7 +239,7 @@ def _rules(joins: JoinConfig) -> Iterator[tuple[JoinRule, Propose]]:
 
 
 def xref_edges(xrefs: pl.DataFrame, standing: pl.DataFrame, ranks: pl.DataFrame, *, merge: bool = True) -> pl.DataFrame:
-    """Return (low, high, one_to_one) for each cross-reference between two current concepts; none unless `merge`."""
+    """Return (low, high, one_to_one) for each cross-reference between two current concepts; empty unless `merge`."""
     current = standing.rename({"concept": "xref"}) if merge else standing.rename({"concept": "xref"}).clear()
     both = xrefs.join(current, on="xref", how="semi", maintain_order="left").rename({"concept": "a", "xref": "b"})
     pairs = orient_pairs(both, ranks).select("low", "high").unique(maintain_order=True)

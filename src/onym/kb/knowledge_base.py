@@ -1,10 +1,10 @@
-"""KnowledgeBase: an opened artefact. Opening maps it; any number of processes share one copy in memory.
+"""KnowledgeBase: an opened artefact, memory-mapped, so that all processes share one copy.
 
-Its columns, and what points where:
+Its columns (`a -> b`: for each row of a, one or more rows of b):
 
-concepts        the ids, sorted                     concept.terms     where a concept's terms begin
+concepts        the ids, sorted                     concept.terms     offset of each concept's first term
 names           the normalised names, sorted        name.concepts     name -> concepts
-term.name       term -> name                        term.form         as the source wrote it
+term.name       term -> name                        term.form         the name as written in the source
 term.kind       NameKind                            term.language     -> languages
 term.sources    term -> sources                     concept.types     concept -> types
 concept.definitions, concept.xrefs                  aliases           other ids, sorted
@@ -13,8 +13,8 @@ concept.aliases concept -> aliases
 
 Only if the recipe asks for them:
 
-concept.groups  concept -> groups                   alias.rule        JoinRule, or NO_RULE where nothing was joined
-term.lent       1: a name of joined concepts of other vocabularies alone
+concept.groups  concept -> groups                   alias.rule        JoinRule, or NO_RULE if the alias is not a joined concept
+term.lent       1 if the name comes only from joined concepts of other vocabularies
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ NO_CONCEPT = 0xFFFFFFFF
 NO_RULE = 0xFF
 
 
-_MAX_LABELS = 200_000  # concepts whose names are kept in memory
+_MAX_LABELS = 200_000  # maximum number of concept labels cached in memory
 
 
 class KnowledgeBase:
-    """Names and concepts by integer ids, both in sorted order, and everything known about a concept by its id.
+    """Concepts and their names, each addressed by its row in a sorted table.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> kb["mesh:D009203"].preferred_name
@@ -97,10 +97,10 @@ class KnowledgeBase:
 
     @classmethod
     def open(cls, folder: Path | str, *, verify: Verify = "once", prefer: Sequence[str] = ()) -> KnowledgeBase:
-        """Open the knowledge base at `folder`; the first time on a machine, every byte of it is verified.
+        """Open the knowledge base in `folder`; its checksums are verified the first time it is opened on a machine.
 
-        With `verify="full"` that is done each time, and with the tries and indexes that are opened for it as well: a disk
-        may change a byte and tell nobody. Where scores are equal, concepts of the vocabularies in `prefer` come first.
+        `verify="full"` verifies them at every opening, and those of its tries and indexes too, to catch silent disk errors.
+        Concepts of the vocabularies in `prefer` rank first among equal scores.
         """
         artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
         kb = cls(artefact, prefer)
@@ -108,21 +108,21 @@ class KnowledgeBase:
             kb.require_sound()
             artefact.remember()
         if prefer:
-            _ = kb.order  # an unknown vocabulary is refused before any work
+            _ = kb.order  # raises now if a vocabulary in `prefer` is unknown
         return kb
 
     @cached_property
     def order(self) -> CandidateOrder:
-        """The order of candidates with equal scores: `onym.kb.order` says how they are decided."""
+        """The tie-breaking order of candidates with equal scores, see `onym.kb.order`."""
         return CandidateOrder(self, self._prefer)
 
     @property
     def verify(self) -> Verify:
-        """When the bytes of the knowledge base, and of what is derived from it, are hashed."""
+        """When checksums are verified, for the knowledge base and the caches derived from it."""
         return self._artefact.verify
 
     def require_intact(self) -> None:
-        """Refuse to go on if a byte has changed: what is derived of changed bytes would be taken for verified itself."""
+        """Raise IntegrityError if a file has changed, so that no cache is derived from corrupt data."""
         self._artefact.require_intact()
 
     def __len__(self) -> int:
@@ -133,37 +133,37 @@ class KnowledgeBase:
         return f"<KnowledgeBase {self.digest}: {len(self):,} concepts, {len(self.names):,} names>"
 
     def __getitem__(self, concept_id: str) -> Concept:
-        """Return a concept by its id, an alternative or retired id, in any case, with or without a prefix."""
+        """Return the concept with this id, alternative id or retired id; the prefix is optional, and case is ignored."""
         found = self.resolve(concept_id)
         if len(found) == 1:
             return self.concept(found[0])
         if not found:
             raise UnknownConceptError(
-                "concept-unknown", f"no concept has the id {concept_id!r}", fix="look for its name with onym kb search"
+                "concept-unknown", f"no concept has the id {concept_id!r}", fix="find its id by name with onym kb search"
             )
         ids = ", ".join(self.concept_ids[c] for c in found[:5])
         raise UnknownConceptError(
-            "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="name one of them"
+            "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="use one of these ids"
         )
 
     def __contains__(self, concept_id: object) -> bool:
         return isinstance(concept_id, str) and bool(self.resolve(concept_id))
 
     def __iter__(self) -> Iterator[Concept]:
-        """Yield every concept, in the order of ids."""
+        """Yield every concept, sorted by id."""
         return (self.concept(c) for c in range(len(self)))
 
     def find(self, name: str) -> int:
-        """Return the id of a name, normalised on the way, or -1."""
+        """Normalise a name and return its row in `names`, or -1."""
         return self.names.find(normal_name(name))
 
     def concepts_named(self, name: str) -> list[int]:
-        """Return the concepts that have this name, in the order of their ids."""
+        """Return the rows of the concepts that have this name, sorted."""
         row = self.find(name)
         return [int(c) for c in self.name_concepts[row]] if row >= 0 else []
 
     def resolve(self, concept_id: str) -> tuple[int, ...]:
-        """Return the concepts that an id leads to: none, one, or several where an alternative id is claimed twice."""
+        """Return the rows of the concepts with this id or alias; several if concepts share an alternative id."""
         for candidate in self._spellings(concept_id.strip()):
             row = self.concept_ids.find(candidate)
             if row >= 0:
@@ -173,7 +173,7 @@ class KnowledgeBase:
         return ()
 
     def resolve_many(self, concept_ids: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return for each id the row of the concept that it leads to, or -1 if it leads to none or to several.
+        """Return for each id the row of its concept, or -1 if the id is unknown or ambiguous.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> [kb.concept_ids[c] for c in kb.resolve_many(["omim:608446", "mesh:D009203"])]
@@ -187,7 +187,7 @@ class KnowledgeBase:
         return rows
 
     def concepts_with_id(self, concept_id: str) -> tuple[int, ...]:
-        """Return every concept that has this id: the one it is the id of, and those of which it is another id.
+        """Return the rows of all concepts with this id, as their own id or as an alternative id.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> [kb.concept_ids[c] for c in kb.concepts_with_id("omim:608446")]
@@ -199,7 +199,7 @@ class KnowledgeBase:
         return tuple(found)
 
     def concept(self, row: int) -> Concept:
-        """Return the concept in a row."""
+        """Return the concept at a row."""
         return Concept(
             id=self.concept_ids[row],
             terms=tuple(self._term(t) for t in range(*self._terms.span(row))),
@@ -211,11 +211,11 @@ class KnowledgeBase:
         )
 
     def names_of(self, row: int) -> npt.NDArray[np.uint32]:
-        """Return the name ids of a concept, the preferred one first."""
+        """Return the rows of a concept's names, the preferred name first."""
         return self._terms[row]
 
     def kind_and_source(self, row: int, name: int) -> tuple[int, int]:
-        """Return how a name belongs to a concept that has it, and the first source that says so, as its row in `sources`.
+        """Return the NameKind of a concept's name, and the row in `sources` of the first source that has it.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> kb.kind_and_source(kb.concept_ids.find("mesh:D005334"), kb.find("fever")) == (NameKind.PREFERRED, 0)
@@ -229,21 +229,21 @@ class KnowledgeBase:
         return self._row(self.term_kinds, term, len(NameKind)), int(self.term_sources[term].min(initial=len(self.sources)))
 
     def sources_of(self, start: int, end: int) -> npt.NDArray[np.uint16]:
-        """Return the sources of all names of the concepts from row `start` to `end`, exclusive, as rows in `sources`."""
+        """Return the sources of all names of the concepts in rows `start` to `end` (exclusive), as rows of `sources`."""
         terms = self._terms.span(start)[0], self._terms.span(end - 1)[1]
         if terms[0] >= terms[1]:
             return np.empty(0, dtype=np.uint16)
         return self.term_sources.values[self.term_sources.span(terms[0])[0] : self.term_sources.span(terms[1] - 1)[1]]
 
     def preferred_form(self, row: int) -> str:
-        """Return the name of a concept that a person should see."""
+        """Return the preferred name of a concept, as written in its source."""
         start, end = self._terms.span(row)
         if start == end:
             raise corrupt("a concept has no names", str(self.folder))
         return self.term_forms[start]
 
     def label_of(self, row: int) -> tuple[str, str]:
-        """Return the name of a concept that a person should see, and its semantic group; else its first type.
+        """Return the preferred name of a concept and its semantic group, or its first type if it has no group.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> kb.label_of(kb.concept_ids.find("mesh:D005334"))
@@ -265,11 +265,11 @@ class KnowledgeBase:
         return next(iter(find_vocabulary(self.concept_ids[row].partition(":")[0]).groups), "")
 
     def report(self) -> dict[str, Any]:
-        """Return what the build dropped and decided, by reason, and the files that it ignored, if any."""
+        """Return the build report: counts of dropped rows and of merges by reason, and the ignored files, if any."""
         return dict(self._artefact.json("report.json"))
 
     def require_sound(self) -> None:
-        """Check that every column points into its table."""
+        """Raise IntegrityError if the lengths of columns disagree or a row number is out of range."""
         terms = len(self.term_names)
         for name, column in (("concepts", self.concept_ids), ("names", self.names), ("term.form", self.term_forms),
                              ("sources", self.sources), ("languages", self.languages), ("types", self.types),
@@ -304,7 +304,7 @@ class KnowledgeBase:
         )
         if not all(lengths):
             raise IntegrityError(
-                "artefact-corrupt", "the columns do not fit together", where=str(self.folder), fix="build it again"
+                "artefact-corrupt", "the columns have inconsistent lengths", where=str(self.folder), fix="build it again"
             )
 
     def _term(self, term: int) -> Name:
@@ -317,7 +317,7 @@ class KnowledgeBase:
         )
 
     def _row(self, column: npt.NDArray[Any], row: int, into: int) -> int:
-        """Return an entry that is a row of a table of that length."""
+        """Return entry `row` of a column; raise if it is not a row of a table of length `into`."""
         found = int(column[row])
         if found >= into:
             raise corrupt("a column points beyond its table", str(self.folder))
@@ -327,7 +327,7 @@ class KnowledgeBase:
         return self._aliased_from(self.aliases.lower_bound(alias.encode("utf-8", "surrogatepass")), alias)
 
     def _aliased_from(self, row: int, alias: str) -> tuple[int, ...]:
-        """Return the concepts of an alias, whose rows begin at `row`."""
+        """Return the concepts of an alias, given its first row in the sorted aliases."""
         key, found = alias.encode("utf-8", "surrogatepass"), []
         while row < len(self.aliases) and self.aliases.bytes_at(row) == key:
             if int(self.alias_concepts[row]) != NO_CONCEPT:
@@ -336,7 +336,7 @@ class KnowledgeBase:
         return tuple(found)
 
     def _spellings(self, concept_id: str) -> Iterator[str]:
-        """Yield the ways an id may be meant: as it stands, with the canonical prefix, in upper and lower case."""
+        """Yield the ids to look up: as given, with each possible prefix, and in upper case."""
         yield concept_id
         prefix, colon, local = concept_id.partition(":")
         prefixes = (canonical_prefix(prefix),) if colon else self._list_prefixes()
@@ -345,7 +345,7 @@ class KnowledgeBase:
                 yield f"{known}:{spelling}"
 
     def _list_prefixes(self) -> tuple[str, ...]:
-        """Return the prefixes of the concepts and then of the aliases; ids are sorted, so each prefix is one leap away."""
+        """Return the distinct prefixes of the concept ids, then those of the aliases."""
         if self._prefixes is None:
             known = (*iter_prefixes(self.concept_ids), *iter_prefixes(self.aliases))
             self._prefixes = tuple(dict.fromkeys(prefix for prefix, _ in known))

@@ -1,11 +1,11 @@
-"""The names of a knowledge base by fingerprint: all that stand in many texts are found at once.
+"""A hash table of a knowledge base's names, to find all names that occur in many texts at once.
 
     KB/name-tables/<16 hex digits>/     an artefact, named by the digest of the knowledge base
 
-It holds the fingerprints of all names, sorted, with their rows, and two filters of bits: one for names, and one for what names
-of several words begin with. Where a bit is not set, no name is so, or begins so. Whoever finds a name compares the strings: two
-with one fingerprint change nothing. The table of a small knowledge base is made each time. Where the folder cannot be written,
-the artefact is kept in the cache directory, or in memory.
+It holds the sorted fingerprints (hashes) of all names with their rows, and two bit filters (like Bloom filters): one for whole
+names, one for the leading words of longer names. If a bit is not set, no name matches. Callers compare the strings, so hash
+collisions are harmless. Small knowledge bases build the table in memory each time. If the folder is not writable, the artefact
+is kept in the cache directory, or else in memory.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from onym.text.fingerprints import Fingerprints, Ints, NormalTexts, Numbered, co
 from onym.text.normal import word_key
 
 KIND, FORMAT, FOLDER = "name-table", 1, "name-tables"
-_FEW = 20_000  # names whose table is made in less time than a file takes
-_BATCH = 50_000  # names
-_BITS_EACH = 8  # for each name, at least: few others pass a filter
+_FEW = 20_000  # below this number of names, building the table is faster than reading a file
+_BATCH = 50_000  # names hashed at a time
+_BITS_EACH = 8  # minimum number of filter bits per name, which keeps false positives rare
 
 _MASKS = np.left_shift(1, np.arange(8)).astype(np.uint8)
 
@@ -41,7 +41,7 @@ Bits = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class NameTable:
-    """Fingerprints of names, in order, the row of each name, and the filters.
+    """Sorted fingerprints of names, the row of each name, and the bit filters of names and of their leading words.
 
     >>> table = NameTable.of(Strings.of(["fever", "yellow fever"]))
     >>> texts = NormalTexts(["High fever.", "Yellow  fever?"])
@@ -57,7 +57,7 @@ class NameTable:
 
     @classmethod
     def of(cls, names: Strings) -> NameTable:
-        """Make the table of a column of names."""
+        """Build the table of a column of names."""
         whole, goes_on = np.zeros(len(names), dtype=np.uint64), _Filter(len(names))
         for start in range(0, len(names), _BATCH):
             some, beginnings = _fingerprints(names, start)
@@ -69,13 +69,13 @@ class NameTable:
         return cls(whole[order], order.astype(np.uint32), is_name.bits(), goes_on.bits())
 
     def find(self, texts: NormalTexts) -> tuple[Ints, Ints, Ints]:
-        """Return the runs of words that may be names: the numbers of the first and the last word, and the row of the name."""
+        """Return the word sequences that may be names: indices of the first and the last word, and the row of the name."""
         found = list(self._find(texts))
         first, last, rows = (np.concatenate([each[column] for each in found]) for column in range(3))
         return first, last, rows
 
     def _find(self, texts: NormalTexts) -> Iterator[tuple[Ints, Ints, Ints]]:
-        """Yield what may be names of one word, of two, and so on, as long as a name may go on."""
+        """Yield matches of one word, then of two, and so on, as long as the words may begin a longer name."""
         first = last = np.arange(len(texts.starts))
         while True:
             fingerprints = texts.numbered.fingerprints(texts.starts[first], texts.ends[last])
@@ -91,7 +91,7 @@ class NameTable:
                 return
 
     def _rows(self, fingerprints: Fingerprints) -> tuple[Ints, Ints]:
-        """Return the rows of names with these fingerprints, and of which of them each is. Several names may share one."""
+        """Return the matches of fingerprints, as (index of the fingerprint, row of the name); one may match several names."""
         left = np.searchsorted(self.fingerprints, fingerprints)
         counts = np.searchsorted(self.fingerprints, fingerprints, side="right") - left
         before = np.cumsum(counts) - counts
@@ -100,7 +100,7 @@ class NameTable:
 
 
 def open_name_table(kb: KnowledgeBase) -> NameTable:
-    """Return the table of the names of a knowledge base.
+    """Open the name table of a knowledge base, or build it if it is missing.
 
     >>> len(open_name_table(KnowledgeBase.open(getfixture("tiny_kb"))).rows)
     9
@@ -114,12 +114,12 @@ def open_name_table(kb: KnowledgeBase) -> NameTable:
             lambda path: _open(path, kb, verify=kb.verify),
             lambda stage, dest: write_name_table(stage, dest, kb),
         )
-    except ConfigError:  # there is no folder to write to
+    except ConfigError:  # neither the folder nor the cache directory is writable
         return NameTable.of(kb.names)
 
 
 def write_name_table(stage: Stage, dest: Path, kb: KnowledgeBase) -> None:
-    """Make the table, and publish it from a stage that is held already."""
+    """Build the table, write it to an open stage and publish it at `dest`."""
     kb.require_intact()
     table = NameTable.of(kb.names)
     stage.write_array("fingerprints", table.fingerprints)
@@ -133,7 +133,8 @@ def _open(folder: Path, kb: KnowledgeBase, *, verify: Verify) -> NameTable:
     artefact = Artefact.open(folder, KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     if artefact.manifest.config.get("kb") != kb.digest:
-        raise IntegrityError("artefact-corrupt", "names of another knowledge base", where=where, fix="delete the folder")
+        what = "the name table belongs to another knowledge base"
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="delete the folder; it is rebuilt on next use")
     columns = [artefact.array(name).view(np.ndarray) for name in ("fingerprints", "rows", "is-name", "goes-on")]
     table = NameTable(*columns)
     if artefact.is_new_here:
@@ -147,11 +148,11 @@ def _require_sound(table: NameTable, count: int, where: str) -> None:
     is_ordered = bool((table.fingerprints[1:] >= table.fingerprints[:-1]).all())
     has_filters = all(bits.dtype == np.uint8 and len(bits).bit_count() == 1 for bits in (table.is_name, table.goes_on))
     if not (is_whole and is_ordered and has_filters and table.fingerprints.dtype == np.uint64):
-        raise corrupt("the table of names does not fit together", where)
+        raise corrupt("the columns of the name table are unsorted, inconsistent or of the wrong type", where)
 
 
 def _fingerprints(names: Strings, start: int) -> tuple[Fingerprints, Fingerprints]:
-    """Return the fingerprints of some names from a row on, and those of what they begin with, word by word."""
+    """Return the fingerprints of a batch of names, and those of their leading words (one, two, ...)."""
     texts = names.to_arrow().slice(start, _BATCH).to_pylist()
     codes = code_points("\n".join(texts))
     numbered = Numbered(codes)
@@ -165,7 +166,7 @@ def _fingerprints(names: Strings, start: int) -> tuple[Fingerprints, Fingerprint
 
 
 class _Filter:
-    """Bits, a power of two of them. The highest bits of a fingerprint are the number of its own."""
+    """A bit filter whose size is a power of two; the highest bits of a fingerprint are its bit number."""
 
     def __init__(self, names: int) -> None:
         self._width = max(6, (names * _BITS_EACH).bit_length())
@@ -185,11 +186,11 @@ def _is_set(bits: Bits, fingerprints: Fingerprints) -> npt.NDArray[np.bool_]:
     return is_set
 
 
-_BYTES = 8  # of a fingerprint
+_BYTES = 8  # size of a fingerprint
 
 
 class WordKeys:
-    """Fingerprints of the keys of names, sorted, with the row of each name.
+    """Finds names of several words by their `word_key`, which ignores word order, inflection and stop words.
 
     >>> from onym.kb import KnowledgeBase
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -208,7 +209,7 @@ class WordKeys:
         self._rows: npt.NDArray[np.uint32] = np.array([row for _, row in found], dtype=np.uint32)[order]
 
     def find(self, phrase: Sequence[str]) -> list[int]:
-        """Return the rows of the names that have the words of a phrase, in lower case, in the order of their rows."""
+        """Return the rows of the names with the same key as a phrase, given as lower-case words; sorted."""
         key = word_key(phrase)
         if " " not in key:
             return []
@@ -219,7 +220,7 @@ class WordKeys:
 
 
 def key_of(name: str) -> str:
-    """Return the key of a normalised name."""
+    """Return the word key of a normalised name."""
     return word_key(name[start:end] for start, end in words(name))
 
 

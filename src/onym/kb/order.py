@@ -1,17 +1,16 @@
-"""The one order of candidates: which concept comes first where scores are equal. Every linker uses it, and it is total.
+"""Ranks candidates and breaks ties between equal scores. It is a total order, and every linker uses it.
 
-| rule | first is |
+| rule | ranked first |
 |---|---|
-| score | the higher one |
-| vocabulary | the one that `prefer` names first; then the one whose names come first in the recipe |
-| kind of name | the concept whose *preferred* name matched, then by the order of `NameKind` |
-| record | a main record; MeSH's supplementary records come after its descriptors |
-| source of name | the concept that has the matched name from the source that comes first in the recipe |
-| number of names | the concept with the fewest names, as GenBioEL gives shared names (appendix E.1) |
-| id | the lower one |
+| score | the highest score |
+| vocabulary | vocabularies in `prefer`, in that order; then those that come first in the recipe |
+| kind of name | a match of a *preferred* name, then the order of `NameKind` |
+| record | main records; MeSH's supplementary records come after its descriptors |
+| source of name | the concept whose matched name is from the earliest source of the recipe |
+| number of names | the concept with the fewest names, as in GenBioEL (appendix E.1) |
+| id | the lowest id |
 
-A vocabulary is the prefix of a concept's id. The order is derived from the columns of a knowledge base on first use: an
-artefact has no column for it, and needs none.
+A vocabulary is the prefix of a concept's id. The order is computed from the columns of the knowledge base on first use.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from onym.store.arrays import Strings, corrupt
 from onym.vocabularies import canonical_prefix
 
 Key = tuple[int, ...]
-"""A number for each of `RULES`: the lower comes first."""
+"""The sort key of a concept: one number per rule in `RULES`, lowest first."""
 Scored = tuple[int, float, int]
-"""A concept, its score, and the name that led to it."""
+"""A concept, its score, and the name that matched."""
 RULES = ("vocabulary", "kind", "record", "source", "names", "id")
-"""What decides between equal scores, in this order: the fields of a key."""
-_SUPPLEMENTARY = (b"mesh:C", b"mesh:D")  # MeSH's supplementary records, and the first id after them
+"""The tie-breaking rules in order: the fields of a key."""
+_SUPPLEMENTARY = (b"mesh:C", b"mesh:D")  # the range of ids of MeSH's supplementary records, end exclusive
 
 
 class _Concepts(Sized, Protocol):
-    """The columns of a knowledge base that the order is derived from."""
+    """The part of `KnowledgeBase` that the order is computed from."""
 
     folder: Path
     concept_ids: Strings
@@ -50,7 +49,7 @@ class _Concepts(Sized, Protocol):
 
 
 class CandidateOrder:
-    """The order of a knowledge base's candidates; `prefer` names vocabularies that come before the others.
+    """The ranking order of a knowledge base's candidates; the vocabularies in `prefer` come first.
 
     >>> from onym.kb import KnowledgeBase
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -69,18 +68,18 @@ class CandidateOrder:
         self._supplementary = range(*map(kb.concept_ids.lower_bound, _SUPPLEMENTARY))
 
     def key(self, concept: int, name: int | None = None) -> Key:
-        """Return what decides between concepts of one score; where the matched names are not known, they decide nothing."""
+        """Return the sort key of a concept; without the matched `name`, the rules about names do not apply."""
         vocabulary = self._ranks[bisect_right(self._starts, concept) - 1]
         kind, source = (0, 0) if name is None else self._kb.kind_and_source(concept, name)
         is_supplementary = int(concept in self._supplementary)
         return vocabulary, kind, is_supplementary, source, len(self._kb.names_of(concept)), concept
 
     def is_supplementary(self, concepts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-        """Tell which of these rows of concepts are supplementary records."""
+        """Return for each concept whether it is a supplementary record."""
         return (concepts >= self._supplementary.start) & (concepts < self._supplementary.stop)
 
     def rank(self, found: Mapping[int, tuple[float, int]]) -> Iterator[Scored]:
-        """Yield concepts, given the score and the name of each, best first."""
+        """Yield concepts, best first, given the score and the matched name of each."""
         by_score = sorted(((concept, score, name) for concept, (score, name) in found.items()), key=lambda each: -each[1])
         for _, group in groupby(by_score, key=lambda each: each[1]):
             tied = list(group)
@@ -97,7 +96,7 @@ def deciding_rule(first: Key, second: Key) -> str:
 
 
 def iter_prefixes(ids: Strings) -> Iterator[tuple[str, int]]:
-    """Yield each prefix of sorted ids with its first row: each is one leap away.
+    """Yield each prefix of the sorted ids with its first row, by one binary search per prefix.
 
     >>> list(iter_prefixes(Strings.of(["hp:1", "mesh:C1", "mesh:D1"])))
     [('hp', 0), ('mesh', 1)]
@@ -110,17 +109,17 @@ def iter_prefixes(ids: Strings) -> Iterator[tuple[str, int]]:
 
 
 def _in_order(names: Sequence[str], appearances: Sequence[tuple[int, int]], prefer: Sequence[str]) -> tuple[str, ...]:
-    """Return vocabularies: the preferred ones, then by first source, then by how many names that source has for them."""
+    """Sort vocabularies: preferred ones, then by first source, then by the number of names from that source."""
     first = tuple(dict.fromkeys(map(canonical_prefix, prefer)))
     if unknown := [name for name in first if name not in names]:
-        what = f"no concept is of the vocabulary {unknown[0]!r}"
-        raise ConfigError("vocabulary-unknown", what, fix=f"the vocabularies are {', '.join(sorted(names)[:20])}")
+        what = f"the knowledge base has no concepts of the vocabulary {unknown[0]!r}"
+        raise ConfigError("vocabulary-unknown", what, fix=f"use one of {', '.join(sorted(names)[:20])}")
     rest = sorted(zip(appearances, names, strict=True))
     return tuple(dict.fromkeys((*first, *(name for _, name in rest))))
 
 
 def _appearances(kb: _Concepts, starts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return for each vocabulary the first source that names its concepts, and minus the number of names it gives them."""
+    """Return for each vocabulary its first source, and the negated number of names from that source, as a sort key."""
     found = []
     for start, end in zip(starts, [*starts[1:], len(kb)], strict=True):
         sources = kb.sources_of(start, end)

@@ -1,6 +1,6 @@
-"""From scored names to ranked concepts: one way for every linker, in the order of `onym.kb.order`.
+"""Turns scored names into ranked concepts, for every linker, in the order of `onym.kb.order`.
 
-A mask selects the concepts that may be ranked, by semantic group, type or id.
+Masks restrict the concepts by semantic group, type or id.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from onym.kb.knowledge_base import KnowledgeBase
 from onym.types import Candidate, Link, Mention
 
 ConceptMask = npt.NDArray[np.bool_]
-"""For each concept of a knowledge base, whether it may be an answer."""
+"""For each concept of a knowledge base, whether it is allowed as an answer."""
 
 
 def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
-    """Return the concepts that have one of the semantic types, or are of one of the semantic groups.
+    """Return a mask of the concepts with one of these semantic types or groups.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> int(concepts_of_types(kb, [kb.types[0]]).sum()) > 0
@@ -33,7 +33,7 @@ def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
     rows = [[labels.find(name) for name in types] for labels, _ in levels]
     if missing := [name for name, *found in zip(types, *rows, strict=True) if max(found) < 0]:
         fix = "onym kb types KB lists the groups and types"
-        raise ConfigError("filter-unknown", f"no concept has the semantic type {missing[0]!r}", fix=fix)
+        raise ConfigError("filter-unknown", f"no concept has the semantic type or group {missing[0]!r}", fix=fix)
     mask = np.zeros(len(kb), dtype=bool)
     for (_, members), wanted in zip(levels, rows, strict=True):
         mask[members.owners()[np.isin(members.values, [row for row in wanted if row >= 0])]] = True
@@ -41,7 +41,7 @@ def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
 
 
 def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptMask:
-    """Return the concepts that ids lead to; an unknown id is an error.
+    """Return a mask of the concepts with these ids; raise ConfigError if an id is unknown.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> int(concepts_with_ids(kb, ["D009203"]).sum())
@@ -51,14 +51,14 @@ def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptM
     for concept_id in concept_ids:
         found = kb.resolve(concept_id)
         if not found:
-            fix = "look for its name with onym kb search"
+            fix = "find its id by name with onym kb search"
             raise ConfigError("filter-unknown", f"no concept has the id {concept_id!r}", fix=fix)
         mask[list(found)] = True
     return mask
 
 
 def describe_mask(mask: ConceptMask) -> dict[str, Any]:
-    """Return which concepts of a knowledge base are selected: how many, and the beginning of a digest of which.
+    """Summarise a mask by its number of concepts and a digest, for result metadata.
 
     >>> describe_mask(np.array([True, False]))["concepts_allowed"], describe_mask(np.array([False, True]))
     (1, {'concepts_allowed': 1, 'concepts_digest': 'ba306db42978d701'})
@@ -68,7 +68,7 @@ def describe_mask(mask: ConceptMask) -> dict[str, Any]:
 
 
 def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
-    """Return for each name whether it belongs to one of the concepts.
+    """Return a mask of the names that one of the concepts has.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> is_named = names_of(kb, concepts_with_ids(kb, ["D005334"]))
@@ -81,7 +81,7 @@ def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
 
 
 def own_names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
-    """Return for each name whether one of the concepts has it from its own vocabulary, not only from joined concepts of others.
+    """Return a mask of the names that one of the concepts has from its own vocabulary, not only from joined concepts.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> bool(own_names_of(kb, np.ones(len(kb), dtype=bool)).all())
@@ -97,7 +97,7 @@ def own_names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
 
 
 def select_concepts(kb: KnowledgeBase, types: Sequence[str] = (), concept_ids: Collection[str] = ()) -> ConceptMask | None:
-    """Return the concepts with one of the types and one of the ids. None stands for all concepts: no types and no ids.
+    """Return a mask of the concepts with one of the types and one of the ids, or None (all concepts) if both are empty.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> select_concepts(kb) is None, int(select_concepts(kb, ["C14"], ["D009203", "D005334"]).sum())
@@ -109,25 +109,25 @@ def select_concepts(kb: KnowledgeBase, types: Sequence[str] = (), concept_ids: C
 
 
 Best = Mapping[int, tuple[float, int]]
-"""Concepts, each with its best score and the name that has it."""
+"""Concepts with their best score and the name that has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Candidates for a mention, best first. `tied` says how many other concepts have the best score, also those cut off."""
+    """Candidates for a mention, best first. `tied` counts the other concepts with the best score, beyond `top_k` too."""
 
     candidates: tuple[Candidate, ...] = ()
     tied: int = 0
 
     def link(self, mention: Mention) -> Link:
-        """Return the link of a mention that they are for."""
+        """Return a mention linked to these candidates."""
         return Link(mention, self.candidates, tied=self.tied)
 
 
 def rank_concepts(kb: KnowledgeBase, names: Iterable[tuple[int, float]], top_k: int, only: ConceptMask | None = None) -> Ranked:
-    """Return the concepts of scored names, best first: each once, by its best name. Ties are decided.
+    """Return the concepts of scored names, best first, each once with its best name; ties are broken by `kb.order`.
 
-    `names` are ids of names with their scores, best first.
+    `names` holds rows of names with their scores, best first.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> ranked = rank_concepts(kb, [(kb.find("mi"), 1.0)], 1)
@@ -138,7 +138,7 @@ def rank_concepts(kb: KnowledgeBase, names: Iterable[tuple[int, float]], top_k: 
 
 
 def best_of(kb: KnowledgeBase, names: Iterable[tuple[int, float]], only: ConceptMask | None = None) -> Best:
-    """Return the concepts of scored names, best first, each with its best score and name."""
+    """Return the concepts of scored names (best first), each with its best score and name."""
     best: dict[int, tuple[float, int]] = {}
     for name, score in names:
         for concept in kb.name_concepts[name].tolist():
@@ -148,7 +148,7 @@ def best_of(kb: KnowledgeBase, names: Iterable[tuple[int, float]], only: Concept
 
 
 def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
-    """Return scored concepts as candidates, best first."""
+    """Rank scored concepts and return the best `top_k` as candidates."""
     if not best or not top_k:
         return Ranked()
     ranked = list(islice(kb.order.rank(best), top_k))

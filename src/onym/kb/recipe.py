@@ -1,4 +1,4 @@
-"""What a knowledge base is made of: sources in order of precedence, and the decisions of the build. Frozen and strict."""
+"""Recipes: the sources of a knowledge base, in order of precedence, and the options of its build."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ NameRule = Literal["first", "either", "both"]
 KindLabel = Literal["preferred", "exact", "abbreviation", "narrow", "broad", "related", "tradename", "suppressed"]
 
 
-_LATER = frozenset({"joins", "groups"})  # keys that recipes did not have from the beginning
+_LATER = frozenset({"joins", "groups"})  # recorded only if set, so that recipes without them keep their digest
 _LATER_IN_SOURCES = frozenset({"xrefs", "groups", "only_joined", "licence"})
 
 
 class SourceConfig(Strict):
-    """One release. The format is recognised where it is not given; `columns` and `prefix` are for tables.
+    """One release of a terminology. `format` is detected if empty; `columns` and `prefix` are for tables.
 
-    `xrefs` are the prefixes of the cross-references that count, by default all; `groups` the semantic groups of all its
-    concepts. With `only_joined`, concepts that join no other one stay out: the release lends its names to those of others.
-    `licence` states the terms of a release that Onym does not know: without it, no public pack may hold the release.
+    `xrefs` lists the prefixes of the cross-references to keep (empty means all), and `groups` the semantic groups of all its
+    concepts. With `only_joined`, concepts that were not joined with one of another source are dropped: the release only adds
+    names to other concepts. `licence` states the licence of a release that Onym does not know; a public pack requires it.
     """
 
     path: str
@@ -41,15 +41,15 @@ class SourceConfig(Strict):
 
 
 class JoinConfig(Strict):
-    """How concepts of several vocabularies become one, beyond one-to-one cross-references.
+    """How concepts of different vocabularies are joined into one, besides one-to-one cross-references.
 
-    many_to_one   copy: the names of a concept whose cross-reference is not one-to-one are copied to each target;
-                  apart: it keeps them to itself, or joins the target of which its preferred name is a name, with `by_name`
-    by_name       vocabularies, by prefix, whose concepts join those of vocabularies before them by name, and how: the preferred
-                  name of one is a name of exactly one concept of the other vocabulary, and that one is of the vocabulary that
-                  comes first (first), of either (either), or it holds in both directions (both)
-    shared_ids    prefixes of third vocabularies: concepts that refer to the same id of them are joined
-    undo          ids that are joined with nothing
+    many_to_one   copy: copy the names of a concept whose cross-reference is not one-to-one to each target;
+                  apart: do not copy them; with `by_name`, join the concept with the target that has its preferred name
+    by_name       vocabulary prefix -> rule. Its concepts are joined with concepts of earlier vocabularies if the preferred name
+                  of one is a name of exactly one concept of the other vocabulary. The rule says whose preferred name has to
+                  match: that of the earlier vocabulary (first), of either, or of both
+    shared_ids    prefixes of third vocabularies, such as cas: concepts with the same id in one of them are joined
+    undo          ids of concepts that are never joined
     """
 
     many_to_one: Literal["copy", "apart"] = "copy"
@@ -59,7 +59,7 @@ class JoinConfig(Strict):
 
 
 class Recipe(Strict):
-    """How a knowledge base is built. An empty filter lets everything pass.
+    """How a knowledge base is built. Empty filters keep everything.
 
     >>> Recipe(sources=[SourceConfig(path="hp.obo")]).shared_names
     'keep'
@@ -84,18 +84,18 @@ class Recipe(Strict):
         return cls.of(read_toml(path), where=str(path))
 
     def without_joins(self, concept_ids: Sequence[str]) -> Recipe:
-        """Return the recipe with more ids that are joined with nothing."""
+        """Return the recipe with further concepts excluded from joins."""
         undo = (*self.joins.undo, *(to_curie(each) for each in concept_ids))
         return self.model_copy(update={"joins": self.joins.model_copy(update={"undo": undo})})
 
     def record(self) -> dict[str, Any]:
-        """Return the recipe as an artefact records it, later keys only where they are used: older recipes keep their digest."""
+        """Return the recipe as recorded in artefacts; newer keys only if set, so that older recipes keep their digest."""
         sources = [_dump_used(source, _LATER_IN_SOURCES) for source in self.sources]
         return {**_dump_used(self, _LATER), "sources": sources}
 
     @property
     def kinds_to_drop(self) -> list[int]:
-        """The kinds of names that do not enter, as numbers; retired ones never do."""
+        """The kinds of names to drop, as integers; retired names are always dropped."""
         return [int(NameKind[label.upper()]) for label in self.drop_kinds] + [int(NameKind.RETIRED)]
 
 

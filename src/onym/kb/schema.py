@@ -1,9 +1,8 @@
-"""The one schema of all readers: a row is a statement about a concept, and only `concept_id` is always there.
+"""The Arrow schema of all readers. A row is a statement about one concept; every column but `concept_id` may be null.
 
-A row with a `name` gives the concept that name; a row without one gives it types, a definition, cross-references, other ids of
-its own or a successor. A cross-reference leads to a concept of another vocabulary; an alternative id is this very concept. A
-row of kind `retired` says that the concept is no longer current, and `replaced_by` names its successor. `broader` names more
-general concepts of the same vocabulary, and `groups` semantic groups (`groups.py`) that the source states itself.
+A row may state a name, types, a definition, cross-references (ids of other vocabularies), alternative ids (of the same
+concept), broader concepts of the same vocabulary, and semantic groups that the source states itself. A row of kind `retired`
+says that the concept is no longer current; `replaced_by` is its successor.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _BATCH_ROWS = 65_536
 
 
 class Rows:
-    """Rows gathered one by one into batches, for formats that are trees and not tables. `where` names the file in errors.
+    """Collects rows into batches, for formats that are read row by row. `where` is the file name shown in errors.
 
     >>> from onym.types import NameKind
     >>> rows = Rows()
@@ -49,18 +48,18 @@ class Rows:
         self._columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
 
     def add(self, concept_id: str, **values: Any) -> None:
-        """Add one statement; what is not given is unknown."""
+        """Add one row; columns not given are null."""
         for name, column in self._columns.items():
             column.append(values.get(name))
         self._columns["concept_id"][-1] = concept_id
 
     def full(self) -> Iterator[pa.RecordBatch]:
-        """Yield a batch when enough rows have come together."""
+        """Yield a batch if enough rows have been added."""
         if len(self._columns["concept_id"]) >= _BATCH_ROWS:
             yield from self.rest()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """Yield what is left."""
+        """Yield the remaining rows as a batch, if any."""
         if self._columns["concept_id"]:
             yield self._batch()
             self._columns = {name: [] for name in SCHEMA.names}
@@ -68,5 +67,6 @@ class Rows:
     def _batch(self) -> pa.RecordBatch:
         try:
             return pa.RecordBatch.from_pydict(self._columns, schema=SCHEMA)
-        except UnicodeEncodeError as e:  # JSON can spell half of a character: "\\ud800"
-            raise InputError("input-encoding", "half of a surrogate pair", where=self._where, fix="check the file") from e
+        except UnicodeEncodeError as e:  # JSON can escape a lone surrogate: "\\ud800"
+            fix = "remove \\ud800-\\udfff escapes that are not in pairs"
+            raise InputError("input-encoding", "a lone surrogate in a string", where=self._where, fix=fix) from e

@@ -1,4 +1,4 @@
-"""Finds concepts by name: the name itself, names that begin so, names that hold all its words, and TF-IDF over all names."""
+"""Finds concepts by exact name, by prefix, by words, and by TF-IDF similarity over all names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -21,15 +21,12 @@ from onym.text.normal import normal_name
 from onym.text.similarity import GramCounts, GramVocabulary, NameSimilarity
 from onym.types import Progress, silent
 
-if TYPE_CHECKING:
-    from onym.kb.knowledge_base import KnowledgeBase
-
 Match = Literal["exact", "prefix", "words"]
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A concept found, with the name that was found and how."""
+    """A concept found by a search, with the name that matched and how it matched."""
 
     concept_id: str
     preferred_name: str
@@ -38,7 +35,7 @@ class Hit:
 
 
 def search(kb: KnowledgeBase, text: str, limit: int = 10) -> list[Hit]:
-    """Return the best hits, each concept once.
+    """Return the best hits: exact matches, then prefix matches, then names with all the words; each concept once.
 
     >>> from onym.kb import KnowledgeBase
     >>> [hit.concept_id for hit in search(KnowledgeBase.open(getfixture("tiny_kb")), "blood pressure")]
@@ -67,22 +64,21 @@ def _names(kb: KnowledgeBase, text: str, limit: int) -> Iterator[tuple[int, Matc
 
 
 def _holding_all(kb: KnowledgeBase, words: list[str]) -> list[int]:
-    """Return the names that hold every word, the shortest first; the longest word is looked for in all names."""
-    import numpy as np
+    """Return the names that contain every word, the shortest first."""
     import pyarrow.compute as pc
 
-    rarest = max(words, key=len)
+    rarest = max(words, key=len)  # the longest word is likely the rarest: it narrows down the names most
     found = np.flatnonzero(pc.match_substring(kb.names.to_arrow(), rarest).to_numpy(zero_copy_only=False))
     holding = [int(i) for i in found if all(word in kb.names[int(i)] for word in words)]
     return sorted(holding, key=lambda i: (len(kb.names[i]), i))
 
 
 KIND, FORMAT, FOLDER = "similarity", 1, "similarities"
-_FEW = 20_000  # names that are counted in less time than a file takes
+_FEW = 20_000  # below this number of names, counting is faster than reading a file
 
 
 def open_similarity(kb: KnowledgeBase, *, progress: Progress = silent) -> NameSimilarity:
-    """Return the TF-IDF similarity of the names of a knowledge base.
+    """Open the TF-IDF similarity of a knowledge base's names, or compute it if it is missing.
 
     >>> similarity = open_similarity(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> len(similarity.top(["fevr"], 3))
@@ -94,12 +90,12 @@ def open_similarity(kb: KnowledgeBase, *, progress: Progress = silent) -> NameSi
         Locations.of(kb.folder.parent, FOLDER, [kb.digest, str(FORMAT)]),
         lambda path: _open(path, kb, verify=kb.verify),
         lambda stage, dest: write_similarity(stage, dest, kb, progress=progress),
-        waiting=lambda: progress("waiting for another process that counts 3-grams", 0),
+        waiting=lambda: progress("waiting for another process to count 3-grams", 0),
     )
 
 
 def write_similarity(stage: Stage, dest: Path, kb: KnowledgeBase, *, progress: Progress = silent) -> None:
-    """Count the 3-grams of all names, and publish them from a stage that is held already."""
+    """Count the 3-grams of all names, write them to an open stage and publish it at `dest`."""
     kb.require_intact()
     progress("counting 3-grams of names", 0)
     vocabulary, counts = GramVocabulary.of(kb.names.to_arrow().to_pylist())
@@ -115,7 +111,8 @@ def _open(folder: Path, kb: KnowledgeBase, *, verify: Verify) -> NameSimilarity:
     artefact = Artefact.open(folder, KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     if artefact.manifest.config.get("kb") != kb.digest:
-        raise IntegrityError("artefact-corrupt", "3-grams of another knowledge base", where=where, fix="delete the folder")
+        what = "the 3-grams belong to another knowledge base"
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="delete the folder; it is rebuilt on next use")
     grams, idf, times = artefact.array("grams"), artefact.array("idf", "f"), artefact.array("times")
     names = artefact.read_ragged("names", into=len(grams))
     if artefact.is_new_here:
@@ -128,6 +125,6 @@ def _require_sound(vocabulary: GramVocabulary, names: Ragged, times: np.ndarray,
     names.require_sound(where, len(vocabulary))
     is_ordered = bool((vocabulary.grams[1:] > vocabulary.grams[:-1]).all())
     if len(names) != count or len(times) != len(names.values) or len(vocabulary.idf) != len(vocabulary) or not is_ordered:
-        raise corrupt("the 3-grams of names do not fit together", where)
+        raise corrupt("the columns of 3-grams are unsorted or have inconsistent lengths", where)
     if not bool(np.isfinite(vocabulary.idf).all()):
-        raise corrupt("a weight is not finite", where)
+        raise corrupt("an IDF weight is NaN or infinite", where)

@@ -35,7 +35,7 @@ _BATCH = 256  # documents
 class ModelSettings(FolderSettings):
     """What a model was trained with: a file in its folder, which counts wherever a caller says nothing else.
 
-    >>> ModelSettings().changed(window=64, search=None).window
+    >>> ModelSettings().update(window=64, search=None).window
     64
     """
 

@@ -37,9 +37,9 @@ def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
     but whether there is a next one.
 
     >>> windows(10, 6, 2)
-    [Window(start=0, end=6, first=0, last=5), Window(start=4, end=10, first=5, last=10)]
+    [TokenWindow(start=0, end=6, first=0, last=5), TokenWindow(start=4, end=10, first=5, last=10)]
     >>> windows(3, 6, 2)
-    [Window(start=0, end=3, first=0, last=3)]
+    [TokenWindow(start=0, end=3, first=0, last=3)]
     """
     if tokens <= length:
         return [TokenWindow(0, tokens, 0, tokens)] if tokens else []

@@ -123,7 +123,7 @@ class EncoderSettings(FolderSettings):
 
     `length` is how many tokens of a text are read, special ones included. With `cosine`, vectors have the length 1.
 
-    >>> EncoderSettings().changed(pooling="mean").length
+    >>> EncoderSettings().update(pooling="mean").length
     25
     """
 

@@ -1,4 +1,4 @@
-"""What every format must do, whatever it is."""
+"""Tests that run for every format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onym.store.limits import Limits
 from onym.testing.documents import assert_preserved, documents, lists_of_mentions, trip, write_to_memory
 from onym.types import Document, Mention, Passage, Problem, Relation
 
-# Formats of single mentions: a document of several becomes several.
+# Formats with one mention per document: a document with several mentions becomes several documents.
 OF_MENTIONS = {"genbioel", "biosyn", "cometa", "askapatient"}
 WHOLE = [name for name in FORMATS if name not in OF_MENTIONS | set(READ_ONLY)]
 
@@ -30,14 +30,14 @@ def form(request: pytest.FixtureRequest) -> Format:
 @pytest.mark.parametrize("name", WHOLE)
 @settings(max_examples=60)
 @given(document=documents())
-def test_what_is_preserved_comes_back(name: str, document: Document) -> None:
+def test_preserved_facets_are_read_back(name: str, document: Document) -> None:
     assert_preserved(get(name), document)
 
 
 @pytest.mark.parametrize("name", sorted(OF_MENTIONS))
 @settings(max_examples=100)
 @given(document=documents() | lists_of_mentions())
-def test_what_is_preserved_of_mentions_comes_back(name: str, document: Document) -> None:
+def test_preserved_facets_of_mentions_are_read_back(name: str, document: Document) -> None:
     if get(name).preserved_facets(document):
         assert_preserved(get(name), document)
     else:
@@ -45,11 +45,11 @@ def test_what_is_preserved_of_mentions_comes_back(name: str, document: Document)
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_facets_are_known_ones(name: str) -> None:
+def test_holds_lists_only_known_facets(name: str) -> None:
     assert get(name).HOLDS <= ALL
 
 
-def test_nothing_is_written_and_read_as_nothing(form: Format) -> None:
+def test_an_empty_corpus_is_read_back_empty(form: Format) -> None:
     assert trip(form, []) == []
 
 
@@ -86,7 +86,7 @@ MARKS = [
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in READ_ONLY])
 @settings(max_examples=80)
 @given(data=st.data())
-def test_damaged_files_give_problems_or_errors_of_ours(name: str, data: st.DataObject) -> None:
+def test_corrupt_files_give_problems_or_onym_errors(name: str, data: st.DataObject) -> None:
     files = dict(write_to_memory(get(name), [DOCUMENT, Document("2", "fever", (Mention(0, 5, "fever"),))]))
     for _ in range(data.draw(st.integers(1, 4))):
         key = data.draw(st.sampled_from(sorted(files)))
@@ -106,7 +106,7 @@ def test_damaged_files_give_problems_or_errors_of_ours(name: str, data: st.DataO
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(data=st.binary(max_size=200))
-def test_any_bytes_are_looked_at_without_a_crash(name: str, data: bytes) -> None:
+def test_detection_does_not_crash_on_any_bytes(name: str, data: bytes) -> None:
     source = Source.of_files("a", [InputFile.from_bytes("a.txt", data)])
     with suppress(OnymError):
         get(name).matches(source)
@@ -115,7 +115,7 @@ def test_any_bytes_are_looked_at_without_a_crash(name: str, data: bytes) -> None
 
 
 def documents_with_bad_one(name: str, bad: bytes) -> dict[str, bytes]:
-    """Return a file of three documents, the second of which has a bad byte or line."""
+    """Return a file of three documents, with an invalid byte or line in the second."""
     line = {
         "pubtator": b"%d|t|Fever %s\n%d|a|\n\n",
         "jsonl": b'{"id":"%d","text":"Fever %s"}\n',
@@ -139,12 +139,12 @@ LINES = ("pubtator", "jsonl", "bigbio", "pubannotation", "bioc_json", "hpo_gsc",
 BAD_BYTES = {"encoding": (b"\xff", "input-encoding"), "nul": (b"\x00", "input-encoding"), "long": (b"x" * 400, "limit-line")}
 
 
-# Each byte is a character of ISO-8859-1, which AskAPatient is written in.
+# AskAPatient is in ISO-8859-1, where every byte is valid.
 BAD_LINES = [(name, kind) for name in LINES for kind in BAD_BYTES if (name, kind) != ("askapatient", "encoding")]
 
 
 @pytest.mark.parametrize(("name", "kind"), BAD_LINES)
-def test_a_bad_line_costs_its_document_alone(name: str, kind: str) -> None:
+def test_a_bad_line_loses_only_its_document(name: str, kind: str) -> None:
     bad, code = BAD_BYTES[kind]
     limits = Limits(document_bytes=300)
     files = [InputFile.from_bytes(key, data, limits) for key, data in documents_with_bad_one(name, bad).items()]

@@ -16,7 +16,7 @@ LINE = "108367008\tDislocation of joint\tdislocating\n"
 DATA = LINE + "3384011000036100\tArthrotec\tArthrotec\n271681002\tStomach ache\tcaf\xe9 ache\n"
 
 
-def test_lines_are_read_and_written_again() -> None:
+def test_lines_survive_reading_and_writing() -> None:
     source = source_of(**{"AskAPatient__fold-0__test__txt": DATA.encode("latin-1")})
     assert detect(source) == "askapatient"
     docs = list(documents_of(askapatient.read(source)))
@@ -28,13 +28,13 @@ def test_lines_are_read_and_written_again() -> None:
 
 
 @pytest.mark.parametrize("line", ["1\ta", "1\ta\tb\tc", "1\ta\t", ""])
-def test_malformed_lines(line: str) -> None:
+def test_malformed_lines_become_problems(line: str) -> None:
     items = list(askapatient.read(source_of(a__txt=f"{LINE}{line}\n{LINE}")))
     assert [type(item) for item in items] == [Document, Problem, Document]
 
 
 @pytest.mark.real_data
-def test_a_real_fold(real_data: Path) -> None:
+def test_reads_a_real_fold(real_data: Path) -> None:
     path = real_data / "askapatient" / "AskAPatient.fold-5.test.txt"
     docs = list(documents_of(read_corpus(path)))
     assert len(docs) in (866, 867)

@@ -31,7 +31,7 @@ DOC = {
 
 
 @pytest.mark.parametrize("text", [json.dumps(DOC), json.dumps([DOC]), json.dumps(DOC, indent=1)])
-def test_a_document_with_everything(text: str) -> None:
+def test_reads_a_document_with_all_features(text: str) -> None:
     source = source_of(a__json=text)
     assert detect(source) == "bigbio"
     (doc,) = bigbio.read(source)
@@ -56,13 +56,13 @@ def test_a_document_with_everything(text: str) -> None:
         ("relations", [{"type": 1}]),
     ],
 )
-def test_wrong_shapes(key: str, value: object) -> None:
+def test_malformed_documents_become_problems(key: str, value: object) -> None:
     (problem,) = bigbio.read(source_of(a__json=json.dumps({**DOC, key: value})))
     assert isinstance(problem, Problem)
     assert (problem.document_id, problem.code) == ("7", "corpus-malformed")
 
 
-def test_wrong_offsets() -> None:
+def test_wrong_offsets_become_problems() -> None:
     entity = {"id": "3", "type": "x", "text": ["breast"], "offsets": [[0, 6]], "normalized": []}
     problem, doc = bigbio.read(source_of(a__json=json.dumps({**DOC, "entities": [entity]})))
     assert isinstance(problem, Problem)
@@ -70,5 +70,5 @@ def test_wrong_offsets() -> None:
     assert problem.code == "corpus-offsets"
 
 
-def test_one_passage_without_a_kind_says_no_more_than_none_whatever_its_notes() -> None:
+def test_a_single_passage_without_a_kind_is_not_counted_as_preserved() -> None:
     assert_preserved(bigbio, Document("1", "fever", passages=(Passage(0, 5, "", (("k", "v"),)),)))

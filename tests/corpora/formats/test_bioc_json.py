@@ -1,4 +1,4 @@
-"""BioC in JSON: a collection, a list, lines; wrong shapes."""
+"""BioC in JSON: collections, lists, lines, and malformed documents."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ OTHER = ONE.replace('"id": 7', '"id": 8')
         f"{ONE}\n{OTHER}\n",
     ],
 )
-def test_each_shape(text: str) -> None:
+def test_reads_collections_lists_and_lines(text: str) -> None:
     source = source_of(a__json=text)
     assert detect(source) == "bioc_json"
     items = list(bioc_json.read(source))
@@ -57,7 +57,7 @@ def test_each_shape(text: str) -> None:
     assert [item.id for item in items if isinstance(item, Document)] == ["7", "8"]
 
 
-def test_one_document_over_several_lines() -> None:
+def test_reads_one_document_over_several_lines() -> None:
     assert list(bioc_json.read(source_of(a__json=json.dumps(DOC, indent=2)))) == [WANTED]
 
 
@@ -73,7 +73,7 @@ def test_one_document_over_several_lines() -> None:
         "nonsense",
     ],
 )
-def test_a_malformed_line_stops_nothing(bad: str) -> None:
+def test_reading_continues_after_a_malformed_line(bad: str) -> None:
     first, problem, last = bioc_json.read(source_of(a__json=f"{ONE}\n{bad}\n{OTHER}\n"))
     assert isinstance(problem, Problem)
     assert problem.code == "corpus-malformed"

@@ -1,4 +1,4 @@
-"""BioC in XML: real shapes, offsets in bytes, and hostile ones."""
+"""BioC in XML: real documents, byte offsets, and malicious files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def items(body: str) -> list[Item]:
     return list(bioc_xml.read(source_of(a__xml=f"{HEAD}{body}</collection>")))
 
 
-def test_a_document_with_everything() -> None:
+def test_reads_a_document_with_all_features() -> None:
     (doc,) = items(DOC.format(abstract=18, hiv=18, rea=27))
     assert isinstance(doc, Document)
     assert doc.text == "TNF-\u03b1 and & HIV   HIV mens rea"
@@ -45,7 +45,7 @@ def test_a_document_with_everything() -> None:
     assert list(bioc_xml.read(source_of(b__xml=write_to_memory(bioc_xml, [doc])[""]))) == [doc]
 
 
-def test_offsets_in_bytes_are_found_out_and_reported() -> None:
+def test_byte_offsets_are_detected_and_reported() -> None:
     problem, doc = items(DOC.format(abstract=19, hiv=19, rea=28).replace('length="5"', 'length="6"'))
     assert isinstance(problem, Problem)
     assert isinstance(doc, Document)
@@ -54,7 +54,7 @@ def test_offsets_in_bytes_are_found_out_and_reported() -> None:
     assert [passage.start for passage in doc.passages] == [0, 18]
 
 
-def test_a_wrong_surface_is_left_out() -> None:
+def test_a_mention_with_a_wrong_surface_is_dropped() -> None:
     found = items(DOC.format(abstract=18, hiv=17, rea=27))
     assert [item.code for item in found if isinstance(item, Problem)] == ["corpus-offsets", "corpus-offsets"]
 
@@ -70,7 +70,7 @@ def test_a_wrong_surface_is_left_out() -> None:
         '<passage><offset>0</offset><text>a</text><annotation><location offset="0"/><text>a</text></annotation></passage>',
     ],
 )
-def test_malformed_documents_stop_nothing(body: str) -> None:
+def test_reading_continues_after_malformed_documents(body: str) -> None:
     good = "<document><id>2</id><passage><offset>0</offset><text>b</text></passage></document>"
     problem, doc = items(f"<document><id>1</id>{body}</document>{good}")
     assert isinstance(problem, Problem)
@@ -78,13 +78,13 @@ def test_malformed_documents_stop_nothing(body: str) -> None:
     assert doc == Document("2", "b")
 
 
-def test_annotations_without_a_location_or_beyond_the_text() -> None:
+def test_annotations_without_a_valid_location_are_dropped() -> None:
     body = '<annotation><text>a</text></annotation><annotation><location offset="5" length="2"/><text>ab</text></annotation>'
     found = items(f"<document><id>1</id><passage><offset>0</offset><text>a</text>{body}</passage></document>")
     assert [item.code for item in found if isinstance(item, Problem)] == ["corpus-offsets"] * 2
 
 
-def test_sentences_are_passages_where_they_hold_the_text() -> None:
+def test_sentences_with_text_are_read_as_passages() -> None:
     sentences = "".join(f"<sentence><offset>{n * 3}</offset><text>ab</text></sentence>" for n in range(2))
     passage = f'<passage><infon key="type">t</infon><offset>0</offset>{sentences}</passage>'
     (doc,) = items(f"<document><id>1</id>{passage}</document>")
@@ -92,13 +92,13 @@ def test_sentences_are_passages_where_they_hold_the_text() -> None:
     assert (doc.text, [passage.kind for passage in doc.passages]) == ("ab ab", ["t", "t"])
 
 
-def test_entities_are_refused() -> None:
+def test_rejects_xml_entity_declarations() -> None:
     with pytest.raises(OnymError) as caught:
         list(bioc_xml.read(source_of(a__xml='<!DOCTYPE c [<!ENTITY x "y">]><collection><document/></collection>')))
     assert caught.value.code == "xml-entity"
 
 
-def test_what_xml_forbids_is_replaced_one_for_one() -> None:
+def test_characters_forbidden_in_xml_are_replaced() -> None:
     doc = Document("1", "a\x01b", (Mention(2, 3, "b", id="T"),))
     assert bioc_xml.preserved_facets(doc) >= {"mentions", "mention ids"}
     assert "text" not in bioc_xml.preserved_facets(doc)
@@ -107,7 +107,7 @@ def test_what_xml_forbids_is_replaced_one_for_one() -> None:
     assert (back.text, back.mentions[0].start) == ("a\ufffdb", 2)
 
 
-def test_new_ids_win_over_the_infon_that_had_the_old_ones() -> None:
+def test_new_ids_take_precedence_over_old_ids_in_infons() -> None:
     mention = Mention(0, 1, "a", ("ncbigene:1",), "Gene", notes=(("NCBI GENE", "7124"),))
     for concept_ids in (("ncbigene:1",), ()):
         doc = Document("1", "a", (Mention(0, 1, "a", concept_ids, "Gene", notes=mention.notes),))
@@ -115,7 +115,7 @@ def test_new_ids_win_over_the_infon_that_had_the_old_ones() -> None:
 
 
 @pytest.mark.real_data
-def test_real_abbreviation_corpora(real_data: Path) -> None:
+def test_reads_real_abbreviation_corpora(real_data: Path) -> None:
     source = Source.open(real_data / "abbreviations" / "BioADI-BioC.tar.gz")
     gold = Source.of_files("gold", [file for file in source.files if "gold.xml" in file.name])
     found = list(bioc_xml.read(gold))

@@ -19,7 +19,7 @@ TEXT = """7||40|61||Modifier||ataxia telangiectasia||D001260
 """
 
 
-def test_queries_are_read_and_written_again() -> None:
+def test_queries_survive_reading_and_writing() -> None:
     source = source_of(**{"7__concept": TEXT, "test_dictionary__txt": "D1||x\n"})
     assert detect(source) == "biosyn"
     (doc,) = documents_of(biosyn.read(source))
@@ -32,14 +32,14 @@ def test_queries_are_read_and_written_again() -> None:
     assert write_to_memory(biosyn, [doc]) == {"7.concept": TEXT.encode()}
 
 
-def test_other_documents_keep_their_offsets() -> None:
+def test_writes_the_offsets_of_documents_from_other_formats() -> None:
     doc = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),))
     assert write_to_memory(biosyn, [doc]) == {"1.concept": b"1||5|10||Disease||fever||D005334\n"}
     assert "mentions" not in biosyn.preserved_facets(doc)
 
 
 @pytest.mark.parametrize("line", ["7||1|2||x", "7|1|2|x|y|z", "||1|2||x||y||z"])
-def test_malformed_lines(line: str) -> None:
+def test_malformed_lines_become_problems(line: str) -> None:
     problem, doc = biosyn.read(source_of(a__concept=f"{line}\n{TEXT}"))
     assert isinstance(problem, Problem)
     assert isinstance(doc, Document)
@@ -47,7 +47,7 @@ def test_malformed_lines(line: str) -> None:
 
 
 @pytest.mark.real_data
-def test_the_real_queries(real_data: Path) -> None:
+def test_reads_real_queries(real_data: Path) -> None:
     source = Source.open(real_data / "biosyn_format" / "ncbi-disease.tar.gz")
     test = Source.of_files("test", [file for file in source.files if "processed_test/" in file.name])
     docs = list(documents_of(biosyn.read(test)))

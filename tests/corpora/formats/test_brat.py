@@ -1,4 +1,4 @@
-"""BRAT: every kind of line, fragments, and lines that are none."""
+"""BRAT: every kind of line, fragments, and malformed lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(ann: str, text: str = TEXT) -> list[object]:
     return list(brat.read(source_of(a__txt=text, a__ann=ann)))
 
 
-def test_a_document_with_everything() -> None:
+def test_reads_a_document_with_all_features() -> None:
     (doc,) = read(ANN)
     assert isinstance(doc, Document)
     assert (doc.id, doc.text) == ("a", TEXT)
@@ -42,7 +42,7 @@ def test_a_document_with_everything() -> None:
     assert brat.preserved_facets(doc) == brat.HOLDS
 
 
-def test_it_is_written_again() -> None:
+def test_a_document_survives_writing() -> None:
     (doc,) = read(ANN)
     assert isinstance(doc, Document)
     files = write_to_memory(brat, [doc])
@@ -57,27 +57,27 @@ def test_it_is_written_again() -> None:
         *("R1\tCauses T1", "N1\tReference T1", "R1\tCauses"),
     ],
 )
-def test_malformed_annotations(line: str) -> None:
+def test_malformed_annotations_become_problems(line: str) -> None:
     (problem,) = read(f"{line}\n")
     assert isinstance(problem, Problem)
     assert (problem.document_id, problem.code) == ("a", "corpus-malformed")
 
 
 @pytest.mark.parametrize("line", ["T1\tDisease 0 6\tbreast", "T1\tDisease 0 600\tBreast", "T1\tDisease 0 6;19 25\tBreast HIV"])
-def test_wrong_offsets(line: str) -> None:
+def test_wrong_offsets_become_problems(line: str) -> None:
     problem, doc = read(f"{line}\n")
     assert isinstance(problem, Problem)
     assert isinstance(doc, Document)
     assert (problem.code, doc.mentions) == ("corpus-offsets", ())
 
 
-def test_a_text_without_annotations_and_line_ends_kept() -> None:
+def test_a_text_without_annotations_keeps_its_line_ends() -> None:
     source = source_of(a__txt="x\r\n", b__txt="y", b__ann="")
     assert detect(source) == "brat"
     assert list(brat.read(source)) == [Document("a", "x\r\n"), Document("b", "y")]
 
 
-def test_mentions_without_ids_are_numbered_and_relations_follow() -> None:
+def test_mentions_without_ids_are_numbered_and_relations_updated() -> None:
     doc = Document(
         "1", "ab", (Mention(0, 1, "a", type="x y", id="m1"), Mention(1, 2, "b", id="m2")),
         relations=(Relation("r", (("s", "m2"), ("t", "m1"))), Relation("r", (("s", "mesh:D1"),))),
@@ -87,7 +87,7 @@ def test_mentions_without_ids_are_numbered_and_relations_follow() -> None:
     assert not brat.preserved_facets(doc) & {"types", "mention ids", "relations"}
 
 
-def test_ids_that_are_paths_stay_in_the_folder() -> None:
+def test_ids_with_path_separators_stay_in_the_folder() -> None:
     docs = [Document(name, "x") for name in ("../../etc/passwd", "a/b", ".hidden", "", "n" * 300, "\u03b1\x00")]
     names = write_to_memory(brat, docs)
     assert all("/" not in name and "\x00" not in name and not name.startswith(".") and len(name) < 250 for name in names)

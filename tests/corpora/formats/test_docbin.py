@@ -1,4 +1,4 @@
-"""spaCy's DocBin: Onym's own, spaCy's, and hostile ones."""
+"""spaCy's DocBin: files written by Onym and by spaCy, and malicious files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read(data: bytes, limits: Limits | None = None) -> list[Any]:
 
 
 def spacys(data: bytes) -> list[Doc]:
-    """Return what spaCy itself reads."""
+    """Return the documents as read by spaCy."""
     return list(DocBin().from_bytes(data).get_docs(spacy.blank("en").vocab))
 
 
@@ -56,7 +56,7 @@ def test_spacy_reads_the_same_text_and_all_mentions(document: Document) -> None:
     assert read(data) == [document]
 
 
-def test_a_file_is_recognised_and_read_by_its_end_and_its_beginning() -> None:
+def test_a_file_is_recognised_by_extension_and_by_first_bytes() -> None:
     data = write_to_memory(docbin, [FEVER])[""]
     assert detect(source_of(a__bin=data)) == "docbin"
     assert format_of(InputFile.from_bytes("a.spacy", b"torn")) == "docbin"
@@ -68,7 +68,7 @@ def test_a_file_is_recognised_and_read_by_its_end_and_its_beginning() -> None:
 
 
 @pytest.mark.parametrize("attrs", [["ENT_IOB", "ENT_TYPE", "ENT_KB_ID"], ["ENT_TYPE", "ENT_IOB"], ["TAG"], None])
-def test_files_of_spacy_are_read(attrs: list[str] | None) -> None:
+def test_reads_files_written_by_spacy(attrs: list[str] | None) -> None:
     doc = NLP("PERSON had a heart  attack .")
     doc.ents = [Span(doc, 3, 6, label="Disease", kb_id="MESH:D009203"), Span(doc, 0, 1, label="PERSON")]
     doc.user_data["scores"] = np.zeros(3)
@@ -84,7 +84,7 @@ def test_files_of_spacy_are_read(attrs: list[str] | None) -> None:
     assert found == ([] if attrs == ["TAG"] else expected)
 
 
-def test_entities_that_were_edited_count() -> None:
+def test_edited_entities_replace_the_stored_mentions() -> None:
     (doc,) = spacys(write_to_memory(docbin, [FEVER])[""])
     doc.ents = [Span(doc, 2, 3, label="Chemical", kb_id="D000001")]
     (edited,) = read(DocBin(store_user_data=True, docs=[doc]).to_bytes())
@@ -101,14 +101,14 @@ def test_long_runs_without_a_space_take_linear_time() -> None:
     assert time.process_time() - started < 10
 
 
-def test_more_than_can_be_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_to_write_more_than_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docbin, "DEFAULT_LIMITS", Limits(docbin_bytes=100))
     with pytest.raises(LimitError, match="limit-record"):
         write_to_memory(docbin, [FEVER])
 
 
 def message(**changes: Any) -> bytes:
-    """Return a file whose message was changed."""
+    """Return a DocBin file with some fields of its message replaced."""
     found = srsly.msgpack_loads(zlib.decompress(write_to_memory(docbin, [FEVER, Document("2", "cough")])[""]))
     return zlib.compress(srsly.msgpack_dumps({key: value for key, value in (found | changes).items() if value is not None}))
 
@@ -136,7 +136,7 @@ def message(**changes: Any) -> bytes:
         {"cats": None, "flags": None, "span_groups": None, "user_data": None},
     ],
 )
-def test_hostile_numbers_are_refused(changes: dict[str, Any]) -> None:
+def test_rejects_invalid_sizes_and_indices(changes: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="docbin-malformed"):
         read(message(**changes))
 
@@ -151,14 +151,14 @@ def test_hostile_numbers_are_refused(changes: dict[str, Any]) -> None:
         {"user_data": [srsly.msgpack_dumps({"onym_document": {"id": [], "entities": []}}), b"\x80"]},
     ],
 )
-def test_a_bad_document_costs_itself_alone(changes: dict[str, Any]) -> None:
+def test_a_bad_document_loses_only_itself(changes: dict[str, Any]) -> None:
     first, *rest = read(message(**changes))
     assert isinstance(first, Problem)
     assert first.code in ("corpus-malformed", "docbin-malformed", "limit-record")
     assert [type(each) for each in rest] == ([Problem] if changes == {"strings": []} else [Document])
 
 
-def test_words_that_stand_for_very_much_are_refused() -> None:
+def test_rejects_texts_that_expand_too_much() -> None:
     word = "x" * 100_000
     doc = Doc(NLP.vocab, words=[word] * 60)
     data = DocBin(docs=[doc] * 20).to_bytes()
@@ -170,7 +170,7 @@ def test_words_that_stand_for_very_much_are_refused() -> None:
 
 @settings(max_examples=200)
 @given(st.data())
-def test_damage_within_the_packed_message(data: st.DataObject) -> None:
+def test_mutated_messages_do_not_crash_or_reveal_text(data: st.DataObject) -> None:
     plain = bytearray(zlib.decompress(write_to_memory(docbin, [FEVER, Document("2", "cough")])[""]))
     for _ in range(data.draw(st.integers(1, 3))):
         plain[data.draw(st.integers(0, len(plain) - 1))] = data.draw(st.integers(0, 255))
@@ -182,6 +182,6 @@ def test_damage_within_the_packed_message(data: st.DataObject) -> None:
     assert not any("ebril" in each for each in said)
 
 
-def test_the_door_is_bounded() -> None:
+def test_the_number_of_values_is_limited() -> None:
     with pytest.raises(LimitError):
         list(_docbin.iter_packed(InputFile.from_bytes("a", write_to_memory(docbin, [FEVER])[""], Limits(docbin_values=20))))

@@ -1,4 +1,4 @@
-"""Lines, texts and names of files."""
+"""Reading lines and first bytes, and file names of documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onym.store.files.source import InputFile
 
 
 @given(st.text(max_size=40))
-def test_a_name_is_harmless_and_is_read_back(document_id: str) -> None:
+def test_file_names_are_safe_and_reversible(document_id: str) -> None:
     name = file_name(document_id)
     assert name.isascii()
     assert name
@@ -21,11 +21,11 @@ def test_a_name_is_harmless_and_is_read_back(document_id: str) -> None:
 
 
 @given(st.binary(max_size=200).map(lambda data: data.replace(b"\x00", b"").replace(b"\r", b"").replace(b"\xef\xbb\xbf", b"")))
-def test_each_byte_of_latin1_is_read(data: bytes) -> None:
+def test_reads_every_latin1_byte(data: bytes) -> None:
     packed = data.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd"))
     lines = [] if packed else [line.text for line in iter_lines(from_latin1(InputFile.from_bytes("a", data)))]
     assert packed or "\n".join(lines) == data.decode("latin-1").removesuffix("\n")
 
 
-def test_the_head_of_a_file() -> None:
+def test_head_returns_the_first_bytes() -> None:
     assert head(InputFile.from_bytes("a", b"\xef\xbb\xbf \n x" + b"y" * 99_999)).startswith(b"xy")

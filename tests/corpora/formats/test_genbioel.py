@@ -13,7 +13,7 @@ TARGET = '["fever is", "pyrexia"]\n["mi is", "mi"]\n'
 LABEL = "D005334\nD009203|C0027051\n"
 
 
-def test_lines_are_read_and_written_again() -> None:
+def test_lines_survive_reading_and_writing() -> None:
     source = source_of(train__source=SOURCE, train__target=TARGET, trainlabel__txt=LABEL)
     assert detect(source) == "genbioel"
     first, second = genbioel.read(source)
@@ -34,7 +34,7 @@ def test_labels_of_angel_are_lists() -> None:
     assert doc.mentions[0].concept_ids == ("mesh:D000001",)
 
 
-def test_a_document_becomes_a_line_for_each_mention() -> None:
+def test_writes_one_line_per_mention() -> None:
     doc = Document("1", "MI and Fever.", (Mention(0, 2, "MI", ("mesh:D009203",)), Mention(7, 12, "Fever")))
     files = write_to_memory(genbioel, [doc])
     assert files["test.source"] == b'["START mi END and fever."]\n["mi and START fever END ."]\n'
@@ -42,7 +42,7 @@ def test_a_document_becomes_a_line_for_each_mention() -> None:
     assert genbioel.preserved_facets(doc) == frozenset()
 
 
-def test_a_long_document_is_cut_as_genbioel_does() -> None:
+def test_long_contexts_are_truncated_as_in_genbioel() -> None:
     text = " ".join(["w"] * 1000) + " fever " + " ".join(["v"] * 1000)
     doc = Document("1", text, (Mention(2000, 2005, "fever"),))
     words = write_to_memory(genbioel, [doc])["test.source"].decode().split()
@@ -60,7 +60,7 @@ def test_a_long_document_is_cut_as_genbioel_does() -> None:
         ('["START x END"]', "", "D1"),
     ],
 )
-def test_malformed_lines(context: str, target: str, label: str) -> None:
+def test_malformed_lines_become_problems(context: str, target: str, label: str) -> None:
     good = ('["START x END"]', '["x is","y"]', "D000001")
     files = ["\n".join(pair) + "\n" for pair in zip((context, target, label), good, strict=True)]
     problem, doc = genbioel.read(source_of(a__source=files[0], a__target=files[1], alabel__txt=files[2]))
@@ -69,6 +69,6 @@ def test_malformed_lines(context: str, target: str, label: str) -> None:
     assert isinstance(doc, Document)
 
 
-def test_files_of_different_lengths() -> None:
+def test_files_of_different_lengths_give_problems() -> None:
     items = list(genbioel.read(source_of(a__source='["START x END"]\n' * 2, a__target='["x is","y"]\n', alabel__txt="D1\n")))
     assert [type(item) for item in items] == [Document, Problem]

@@ -15,7 +15,7 @@ from onym.types import Document, Problem
 TEXT = "7\r\nskin tags and fever\r\n0\t9\tskin tags\tHP:0010609\r\n14\t19\tfever\tHP:0001945\r\n\r\n8\r\nnothing\r\n"
 
 
-def test_documents_are_read_and_written_again() -> None:
+def test_documents_survive_reading_and_writing() -> None:
     source = source_of(a__tsv=TEXT)
     assert detect(source) == "hpo_gsc"
     docs = list(documents_of(hpo_gsc.read(source)))
@@ -25,21 +25,21 @@ def test_documents_are_read_and_written_again() -> None:
 
 
 @pytest.mark.parametrize("line", ["0\t4", "a\tb\tskin\tHP:1", "0\t4\tskin"])
-def test_malformed_lines(line: str) -> None:
+def test_malformed_lines_become_problems(line: str) -> None:
     problem, doc = hpo_gsc.read(source_of(a__tsv=f"7\nskin\n{line}\n\n8\nx\n"))
     assert isinstance(problem, Problem)
     assert (problem.document_id, problem.code) == ("7", "corpus-malformed")
     assert doc == Document("8", "x")
 
 
-def test_wrong_offsets() -> None:
+def test_wrong_offsets_become_problems() -> None:
     problem, _ = hpo_gsc.read(source_of(a__tsv="7\nskin\n0\t4\tnose\tHP:1\n"))
     assert isinstance(problem, Problem)
     assert problem.code == "corpus-offsets"
 
 
 @pytest.mark.real_data
-def test_the_real_corpus(real_data: Path) -> None:
+def test_reads_the_real_corpus(real_data: Path) -> None:
     source = Source.open(real_data / "hpo_gsc" / "corpus.zip")
     gold = Source.of_files("gold", [file for file in source.files if "GSC/" in file.name])
     docs = list(documents_of(hpo_gsc.read(gold)))

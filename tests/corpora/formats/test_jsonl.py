@@ -1,4 +1,4 @@
-"""Onym's own lines: everything is held; a bad line costs only itself."""
+"""Onym's JSONL: nothing is lost, and a bad line loses only itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onym.testing.documents import MemoryOutput, after_round_trip, draw_linked_d
 from onym.types import Document, LinkedDocument, Mention, Problem
 
 
-def test_a_line_is_readable_json() -> None:
+def test_lines_are_plain_json() -> None:
     doc = Document("1", "high \u03b1\nfever", (Mention(7, 12, "fever", ("mesh:D005334",)),))
     line = write_to_memory(jsonl, [doc])[""].decode()
     assert line == (
@@ -22,7 +22,7 @@ def test_a_line_is_readable_json() -> None:
     )
 
 
-def test_the_surface_may_be_left_out_but_not_be_wrong() -> None:
+def test_the_surface_is_optional_but_must_match() -> None:
     text = '{"id":"1","text":"fever","mentions":[{"start":0,"end":5},{"start":0,"end":5,"surface":"cough"}]}\n'
     problem, doc = jsonl.read(source_of(a__jsonl=text))
     assert isinstance(problem, Problem)
@@ -30,7 +30,7 @@ def test_the_surface_may_be_left_out_but_not_be_wrong() -> None:
     assert (problem.code, problem.where, len(doc.mentions)) == ("corpus-offsets", "a.jsonl:1", 1)
 
 
-def test_bad_lines_are_problems() -> None:
+def test_bad_lines_become_problems() -> None:
     text = '{"id":"1","text":"a"}\nnot json\n\n[]\n{"id":"2","text":7}\n{"id":"3","text":"\\ud800"}\n{"id":"4","text":"b"}\n'
     items = list(jsonl.read(source_of(a__jsonl=text)))
     assert [item.id for item in items if isinstance(item, Document)] == ["1", "4"]
@@ -38,7 +38,7 @@ def test_bad_lines_are_problems() -> None:
     assert problems == [(name, "corpus-malformed") for name in ("", "", "2", "")]
 
 
-def test_other_programs_write_numbers_as_ids_lists_and_single_objects() -> None:
+def test_reads_integer_ids_lists_and_single_objects() -> None:
     for text in ('{"id": 7, "text": "a"}\n', '[{"text": "a",\n "id": 7}]', '{\n "text": "a",\n "id": 7\n}\n'):
         (doc,) = jsonl.read(source_of(a__json=text))
         assert doc == Document("7", "a")
@@ -50,14 +50,14 @@ def test_other_programs_write_numbers_as_ids_lists_and_single_objects() -> None:
     assert (problem.document_id, problem.what) == ("1", "a document has no 'text'")
 
 
-def test_other_json_is_not_taken_for_it() -> None:
+def test_other_json_is_not_recognised() -> None:
     assert jsonl.matches(source_of(a__jsonl='{ "id" : "x\\"y" , "text" : ""}'))
     assert not jsonl.matches(source_of(a__json='{"id": "1", "passages": []}'))
     assert detect(source_of(a__json='{"sourceid":"1","text":"x","denotations":[]}')) == "pubannotation"
 
 
 @given(st.lists(draw_linked_documents(), max_size=3, unique_by=lambda linked: linked.document.id))
-def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDocument]) -> None:
+def test_linked_documents_are_read_back_and_readable_as_a_corpus(linked: list[LinkedDocument]) -> None:
     output = MemoryOutput()
     jsonl.write_linked(linked, output)
     assert list(jsonl.read_linked(output.source("a.jsonl"))) == [after_round_trip(each) for each in linked]
@@ -65,13 +65,13 @@ def test_linked_documents_come_back_and_are_still_a_corpus(linked: list[LinkedDo
 
 
 @pytest.mark.parametrize("line", ["not json", "[]", '{"id":"1","text":7}', '{"id":"1","text":"x","links":[{}]}'])
-def test_a_line_that_is_no_linked_document_is_named(line: str) -> None:
+def test_an_invalid_linked_line_raises_with_its_location(line: str) -> None:
     source = source_of(a__jsonl='{"id":"0","text":"","schema":"linked-document/2"}\n' + line + "\n")
     with pytest.raises(InputError, match="corpus-malformed") as caught:
         list(jsonl.read_linked(source))
     assert caught.value.where == "a.jsonl:2"
 
 
-def test_a_broken_first_line_costs_one_document() -> None:
+def test_an_invalid_first_line_loses_one_document() -> None:
     items = list(jsonl.read(source_of(a__jsonl='[{"text": \n{"id": "2", "text": "fever"}\n')))
     assert [item.id for item in items if isinstance(item, Document)] == ["2"]

@@ -1,4 +1,4 @@
-"""PubAnnotation: denotations, attributes, relations, and objects that are ids."""
+"""PubAnnotation: denotations, attributes, relations, and denotations whose `obj` is an id."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOC = {
 
 
 @pytest.mark.parametrize("text", [json.dumps(DOC), json.dumps([DOC]), json.dumps(DOC, indent=1)])
-def test_a_document_with_everything(text: str) -> None:
+def test_reads_a_document_with_all_features(text: str) -> None:
     source = source_of(a__json=text)
     assert detect(source) == "pubannotation"
     (doc,) = pubannotation.read(source)
@@ -47,13 +47,13 @@ def test_a_document_with_everything(text: str) -> None:
     ("key", "value"),
     [("text", 1), ("denotations", [{"obj": "x"}]), ("denotations", [{"span": {"begin": "0", "end": 1}}]), ("relations", [1])],
 )
-def test_wrong_shapes(key: str, value: object) -> None:
+def test_malformed_documents_become_problems(key: str, value: object) -> None:
     (problem,) = pubannotation.read(source_of(a__json=json.dumps({**DOC, key: value})))
     assert isinstance(problem, Problem)
     assert (problem.document_id, problem.code) == ("7", "corpus-malformed")
 
 
-def test_wrong_offsets() -> None:
+def test_wrong_offsets_become_problems() -> None:
     plain = {**DOC, "denotations": [{"span": {"begin": 20, "end": 99}, "obj": "x"}], "relations": []}
     problem, _ = pubannotation.read(source_of(a__json=json.dumps(plain)))
     assert isinstance(problem, Problem)

@@ -30,7 +30,7 @@ def file(*articles: str) -> str:
     return f"{head}<PubmedArticleSet>{''.join(articles)}<DeleteCitation><PMID>1</PMID></DeleteCitation></PubmedArticleSet>"
 
 
-def test_title_and_sections() -> None:
+def test_reads_title_and_labelled_sections() -> None:
     source = source_of(a__xml=file(ARTICLE.format(pmid=7, article=TITLE + ABSTRACT), ARTICLE.format(pmid=8, article=TITLE)))
     assert detect(source) == "pubmed"
     first, second, deleted = pubmed.read(source)
@@ -43,18 +43,18 @@ def test_title_and_sections() -> None:
     assert (deleted.document_id, deleted.code) == ("1", "document-deleted")
 
 
-def test_versions_have_ids_of_their_own() -> None:
+def test_later_versions_have_their_own_ids() -> None:
     later = ARTICLE.replace("Version='1'", "Version='2'")
     source = source_of(a__xml=file(ARTICLE.format(pmid=7, article=TITLE), later.format(pmid=7, article=TITLE)))
     assert [doc.id for doc in pubmed.read(source) if isinstance(doc, Document)] == ["7", "7.2"]
 
 
-def test_a_deletion_costs_nothing() -> None:
+def test_a_deletion_is_not_a_loss() -> None:
     items = list(read_sources([source_of(a__xml=file(ARTICLE.format(pmid=7, article=TITLE)))]))
     assert [(item.ordinal, is_loss(item)) for item in items if isinstance(item, Problem)] == [(2, False)]
 
 
-def test_an_article_without_an_id_stops_nothing() -> None:
+def test_reading_continues_after_an_article_without_an_id() -> None:
     broken = "<PubmedArticle><MedlineCitation/></PubmedArticle>"
     items = list(
         pubmed.read(source_of(a__xml=file(broken, ARTICLE.format(pmid="", article=""), ARTICLE.format(pmid=8, article=""))))
@@ -62,14 +62,14 @@ def test_an_article_without_an_id_stops_nothing() -> None:
     assert [type(item) for item in items] == [Problem, Problem, Document, Problem]
 
 
-def test_it_is_not_written() -> None:
+def test_writing_raises_format_read_only() -> None:
     with pytest.raises(ConfigError) as caught:
         write_to_memory(pubmed, [])
     assert caught.value.code == "format-read-only"
 
 
 @pytest.mark.real_data
-def test_a_real_file(real_data: Path) -> None:
+def test_reads_a_real_file(real_data: Path) -> None:
     docs = list(islice(read_corpus(real_data / "pubmed" / "pubmed20n0014.xml.gz"), 500))
     assert all(isinstance(doc, Document) and doc.id.isdecimal() and doc.text for doc in docs)
     assert isinstance(docs[0], Document)

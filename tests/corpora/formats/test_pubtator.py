@@ -1,4 +1,4 @@
-"""PubTator: the forms that real corpora have, and what is wrong in them."""
+"""PubTator: the variants found in real corpora, and malformed documents."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def documents(text: str) -> list[Document]:
     return list(documents_of(items(text)))
 
 
-def test_a_document_with_everything() -> None:
+def test_reads_a_document_with_all_features() -> None:
     (doc,) = documents(CDR)
     assert doc.text == "Breast and ovarian cancer. Cisplatin\thelps \U0001f9ec cancer."
     assert doc.passages == (Passage(0, 26, "title"), Passage(27, 52, "abstract"))
@@ -50,12 +50,12 @@ def test_a_document_with_everything() -> None:
     assert doc.relations[1].notes == (("columns", "Novel"),)
 
 
-def test_it_is_written_again_byte_for_byte() -> None:
+def test_a_document_survives_reading_and_writing_unchanged() -> None:
     assert write_to_memory(pubtator, documents(CDR))[""].decode() == CDR
 
 
 @pytest.mark.parametrize("cell", ["-1", "-", "", " D001943", "D001943,D010051", "MESH:D001943", "CUI-less"])
-def test_ids_are_written_as_they_were(cell: str) -> None:
+def test_ids_are_written_as_in_the_source(cell: str) -> None:
     text = f"1|t|Cancer\n1|a|\n1\t0\t6\tCancer\tDisease\t{cell}\n\n"
     (doc,) = documents(text)
     assert "notes" in pubtator.preserved_facets(doc)
@@ -84,16 +84,16 @@ def test_new_ids_are_written_instead_of_the_old_ones() -> None:
         ("\ufeff1|t|A|t|b\r\n1|a|c\r\n\r\n", "A|t|b c", (Passage(0, 5, "title"), Passage(6, 7, "abstract"))),
     ],
 )
-def test_titles_and_abstracts(text: str, expected: str, passages: tuple[Passage, ...]) -> None:
+def test_title_and_abstract_are_passages(text: str, expected: str, passages: tuple[Passage, ...]) -> None:
     (doc,) = documents(text)
     assert (doc.text, doc.passages) == (expected, passages)
 
 
-def test_documents_need_no_empty_line_between_them() -> None:
+def test_empty_lines_between_documents_are_optional() -> None:
     assert [doc.id for doc in documents("1|t|a\n1|a|b\n2|t|c\n2|a|d\n\n\n3|t|e\n")] == ["1", "2", "3"]
 
 
-def test_documents_of_one_id_keep_it() -> None:
+def test_documents_with_the_same_id_keep_it() -> None:
     text = "1|t|a\n1|a|\n\n1|t|b\n1|a|\n\n2|t|c\n2|a|\n\n1|t|d\n1|a|\n\n"
     found = items(text)
     assert [doc.id for doc in documents_of(found)] == ["1", "1", "2", "1"]
@@ -113,7 +113,7 @@ def test_documents_of_one_id_keep_it() -> None:
         ("2|a|other", "corpus-malformed"),
     ],
 )
-def test_what_is_wrong_is_reported_and_the_rest_is_read(line: str, code: str) -> None:
+def test_invalid_mentions_are_reported_and_the_rest_is_read(line: str, code: str) -> None:
     found = items(f"1|t|Fever\n{line}\n\n2|t|Next\n2|a|one\n")
     assert [(item.document_id, item.code) for item in found if isinstance(item, Problem)] == [("1", code)]
     assert [doc.id for doc in documents_of(found)] == (["1", "2"] if code == "corpus-offsets" else ["2"])
@@ -125,7 +125,7 @@ def test_a_block_without_a_title_is_malformed() -> None:
     assert [doc.id for doc in documents_of(found)] == ["2"]
 
 
-def test_line_breaks_become_spaces_and_offsets_stay() -> None:
+def test_line_breaks_become_spaces_without_moving_offsets() -> None:
     doc = Document("a|b", "One\nfe\rver", (Mention(4, 10, "fe\rver", type="a\tb"),))
     assert pubtator.preserved_facets(doc) == {"mentions", "concept ids", "composites", "relations", "notes"}
     (back,) = documents(write_to_memory(pubtator, [doc])[""].decode())
@@ -142,7 +142,7 @@ def test_line_breaks_become_spaces_and_offsets_stay() -> None:
         "umls_like/scispacy_med_mentions.txt",
     ],
 )
-def test_real_corpora_are_written_again_line_for_line(real_data: Path, name: str) -> None:
+def test_real_corpora_survive_reading_and_writing(real_data: Path, name: str) -> None:
     from onym.corpora.formats._files import iter_lines
     from onym.store.files.source import Source
 
@@ -154,7 +154,7 @@ def test_real_corpora_are_written_again_line_for_line(real_data: Path, name: str
     assert found == wanted
 
 
-def test_a_document_of_very_many_lines_is_refused() -> None:
+def test_rejects_a_document_with_too_many_lines() -> None:
     lines = b"1|t|high fever\n1|a|\n" + b"1\t5\t10\tfever\tDisease\tD005334\n" * 10
     file = InputFile.from_bytes("a.txt", lines, Limits(document_lines=11))
     with pytest.raises(LimitError) as caught:
@@ -162,7 +162,7 @@ def test_a_document_of_very_many_lines_is_refused() -> None:
     assert (caught.value.code, caught.value.where) == ("limit-record", "a.txt:12")
 
 
-def test_relations_know_the_mentions_before_them() -> None:
+def test_ids_in_relations_are_resolved_as_in_mentions() -> None:
     line = "1\t5\t10\tfever\tDisease\tD{0}\n1\tCID\tD{0}\tD{0}\n"
     text = "1|t|high fever\n1|a|\n" + "".join(line.format(number) for number in range(3_000))
     [doc] = pubtator.read(Source.of_files("a", [InputFile.from_bytes("a.txt", text.encode())]))

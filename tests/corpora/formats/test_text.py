@@ -1,4 +1,4 @@
-"""Plain text, kept exactly."""
+"""Plain text, read and written unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document
 
 
-def test_texts_are_kept_exactly() -> None:
+def test_texts_are_unchanged() -> None:
     source = source_of(a__txt="\ufeffone\r\ntwo\x00", b__txt="")
     assert detect(source) == "text"
     docs = list(text.read(source))
@@ -20,7 +20,7 @@ def test_texts_are_kept_exactly() -> None:
     assert write_to_memory(text, docs) == {"a.txt": "\ufeffone\r\ntwo\x00".encode(), "b.txt": b""}  # type: ignore[arg-type]
 
 
-def test_the_name_of_a_file_is_the_id_of_its_document() -> None:
+def test_the_file_name_is_the_document_id() -> None:
     assert list(write_to_memory(text, [Document("a/b c", "")])) == ["a%2Fb%20c.txt"]
     (doc,) = text.read(source_of(**{"a%2Fb%20c__txt": ""}))
     assert isinstance(doc, Document)
@@ -30,7 +30,7 @@ def test_the_name_of_a_file_is_the_id_of_its_document() -> None:
     assert other.id == "100%FF"
 
 
-def test_bad_files_are_refused() -> None:
+def test_bad_files_are_rejected() -> None:
     with pytest.raises(InputError) as caught:
         list(text.read(source_of(a__txt=b"\xff")))
     assert caught.value.code == "input-encoding"

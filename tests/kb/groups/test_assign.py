@@ -1,4 +1,4 @@
-"""The groups of every concept."""
+"""Assigning semantic groups to concepts."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def groups(
     return found
 
 
-def test_types_vocabularies_and_what_is_stated_count_together() -> None:
+def test_groups_of_types_vocabularies_and_sources_are_combined() -> None:
     found = groups(["mesh:D1", "hp:1"], stated=[("mesh:D1", "Behavior")], types=[("mesh:D1", "C10"), ("mesh:D9", "D01")])
     assert found == {"mesh:D1": {"Behavior", "Disease"}, "hp:1": {"Phenotype"}}
 
 
-def test_a_cross_reference_tells_the_group_of_what_it_leads_to() -> None:
+def test_a_cross_reference_gives_the_group_of_its_vocabulary() -> None:
     assert groups(["mesh:D1"], types=[("mesh:D1", "F01")], xrefs=[("mesh:D1", "hp:5"), ("mesh:D1", "umls:C1")]) == {
         "mesh:D1": {"Behavior", "Phenotype"}
     }
 
 
-def test_a_record_takes_the_commonest_groups_of_its_headings() -> None:
+def test_a_record_gets_the_most_common_groups_of_its_headings() -> None:
     types = [("mesh:D1", "D12"), ("mesh:D2", "D08"), ("mesh:D3", "C01")]
     mapped = [
         ("mesh:C1", "mesh:D1"),
@@ -61,20 +61,20 @@ def test_a_record_takes_the_commonest_groups_of_its_headings() -> None:
     assert found["mesh:C2"] == {"Chemical", "Disease"}
 
 
-def test_groups_come_down_several_generations_and_cycles_end() -> None:
+def test_groups_are_inherited_over_several_levels_and_cycles_end() -> None:
     broader = [("x:3", "x:2"), ("x:2", "x:1"), ("x:8", "x:9"), ("x:9", "x:8")]
     found = groups(["x:1", "x:2", "x:3", "x:8", "x:9"], stated=[("x:1", "Gene")], broader=broader)
     assert found == {"x:1": {"Gene"}, "x:2": {"Gene"}, "x:3": {"Gene"}}
 
 
-def test_what_has_a_group_of_its_own_inherits_none() -> None:
+def test_concepts_with_a_group_do_not_inherit() -> None:
     found = groups(
         ["mesh:C1", "mesh:D1"], stated=[("mesh:C1", "Disease")], types=[("mesh:D1", "D01")], broader=[("mesh:C1", "mesh:D1")]
     )
     assert found["mesh:C1"] == {"Disease"}
 
 
-def test_a_name_shared_inside_a_vocabulary_tells_the_group() -> None:
+def test_groups_are_taken_from_concepts_with_the_same_name() -> None:
     names = [("mesh:C1", "gemcitabine"), ("mesh:D1", "gemcitabine"), ("mesh:C2", "fever"), ("mondo:1", "fever")]
     found = groups(["mesh:C1", "mesh:D1", "mesh:C2", "mondo:1"], types=[("mesh:D1", "D03")], names=names)
     assert found["mesh:C1"] == {"Chemical"}

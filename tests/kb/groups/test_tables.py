@@ -1,4 +1,4 @@
-"""Types and their groups."""
+"""The tables of semantic types and their groups."""
 
 from __future__ import annotations
 

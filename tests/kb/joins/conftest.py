@@ -1,4 +1,4 @@
-"""Evidence of a few lines."""
+"""Helpers that make small join evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def evidence(
     shared: list[tuple[str, str]] | None = None,
     groups: dict[str, str] | None = None,
 ) -> JoinEvidence:
-    """Return the evidence of concepts with their names, the preferred one first; all are diseases unless `groups` says else."""
+    """Return the evidence of concepts with their names, the preferred one first; all are diseases unless `groups` is given."""
     terms = [(concept, name, i == 0) for concept, members in names.items() for i, name in enumerate(members)]
     prefixes = list(dict.fromkeys(concept.partition(":")[0] for concept in names))
     return JoinEvidence(

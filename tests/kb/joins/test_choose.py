@@ -1,4 +1,4 @@
-"""Which rules a recipe chooses."""
+"""The join rules that a recipe selects."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def join_names(config: JoinConfig) -> dict[str, int]:
     return {concept: rule for concept, _, rule in join_all(evidence(NAMES, EDGES, SHARED), config).frame().iter_rows()}
 
 
-def test_cross_references_alone_by_default() -> None:
+def test_only_cross_references_join_by_default() -> None:
     assert join_names(JoinConfig()) == {"mondo:1": JoinRule.ONE_TO_ONE}
 
 
-def test_all_rules() -> None:
+def test_all_rules_can_be_selected() -> None:
     assert join_names(ALL) == {
         "mondo:1": JoinRule.ONE_TO_ONE,
         "mondo:2": JoinRule.NAME,
@@ -32,6 +32,6 @@ def test_all_rules() -> None:
     }
 
 
-def test_an_id_that_is_to_stay_is_joined_by_no_rule() -> None:
+def test_ids_in_undo_are_never_joined() -> None:
     for concept in ("mondo:1", "mondo:2", "mondo:3", "mondo:4"):
         assert join_names(ALL.model_copy(update={"undo": (concept,)})).keys() == join_names(ALL).keys() - {concept}

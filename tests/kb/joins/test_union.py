@@ -20,7 +20,7 @@ def test_the_first_rule_that_joins_is_kept() -> None:
     assert union.refused == 0
 
 
-def test_an_undone_join_is_counted() -> None:
+def test_skipped_joins_of_undo_are_counted() -> None:
     union = Union(["mondo:1"])
     union.join(frame([("mondo:1", "mesh:1"), ("mondo:2", "mesh:2")], "low", "high"), JoinRule.NAME)
     assert union.frame()["concept"].to_list() == ["mondo:2"]
@@ -28,7 +28,7 @@ def test_an_undone_join_is_counted() -> None:
 
 
 @given(st.lists(st.tuples(IDS, IDS)))
-def test_no_two_ids_of_one_vocabulary_come_together(pairs: list[tuple[str, str]]) -> None:
+def test_two_ids_of_one_vocabulary_are_never_joined(pairs: list[tuple[str, str]]) -> None:
     union = Union()
     union.join(frame(list(pairs), "low", "high"), JoinRule.NAME)
     final = {concept: root for concept, root, _ in union.frame().iter_rows()}

@@ -1,4 +1,4 @@
-"""Reading releases that are given as bytes."""
+"""Helpers to read releases from memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def source_of(files: Mapping[str, bytes | str], limits: Limits = DEFAULT_LIMITS)
 
 
 def rows_of(files: Mapping[str, bytes | str], format_name: str, limits: Limits = DEFAULT_LIMITS, **options: Any) -> list[Row]:
-    """Return the statements of a release: only what is known, the kind as its label. Every batch must be of the schema."""
+    """Return the rows of a release without nulls, with the label of each kind; check the schema of every batch."""
     rows = []
     for batch in readers.read(source_of(files, limits), format_name, **options):
         assert batch.schema.equals(SCHEMA)
@@ -39,12 +39,12 @@ def names_of(rows: list[Row]) -> list[tuple[str, str, str]]:
 
 
 def facts_of(rows: list[Row], column: str) -> list[tuple[str, Any]]:
-    """Return what rows say in one column."""
+    """Return (id, value) for the non-null values of a column."""
     return [(row["concept_id"], row[column]) for row in rows if column in row]
 
 
 def pack_files(files: Mapping[str, bytes], suffix: str) -> dict[str, bytes]:
-    """Return the files packed, each under its name with the suffix."""
+    """Return the files compressed, with the suffix added to each name."""
     pack = gzip.compress if suffix == ".gz" else lambda data: pa.compress(data, codec="zstd", asbytes=True)
     return {name + suffix: pack(data) for name, data in files.items()}
 

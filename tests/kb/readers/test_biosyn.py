@@ -17,7 +17,7 @@ def lines(*texts: str) -> list[Row]:
     return rows_of({"train_dictionary.txt": "\n".join(texts)}, "biosyn")
 
 
-def test_names_and_other_ids() -> None:
+def test_reads_names_and_alternative_ids() -> None:
     rows = lines(
         "C565588||epidermolysis bullosa", "C567755|613097||tooth agenesis", "C567755|613097||sthag6", "300400|D053632||x"
     )
@@ -30,7 +30,7 @@ def test_names_and_other_ids() -> None:
     assert facts_of(rows, "xrefs") == [("mesh:C567755", ["omim:613097"]), ("omim:300400", ["mesh:D053632"])]
 
 
-def test_a_name_of_several_concepts_together_is_a_name_of_each() -> None:
+def test_a_name_of_combined_concepts_is_a_name_of_each() -> None:
     rows = lines("D040181+D009136||x linked dystrophy", "D001943|D010051|D001943+D010051||breast and ovarian cancer")
     assert names_of(rows) == [
         ("mesh:D040181", "x linked dystrophy", "exact"),
@@ -48,20 +48,20 @@ def test_prefixed_ids() -> None:
     ]
 
 
-def test_line_ends_and_blank_lines_make_no_difference() -> None:
+def test_line_ends_and_blank_lines_are_ignored() -> None:
     assert rows_of({"d.txt": "D1||a\r\n\r\nD2||b"}, "biosyn") == lines("D1||a", "D2||b")
 
 
 @pytest.mark.parametrize("line", ["D1|a", "name", "||name", "|||name", "+||name", " | ||name"])
-def test_a_line_of_another_form_is_refused(line: str) -> None:
-    """A name of no id at all was once a row without a concept_id."""
+def test_rejects_malformed_lines(line: str) -> None:
+    """Regression: a name without ids gave a row without a concept_id."""
     with pytest.raises(InputError) as e:
         lines("D1||a", line)
     assert e.value.code == "table-fields"
 
 
 @pytest.mark.parametrize("first", ["12||1|2||Disease||mention||D1", "A text.", "||a", ""])
-def test_other_texts_are_not_taken(first: str) -> None:
+def test_other_text_files_are_not_recognised(first: str) -> None:
     with pytest.raises(ConfigError):
         readers.detect(source_of({"a.txt": first}))
     assert rows_of({"README.txt": first, "d.txt": "D1||a"}, "biosyn") == lines("D1||a")
@@ -69,13 +69,13 @@ def test_other_texts_are_not_taken(first: str) -> None:
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(("corpus", "rows", "ids"), [("ncbi-disease", 73_024, 14_944), ("bc5cdr-disease", 73_126, 14_967)])
-def test_whole_dictionaries(real_data: Path, corpus: str, rows: int, ids: int) -> None:
+def test_reads_real_dictionaries(real_data: Path, corpus: str, rows: int, ids: int) -> None:
     archive = Source.open(real_data / "biosyn_format" / f"{corpus}.tar.gz")
     assert readers.detect(archive) == "biosyn"
     test = Source("test", tuple(archive.matching("test_dictionary.txt")))
     found = pl.concat([pl.DataFrame(batch) for batch in readers.read(test, "biosyn")])
     names = found.filter(pl.col("name").is_not_null())
     assert names.height >= rows
-    assert names.height < rows * 1.002  # names of several concepts together count for each
+    assert names.height < rows * 1.002  # a name of combined concepts counts once per concept
     all_ids = pl.concat([found["concept_id"], found["xrefs"].drop_nulls().explode()])
     assert abs(all_ids.n_unique() - ids) <= 100

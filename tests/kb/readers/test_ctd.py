@@ -16,7 +16,7 @@ from tests.kb.readers.conftest import facts_of, names_of, rows_of
 TABLE, MEDIC = SAMPLES["ctd"]
 
 
-def test_the_table() -> None:
+def test_reads_the_table() -> None:
     rows = rows_of(TABLE, "ctd")
     assert names_of(rows) == [
         ("mesh:D900001", "Made-up Fever", "preferred"),
@@ -29,12 +29,12 @@ def test_the_table() -> None:
     assert facts_of(rows, "semantic_types") == [("mesh:D900001", ["C01", "C23"])]
 
 
-def test_a_quote_is_a_character() -> None:
+def test_quotes_are_literal_characters() -> None:
     rows = rows_of({"CTD_diseases.tsv": '# a "comment\n"Odd\tMESH:D1\t\t\t\t\t\t"a|b"\t\n'}, "ctd")
     assert [name for _, name, _ in names_of(rows)] == ['"Odd', '"a', 'b"']
 
 
-def test_the_older_lines() -> None:
+def test_reads_medic_lines() -> None:
     rows = rows_of(MEDIC, "ctd")
     assert names_of(rows) == [
         ("mesh:D900001", "Made-up Fever", "preferred"),
@@ -52,7 +52,7 @@ def test_only_the_line_feed_ends_a_line() -> None:
 
 
 @pytest.mark.parametrize("line", ["D1|name", "||name", "D1||", "D1", "|||"])
-def test_a_line_of_another_form_is_refused(line: str) -> None:
+def test_rejects_malformed_lines(line: str) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"medic.txt": f"D1||a\n\n{line}\n"}, "ctd")
     assert e.value.code == "table-fields"
@@ -63,7 +63,7 @@ def test_a_line_of_another_form_is_refused(line: str) -> None:
     ("name", "concepts", "names", "definitions"),
     [("CTD_diseases.tsv.gz", 11_865, 77_817, 4_691), ("medic_06Jul2012.txt", 11_915, 76_052, 0)],
 )
-def test_whole_vocabularies(real_data: Path, name: str, concepts: int, names: int, definitions: int) -> None:
+def test_reads_real_vocabularies(real_data: Path, name: str, concepts: int, names: int, definitions: int) -> None:
     source = Source.open(real_data / "medic" / name)
     assert readers.detect(source) == "ctd"
     rows = pl.concat([pl.DataFrame(batch) for batch in readers.read(source, "ctd")])

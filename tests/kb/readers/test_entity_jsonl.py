@@ -22,7 +22,7 @@ def entity(**values: Any) -> list[Row]:
     return rows_of({"a.jsonl": json.dumps({**plain, **values})}, "entity_jsonl")
 
 
-def test_lines() -> None:
+def test_reads_json_lines() -> None:
     rows = rows_of(LINES, "entity_jsonl")
     assert names_of(rows) == [
         ("umls:C9000001", "Glucoquine", "preferred"),
@@ -34,7 +34,7 @@ def test_lines() -> None:
     assert facts_of(rows, "definition") == [("umls:C9000001", "Made up.")]
 
 
-def test_a_list() -> None:
+def test_reads_a_json_list() -> None:
     rows = rows_of(LIST, "entity_jsonl")
     assert names_of(rows) == [("umls:C9000001", "Glucoquine", "preferred"), ("umls:C9000001", "GQ", "exact")]
     assert facts_of(rows, "xrefs") == [("umls:C9000001", ["mesh:D900001"])]
@@ -44,12 +44,12 @@ def test_a_definition_may_be_null() -> None:
     assert entity(definition=None) == [{"concept_id": "umls:C1", "name": "a", "kind": "preferred"}]
 
 
-def test_an_entity_with_many_aliases_first_is_recognised() -> None:
+def test_recognises_an_entity_whose_long_alias_list_comes_first() -> None:
     data = json.dumps({"concept_id": "C1", "aliases": ["alias" * 10] * 500, "canonical_name": "a"})
     assert readers.detect(source_of({"a.jsonl": data})) == "entity_jsonl"
 
 
-def test_other_files_of_the_folder_are_not_taken() -> None:
+def test_other_files_of_the_folder_are_ignored() -> None:
     assert rows_of({**LINES, "config.json": '{"version": 1}'}, "entity_jsonl") == rows_of(LINES, "entity_jsonl")
 
 
@@ -60,21 +60,21 @@ def test_other_files_of_the_folder_are_not_taken() -> None:
         {"aliases": "a"}, {"aliases": [1]}, {"aliases": {"a": 1}}, {"types": "T1"}, {"definition": 1.5}, {"xrefs": [None]},
     ],
 )  # fmt: skip
-def test_values_of_another_type_are_refused(values: dict[str, Any]) -> None:
+def test_rejects_values_of_the_wrong_type(values: dict[str, Any]) -> None:
     with pytest.raises(InputError) as e:
         entity(**values)
     assert e.value.code == "json-shape"
 
 
 @pytest.mark.parametrize("line", ["{", '{"a": 1', "null null", "{'a': 1}", "\\"])
-def test_a_line_that_is_not_json_is_refused_with_its_number(line: str) -> None:
+def test_rejects_invalid_json_with_its_line_number(line: str) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.jsonl": f'{{"concept_id": "C1", "canonical_name": "a"}}\n\n{line}\n'}, "entity_jsonl")
     assert (e.value.code, e.value.where) == ("json-malformed", "a.jsonl:3")
 
 
 @pytest.mark.parametrize("line", ["[1]", "5", "null", '"a"'])
-def test_a_line_that_is_no_object_is_refused(line: str) -> None:
+def test_rejects_a_line_that_is_not_an_object(line: str) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.jsonl": f'{{"concept_id": "C1", "canonical_name": "a"}}\n{line}\n'}, "entity_jsonl")
     assert e.value.code == "json-shape"
@@ -82,8 +82,8 @@ def test_a_line_that_is_no_object_is_refused(line: str) -> None:
 
 @pytest.mark.parametrize("text", ["\\ud800", "a\\udc00b", "\\udc00\\ud800"])
 @pytest.mark.parametrize("key", ["concept_id", "canonical_name", "definition"])
-def test_half_of_a_surrogate_pair_is_refused(text: str, key: str) -> None:
-    """Found by fuzzing: JSON can spell what no encoding can write."""
+def test_lone_surrogate_is_rejected(text: str, key: str) -> None:
+    """Found by fuzzing: JSON can escape lone surrogates, which UTF-8 cannot encode."""
     values = {"concept_id": "C1", "canonical_name": "a", key: "TEXT"}
     for name, data in (("a.jsonl", json.dumps(values)), ("a.json", json.dumps([values]))):
         with pytest.raises(InputError) as e:
@@ -91,14 +91,14 @@ def test_half_of_a_surrogate_pair_is_refused(text: str, key: str) -> None:
         assert e.value.code == "input-encoding"
 
 
-def test_a_whole_surrogate_pair_is_a_character() -> None:
+def test_a_surrogate_pair_is_one_character() -> None:
     assert names_of(rows_of({"a.jsonl": '{"concept_id": "C1", "canonical_name": "\\ud83d\\ude00"}'}, "entity_jsonl")) == [
         ("umls:C1", "\U0001f600", "preferred")
     ]
 
 
 @pytest.mark.real_data
-def test_genuine_entities(real_data: Path) -> None:
+def test_reads_real_entities(real_data: Path) -> None:
     source = Source.open(real_data / "umls_like" / "scispacy_umls_test_fixture.json")
     assert readers.detect(source) == "entity_jsonl"
     rows = [row for batch in readers.read(source, "entity_jsonl") for row in batch.to_pylist()]

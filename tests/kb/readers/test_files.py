@@ -1,4 +1,4 @@
-"""Which files of a release a reader takes."""
+"""Selecting the files of a release that a reader reads."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from onym.kb.readers._shared import head, matching_files
 from onym.store.files.source import InputFile
 
 
-def test_the_head_begins_with_what_is_written() -> None:
+def test_head_skips_byte_order_mark_and_whitespace() -> None:
     assert head(InputFile.from_bytes("a", b"\xef\xbb\xbf \n {}")) == b"{}"
     assert len(head(InputFile.from_bytes("a", b"x" * 200_000))) == 65_536
 
 
-def test_files_that_look_right_or_all() -> None:
+def test_all_files_are_returned_if_none_looks_right() -> None:
     files = [InputFile.from_bytes(name, b"") for name in ("a", "b", "c")]
     assert [file.name for file in matching_files(files, lambda file: file.name != "b")] == ["a", "c"]
     assert matching_files(files, lambda _: False) == files

@@ -1,4 +1,4 @@
-"""From frames to batches of the schema."""
+"""Converting frames to batches of the schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onym.kb.schema import SCHEMA
 from onym.types import NameKind
 
 
-def test_columns_that_a_frame_lacks_are_unknown() -> None:
+def test_missing_columns_are_null() -> None:
     frame = pl.DataFrame({"xrefs": [["a:1"], None], "concept_id": ["x:1", "x:2"], "other": [1, 2]})
     (batch,) = batches(frame)
     assert batch.schema.equals(SCHEMA)
@@ -31,7 +31,7 @@ def test_lists_in_cells() -> None:
     assert frame.select(bar_list("cell"))["cell"].to_list() == [["a", "b"], [], [], None]
 
 
-def test_bare_numbers_are_omims() -> None:
+def test_bare_numbers_are_omim_ids() -> None:
     frame = pl.DataFrame({"ids": [["613097", "1", "D1", "1a", "٣"]]})
     assert frame.select(pl.col("ids").list.eval(omim_numbers()))["ids"].to_list() == [
         ["omim:613097", "omim:1", "D1", "1a", "٣"]

@@ -39,17 +39,17 @@ def test_bare_ids(key: str, concept: str) -> None:
     assert names_of(rows_of({"target_kb.json": data}, "genbioel")) == [(concept, "a", "exact")]
 
 
-def test_a_concept_without_names_says_nothing() -> None:
+def test_a_concept_without_names_gives_no_rows() -> None:
     assert rows_of({"target_kb.json": '{"D000001": []}'}, "genbioel") == rows_of({"target_kb.json": "{}"}, "genbioel") == []
 
 
 @pytest.mark.parametrize("data", ['{"1": [["primary", "a"]]}', '{"1": "a"}', '{"graphs": [{"nodes": []}]}', '["a"]', "{", ""])
-def test_other_json_is_not_taken(data: str) -> None:
+def test_other_json_is_not_recognised(data: str) -> None:
     assert not genbioel.matches(source_of({"a.json": data}))
 
 
 @pytest.mark.parametrize("value", ['"a"', "[1]", '[["a"]]', '{"a": 1}', "5"])
-def test_values_of_another_type_are_refused(value: str) -> None:
+def test_rejects_values_of_the_wrong_type(value: str) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.json": f'{{"D1": ["a"], "D2": {value}}}'}, "genbioel")
     assert e.value.code == "json-shape"

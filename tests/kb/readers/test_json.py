@@ -1,4 +1,4 @@
-"""Values out of JSON that may hold anything."""
+"""Type checks of JSON values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_values_of_the_expected_type() -> None:
 
 @pytest.mark.parametrize("function", [string, strings, objects])
 @pytest.mark.parametrize("value", [0, 1.5, True, [1], {"secret": 1}, [["secret"]]])
-def test_values_of_another_type_are_refused_without_their_text(function: Any, value: Any) -> None:
+def test_rejects_values_of_the_wrong_type_without_quoting_them(function: Any, value: Any) -> None:
     with pytest.raises(InputError) as e:
         function({"key": value}, "key", FILE)
     assert e.value.code == "json-shape"
@@ -34,8 +34,8 @@ def test_values_of_another_type_are_refused_without_their_text(function: Any, va
     assert "secret" not in str(e.value)
 
 
-@pytest.mark.parametrize(("value", "said"), [([], "a list"), ("secret", "a string"), (5, "a number"), (True, "a truth value")])
-def test_what_is_no_object_is_refused(value: Any, said: str) -> None:
+@pytest.mark.parametrize(("value", "said"), [([], "a list"), ("secret", "a string"), (5, "a number"), (True, "a boolean")])
+def test_rejects_values_that_are_not_objects(value: Any, said: str) -> None:
     with pytest.raises(InputError, match=said) as e:
         require_object(value, FILE)
     assert "secret" not in str(e.value)

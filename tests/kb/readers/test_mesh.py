@@ -1,4 +1,4 @@
-"""What the forms of MeSH share."""
+"""Helpers shared by the MeSH readers."""
 
 from __future__ import annotations
 

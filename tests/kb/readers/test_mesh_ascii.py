@@ -17,7 +17,7 @@ from tests.kb.readers.conftest import facts_of, names_of, rows_of
 DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_ascii"]
 
 
-def test_a_descriptor() -> None:
+def test_reads_a_descriptor() -> None:
     rows = rows_of(DESCRIPTORS, "mesh_ascii")
     assert names_of(rows) == [
         ("mesh:D900001", "Made-up Fever", "preferred"),
@@ -30,13 +30,13 @@ def test_a_descriptor() -> None:
     assert sorted(types for _, (types,) in facts_of(rows, "semantic_types")) == ["C01", "C23", "T184"]
 
 
-def test_a_supplementary_record() -> None:
+def test_reads_a_supplementary_record() -> None:
     rows = rows_of(SUPPLEMENTS, "mesh_ascii")
     assert names_of(rows) == [("mesh:C900001", "glucoquine", "preferred"), ("mesh:C900001", "Brandoquin", "exact")]
     assert facts_of(rows, "definition") == [("mesh:C900001", "made-up substance")]
 
 
-def test_line_ends_make_no_difference() -> None:
+def test_crlf_line_ends_are_accepted() -> None:
     (name,) = DESCRIPTORS
     plain = {name: DESCRIPTORS[name].replace(b"\r\n", b"\n")}
     assert rows_of(plain, "mesh_ascii") == rows_of(DESCRIPTORS, "mesh_ascii")
@@ -47,7 +47,7 @@ def test_only_the_line_feed_ends_a_line() -> None:
     assert names_of(rows) == [("mesh:D1", "a\u2028b\x85c\x0bd", "preferred")]
 
 
-def test_records_are_not_torn_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_may_span_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [f"*NEWRECORD\nMH = Heading {n}\nENTRY = Entry {n}\nUI = D{n:06d}\n" for n in range(200)]
     whole = rows_of({"d.bin": "\n".join(records)}, "mesh_ascii")
     assert len(whole) == 400
@@ -56,13 +56,13 @@ def test_records_are_not_torn_between_blocks(monkeypatch: pytest.MonkeyPatch) ->
         assert rows_of({"d.bin": "\n".join(records)}, "mesh_ascii") == whole
 
 
-def test_a_record_without_an_id_is_refused() -> None:
+def test_a_record_without_an_id_is_rejected() -> None:
     with pytest.raises(InputError) as e:
         rows_of({"d.bin": "*NEWRECORD\nMH = a\nUI = D1\n\n*NEWRECORD\nMH = b\n"}, "mesh_ascii")
     assert e.value.code == "mesh-record"
 
 
-def test_a_record_without_end_is_refused() -> None:
+def test_rejects_a_record_larger_than_the_limit() -> None:
     entries = f"ENTRY = {'x' * 1000}\n" * 9_000
     with pytest.raises(LimitError) as e:
         rows_of({"d.bin": "*NEWRECORD\n" + entries}, "mesh_ascii")
@@ -70,7 +70,7 @@ def test_a_record_without_end_is_refused() -> None:
 
 
 @pytest.mark.real_data
-def test_the_whole_of_2014(real_data: Path) -> None:
+def test_reads_mesh_2014(real_data: Path) -> None:
     source = Source.open(real_data / "mesh" / "d2014.en_gb.bin.gz")
     assert readers.detect(source) == "mesh_ascii"
     rows = pl.concat([pl.DataFrame(batch) for batch in readers.read(source, "mesh_ascii")])

@@ -17,7 +17,7 @@ from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
 DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_table"]
 
 
-def test_descriptors() -> None:
+def test_reads_descriptors() -> None:
     rows = rows_of(DESCRIPTORS, "mesh_table")
     assert names_of(rows) == [
         ("mesh:D900001", "Made-up Fever", "preferred"),
@@ -28,7 +28,7 @@ def test_descriptors() -> None:
     assert facts_of(rows, "semantic_types") == [("mesh:D900001", ["C01", "C23"]), ("mesh:D900002", ["C01"])]
 
 
-def test_what_a_supplement_is_mapped_to_is_no_branch() -> None:
+def test_mapped_headings_of_a_supplement_are_not_tree_branches() -> None:
     rows = rows_of(SUPPLEMENTS, "mesh_table")
     assert [name for _, name, _ in names_of(rows)] == ["glucoquine", "other", "Brandoquin", "GQ"]
     assert facts_of(rows, "semantic_types") == []
@@ -40,7 +40,7 @@ def test_a_supplement_may_be_mapped_to_several_headings() -> None:
     assert facts_of(rows, "broader") == [("mesh:C000001", ["mesh:D000001", "mesh:D000002"])]
 
 
-def test_tree_numbers_are_no_headings() -> None:
+def test_tree_numbers_are_not_mapped_headings() -> None:
     assert [ids for _, ids in facts_of(rows_of(DESCRIPTORS, "mesh_table"), "broader")] == [[], []]
 
 
@@ -55,11 +55,11 @@ def test_tree_numbers_are_no_headings() -> None:
         "D000001\ta\tb\tc\td\te\n",
     ],
 )
-def test_other_tables_are_not_taken(line: str) -> None:
+def test_other_tables_are_not_recognised(line: str) -> None:
     assert not mesh_table.matches(source_of({"a.tsv": line}))
 
 
-def test_a_row_with_another_number_of_fields_is_refused() -> None:
+def test_rejects_a_row_with_the_wrong_number_of_fields() -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.tsv": "D000001\ta\tb\tC01\nD000002\ta\tb\n"}, "mesh_table")
     assert e.value.code == "table-fields"
@@ -75,7 +75,7 @@ def test_a_row_with_another_number_of_fields_is_refused() -> None:
         ("indra1.18_mesh_supp_id_label_mappings", 269_481, None),
     ],
 )
-def test_whole_tables(real_data: Path, name: str, ids: int, names: int | None) -> None:
+def test_reads_real_tables(real_data: Path, name: str, ids: int, names: int | None) -> None:
     source = Source.open(real_data / "mesh" / f"{name}.tsv.gz")
     assert readers.detect(source) == "mesh_table"
     rows = pl.concat([pl.DataFrame(batch).select("concept_id", "name") for batch in readers.read(source, "mesh_table")])

@@ -26,7 +26,7 @@ def term(text: str, attributes: str = "") -> str:
     )
 
 
-def test_a_descriptor() -> None:
+def test_reads_a_descriptor() -> None:
     rows = rows_of(DESCRIPTORS, "mesh_xml")
     assert names_of(rows) == [("mesh:D900001", "Made-up Fever", "preferred"), ("mesh:D900001", "MUF", "abbreviation")]
     assert facts_of(rows, "definition") == [("mesh:D900001", "A rise of temperature & of doubt.")]
@@ -34,14 +34,14 @@ def test_a_descriptor() -> None:
     assert {row["language"] for row in rows if "name" in row} == {"en"}
 
 
-def test_a_supplementary_record() -> None:
+def test_reads_a_supplementary_record() -> None:
     rows = rows_of(SUPPLEMENTS, "mesh_xml")
     assert names_of(rows) == [("mesh:C900001", "glucoquine", "preferred"), ("mesh:C900001", "Brandoquin", "exact")]
     assert facts_of(rows, "definition") == [("mesh:C900001", "made-up substance; structure given")]
     assert facts_of(rows, "groups") == [("mesh:C900001", ["Chemical"])]
 
 
-def test_the_headings_of_a_supplementary_record() -> None:
+def test_reads_mapped_headings_of_a_supplementary_record() -> None:
     mapped = (
         "<HeadingMappedTo><DescriptorReferredTo><DescriptorUI>*D000009</DescriptorUI></DescriptorReferredTo></HeadingMappedTo>"
     )
@@ -54,26 +54,26 @@ def test_the_headings_of_a_supplementary_record() -> None:
     assert facts_of(rows, "groups") == [("mesh:C000001", ["Disease"])]
 
 
-def test_terms_of_each_concept_of_a_record() -> None:
+def test_reads_the_terms_of_all_concepts_of_a_record() -> None:
     two = term("Neoplasms", 'RecordPreferredTermYN="Y"') + term("Cancer", 'RecordPreferredTermYN="N"')
     two = two.replace("</ConceptList><ConceptList>", "")
     assert [name for _, name, _ in names_of(rows_of(descriptor(two), "mesh_xml"))] == ["Neoplasms", "Cancer"]
 
 
-def test_space_is_collapsed() -> None:
+def test_whitespace_is_collapsed() -> None:
     assert names_of(rows_of(descriptor(term("  Long\n   name ")), "mesh_xml")) == [("mesh:D000001", "Long name", "exact")]
 
 
 @pytest.mark.parametrize("ui", ["", "<DescriptorUI/>", "<DescriptorUI>  </DescriptorUI>"])
-def test_a_record_without_an_id_says_nothing(ui: str) -> None:
+def test_a_record_without_an_id_is_skipped(ui: str) -> None:
     assert rows_of(descriptor(term("a"), ui), "mesh_xml") == []
 
 
-def test_a_term_without_a_text_is_no_name() -> None:
+def test_a_term_without_text_is_skipped() -> None:
     assert rows_of(descriptor(term("")), "mesh_xml") == []
 
 
-def test_other_xml_is_not_taken() -> None:
+def test_other_xml_is_not_recognised() -> None:
     files = {**SUPPLEMENTS, "other.xml": b"<PubmedArticleSet><a>"}
     assert len(rows_of(files, "mesh_xml")) == len(rows_of(SUPPLEMENTS, "mesh_xml"))
     with pytest.raises(OnymError):
@@ -88,7 +88,7 @@ def test_other_xml_is_not_taken() -> None:
         (b"<DescriptorRecordSet>\xff</DescriptorRecordSet>", "xml-malformed"),
     ],
 )
-def test_damage_is_refused(data: bytes, code: str) -> None:
+def test_rejects_corrupt_files(data: bytes, code: str) -> None:
     with pytest.raises(OnymError) as e:
         rows_of({"desc.xml": data}, "mesh_xml")
     assert e.value.code == code
@@ -96,7 +96,7 @@ def test_damage_is_refused(data: bytes, code: str) -> None:
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(("name", "records", "names"), [("desc", 43, 308), ("supp", 19, 70)])
-def test_genuine_samples(real_data: Path, name: str, records: int, names: int) -> None:
+def test_reads_real_samples(real_data: Path, name: str, records: int, names: int) -> None:
     source = Source.open(real_data / "mesh" / f"meshrdf_{name}-samples.xml")
     assert readers.detect(source) == "mesh_xml"
     rows = [row for batch in readers.read(source, "mesh_xml") for row in batch.to_pylist()]

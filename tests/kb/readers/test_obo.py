@@ -1,4 +1,4 @@
-"""OBO flat files. fastobo, which knows the grammar and nothing else, is the oracle where a file keeps to it."""
+"""OBO flat files. Results are compared with fastobo on files that follow the grammar."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def oracle(clause: str) -> Any:
     return frame[0]
 
 
-def test_a_term() -> None:
+def test_reads_a_term() -> None:
     rows = rows_of(SAMPLES["obo"][0], "obo")
     assert names_of(rows) == [
         ("made:0000001", 'Made-up fever, 5" {high}', "preferred"),
@@ -117,7 +117,7 @@ def test_synonyms(clause: str, name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["FORMULA", "SMILES", "InChI", "InChIKey"])
-def test_formulas_are_no_names(kind: str) -> None:
+def test_formulas_are_not_names(kind: str) -> None:
     assert names_of(term(f'synonym: "C6H6" RELATED {kind} [ChEBI:]')) == []
 
 
@@ -135,7 +135,7 @@ def test_definitions(clause: str, text: str) -> None:
     assert facts_of(term(clause), "definition") == [("x:1", text)]
 
 
-def test_an_empty_definition_is_unknown() -> None:
+def test_an_empty_definition_is_null() -> None:
     assert facts_of(term('def: "" []'), "definition") == []
 
 
@@ -158,7 +158,7 @@ def test_cross_references(clause: str, xref: str) -> None:
     assert facts_of(term(clause), "xrefs") == [("x:1", [xref])]
 
 
-def test_an_obsolete_term_has_its_name_and_successor_alone() -> None:
+def test_an_obsolete_term_keeps_only_its_name_and_successor() -> None:
     rows = term(
         "name: obsolete a",
         "is_obsolete: true ! gone",
@@ -171,12 +171,12 @@ def test_an_obsolete_term_has_its_name_and_successor_alone() -> None:
     assert names_of(term("is_obsolete: false", "name: a")) == [("x:1", "a", "preferred")]
 
 
-def test_alternative_ids_of_an_obsolete_term_lead_on() -> None:
+def test_alternative_ids_of_an_obsolete_term_are_its_aliases() -> None:
     rows = term("is_obsolete: true", "alt_id: X:9", "replaced_by: X:2")
     assert facts_of(rows, "replaced_by") == [("x:9", "x:1"), ("x:1", "x:2")]
 
 
-def test_alternative_ids_lead_to_the_term() -> None:
+def test_alternative_ids_are_replaced_by_the_term() -> None:
     rows = term("alt_id: X:8", 'alt_id: X:9 {source="x"} ! y')
     assert facts_of(rows, "replaced_by") == [("x:8", "x:1"), ("x:9", "x:1")]
     assert {row["kind"] for row in rows if "replaced_by" in row} == {"retired"}
@@ -187,14 +187,14 @@ def test_only_terms_are_read() -> None:
     assert names_of(rows_of({"a.obo": text}, "obo")) == [("x:1", "a", "preferred")]
 
 
-def test_line_ends_and_indents_make_no_difference() -> None:
+def test_line_ends_and_indents_are_ignored() -> None:
     (name,) = SAMPLES["obo"][0]
     text = SAMPLES["obo"][0][name]
     assert rows_of({name: text.replace(b"\n", b"\r\n")}, "obo") == rows_of({name: text}, "obo")
     assert rows_of({name: text.replace(b"\n", b"\n ")}, "obo") == rows_of({name: text}, "obo")
 
 
-def test_stanzas_are_not_torn_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stanzas_may_span_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f'[Term]\nid: X:{n}\nname: Name {n}\nsynonym: "Other {n}" EXACT []\n\n' for n in range(200))
     whole = rows_of({"a.obo": text}, "obo")
     for size in (20, 100, 333):
@@ -215,20 +215,20 @@ def test_stanzas_are_not_torn_between_blocks(monkeypatch: pytest.MonkeyPatch) ->
         ("def: bare []", 4),
     ],
 )
-def test_a_malformed_clause_is_refused_with_its_line(clause: str, line: int) -> None:
+def test_rejects_a_malformed_clause_with_its_line_number(clause: str, line: int) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.obo": f"[Term]\nid: X:1\nname: a\n{clause}\n\n[Term]\nid: X:2\n"}, "obo")
     assert (e.value.code, e.value.where) == ("obo-malformed", f"a.obo:{line}")
 
 
 @pytest.mark.parametrize("clause", ["name: a", "id:", "id:   ! a comment", 'id: {source="x"}'])
-def test_a_term_without_an_id_is_refused(clause: str) -> None:
+def test_a_term_without_an_id_is_rejected(clause: str) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.obo": f"\n[Term]\n{clause}\n"}, "obo")
     assert (e.value.code, e.value.where) == ("obo-malformed", "a.obo:2")
 
 
-def test_a_stanza_without_end_is_refused() -> None:
+def test_rejects_a_stanza_larger_than_the_limit() -> None:
     text = "[Term]\nid: X:1\n" + f'synonym: "{"x" * 1000}" EXACT []\n' * 9_000
     with pytest.raises(LimitError) as e:
         rows_of({"a.obo": text}, "obo")
@@ -239,17 +239,17 @@ def test_a_stanza_without_end_is_refused() -> None:
     "line",
     ['def: "' + "\\" * 200_001, 'def: "x"' + " " * 200_000 + '"', "xref: " + " " * 200_000 + "x", "name: " + " {a=" * 60_000],
 )
-def test_no_line_takes_long(line: str) -> None:
-    """Each of these took minutes with a pattern that goes back and forth; the test's own time is the limit."""
+def test_parsing_time_is_linear(line: str) -> None:
+    """Each of these lines took minutes with a backtracking regular expression; the test timeout is the check."""
     with suppress(InputError):
         term(line)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40))
-def test_what_is_escaped_as_the_grammar_says_comes_back(text: str) -> None:
+def test_escaped_text_is_unescaped(text: str) -> None:
     escaped = "".join(f"\\{c}" if c in '"\\{}[]!,:()' else c for c in text)
     assert names_of(term(f'synonym: "{escaped}" EXACT []')) == ([("x:1", text.strip(), "exact")] if text.strip() else [])
-    if "\\" not in text:  # of which fastobo takes the last for the escape of the quote after it
+    if "\\" not in text:  # fastobo takes the last backslash as the escape of the quote after it
         assert oracle(f'synonym: "{escaped}" EXACT []').synonym.desc == text
 
 
@@ -259,7 +259,7 @@ def test_what_is_escaped_as_the_grammar_says_comes_back(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "active", "definitions"), [("hp-2026-02-16", 19_389, 16_905), ("go", 37_841, 37_841), ("chebi", 41_099, 30_176)]
 )
-def test_whole_ontologies(real_data: Path, name: str, active: int, definitions: int) -> None:
+def test_reads_real_ontologies(real_data: Path, name: str, active: int, definitions: int) -> None:
     source = Source.open(real_data / "ontologies" / f"{name}.obo.gz")
     assert readers.detect(source) == "obo"
     rows = pl.concat([pl.DataFrame(batch) for batch in readers.read(source, "obo")])
@@ -280,7 +280,7 @@ def test_synonyms_and_references_of_hpo(real_data: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_hpo_is_read_as_fastobo_reads_it(real_data: Path) -> None:
+def test_hpo_agrees_with_fastobo(real_data: Path) -> None:
     path = real_data / "ontologies" / "hp-2026-02-16.obo.gz"
     expected = set()
     with gzip.open(path) as stream:

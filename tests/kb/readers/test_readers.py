@@ -1,4 +1,4 @@
-"""What all readers have in common: detection, packed files, the schema, and refusal of damage."""
+"""Tests of all readers: detection, compressed files, the schema, and corrupt files."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def test_the_format_is_recognised(name: str, release: Release) -> None:
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 @pytest.mark.parametrize(("name", "release"), RELEASES)
-def test_a_packed_release_says_the_same(name: str, release: Release, suffix: str) -> None:
+def test_compressed_releases_give_the_same_rows(name: str, release: Release, suffix: str) -> None:
     small = pack_files(release, suffix)
     assert readers.detect(source_of(small)) == name
     assert rows_of(small, name) == rows_of(release, name) != []
 
 
 @pytest.mark.parametrize(("name", "release"), RELEASES)
-def test_a_byte_order_mark_changes_nothing(name: str, release: Release) -> None:
+def test_a_byte_order_mark_is_ignored(name: str, release: Release) -> None:
     marked = {file: b"\xef\xbb\xbf" + data for file, data in release.items()}
-    if name != "umls":  # a table without a header: nothing tells the mark from the first field
+    if name != "umls":  # without a header, the mark would be part of the first field
         assert readers.detect(source_of(marked)) == name
         assert rows_of(marked, name) == rows_of(release, name)
 
 
 @pytest.mark.parametrize(("name", "release"), RELEASES)
-def test_empty_files_say_nothing_or_are_refused(name: str, release: Release) -> None:
+def test_empty_files_give_no_rows_or_are_rejected(name: str, release: Release) -> None:
     empty = dict.fromkeys(release, b"")
     if code := REFUSED_EMPTY.get(name):
         with pytest.raises(OnymError) as e:
@@ -64,12 +64,12 @@ def test_empty_files_say_nothing_or_are_refused(name: str, release: Release) -> 
 
 
 @pytest.mark.parametrize(("name", "release"), RELEASES)
-def test_no_message_holds_text_of_the_file(name: str, release: Release) -> None:
+def test_errors_do_not_quote_the_file(name: str, release: Release) -> None:
     secret = "PatientSmith"
     for at in range(0, 400, 7):
         damaged = {file: data[:at] + secret.encode() + b'"\t|\x01<{' + data[at:] for file, data in release.items()}
         message = _refusal(damaged, name)
-        assert secret not in message or "[table-columns]" in message  # a header is no text of a document
+        assert secret not in message or "[table-columns]" in message  # errors may quote a header
 
 
 def _refusal(files: Release, name: str) -> str:
@@ -81,7 +81,7 @@ def _refusal(files: Release, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", readers.ORDER)
-def test_mutated_releases_are_parsed_or_refused(name: str) -> None:
+def test_mutated_releases_are_parsed_or_rejected(name: str) -> None:
     outcomes = {judge(make_case(1, name, number), name) for number in range(60)}
     assert outcomes == {"parsed", "refused"}
 
@@ -102,13 +102,13 @@ def test_a_release_of_several_files_may_be_a_folder_or_an_archive(name: str, tmp
         assert sum(batch.num_rows for batch in readers.read(source, name)) == len(expected)
 
 
-def test_an_unknown_file_is_refused() -> None:
+def test_an_unknown_file_is_rejected() -> None:
     with pytest.raises(ConfigError) as e:
         readers.detect(source_of({"README.md": "# Nothing"}))
     assert e.value.code == "format-unknown"
 
 
-def test_an_unknown_format_is_refused() -> None:
+def test_an_unknown_format_is_rejected() -> None:
     with pytest.raises(ConfigError) as e:
         readers.read(source_of({"a.tsv": ""}), "owl")
     assert e.value.code == "part-unknown"
@@ -116,8 +116,8 @@ def test_an_unknown_format_is_refused() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
-def test_a_damaged_packed_file_leaves_no_memory_behind(suffix: str) -> None:
-    """Found by fuzzing: what Arrow made room for was lost whenever unpacking failed."""
+def test_a_corrupt_compressed_file_leaks_no_memory(suffix: str) -> None:
+    """Found by fuzzing: Arrow's buffers leaked whenever decompression failed."""
     ((name, data),) = pack_files({"a.obo": b"[Term]\nid: X:1\n" * 2_000}, suffix).items()
     damaged = {name: data[:-9]}
     tracemalloc.start()

@@ -74,7 +74,7 @@ def test_names_and_tags() -> None:
     assert [row for row in rows if row.get("kind") == "retired"] == [{"concept_id": "snomedct:200", "kind": "retired"}]
 
 
-def test_quotes_are_characters() -> None:
+def test_quotes_are_literal_characters() -> None:
     terms = ['"Quoted" fever', 'Needle, 5" long', '"', "Crohn's", 'unbalanced "']
     rows = [(str(n), "1", "100", SYNONYM, term) for n, term in enumerate(terms)]
     files = {CONCEPT: concepts(("100", "1")), DESCRIPTION: descriptions(*rows)}
@@ -94,7 +94,7 @@ def test_definitions() -> None:
         ([("1", POSSIBLY, "200", "300"), ("1", REPLACED_BY, "200", "100"), ("1", SAME_AS, "200", "400")], "snomedct:400"),
         ([("1", ALTERNATIVE, "200", "100"), ("1", POSSIBLY, "200", "300")], "snomedct:100"),
         ([("1", POSSIBLY, "200", "100")], "snomedct:100"),
-        ([("1", POSSIBLY, "200", "100"), ("1", POSSIBLY, "200", "300")], None),  # ambiguous: one is not surer than the other
+        ([("1", POSSIBLY, "200", "100"), ("1", POSSIBLY, "200", "300")], None),  # ambiguous: two targets
         ([("0", SAME_AS, "200", "100")], None),
         ([("1", MOVED_TO, "200", "370137002")], None),  # a namespace
         ([("1", SAME_AS, "300", "100")], None),
@@ -117,7 +117,7 @@ def test_only_snapshots_are_read() -> None:
     assert [name for _, name, _ in names_of(rows_of(files, "snomed"))] == ["Now"]
 
 
-def test_a_concept_of_two_modules_counts_once() -> None:
+def test_a_concept_in_two_modules_is_read_once() -> None:
     files = {
         CONCEPT: concepts(("100", "1")),
         CONCEPT.replace("INT", "US1000124"): concepts(("100", "1")),
@@ -126,7 +126,7 @@ def test_a_concept_of_two_modules_counts_once() -> None:
     assert len(rows_of(files, "snomed")) == 1
 
 
-def test_a_file_without_its_columns_is_refused() -> None:
+def test_rejects_a_file_with_missing_columns() -> None:
     with pytest.raises(InputError) as e:
         rows_of({CONCEPT: "id\teffectiveTime\r\n1\t2\r\n"}, "snomed")
     assert e.value.code == "table-columns"

@@ -1,4 +1,4 @@
-"""What the type of a synonym says."""
+"""The kind of a synonym, derived from its type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any csv or tsv."""
+"""Reading csv, tsv and xlsx tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
 TSV, CSV = SAMPLES["table"]
 
 
-def test_usual_columns() -> None:
+def test_finds_columns_by_their_usual_names() -> None:
     rows = rows_of(TSV, "table")
     assert rows[0] == {
         "concept_id": "made:1",
@@ -47,22 +47,22 @@ def test_commas_quotes_and_newlines_in_cells() -> None:
     ]
 
 
-def test_named_columns() -> None:
+def test_reads_columns_given_by_the_caller() -> None:
     text = "key\twhat\tother\nX:1\ta\tb|c\n"
     columns = {"id": "key", "name": "what", "synonyms": "other"}
     assert [name for _, name, _ in names_of(rows_of({"a.tsv": text}, "table", columns=columns))] == ["a", "b", "c"]
 
 
-def test_a_named_column_goes_before_a_usual_one() -> None:
+def test_given_columns_take_precedence_over_usual_names() -> None:
     text = "id\tname\ttitle\nX:1\ta\tb\n"
     assert names_of(rows_of({"a.tsv": text}, "table", columns={"name": "title"})) == [("x:1", "b", "preferred")]
 
 
-def test_usual_names_in_any_case() -> None:
+def test_usual_column_names_are_case_insensitive() -> None:
     assert names_of(rows_of({"a.csv": "CUI,STR\nX:1,a\n"}, "table")) == [("x:1", "a", "preferred")]
 
 
-def test_bare_ids_have_the_prefix_of_the_release() -> None:
+def test_ids_without_prefix_get_that_of_the_release() -> None:
     source = Source("demo.tsv", source_of({"demo.tsv": "id\tname\n1\ta\n"}).files)
     (batch,) = readers.read(source, "table")
     assert batch.column("concept_id").to_pylist() == ["demo:1"]
@@ -77,24 +77,24 @@ def test_kinds() -> None:
     ]  # fmt: skip
 
 
-def test_rows_without_an_id_say_nothing() -> None:
+def test_rows_without_an_id_are_skipped() -> None:
     assert names_of(rows_of({"a.tsv": "id\tname\n\ta\n \tb\nX:1\tc\n"}, "table")) == [("x:1", "c", "preferred")]
 
 
-def test_empty_cells_are_unknown() -> None:
+def test_empty_cells_are_null() -> None:
     (row,) = rows_of({"a.tsv": "id\tname\tlanguage\tsource\tdefinition\treplaced_by\tsynonyms\nX:1\ta\t\t\t\t\t\n"}, "table")
     assert row == {"concept_id": "x:1", "name": "a", "kind": "preferred"}
 
 
 @pytest.mark.parametrize("columns", [{"name": "absent"}, {"id": "absent", "name": "name"}])
-def test_a_named_column_that_is_not_there_is_refused(columns: dict[str, str]) -> None:
+def test_rejects_a_missing_column(columns: dict[str, str]) -> None:
     with pytest.raises(ConfigError) as e:
         rows_of({"a.tsv": "id\tname\nX:1\ta\n"}, "table", columns=columns)
     assert e.value.code == "table-columns"
     assert "id, name" in e.value.fix
 
 
-def test_a_table_without_an_id_or_a_name_is_refused() -> None:
+def test_rejects_a_table_without_an_id_or_a_name() -> None:
     with pytest.raises(ConfigError) as e:
         rows_of({"a.tsv": "foo\tbar\n1\t2\n"}, "table")
     assert e.value.code == "table-columns"
@@ -103,7 +103,7 @@ def test_a_table_without_an_id_or_a_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize("text", ["id\tname\nX:1\n", "id\tname\nX:1\ta\tb\n"])
-def test_a_row_with_another_number_of_fields_is_refused(text: str) -> None:
+def test_rejects_a_row_with_the_wrong_number_of_fields(text: str) -> None:
     with pytest.raises(InputError) as e:
         rows_of({"a.tsv": text}, "table")
     assert e.value.code == "table-fields"
@@ -117,7 +117,7 @@ def test_any_delimiter_is_recognised(name: str, delimiter: str) -> None:
     assert readers.detect(source_of({name: text})) == "table"
 
 
-def test_a_spreadsheet(tmp_path: Path) -> None:
+def test_reads_a_spreadsheet(tmp_path: Path) -> None:
     with (tmp_path / "ward.xlsx").open("wb") as file:
         write_xlsx(
             [[17, "Fever", "Pyrexia|High temperature", 3.5], [None, None, None, None]], ["Key", "name", "synonyms", "x"], file
@@ -129,7 +129,8 @@ def test_a_spreadsheet(tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(ConfigError) as e:
         list(readers.read(source, "table"))
-    assert e.value.fix == "name them with --column; the columns are Key, name, synonyms, x"
+    fix = "give them with --column id=COLUMN --column name=COLUMN; the columns are Key, name, synonyms, x"
+    assert e.value.fix == fix
 
 
 def test_a_spreadsheet_is_recognised(tmp_path: Path) -> None:
@@ -141,7 +142,7 @@ def test_a_spreadsheet_is_recognised(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_the_headings_of_2026(real_data: Path) -> None:
+def test_reads_mesh_headings_of_2026(real_data: Path) -> None:
     source = Source.open(real_data / "mesh" / "mesh2026_descriptor_labels.csv.gz")
     assert readers.detect(source) == "table"
     rows = pl.concat([pl.DataFrame(batch) for batch in readers.read(source, "table")])

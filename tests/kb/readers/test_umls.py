@@ -26,8 +26,8 @@ def relation(first: str, rela: str, second: str, suppress: str = "N") -> str:
     return row(MRREL, CUI1=first, RELA=rela, CUI2=second, SUPPRESS=suppress)
 
 
-def test_the_columns_are_those_of_the_release() -> None:
-    """As MRCOLS and MRFILES of every release count them."""
+def test_columns_match_the_umls_documentation() -> None:
+    """The numbers of columns are those of MRFILES in every release."""
     assert [len(columns) for columns in (MRCONSO, MRSTY, MRDEF, MRREL, MRCUI)] == [18, 6, 8, 16, 7]
 
 
@@ -52,7 +52,7 @@ def test_kinds_of_names() -> None:
     ]
 
 
-def test_quotes_are_characters() -> None:
+def test_quotes_are_literal_characters() -> None:
     names = ['"Unbalanced', 'in the "middle', '""', "Down's", '"both"', "back\\slash", "tab\there", "comma, semi; colon:"]
     text = "".join(atom("C0000001", name) for name in names)
     assert [name for _, name, _ in names_of(rows_of({"MRCONSO.RRF": text}, "umls"))] == names
@@ -84,7 +84,7 @@ def test_types_and_definitions() -> None:
 
 
 def test_a_generic_gets_all_names_of_its_brands() -> None:
-    """In MRREL the second concept stands in the relation to the first: CUI2 has_tradename CUI1."""
+    """In MRREL, the relation goes from the second concept to the first: CUI2 has_tradename CUI1."""
     names = atom("C0000001", "generic") + atom("C0000002", "Brand") + atom("C0000002", "Brand, old", SUPPRESS="O")
     names += atom("C0000002", "Brand again") + atom("C0000003", "Other brand")
     relations = relation("C0000002", "has_tradename", "C0000001") + relation("C0000001", "tradename_of", "C0000002")
@@ -98,7 +98,7 @@ def test_a_generic_gets_all_names_of_its_brands() -> None:
     ]
 
 
-def test_history() -> None:
+def test_retired_cuis_have_their_successor() -> None:
     text = (
         row(MRCUI, CUI1="C0000008", VER="1993AA", REL="SY", CUI2="C0000001", MAPIN="Y")
         + row(MRCUI, CUI1="C0000009", VER="1993AA", REL="DEL", MAPIN="N")
@@ -124,7 +124,7 @@ def test_files_may_have_a_common_prefix() -> None:
 @pytest.mark.parametrize(
     "change", [lambda line: line[:-2] + "\n", lambda line: "|" + line, lambda line: line.replace("|", "", 1)]
 )
-def test_a_row_without_its_number_of_fields_is_refused(change: object) -> None:
+def test_rejects_a_row_with_the_wrong_number_of_fields(change: object) -> None:
     text = atom("C0000001", "a") + change(atom("C0000002", "b"))  # type: ignore[operator]
     with pytest.raises(InputError) as e:
         rows_of({"MRCONSO.RRF": text}, "umls")
@@ -132,7 +132,7 @@ def test_a_row_without_its_number_of_fields_is_refused(change: object) -> None:
 
 
 @pytest.mark.real_data
-def test_genuine_rows(real_data: Path) -> None:
+def test_reads_real_rows(real_data: Path) -> None:
     source = Source.open(real_data / "umls_like")
     assert readers.detect(source) == "umls"
     rows = [row for batch in readers.read(source, "umls") for row in batch.to_pylist()]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,8 +48,8 @@ def test_a_tree_is_accounted_for(tree: Tree, to: str) -> None:
 def test_a_renamed_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     real = reading.number_items
 
-    def renaming(items: Iterator[Item], source: str) -> Iterator[Item]:
-        return (replace(item, id=f"{item.id}#2") if isinstance(item, Document) else item for item in real(items, source))
+    def renaming(*arguments: Any) -> Iterator[Item]:
+        return (replace(item, id=f"{item.id}#2") if isinstance(item, Document) else item for item in real(*arguments))
 
     monkeypatch.setattr(reading, "number_items", renaming)
     assert judge_tree(tree)[2] > 0
@@ -61,7 +62,7 @@ def test_a_file_that_is_not_listed_is_found(tree: Tree, monkeypatch: pytest.Monk
 
 def test_a_lost_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     real = reading.number_items
-    monkeypatch.setattr(reading, "number_items", lambda items, source: islice(real(items, source), 1, None))
+    monkeypatch.setattr(reading, "number_items", lambda *arguments: islice(real(*arguments), 1, None))
     assert judge_tree(tree)[1] > 0
 
 

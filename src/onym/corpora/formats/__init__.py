@@ -1,4 +1,4 @@
-"""The formats of corpora, one module each. A module is a `Format` of `corpora/base.py`."""
+"""The corpus formats, one module each; a module implements `Format` of `corpora/base.py`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from onym.errors import ConfigError, OnymError
 from onym.registry import FORMATS
 from onym.store.files.source import InputFile, Source
 
-# In the order in which a file is tried: the most particular first.
+# The order in which formats are tried: the most specific first.
 ORDER = (
     "parquet", "docbin", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation",
     "jsonl", "hpo_gsc", "cometa", "askapatient", "text",
 )  # fmt: skip
 READ_ONLY = ("pubmed",)
-_ALSO = {"bioc": "bioc_xml"}  # as most programs write it
+_ALSO = {"bioc": "bioc_xml"}  # aliases
 
 
 def get(name: str) -> Format:
-    """Return the format of that name.
+    """Return the format with this name.
 
     >>> get("bioc").__name__
     'onym.corpora.formats.bioc_xml'
@@ -31,7 +31,7 @@ def get(name: str) -> Format:
 
 
 def detect(source: Source) -> str:
-    """Return the format of files that belong together, or of the first file.
+    """Detect the format of the first group of files, or else of the first file.
 
     >>> detect(Source.of_files("a", [InputFile.from_bytes("a.txt", b"1|t|Fever\\n1|a|\\n")]))
     'pubtator'
@@ -44,13 +44,13 @@ def detect(source: Source) -> str:
 
 
 def unknown_format(where: str) -> ConfigError:
-    """Return the error of files whose format is not recognised."""
-    fix = f"name the format; known are {', '.join(FORMATS.names)}"
+    """Return the error for files whose format is not recognised."""
+    fix = f"give the format with --from, one of {', '.join(FORMATS.names)}"
     return ConfigError("format-unknown", "the format is not recognised", where=where, fix=fix)
 
 
 def iter_groups(source: Source, only: str = "") -> Iterator[tuple[str, tuple[InputFile, ...]]]:
-    """Yield the files of a source that belong together, with their format: of the format `only`, if it is named."""
+    """Yield the groups of files that belong together, with their format; only those of the format `only`, if given."""
     for name in FORMATS.names_in_order if not only else [only]:
         form = get(name) if only else _load_format(name)
         if groups := getattr(form, "groups", None):
@@ -58,9 +58,7 @@ def iter_groups(source: Source, only: str = "") -> Iterator[tuple[str, tuple[Inp
 
 
 def format_of(file: InputFile) -> str:
-    """Return the format of a file: the one that its extension names, else the first that recognises its beginning.
-
-    Empty where no format does.
+    """Return the format of a file, by its extension, else the first format that recognises its first bytes; else "".
 
     >>> format_of(InputFile.from_bytes("a.txt", b"High fever")), format_of(InputFile.from_bytes("a.bin", b"High fever"))
     ('text', '')
@@ -84,7 +82,7 @@ def formats_to_write() -> dict[str, str]:
 
 
 def _load_format(name: str) -> Format | None:
-    """Return a format; none for a plug-in that is broken, which is told when a file may be of it."""
+    """Return a format, or None if it is a broken plug-in."""
     with suppress(ConfigError):
         return get(name)
     return None
@@ -93,5 +91,5 @@ def _load_format(name: str) -> Format | None:
 def _matches(form: Format, begin: Source) -> bool:
     try:
         return form.matches(begin)
-    except OnymError:  # a beginning alone may be cut where the format does not end
+    except OnymError:  # the first bytes may end in the middle of a record
         return False

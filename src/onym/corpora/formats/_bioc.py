@@ -1,7 +1,7 @@
-"""What BioC means, in XML and in JSON alike: passages with offsets, annotations with locations, relations, infons.
+"""The BioC data model shared by XML and JSON: passages with offsets, annotations with locations, relations, infons.
 
-Offsets count from the document's beginning. The specification counts bytes and most files count code points: a document is
-read in the way in which more of its annotations are found, and a problem tells where that is bytes.
+Offsets count from the beginning of the document. The specification counts bytes, but most files count code points. A document
+is read in the unit in which more of its annotations match the text; if that is bytes, a problem reports it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Unit = Literal["utf8", "utf16"]
 
 
 class Units:
-    """A text's code points counted in another unit, both ways.
+    """Converts offsets of a text between code points and another unit.
 
     >>> units = Units("TNF-\\u03b1 \\U0001f9ec", "utf8")
     >>> units.of(5), units.code_point(6)
@@ -36,18 +36,18 @@ class Units:
         self._ends = [] if self._is_plain else [0, *accumulate(_sizes(text, unit))]
 
     def of(self, offset: int) -> int:
-        """Return an offset, given in code points, in this unit."""
+        """Convert an offset in code points to this unit."""
         if not 0 <= offset <= self._length:
-            raise InputError("offset-unit", f"no offset {offset} in a text of {self._length} code points")
+            raise InputError("offset-unit", f"offset {offset} is outside a text of {self._length} code points")
         return offset if self._is_plain else self._ends[offset]
 
     def code_point(self, offset: int) -> int:
-        """Return an offset, given in this unit, in code points; one inside a character is refused."""
+        """Convert an offset in this unit to code points; raise InputError if it is inside a character."""
         if self._is_plain:
             return self._length if offset == self._length else self.of(offset)
         found = bisect_left(self._ends, offset)
         if found >= len(self._ends) or self._ends[found] != offset:
-            raise InputError("offset-unit", f"{offset} is no boundary of a character in {self._unit}")
+            raise InputError("offset-unit", f"{self._unit} offset {offset} is not at a character boundary of the text")
         return found
 
 
@@ -58,7 +58,7 @@ def _sizes(text: str, unit: Unit) -> list[int]:
 
 
 _TYPE, _IDENTIFIER = "type", "identifier"
-# What corpora call the infon with the ids, and the prefix of those that are bare.
+# Keys of infons that contain concept ids -> the prefix of ids without one.
 _ID_KEYS = {"identifier": "", "MESH": "mesh", "OMIM": "omim", "NCBI GENE": "ncbigene", "NCBI Gene": "ncbigene"}
 _ID_KEYS |= {"NCBI Taxonomy": "ncbitaxon", "CUI": "umls", "UMLS": "umls", "HPO": "hp"}
 _RESERVED = frozenset({_TYPE, _IDENTIFIER})
@@ -67,7 +67,7 @@ _MAX_TEXT = DEFAULT_LIMITS.document_bytes
 
 @dataclass
 class BiocAnnotation:
-    """An annotation: its locations are offset and length."""
+    """An annotation; each location is (offset, length)."""
 
     id: str
     infons: Notes
@@ -77,7 +77,7 @@ class BiocAnnotation:
 
 @dataclass
 class BiocRelation:
-    """A relation: its nodes are role and reference."""
+    """A relation; each node is (role, reference)."""
 
     id: str
     infons: Notes
@@ -95,7 +95,7 @@ class BiocPassage:
 
 @dataclass
 class BiocDocument:
-    """A document as a BioC file has it."""
+    """A document in the BioC data model."""
 
     id: str
     infons: Notes = ()
@@ -105,7 +105,7 @@ class BiocDocument:
 
 
 def items_of(bioc: BiocDocument, where: str) -> Iterator[Item]:
-    """Yield the document and what is wrong with it."""
+    """Yield the problems of a BioC document, then the document."""
     draft = _draft(bioc, where, _code_points)
     if draft.problems and not draft.text.isascii():
         in_bytes = _draft(bioc, where, _bytes)
@@ -116,7 +116,7 @@ def items_of(bioc: BiocDocument, where: str) -> Iterator[Item]:
 
 
 def bioc_of(document: Document, style: Style = "") -> BiocDocument:
-    """Return a document as BioC has it; a text that its passages do not cover becomes one passage."""
+    """Convert a document to BioC; if its passages do not cover the text, the text becomes one passage."""
     bioc = BiocDocument(document.id, document.notes)
     passages = document.passages if covers(document) else (Passage(0, len(document.text)),)
     for passage in passages:
@@ -130,7 +130,7 @@ def bioc_of(document: Document, style: Style = "") -> BiocDocument:
 
 
 def by_passage(bioc: BiocDocument) -> list[list[BiocAnnotation]]:
-    """Return the annotations of each passage: the last one that begins before they do."""
+    """Return the annotations of each passage; an annotation belongs to the last passage that starts at or before it."""
     found: list[list[BiocAnnotation]] = [[] for _ in bioc.passages]
     for annotation in bioc.annotations:
         start = min(offset for offset, _ in annotation.locations)
@@ -140,7 +140,7 @@ def by_passage(bioc: BiocDocument) -> list[list[BiocAnnotation]]:
 
 
 def find_bioc_facets(document: Document, *, unique_keys: bool) -> frozenset[Facet]:
-    """Return what comes back of a document; with `unique_keys`, an infon's key can stand only once."""
+    """Return the facets that BioC preserves; `unique_keys` is for JSON, where infons cannot have duplicate keys."""
     lost: set[Facet] = set()
     if document.passages and not covers(document):
         lost.add("passages")
@@ -163,15 +163,15 @@ def _is_reserved(notes: Notes) -> bool:
 
 
 def _keeps_notes(mention: Mention) -> bool:
-    """Tell whether the ids and notes of a mention are read again as they are; some keys say ids themselves."""
+    """Return whether the type, ids and notes of a mention are read back unchanged; some note keys are read as ids."""
     infons = _mention_infons(mention, "")
     return _meaning(infons) == (mention.type, mention.concept_ids, mention.notes)
 
 
 def covers(document: Document) -> bool:
-    """Tell whether passages stand one after the other, with nothing but spaces left out between them.
+    """Return whether the passages are consecutive and cover the text, except for spaces between them.
 
-    One passage without a kind or notes says no more than none.
+    A single passage without a kind and notes carries no information and gives False.
     """
     offset = 0
     for passage in document.passages:
@@ -203,7 +203,7 @@ def _mention_infons(mention: Mention, style: Style) -> Notes:
 
 
 def _meaning(infons: Notes) -> tuple[str, tuple[str, ...], Notes]:
-    """Return type, concept ids and notes of an annotation."""
+    """Parse the infons of an annotation into type, concept ids and notes."""
     first = dict(reversed(infons))
     kind = first.get(_TYPE, "")
     others = tuple(infon for infon in infons if infon[0] not in _RESERVED)
@@ -220,7 +220,7 @@ def _none(text: str, concept_ids: tuple[str, ...]) -> Notes:
 
 
 def _ids_of(notes: Notes, kind: str) -> tuple[str, ...]:
-    """Return the ids that other infons than `identifier` say."""
+    """Return the concept ids in infons other than `identifier`."""
     found = (parse_ids(text, kind, _ID_KEYS[key]) for key, text in notes if key in _ID_KEYS)
     return tuple(concept_id for ids in found for concept_id in ids)
 
@@ -259,15 +259,15 @@ def _bytes(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[in
 
 
 def pad_passages(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str], int]) -> tuple[str, list[int]]:
-    """Put passages at their offsets, with spaces between them; return the text and the offsets."""
+    """Place passages at their offsets, padded with spaces; return the text and the offsets."""
     pieces: list[str] = []
     starts: list[int] = []
     end = 0
     for offset, text in passages:
         if offset < end:
-            raise MalformedError("a passage begins before the one before it ends", where)
+            raise MalformedError("two passages overlap", where)
         if offset > _MAX_TEXT:
-            raise MalformedError(f"a passage begins after more than {_MAX_TEXT:,} characters", where)
+            raise MalformedError(f"the offset of a passage is larger than {_MAX_TEXT:,}", where)
         pieces += (" " * (offset - end), text)
         starts.append(offset)
         end = offset + size(text)

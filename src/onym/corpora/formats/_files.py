@@ -1,4 +1,4 @@
-"""What formats share: the first bytes of a file, its lines and its text, and documents that are files of their own."""
+"""Helpers shared by formats: first bytes, lines and text of files, JSON objects, and file names of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onym.store.files.lines import iter_lines as iter_raw_lines
 from onym.store.files.source import InputFile, Source
 
 HEAD = 16 * 1024
-"""How many bytes of a file its format is recognised by."""
+"""Number of first bytes by which a format is recognised."""
 _IN_NAMES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-#")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 _NUMBERED = re.compile(r"%~[0-9]+$")
@@ -26,12 +26,12 @@ _MAX_NAME = 200
 
 
 def head(file: InputFile) -> bytes:
-    """Return the first bytes of a file, without a byte order mark and leading white space."""
+    """Return the first bytes of a file, without a byte order mark and leading whitespace."""
     return first_bytes(file).removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def first_bytes(file: InputFile) -> bytes:
-    """Return as many bytes of a file as its format is recognised by."""
+    """Return the first `HEAD` bytes of a file."""
     with file.open(peek=True) as stream:
         data = b""
         while len(data) < HEAD and (more := stream.read(HEAD - len(data))):
@@ -40,25 +40,25 @@ def first_bytes(file: InputFile) -> bytes:
 
 
 def any_looks(source: Source, looks_right: Callable[[InputFile], bool]) -> bool:
-    """Tell whether a file looks right."""
+    """Return whether a file of the source looks right."""
     return any(looks_right(file) for file in source.files)
 
 
 def iter_lines(file: InputFile) -> Iterator[Line]:
-    """Yield the lines without the ends of lines, bad ones with their error."""
+    """Yield the lines of a file without line ends; invalid lines have an `error`."""
     for line in iter_raw_lines(file):
         yield line if not line.text.endswith("\r") else line._replace(text=line.text[:-1])
 
 
 def require_few_lines(lines: int, file: InputFile, number: int) -> None:
-    """Refuse a document of more lines than one may have; `number` is that of the last."""
+    """Raise LimitError if a document has too many lines; `number` is the line number to report."""
     if lines > file.limits.document_lines:
         what = f"a document has more than {file.limits.document_lines:,} lines"
         raise LimitError("limit-record", what, where=f"{file.name}:{number}")
 
 
 def from_latin1(file: InputFile) -> InputFile:
-    """Return a file in ISO-8859-1 as one in UTF-8.
+    """Return a view of an ISO-8859-1 file that is read as UTF-8.
 
     >>> [line.text for line in iter_lines(from_latin1(InputFile.from_bytes("a.txt", b"caf\\xe9")))]
     ['caf\xe9']
@@ -67,7 +67,7 @@ def from_latin1(file: InputFile) -> InputFile:
 
 
 class _Recoded(io.RawIOBase):
-    """The unpacked bytes of a file in ISO-8859-1, as UTF-8."""
+    """A stream that re-encodes a decompressed ISO-8859-1 file as UTF-8."""
 
     def __init__(self, file: InputFile) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class _Recoded(io.RawIOBase):
         self._stream = self._context.__enter__()
 
     def read(self, size: int | None = -1) -> bytes:
-        wanted = -1 if size is None or size < 0 else max(1, size // 2)  # a byte becomes two at most
+        wanted = -1 if size is None or size < 0 else max(1, size // 2)  # each byte becomes at most two
         return self._stream.read(wanted).decode("latin-1").encode()
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class _Recoded(io.RawIOBase):
 
 
 def whole_text(file: InputFile) -> str:
-    """Return a file's text exactly as it is, within limits."""
+    """Return a file's text unchanged; raise LimitError if it is too long."""
     limit, data = file.limits.document_bytes, bytearray()
     with file.open() as stream:
         while more := stream.read(64 * 1024):
@@ -100,7 +100,7 @@ def whole_text(file: InputFile) -> str:
 
 
 def file_name(document_id: str) -> str:
-    """Return a document's id as the stem of a file's name: what could mean something to a file system is escaped.
+    """Return a file name stem for a document id, with unsafe characters escaped.
 
     >>> file_name("PMC12.1"), file_name("../a b")
     ('PMC12.1', '%2E.%2Fa%20b')
@@ -114,7 +114,7 @@ def file_name(document_id: str) -> str:
 
 
 class FileNames:
-    """Stems of file names for documents, each its own: ids that stand twice, or differ in case alone, are numbered.
+    """Makes unique file name stems for documents: duplicate ids, and ids that differ only in case, are numbered.
 
     >>> names = FileNames()
     >>> [names.of(document_id) for document_id in ("1", "1", "a", "A")]
@@ -125,7 +125,7 @@ class FileNames:
         self._counts: Counter[str] = Counter()
 
     def of(self, document_id: str) -> str:
-        """Return the stem for the next document; reading gives its id back."""
+        """Return the stem for the next document; `id_of_file` recovers its id."""
         stem = file_name(document_id)
         self._counts[stem.casefold()] += 1
         count = self._counts[stem.casefold()]
@@ -133,7 +133,7 @@ class FileNames:
 
 
 def id_of_file(file: InputFile) -> str:
-    """Return the id of a document that is a file of its own.
+    """Recover the document id from a file name.
 
     >>> id_of_file(InputFile.from_bytes("a/%2E.%2Fa%20b.txt", b"")), id_of_file(InputFile.from_bytes("1%~2.txt", b""))
     ('../a b', '1')
@@ -147,7 +147,7 @@ def id_of_file(file: InputFile) -> str:
     try:
         return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), stem).encode("latin-1").decode("utf-8")
     except UnicodeError:
-        return stem  # not a name that was escaped here
+        return stem  # not escaped by `file_name`
 
 
 def _escape_char(char: str) -> str:
@@ -158,12 +158,12 @@ _LINES = (".jsonl", ".ndjson")
 
 
 def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
-    """Yield where each document is, and its value; one that is no object, or is not on a line of its own JSON, as an error.
+    """Yield the location and the JSON object of each document, or an error for one that is invalid.
 
-    `lists` are the keys under which a collection has its documents.
+    The file is a list, an object with a list under one of the keys in `lists`, JSON lines, or a single object.
     """
     data = head(file)
-    if file.stem.endswith(_LINES):  # whatever its first line has become
+    if file.stem.endswith(_LINES):  # by name, so that an invalid first line loses only one document
         yield from _by_line(file)
         return
     if data.startswith(b"["):
@@ -183,10 +183,10 @@ def _members(file: InputFile, prefix: str) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _is_by_line(data: bytes) -> bool:
-    """Tell whether the first line is a whole value: it is then one of several, or the only one."""
+    """Return whether the first line is a complete JSON value, so that the file is read line by line."""
     first, newline, _ = data.partition(b"\n")
     if not newline:
-        return True  # longer than what was looked at: a file of one line and a file of lines are read alike
+        return True  # the first line is longer than the head; reading by line also works for a single line
     return first.rstrip().endswith(b"}") and first.count(b"{") <= first.count(b"}")
 
 

@@ -1,4 +1,4 @@
-"""AskAPatient's folds: `code<tab>name<tab>phrase` lines in ISO-8859-1. Every phrase is a document and its mention."""
+"""AskAPatient's folds: `code<tab>name<tab>phrase` lines in ISO-8859-1. Each phrase is a document with one mention."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import any_looks, from_latin1, head, iter_lines
-from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
+from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention
+from onym.types import Document
 
 HOLDS: frozenset[Facet] = frozenset({"text", "mentions", "concept ids", "composites"})
 IS_FOLDER = False
@@ -21,32 +21,32 @@ _MARKS = re.compile(r"[\t\n\r\x00]")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a text file begins with a code, a name and a phrase."""
+    """Return whether a text file begins with a code, a name and a phrase."""
     return any_looks(source, _looks_right)
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield a document for each line; its id is the file's name and the line's number."""
+    """Yield a document for each line; its id is the file name and the line number."""
     return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold a document that is one mention, in characters of ISO-8859-1."""
+    """Return the preserved facets; only a document that is a single mention, in ISO-8859-1 characters, is preserved."""
     text = document.text
     if len(document.mentions) != 1 or document.mentions[0].surface != text or _encode_text(text) != text or not text.strip():
         return frozenset()
-    mention = _drop_type(document.mentions[0])
+    mention = drop_type(document.mentions[0])
     keeps = keeps_ids(mention, _PREFIX) and _encode_text(format_ids(mention, "", _PREFIX)) == format_ids(mention, "", _PREFIX)
     return HOLDS if keeps else HOLDS - {"concept ids", "composites"}
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write a line for each mention; what ISO-8859-1 does not have becomes a question mark."""
+    """Write one line per mention; characters outside ISO-8859-1 become question marks."""
     with output.file() as file:
         for document in documents:
             for mention in document.mentions:
                 name = dict(mention.notes).get(NAME, mention.surface)
-                cells = (format_ids(_drop_type(mention), style, _PREFIX) or "-1", name, mention.surface)
+                cells = (format_ids(drop_type(mention), style, _PREFIX) or "-1", name, mention.surface)
                 file.write("\t".join(map(_encode_text, cells)).encode("latin-1") + b"\n")
 
 
@@ -71,10 +71,6 @@ def _read_file(file: InputFile) -> Iterator[Item]:
         more = notes if name == phrase else (*notes, (NAME, name))
         draft.add(0, len(phrase), concept_ids=concept_ids, notes=more, where=where)
         yield from draft.items()
-
-
-def _drop_type(mention: Mention) -> Mention:
-    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
 def _encode_text(text: str) -> str:

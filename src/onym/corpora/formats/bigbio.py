@@ -1,6 +1,6 @@
 """BigBIO's KB schema as JSON or JSONL: passages, entities with normalised ids, relations; events and coreferences as notes.
 
-Entities and relations must have ids there: those that have none get one of the form `DOCUMENT#T1`, which is not read back.
+The schema requires ids for entities and relations; missing ones are generated (`DOCUMENT#T1`), and dropped when reading.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KEPT = ("events", "coreferences")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file is JSON with documents that have passages and entities."""
+    """Return whether a file is JSON with documents that have passages and entities."""
     return any_looks(source, _looks_right)
 
 
@@ -36,7 +36,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Relations have two arguments; passages leave no text out; an id has both its parts."""
+    """Return the preserved facets; relations must have two arguments, and passages must cover the text."""
     lost: set[Facet] = set()
     bare = replace(document, passages=tuple(replace(passage, notes=()) for passage in document.passages))
     if document.passages and not (covers(bare) and not any(passage.start == passage.end for passage in document.passages)):

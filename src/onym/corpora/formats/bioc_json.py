@@ -1,4 +1,4 @@
-"""BioC in JSON: one collection, a list of documents, or one document per line, as PubTator's service answers."""
+"""BioC in JSON: one collection, a list of documents, or one document per line (as from the PubTator API)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LISTS = ("documents", "PubTator3")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file is JSON with passages and infons."""
+    """Return whether a file is JSON with passages and infons."""
     return any_looks(source, _looks_right)
 
 
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold all but passages that leave out text, and notes whose keys stand twice or are BioC's own."""
+    """Return all facets, except passages that do not cover the text, and notes with duplicate or reserved keys."""
     return find_bioc_facets(document, unique_keys=True)
 
 

@@ -1,4 +1,4 @@
-"""BioC in XML: passages, annotations, relations and infons. Sentences that hold the text are read as passages."""
+"""BioC in XML: passages, annotations, relations and infons. Sentences are read as passages if they contain the text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n'
     "<collection><source></source><date></date><key></key>\n"
 )
-# What XML 1.0 cannot hold, even escaped.
+# Characters that XML 1.0 does not allow, even escaped.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"}
 _TEXT = str.maketrans(_ESCAPES)
@@ -43,7 +43,7 @@ _ATTRIBUTE = str.maketrans(_ESCAPES | {"\n": "&#10;", "\t": "&#9;"})
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file is XML with a `collection`."""
+    """Return whether a file is XML with a `collection`."""
     return any_looks(source, _looks_right)
 
 
@@ -53,7 +53,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold all but characters that XML forbids, passages that leave out text, and notes named as BioC's own infons."""
+    """Return all facets, except those with characters XML forbids, passages that do not cover the text, and reserved notes."""
     facets = find_bioc_facets(document, unique_keys=False)
     if _FORBIDDEN.search(document.text):
         facets -= {"text"}
@@ -71,7 +71,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one collection; what XML cannot hold becomes U+FFFD, one for one."""
+    """Write one collection; each character that XML forbids is replaced by U+FFFD."""
     with output.file() as file:
         file.write(_HEAD.encode())
         for document in documents:
@@ -137,7 +137,7 @@ def _child(element: Element, tag: str) -> str:
 
 def _number(text: str, where: str) -> int:
     if not _INTEGER.fullmatch(text.strip()):
-        raise MalformedError("an offset or a length is not a whole number", where)
+        raise MalformedError("an offset or a length is not an integer", where)
     return int(text)
 
 

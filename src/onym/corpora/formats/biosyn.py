@@ -1,7 +1,7 @@
-"""BioSyn's and SapBERT's queries, `.concept` files: `document||start|end||type||mention||ids`, without the text.
+"""BioSyn's and SapBERT's query files (`.concept`): lines of `document||start|end||type||mention||ids`, without the text.
 
-The mentions are already worked on (lower case, expanded abbreviations), so they are no longer the text at their offsets: the
-document's text is the mentions, one per line, and a note of each keeps the offsets.
+The mentions are preprocessed (lower case, expanded abbreviations) and do not match the original text. So the text of a document
+is its mentions, one per line, and a note of each mention keeps the original offsets.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _MARKS = re.compile(r"[|\n\r\x00\ufeff]")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file is a `.concept` file by its name."""
+    """Return whether a file name ends in `.concept`."""
     return any_looks(source, lambda file: file.stem.endswith(EXTENSIONS))
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield a document for each file, and for each id in it."""
+    """Yield a document for each document id in each file."""
     return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold the mentions of a document that is nothing but its mentions, one per line."""
+    """Return the preserved facets; text and mentions only if the text is just the mentions, one per line."""
     lost: set[Facet] = set()
     if document.text != "\n".join(mention.surface for mention in document.mentions) or not _are_lines(document):
         lost |= {"text", "mentions"}
@@ -115,7 +115,7 @@ def _offsets(mention: Mention) -> str:
 
 
 def _surface(mention: Mention) -> str:
-    """Return the surface on one line, without the mark between cells."""
+    """Return the surface on one line and without the separator `||`."""
     return re.sub(r"^\||\|(?=\|)|\|$", " ", mention.surface.translate(_TO_SPACE))
 
 

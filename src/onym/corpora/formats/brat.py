@@ -1,4 +1,4 @@
-"""BRAT standoff: `ID.txt` and `ID.ann`. T lines are mentions, N lines their concept ids, R lines relations.
+"""BRAT standoff format: `ID.txt` and `ID.ann`. T lines are mentions, N lines their concept ids, R lines relations.
 
 Events, attributes, modifications, equivalences and comments (E, A, M, `*`, `#`) are kept as notes of the document.
 """
@@ -29,7 +29,7 @@ _ANNOTATIONS = ".ann"
 
 
 def matches(source: Source) -> bool:
-    """Tell whether there are annotation files."""
+    """Return whether there are annotation files."""
     return bool(groups(source))
 
 
@@ -50,7 +50,10 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Mention ids are `T1`, relations stand between mentions, and types have no spaces; the rest is not preserved."""
+    """Return the preserved facets.
+
+    Mention ids must have the form `T1`, arguments of relations must be mentions, and types must not contain spaces.
+    """
     lost: set[Facet] = set()
     stem = file_name(document.id)
     if id_of_file(InputFile.from_bytes(f"{stem}.txt", b"")) != document.id:
@@ -84,14 +87,14 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
 
 
 def _stem(file: InputFile) -> str:
-    """Return what a text and its annotations have in common: the path without its endings."""
+    """Return the path without its extensions, which a text file and its annotation file share."""
     path = re.sub(r"\.(?:gz|zst)$", "", file.name, flags=re.IGNORECASE)
     return path[: -len(_ANNOTATIONS)]
 
 
 def _read_group(text: InputFile, annotations: InputFile | None = None) -> Iterator[Item]:
     if text.stem.endswith(_ANNOTATIONS):
-        what, fix = "an annotation file without its text file", "put the .txt file of the same name beside it"
+        what, fix = "an annotation file without its text file", "add the .txt file of the same name to the same folder"
         raise InputError("format-incomplete", what, where=text.name, fix=fix)
     draft = Draft(id_of_file(text), whole_text(text))
     try:
@@ -120,7 +123,7 @@ def _read_annotations(draft: Draft, file: InputFile) -> None:
         elif name[:1] in lines:
             lines[name[0]].append((name, rest, where))
         else:
-            raise MalformedError("a line of an unknown kind", where)
+            raise MalformedError("an unknown kind of annotation", where)
     draft.notes = (*draft.notes, *notes)
     ids = _normalisations(lines["N"])
     for name, rest, where in lines["T"]:
@@ -130,7 +133,7 @@ def _read_annotations(draft: Draft, file: InputFile) -> None:
 
 
 def _normalisations(lines: list[tuple[str, str, str]]) -> dict[str, list[tuple[str, str]]]:
-    """Return the ids of each mention, with their names."""
+    """Return the concept ids and names of each mention."""
     found: dict[str, list[tuple[str, str]]] = {}
     for _, rest, where in lines:
         reference, _, name = rest.partition("\t")
@@ -205,13 +208,13 @@ def _names(mentions: tuple[Mention, ...]) -> list[str]:
 
 
 def _are_named(mentions: tuple[Mention, ...]) -> bool:
-    """Tell whether all mentions have ids of BRAT's form, each its own."""
+    """Return whether all mentions have unique ids of the form `T1`."""
     names = [mention.id for mention in mentions]
     return len(set(names)) == len(names) and all(map(_MENTION.fullmatch, names))
 
 
 def _relation_line(relation: Relation, renamed: dict[str, str]) -> str:
-    """Return a relation between mentions as BRAT writes it; empty where it is none."""
+    """Format a relation between mentions for BRAT; empty if an argument is not a mention."""
     words = [_SPACE.sub("_", relation.type) or "Relation"]
     for role, argument in relation.arguments:
         if argument not in renamed:
@@ -239,7 +242,7 @@ def _loses_notes(document: Document) -> bool:
 
 
 def _keeps_names(mention: Mention, text: str) -> bool:
-    """Tell whether a mention's notes are the names of its concepts, in their order, as reading gives them."""
+    """Return whether a mention's notes are just the names of its concepts, in order, so that they are read back."""
     said = dict(mention.notes)
     flat = _flat(text, mention.parts or ((mention.start, mention.end),))
     pairs = [(f"{_NAME}{curie}", said.get(f"{_NAME}{curie}", flat)) for curie in mention.concept_ids]

@@ -1,7 +1,7 @@
-"""COMETA: a table separated by tabs with columns id, term, general label and id, specific label and id, example.
+"""COMETA: a tab-separated table with the columns id, term, general label and id, specific label and id, example.
 
-Written from the specification. The concept is the general one, and notes keep the rest. The mention is the first span where
-the term stands in the example; where it stands nowhere, it is put before it, as GenBioEL does.
+Written from the specification. The concept is the general one; notes keep the other columns. The mention is the first
+occurrence of the term in the example; if it does not occur, it is prepended to the example, as in GenBioEL.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import chain
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
 from onym.corpora.formats._files import any_looks, head
-from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
+from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.errors import InputError
 from onym.store.files.lines import Line, iter_lines
 from onym.store.files.source import InputFile, Source
@@ -32,7 +32,7 @@ _NUL = re.compile("\x00")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a table has COMETA's columns."""
+    """Return whether a table has COMETA's columns."""
     return any_looks(source, _looks_right)
 
 
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold a document of one mention that stands nowhere before in its text."""
+    """Return the preserved facets; only a document with one mention, at its first occurrence in the text, is preserved."""
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]
@@ -53,7 +53,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     lost: set[Facet] = set()
     if "\x00" in document.id or not document.id:
         lost.add("document ids")
-    untyped = _drop_type(mention)
+    untyped = drop_type(mention)
     if not keeps_ids(untyped, _PREFIX) or "\x00" in format_ids(untyped, "", _PREFIX):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
@@ -73,7 +73,7 @@ def _format_row(document: Document, mention: Mention, style: Style) -> str:
     cells = [document.id, mention.surface, *[""] * 4, document.text]
     for key, column in _NOTED.items():
         cells[column] = notes.get(key, "")
-    cells[3] = format_ids(_drop_type(mention), style, _PREFIX) or "-"
+    cells[3] = format_ids(drop_type(mention), style, _PREFIX) or "-"
     return "\t".join(_quote(cell) for cell in cells)
 
 
@@ -93,10 +93,10 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
-    """Yield the cells of each row; a row of a bad line, or of another number of cells, as an error.
+    """Yield the cells of each row, or an error for an invalid line or a wrong number of cells.
 
-    A quoted cell may go on over lines. Where what it makes is no row, the quote was a stray one: it costs its own line, and the
-    lines after it are read for themselves.
+    A quoted cell may span several lines. If the result is not a row, the quote was a stray one: only its own line is an error,
+    and the lines after it are read again as rows.
     """
     waiting: deque[Line] = deque()
     rest = iter_lines(file)
@@ -108,12 +108,12 @@ def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
         if bad := next((each.error for each in (lines if row else lines[:1]) if each.error), None):
             yield MalformedError.of(bad)
         else:
-            what = "a row has another number of fields than the header, or a quote that does not end"
+            what = "a row has an unclosed quote, or not as many fields as the header"
             yield row or MalformedError(what)
 
 
 def _cells(lines: list[Line], rest: Iterator[Line], where: str) -> list[str] | None:
-    """Return the cells of the row that begins with a line, or None; `lines` gets those over which a quoted cell goes on."""
+    """Return the cells of a row, or None if it is not one; lines that a quoted cell continues on are added to `lines`."""
 
     def texts() -> Iterator[str]:
         yield f"{lines[0].text}\n"
@@ -123,10 +123,10 @@ def _cells(lines: list[Line], rest: Iterator[Line], where: str) -> list[str] | N
 
     try:
         row = next(csv.reader(texts(), delimiter=_FORM.delimiter))
-    except csv.Error as e:  # a cell of more than 131,072 characters: by itself, or by the rows that a stray quote takes in
+    except csv.Error as e:  # a cell of more than 131,072 characters, perhaps because a stray quote swallowed rows
         if len(lines) == 1 or _has_rows(lines[1:]):
             return None
-        what, fix = "a quoted cell does not end within 131,072 characters", "close the quote, or double it"
+        what, fix = "a quoted cell is longer than 131,072 characters", "close the quote, or double it"
         raise InputError("table-fields", what, where=where, fix=fix) from e
     return row if len(row) == len(COLUMNS) and not _has_rows(lines[1:]) else None
 
@@ -136,7 +136,7 @@ def _has_rows(lines: list[Line]) -> bool:
 
 
 def _is_like_a_row(line: str) -> bool:
-    """Tell whether a line is a row of its own: a quoted cell of several lines ends with a quote that has no other."""
+    """Return whether a line is a row by itself, not the end of a quoted cell, which has an unpaired quote."""
     return line.count(_FORM.delimiter) == len(COLUMNS) - 1 and line.count('"') % 2 == 0
 
 
@@ -156,10 +156,6 @@ def _document(cells: list[str], where: str) -> Iterator[Item]:
     more = tuple((key, cells[column]) for key, column in _NOTED.items() if cells[column])
     draft.add(max(start, 0), max(start, 0) + len(term), term, concept_ids=concept_ids, notes=(*notes, *more), where=where)
     yield from draft.items()
-
-
-def _drop_type(mention: Mention) -> Mention:
-    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
 def _quote(cell: str) -> str:

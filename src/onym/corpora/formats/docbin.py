@@ -1,10 +1,10 @@
-"""spaCy's `DocBin`, `*.spacy`: tokens of a blank English pipeline, entities, and all mentions as `doc.spans["onym"]`.
+"""spaCy's `DocBin` (`*.spacy`): tokens of a blank English pipeline, entities, and all mentions as `doc.spans["onym"]`.
 
-What spaCy has no room for, such as exact offsets within tokens, several ids of a mention and notes, is in `doc.user_data` under
-`onym_document`. It is read as long as the entities are those that were written; else somebody has edited them, and they count.
+Data that spaCy cannot store, such as exact offsets within tokens, several ids per mention and notes, is kept in `doc.user_data`
+under `onym_document`. If the entities were edited since, they are used instead.
 
-Files are read without spaCy's own reader, which takes the numbers of such a file as they are. Here each is compared with the
-file's bounds before it is used, and no `Doc` is made.
+Files are parsed without spaCy's own reader, which does not validate the numbers in a file. Here, each is checked against the
+size of the file before use, and no `Doc` is created.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 ENTITY_ATTRS = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID", "ENT_ID")
 _LISTS = ("cats", "flags", "span_groups", "user_data")
-_INSIDE, _BEGIN = 1, 3  # of ENT_IOB
+_INSIDE, _BEGIN = 1, 3  # values of ENT_IOB
 _BEGINNING = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity by its tokens, with its offsets in the text."""
+    """An entity: its first and last token, its offsets in the text, label and KB id."""
 
     first: int
     last: int
@@ -54,13 +54,13 @@ class Entity:
 
     @property
     def key(self) -> list[Any]:
-        """What must be equal for an entity to be the same one, as msgpack keeps it."""
+        """The values that identify an entity, as stored in msgpack."""
         return [self.first, self.last, self.label, self.kb_id]
 
 
 @dataclass(frozen=True, slots=True)
 class PackedDoc:
-    """A document of a DocBin: its text, its entities, and what it carries in `user_data`."""
+    """A document of a DocBin: text, entities and `user_data`."""
 
     where: str
     text: str
@@ -69,13 +69,13 @@ class PackedDoc:
 
 
 def is_docbin(data: bytes) -> bool:
-    """Tell whether a file that begins so is a DocBin: a packed map whose first key is the version or the attributes."""
+    """Return whether these first bytes are of a DocBin: a compressed map whose first key is `version` or `attrs`."""
     found = inflate_first_bytes(data, _BEGINNING)
     return found[:1] > b"\x80" and found[:1] < b"\x90" and (b"\xa7version" in found or b"\xa5attrs" in found)
 
 
 def iter_packed(file: InputFile) -> Iterator[PackedDoc | MalformedError]:
-    """Yield the documents of a file; one that cannot be read as an error."""
+    """Yield the documents of a file, or an error for each that cannot be read."""
     data = inflate(file, file.limits.docbin_bytes)
     message = MsgpackReader(data, file.name, values=file.limits.docbin_values, limits=file.limits).value()
     packed = _Packed(message, file)
@@ -92,29 +92,29 @@ def iter_packed(file: InputFile) -> Iterator[PackedDoc | MalformedError]:
 
 
 class _Packed:
-    """A DocBin as its file has it."""
+    """The validated content of a DocBin file."""
 
     def __init__(self, message: Any, file: InputFile) -> None:
         import numpy as np
 
         self._file = file
         if not isinstance(message, dict) or not isinstance(message.get("strings"), list):
-            raise self._make_error("it is no DocBin")
+            raise self._make_error("the file is not a DocBin")
         attrs = message.get("attrs")
         if not isinstance(attrs, list) or len(set(map(str, attrs))) != len(attrs):
-            raise self._make_error("its attributes are no list")
+            raise self._make_error("'attrs' is not a list of distinct attributes")
         self._strings = _strings_by_hash(message["strings"])
         lengths = self._array(message, "lengths", np.int32).astype(np.int64)
         lists = {name: message[name] for name in _LISTS if message.get(name) is not None}
         if not lists or not all(isinstance(each, list) and len(each) == len(lengths) for each in lists.values()):
-            raise self._make_error("its lists have other lengths than its documents")
+            raise self._make_error("a list does not have one entry per document")
         tokens = self._array(message, "tokens", np.uint64)
         spaces = self._array(message, "spaces", np.uint8)
         if lengths.min(initial=0) < 0 or lengths.sum() != len(spaces) or len(tokens) != len(spaces) * len(attrs):
-            raise self._make_error("its tokens are not those of its documents")
+            raise self._make_error("the number of tokens does not match the lengths of the documents")
         self._columns = _columns(attrs, tokens)
         if "ORTH" not in self._columns:
-            raise self._make_error("its tokens have no words")
+            raise self._make_error("the tokens have no attribute ORTH")
         self._spaces, self._lists = spaces, lists
         self._bounds = list(pairwise([0, *np.cumsum(lengths).tolist()]))
 
@@ -122,7 +122,7 @@ class _Packed:
         return len(self._bounds)
 
     def doc(self, number: int) -> PackedDoc:
-        """Return a document; its text is no longer than a document may be."""
+        """Return a document; raise MalformedError if it is too long."""
         where = f"{self._file.name}, document {number + 1}"
         start, end = self._bounds[number]
         words = [self._string(each, where) for each in self._columns["ORTH"][start:end].tolist()]
@@ -171,7 +171,7 @@ class _Packed:
 
     def _string(self, key: int, where: str) -> str:
         if key not in self._strings:
-            raise MalformedError("a token has a string that is not in the file", where)
+            raise MalformedError("a token refers to a string that is not in the file", where)
         return self._strings[key]
 
     def _array(self, message: dict[str, Any], name: str, kind: type[np.generic]) -> Any:
@@ -179,15 +179,16 @@ class _Packed:
 
         data = message.get(name)
         if not isinstance(data, memoryview) or len(data) % np.dtype(kind).itemsize:
-            raise self._make_error(f"{name!r} is no array")
+            raise self._make_error(f"{name!r} is not an array")
         return np.frombuffer(data, dtype=kind)
 
     def _make_error(self, what: str) -> InputError:
-        return InputError("docbin-malformed", what, where=self._file.name, fix="write it again, or name its format")
+        fix = "write it again with spaCy, or give its actual format with --from"
+        return InputError("docbin-malformed", what, where=self._file.name, fix=fix)
 
 
 def _strings_by_hash(strings: list[Any]) -> dict[int, str]:
-    """Return the strings of a file by the numbers that spaCy gives them."""
+    """Return the strings of a file by their spaCy hashes."""
     try:
         from spacy.strings import get_string_id
     except ImportError as e:
@@ -196,7 +197,7 @@ def _strings_by_hash(strings: list[Any]) -> dict[int, str]:
 
 
 def _columns(attrs: list[Any], tokens: Column) -> dict[str, Column]:
-    """Return the columns of tokens that are read, by name."""
+    """Return the token columns that we read, by attribute name."""
     from spacy.attrs import IDS
 
     table = tokens.reshape((-1, len(attrs))) if attrs else tokens.reshape((0, 0))
@@ -210,11 +211,11 @@ preserved_facets = preserve_all
 
 RECORD, GROUP = "onym_document", "onym"
 _UNTYPED = "ENTITY"
-_LONG_RUN = re.compile(r"(\S{500,})")  # over which the time of spaCy's tokenizer is quadratic
+_LONG_RUN = re.compile(r"(\S{500,})")  # spaCy's tokenizer takes quadratic time on these
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins as a DocBin does."""
+    """Return whether a file begins like a DocBin."""
     return any_looks(source, lambda file: is_docbin(first_bytes(file)))
 
 
@@ -224,7 +225,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one DocBin, which is made in memory; ids are as their users write them, or in that style."""
+    """Write one DocBin, which is built in memory; ids have upper-case prefixes (as in OBO) unless `style` is given."""
     nlp = _english()
     from spacy.tokens import DocBin
 
@@ -250,7 +251,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _plain(packed: PackedDoc, number: int) -> Plain:
-    """Return a document as plain values: as it was written, or with the entities that somebody has put there since."""
+    """Return a document as plain values; its mentions are replaced by the entities if these were edited."""
     record = packed.user_data.get(RECORD)
     if not isinstance(record, dict):
         record = {"id": str(number)}
@@ -269,7 +270,7 @@ def _mention(entity: Entity) -> Plain:
 
 
 def _doc(nlp: Language, document: Document, style: Style) -> Doc:
-    """Return a document as spaCy has it, with its record."""
+    """Convert a document to a spaCy `Doc`, with its record in `user_data`."""
     from spacy.util import filter_spans
 
     doc = _tokenise(nlp, document.text)
@@ -290,7 +291,7 @@ def _span(tokens: WholeTokens, mention: Mention, style: Style) -> Span:
 
 
 def _tokenise(nlp: Language, text: str) -> Doc:
-    """Return a text in tokens. A run of many characters without a space is one token."""
+    """Tokenise a text; a very long run of characters without a space becomes one token."""
     from spacy.tokens import Doc
 
     words: list[str] = []

@@ -1,7 +1,7 @@
-"""GenBioEL's and ANGEL's training files: SPLIT.source, SPLIT.target, SPLITlabel.txt. Every line is a mention in its context.
+"""GenBioEL's and ANGEL's training files: SPLIT.source, SPLIT.target, SPLITlabel.txt. Each line is a mention in its context.
 
-The mention stands between the words START and END in lower-case text. Documents of other formats become one line for each
-mention, with the context that GenBioEL cuts; the target name is the mention itself where a note does not say another.
+The text is lower-cased, and the words START and END enclose the mention. Writing gives one line per mention, with GenBioEL's
+context window. The target name is that of the note `target`, else the mention itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import iter_lines
-from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
+from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.errors import InputError, OnymError
 from onym.store.files.json import parse_line
 from onym.store.files.lines import Line
@@ -35,12 +35,12 @@ _PREFIX = "mesh"
 
 
 def matches(source: Source) -> bool:
-    """Tell whether there is a `.source` file beside a `.target` file."""
+    """Return whether there is a `.source` file with a `.target` file."""
     return bool(groups(source))
 
 
 def groups(source: Source) -> list[tuple[InputFile, ...]]:
-    """Return the files of each split: a `.source` file, the `.target` file beside it, and that of the labels."""
+    """Return the files of each split: the `.source` file, the `.target` file and, if present, the file of labels."""
     files = {file.name: file for file in source.files}
     stems = [name.removesuffix(".source") for name in files if name.endswith(".source")]
     found = [[files.get(f"{stem}{ending}") for ending in (".source", ".target", "label.txt")] for stem in stems]
@@ -55,12 +55,12 @@ def read(source: Source) -> Iterator[Item]:
             stem = name.removesuffix(".source")
             yield from _read_split(file, files.get(f"{stem}.target"), files.get(f"{stem}label.txt"))
         elif not _is_partner(name, files):
-            what, fix = "a file of GenBioEL without its .source file", "put the .source file beside it"
+            what, fix = "a file of GenBioEL without its .source file", "add the .source file to the same folder"
             raise InputError("format-incomplete", what, where=name, fix=fix)
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold a document of one mention in lower-case text that is short enough to stand whole."""
+    """Return the preserved facets; only a short lower-case document with one mention is preserved."""
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]
@@ -68,14 +68,14 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
     lost: set[Facet] = set()
     if found != (document.text, mention.start, mention.end):
         lost |= {"text", "mentions"}
-    untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)
+    untyped = drop_type(mention)
     if not keeps_ids(untyped, _PREFIX) or _BREAK.search(format_ids(untyped, "", _PREFIX)):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write three files for each split that documents name in a note; `test` where they name none."""
+    """Write three files per split, as given by the documents' note `split`; the default is `test`."""
     with ExitStack() as stack:
         files: dict[str, tuple[BinaryIO, BinaryIO, BinaryIO]] = {}
         for document in documents:
@@ -130,7 +130,7 @@ def _strings(line: str, count: int, where: str) -> list[str]:
 def _text_and_notes(context: str, split: str, where: str) -> tuple[str, Notes]:
     found = _parse_context(context)
     if not found:
-        raise MalformedError("no mention stands between START and END", where)
+        raise MalformedError("no mention between START and END", where)
     return found[0], ((SPLIT, split),)
 
 
@@ -146,13 +146,13 @@ def _add_mention(draft: Draft, context: str, prompt: list[str], label: str, wher
 
 
 def _label(line: str, where: str) -> str:
-    """Return the ids of a label; ANGEL writes them as a list."""
+    """Return the ids of a label line, which is a JSON list in ANGEL."""
     return "|".join(_strings(line, 0, where)) if line.startswith("[") else line
 
 
 def _parse_context(context: str) -> tuple[str, int, int] | None:
     first = _START.search(context)
-    last = _END.search(context, first.end() + 1) if first else None  # what ends no first one ends no other
+    last = _END.search(context, first.end() + 1) if first else None  # only the END after the first START counts
     if not first or not last:
         return None
     start, surface = first.start(), context[first.end() : last.start()]
@@ -167,8 +167,7 @@ def _context(document: Document, mention: Mention) -> str:
 def _write_mention(document: Document, mention: Mention, files: tuple[BinaryIO, ...], style: Style) -> None:
     surface, notes = mention.surface.lower(), dict(mention.notes)
     prompt = [notes.get(PROMPT, f"{surface} is"), notes.get(TARGET, surface)]
-    untyped = Mention(0, 1, "x", mention.concept_ids, notes=mention.notes)  # the ids are read again without the type
-    label = format_ids(untyped, style, _PREFIX) or "-1"
+    label = format_ids(drop_type(mention), style, _PREFIX) or "-1"
     lines = (
         json.dumps([_context(document, mention)], ensure_ascii=False),
         json.dumps(prompt, ensure_ascii=False),

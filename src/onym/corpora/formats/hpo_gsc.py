@@ -1,4 +1,4 @@
-"""HPO's gold standard corpus, GSC+: a line with the id, a line with the text, `start end surface id` lines, an empty line."""
+"""HPO's gold standard corpus GSC+: a line with the id, a line with the text, `start end surface id` lines, an empty line."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
-from onym.corpora.ids import format_ids, keeps_ids, parse_ids_with_note
+from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
-from onym.types import Document, Mention
+from onym.types import Document
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "mentions", "concept ids", "composites"})
 IS_FOLDER = False
@@ -23,7 +23,7 @@ _NOT_IN_NAME = re.compile("[\t\n\r\x00\ufeff]")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with an id, a text and an annotation."""
+    """Return whether a file begins with an id, a text and an annotation."""
     return any_looks(source, _looks_right)
 
 
@@ -33,13 +33,13 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold a text without line breaks, mentions and their ids, but no types."""
+    """Return the preserved facets; the text must not contain line breaks, and types are not stored."""
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
         lost.add("text")
     if _name(document.id) != document.id:
         lost.add("document ids")
-    mentions = [_drop_type(mention) for mention in document.mentions]
+    mentions = [drop_type(mention) for mention in document.mentions]
     if any(not keeps_ids(each) or _NOT_IN_NAME.search(format_ids(each)) for each in mentions):
         lost |= {"concept ids", "composites"}
     return HOLDS - lost
@@ -52,14 +52,9 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
             text = document.text.translate(_TO_SPACE)
             lines = [_name(document.id), text] if text else [_name(document.id)]
             for mention in document.mentions:
-                ids = _NOT_IN_NAME.sub(" ", format_ids(_drop_type(mention), style)) or "-"
+                ids = _NOT_IN_NAME.sub(" ", format_ids(drop_type(mention), style)) or "-"
                 lines.append(f"{mention.start}\t{mention.end}\t{text[mention.start : mention.end]}\t{ids}")
             file.write("".join(f"{line}\n" for line in [*lines, ""]).encode())
-
-
-def _drop_type(mention: Mention) -> Mention:
-    """Return the mention as it is read again: without its type, which a bare id may need."""
-    return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
 def _name(document_id: str) -> str:

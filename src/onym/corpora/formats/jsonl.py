@@ -1,6 +1,6 @@
-"""Onym's own JSONL: one document per line, with everything that a document holds. See docs/reference/corpus-formats.md.
+"""Onym's JSONL: one document per line, without loss. See docs/reference/corpus-formats.md.
 
-A list of such documents, or a single one, is read too.
+A JSON list of documents, or a single document, can be read too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TEXT = re.compile(rb'"text"\s*:')
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with an object that has a text."""
+    """Return whether a file begins with a JSON object that has the key `text`."""
     return any_looks(source, _looks_right)
 
 
@@ -34,21 +34,21 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
-    """Write one line for each document; ids are always CURIEs."""
+    """Write one line per document; ids are always CURIEs."""
     with output.file() as file:
         for document in documents:
             file.write(_line(to_plain(document)))
 
 
 def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
-    """Write one line for each linked document, with all candidates and scores, or with its problems."""
+    """Write one line per linked document, with all candidates and scores, or with its problems."""
     with output.file() as file:
         for each in linked:
             file.write(_line(to_plain_linked(each)))
 
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
-    """Yield the linked documents of every file; a line that is none is an error."""
+    """Yield the linked documents of every file; raise InputError at an invalid line."""
     for where, plain in (each for file in source.files for each in iter_objects(file)):
         try:
             if isinstance(plain, MalformedError):

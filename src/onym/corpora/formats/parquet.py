@@ -1,4 +1,4 @@
-"""Onym's own documents as Parquet: a row each, with everything that a document holds. Read and written in row groups."""
+"""Onym's documents as Parquet: one row per document, without loss. Read and written in row groups."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ SCHEMA = pa.schema(
 _CANDIDATE = {"concept_id": pa.string(), "name": pa.string(), "score": pa.float64()}
 _KINDS = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 _EVIDENCE = {each.name: pa.list_(_KINDS[each.kind]) if each.is_list else _KINDS[each.kind] for each in EVIDENCE}
-_FIRST = ("detection_score", "stage", "confidence", "nil_reason")  # what the first files say of a link
-_ADDED = ("tied", "assertion")  # what later ones say too; newer fields follow
+_FIRST = ("detection_score", "stage", "confidence", "nil_reason")  # fields of a link in all files
+_ADDED = ("tied", "assertion")  # fields that older files lack; new ones are appended after these
 _LINK = {"candidates": pa.list_(pa.struct(list(_CANDIDATE.items())))} | {
     name: _EVIDENCE[name] for name in dict.fromkeys([*_FIRST, *_ADDED, *_EVIDENCE])
 }
@@ -52,11 +52,11 @@ def _link_schema(of_link: dict[str, pa.DataType]) -> pa.Schema:
 
 LINKED_SCHEMA = _link_schema(_LINK)
 _SCHEMAS = [_link_schema(dict(list(_LINK.items())[:known])) for known in range(1 + len(_FIRST), len(_LINK) + 1)]
-_ROWS, _LETTERS = 512, 4_000_000  # of a row group; a reader holds all of its texts
+_ROWS, _LETTERS = 512, 4_000_000  # limits of a row group, which readers load whole: rows, characters of text
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins as Parquet does."""
+    """Return whether a file begins like a Parquet file."""
     return any_looks(source, _looks_right)
 
 
@@ -66,19 +66,19 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
-    """Write a row for each document; ids are always CURIEs."""
+    """Write one row per document; ids are always CURIEs."""
     with output.file() as file:
         write_parquet(_batches(map(to_plain, documents), SCHEMA), SCHEMA, file)
 
 
 def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
-    """Write a row for each linked document, with all candidates and scores, or with its problems."""
+    """Write one row per linked document, with all candidates and scores, or with its problems."""
     with output.file() as file:
         write_parquet(_batches(map(to_plain_linked, linked), LINKED_SCHEMA), LINKED_SCHEMA, file)
 
 
 def read_linked(source: Source) -> Iterator[LinkedDocument]:
-    """Yield the linked documents of every file; a row that is none is an error."""
+    """Yield the linked documents of every file; raise InputError at an invalid row."""
     for file in source.files:
         rows = (row for batch in iter_parquet(file, _schema_of(file)) for row in batch.to_pylist())
         for number, row in enumerate(rows, 1):
@@ -126,7 +126,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[Plain | None]:
-    """Yield the rows of a batch; None for one whose bytes are no text, which Arrow does not look at."""
+    """Yield the rows of a batch, or None for a row with invalid UTF-8, which Arrow does not validate."""
     try:
         yield from batch.to_pylist()
     except UnicodeDecodeError:
@@ -138,10 +138,10 @@ def _rows(batch: pa.RecordBatch) -> Iterator[Plain | None]:
 
 
 def _columns(file: InputFile) -> pa.Schema:
-    """Return the columns to read: `id` and `text` of any type that other programs write them in, the others as Onym does."""
+    """Return the schema to read: `id` and `text` with any string type (or integer ids), other columns as in `SCHEMA`."""
     found = parquet_schema(file)
     if missing := [name for name in ("id", "text") if name not in found.names]:
-        fix = f"name the columns id and text; its columns are {', '.join(found.names[:12])}"[:200]
+        fix = f"rename columns to id and text; the file has {', '.join(found.names[:12])}"[:200]
         raise InputError("parquet-columns", f"no column is named {missing[0]!r}", where=file.name, fix=fix)
     present = [name for name in SCHEMA.names if name in found.names]
     return pa.schema([found.field(name) if _is_plain(name, found.field(name).type) else SCHEMA.field(name) for name in present])
@@ -155,7 +155,7 @@ def _is_plain(name: str, kind: pa.DataType) -> bool:
 
 
 def _without_nulls(row: Plain) -> Plain:
-    """Drop what a row does not have: Arrow says null."""
+    """Drop the null values of a row."""
     return {key: _clean(value) for key, value in row.items() if value is not None}
 
 

@@ -1,7 +1,7 @@
 """PubAnnotation JSON: a text with denotations, attributes and relations. Concept ids are attributes named `concept_id`.
 
-An object that is an id itself (`MESH:D003924`, an address) is a concept id, not a type. Other attributes of a denotation are
-notes of the mention.
+If the `obj` of a denotation looks like an id (`MESH:D003924`, or a URL), it is the concept id, not the type. Other attributes
+of a denotation become notes of the mention.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEPT = ("sourcedb", "divid", "project", "target")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file is JSON with denotations."""
+    """Return whether a file is JSON with denotations."""
     return any_looks(source, _looks_right)
 
 
@@ -38,7 +38,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold types that do not look like ids, and relations of two arguments."""
+    """Return the preserved facets; types must not look like ids, and relations must have two arguments."""
     lost: set[Facet] = set()
     if any(_ID.fullmatch(mention.type) for mention in document.mentions):
         lost |= {"types", "concept ids", "composites"}
@@ -164,7 +164,7 @@ def _denotation(mention: Mention, name: str) -> Plain:
 
 
 def _is_object(mention: Mention) -> bool:
-    """Tell whether the mention's id was the object of its denotation."""
+    """Return whether the mention's concept id was the `obj` of its denotation."""
     noted = dict(mention.notes).get(_OBJ, "")
     return not mention.type and _ID.fullmatch(noted) is not None and (to_curie(noted),) == mention.concept_ids
 

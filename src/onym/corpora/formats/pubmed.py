@@ -1,10 +1,10 @@
-"""PubMed's citations in XML, as its baseline and update files have them: title and abstract, read one article at a time.
+"""PubMed's XML baseline and update files: title and abstract, read one article at a time. Read-only.
 
-A document's id is its PMID, with the version behind a point where it is not the first. A citation that an update file deletes
-is the problem `document-deleted`, which costs nothing.
+The document id is the PMID, followed by a dot and the version if that is not 1. A citation that an update file deletes gives
+the problem `document-deleted`, which does not count as a loss.
 
-The text is the title and the sections of the abstract with a space between them; a section's label stands before it, as it
-does on PubMed's pages. It can only be read.
+The text is the title and the sections of the abstract, joined by spaces; each section begins with its label, as on the PubMed
+website.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RECORDS = frozenset({_ARTICLE, _DELETED})
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file is XML with a set of PubMed's articles."""
+    """Return whether a file is XML with a `PubmedArticleSet`."""
     return any_looks(source, _looks_right)
 
 
@@ -41,7 +41,7 @@ def read(source: Source) -> Iterator[Item]:
             where = f"{file.name}, record {number}"
             if record.tag == _DELETED:
                 ids = [_id(pmid) for pmid in record.findall("PMID")]
-                yield from (Problem(each, DELETED, "an update file says that it was deleted", where) for each in ids if each)
+                yield from (Problem(each, DELETED, "deleted by an update file", where) for each in ids if each)
                 continue
             try:
                 yield _document(record, where)
@@ -50,13 +50,13 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Hold nothing: the format is not written."""
+    """Return no facets, as the format is read-only."""
     return frozenset()
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
-    """Refuse."""
-    raise ConfigError("format-read-only", "pubmed can be read but not written", fix="name another format")
+    """Raise ConfigError, as the format is read-only."""
+    raise ConfigError("format-read-only", "pubmed can be read but not written", fix="use another format")
 
 
 def _looks_right(file: InputFile) -> bool:
@@ -83,14 +83,14 @@ def _document(article: Element, where: str) -> Document:
 
 
 def _id(element: Element | None) -> str:
-    """Return the PMID, with the version behind a point where it is not the first: `20029614.2`."""
+    """Return the PMID, followed by the version if that is not 1: `20029614.2`."""
     pmid = "" if element is None else (element.text or "").strip()
     version = "" if element is None else (element.get("Version") or "1").strip()
     return pmid if not pmid or version == "1" else f"{pmid}.{version}"
 
 
 def _text(element: Element | None) -> str:
-    """Return the text of an element and of the markup in it."""
+    """Return the text of an element, including that of nested elements."""
     if element is None:
         return ""
     return "".join(map(str, element.itertext())) if len(element) else element.text or ""

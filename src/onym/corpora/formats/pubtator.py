@@ -1,7 +1,7 @@
-r"""PubTator: `ID|t|title`, `ID|a|abstract`, then one line for each mention and each relation, and an empty line.
+r"""PubTator: `ID|t|title`, `ID|a|abstract`, then one line per mention and per relation, and an empty line.
 
-Offsets count from the title's beginning, the abstract one character after its end. Mentions have 5 columns (no id), 6, or 7
-(BC5CDR: the fragments of a composite). A surface may hold tabs, as the text may.
+Offsets count from the beginning of the title; the abstract starts one character after its end. Mentions have 5 columns (no
+id), 6, or 7 (in BC5CDR, the fragments of a composite mention). A surface may contain tabs, if the text does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EXTENSIONS = (".pubtator",)
 _TEXT = re.compile(r"([^|\t\n]+)\|([ta])\|(.*)", re.DOTALL)
 _BEGIN = re.compile(rb"[^|\t\n]{1,200}\|t\|")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))  # what a line cannot hold; offsets stay
+_TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))  # one for one, so that offsets do not change
 _BREAK = re.compile(r"[\n\r\x00]")
 _NOT_IN_NAME = re.compile("[\t\n\r\x00|\ufeff]")
 _SPECIAL = re.compile(r"[\t\n\r\x00]")
@@ -34,7 +34,7 @@ _PARTS, _MORE = "parts", "columns"
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with a title line."""
+    """Return whether a file begins with a title line."""
     return any_looks(source, _looks_right)
 
 
@@ -44,7 +44,10 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Line breaks become spaces, tabs in types and ids too; one title and one abstract are the only passages."""
+    """Return the preserved facets.
+
+    Line breaks become spaces, and so do tabs in types and ids. The only passages are one title and one abstract.
+    """
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
         lost.add("text")
@@ -85,7 +88,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _blocks(file: InputFile) -> Iterator[list[Line]]:
-    """Yield the lines of each document; it ends with an empty line or with the next title."""
+    """Yield the lines of each document, which ends at an empty line or before the next title."""
     pending: list[Line] = []
     for line in iter_lines(file):
         text = _TEXT.fullmatch(line.text)
@@ -106,7 +109,7 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
         raise MalformedError("a document does not begin with a title line", f"{name}:{lines[0].number}")
     abstract = _TEXT.fullmatch(lines[1].text) if len(lines) > 1 else None
     if abstract and abstract[1] != title[1]:
-        raise MalformedError("the abstract has another id than the title", f"{name}:{lines[1].number}")
+        raise MalformedError("the abstract and the title have different ids", f"{name}:{lines[1].number}")
     text, passages = _join_passages(title[3], abstract[3] if abstract else "")
     draft = Draft(title[1], text)
     draft.passages += passages
@@ -117,7 +120,7 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
 
 
 def _join_passages(title: str, abstract: str) -> tuple[str, tuple[Passage, ...]]:
-    """Put title and abstract together; an empty abstract adds nothing."""
+    """Join title and abstract by a space, unless the abstract is empty; return the text and its passages."""
     return (f"{title} {abstract}" if abstract else title), _passages(len(title), len(abstract))
 
 
@@ -128,7 +131,7 @@ def _passages(title: int, abstract: int) -> tuple[Passage, ...]:
 
 
 class _MentionIds:
-    """The types of a draft's mentions by their id columns, brought up to date when they are asked for."""
+    """The types of a draft's mentions by id column, updated lazily as mentions are added."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft, self._count = draft, 0
@@ -143,7 +146,7 @@ class _MentionIds:
 def _read_line(draft: Draft, line: str, known: _MentionIds, where: str) -> None:
     columns = line.split("\t")
     if columns[0] != draft.id:
-        raise MalformedError("a line has another id than its document", where, draft.id)
+        raise MalformedError("the id of a line is not that of its document", where, draft.id)
     numbers = [cell.strip() for cell in columns[1:3]]
     if len(columns) >= 5 and all(map(_NUMBER.fullmatch, numbers)):
         start, end = map(int, numbers)
@@ -156,7 +159,7 @@ def _read_line(draft: Draft, line: str, known: _MentionIds, where: str) -> None:
 
 def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> None:
     surface = draft.text[start:end]
-    if not rest.startswith(f"{surface}\t"):  # else it may hold tabs itself
+    if not rest.startswith(f"{surface}\t"):  # otherwise the surface may contain tabs
         surface = rest.partition("\t")[0]
     kind, *more = rest[len(surface) + 1 :].split("\t")
     concept_ids, notes = _parse_columns(more, kind)
@@ -164,7 +167,7 @@ def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> 
 
 
 def _parse_columns(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]:
-    """Return ids and notes of the columns after the type; one without an id is noted, since it could as well not be there."""
+    """Parse the columns after the type into ids and notes; an id column without ids becomes a note, to be written again."""
     if not cells:
         return (), ()
     concept_ids, notes = parse_ids_with_note(cells[0], kind)
@@ -173,7 +176,7 @@ def _parse_columns(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]
 
 
 def _relation_of(cells: list[str], known: dict[str, str]) -> Relation:
-    """Return the relation of the columns after the document's id."""
+    """Parse the columns after the document id into a relation."""
     arguments, notes = [], []
     for number, cell in enumerate(cells[1:3], 1):
         argument = _resolve_cell(cell, known)
@@ -186,7 +189,7 @@ def _relation_of(cells: list[str], known: dict[str, str]) -> Relation:
 
 
 def _types_by_column(mentions: Iterable[Mention]) -> dict[str, str]:
-    """Return the types of the mentions by their id columns: a bare number in a relation means what it means there."""
+    """Return the types of mentions by id column, to resolve ids without a prefix in relations the same way."""
     return {format_ids(mention): mention.type for mention in mentions if mention.concept_ids}
 
 
@@ -236,7 +239,7 @@ def _argument_cell(argument: str, noted: str, known: dict[str, str], style: Styl
 
 
 def _cut(document: Document) -> tuple[int, int]:
-    """Return the lengths of title and abstract: where the document's first passage ends, if that leaves nothing out."""
+    """Return the lengths of title and abstract: split after the first passage if a space follows it, else all is title."""
     text = document.text
     if document.passages:
         first = document.passages[0]
@@ -247,7 +250,7 @@ def _cut(document: Document) -> tuple[int, int]:
 
 
 def _again(relation: Relation, known: dict[str, str]) -> Relation | None:
-    """Return a relation as it is read again; None where it is not read as one."""
+    """Return a relation as it would be read back, or None if it would not be read as a relation."""
     cells = _relation_cells(relation, known, "")
     if len(cells) < 3 or (len(cells) > 3 and all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2])):
         return None

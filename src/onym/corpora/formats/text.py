@@ -1,4 +1,4 @@
-"""Plain text: one document per file, its name the id. The text is kept exactly, line ends and all."""
+"""Plain text: one document per file, with the file name as its id. The text is kept unchanged, including line ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IS_FOLDER = True
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file is a text file by its name."""
+    """Return whether a file name ends in .txt."""
     return any_looks(source, lambda file: file.stem.endswith(".txt"))
 
 
@@ -24,7 +24,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Hold the text; an id that is too long for the name of a file is cut."""
+    """Return the preserved facets; a document id is lost if it is too long for a file name."""
     stem = file_name(document.id)
     is_kept = id_of_file(InputFile.from_bytes(f"{stem}.txt", b"")) == document.id
     return HOLDS if is_kept else HOLDS - {"document ids"}

@@ -1,6 +1,6 @@
-"""Readers of terminology releases, one file per format. Each yields Arrow batches of one schema and decides nothing.
+"""Readers of terminology releases, one module per format. All yield Arrow batches of one schema, without filtering.
 
-A reader module has `matches(source)`, which looks at names and first bytes, and `read(source)`.
+A reader module has `matches(source)`, which checks file names and first bytes, and `read(source)`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from onym.errors import ConfigError
 from onym.registry import READERS
 from onym.store.files.source import Source
 
-# In the order in which a release is tried: the most particular first.
+# The order in which formats are tried: the most specific first.
 ORDER = (
     "umls", "snomed", "mesh_xml", "mesh_ascii", "ctd", "obo", "obograph", "entity_jsonl", "ontology_json", "genbioel",
     "mesh_table", "mesh_mappings", "biosyn", "table",
@@ -22,7 +22,7 @@ ORDER = (
 
 
 def detect(source: Source) -> str:
-    """Return the format of a release.
+    """Detect the format of a release.
 
     >>> from onym.store.files.source import InputFile
     >>> detect(Source.of_files("hp", [InputFile.from_bytes("hp.obo", b"")]))
@@ -31,14 +31,14 @@ def detect(source: Source) -> str:
     for name in READERS.names_in_order:
         if READERS.load(name).matches(source):
             return name
-    fix = f"name the format; known are {', '.join(READERS.names)}"
+    fix = f"give the format with --format, one of {', '.join(READERS.names)}"
     raise ConfigError("format-unknown", "the format is not recognised", where=source.name, fix=fix)
 
 
 def read(
     source: Source, format_name: str, columns: Mapping[str, str] | None = None, prefix: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the statements of a release in the given format; `columns` and `prefix` are for readers that have a `Config`."""
+    """Yield the rows of a release in the given format; `columns` and `prefix` only apply to readers with a `Config`."""
     reader: Any = READERS.load(format_name)
     if not hasattr(reader, "Config"):
         return reader.read(source)  # type: ignore[no-any-return]

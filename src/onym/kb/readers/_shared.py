@@ -1,4 +1,4 @@
-"""What several readers share: files, tables, JSON, and kinds of synonyms."""
+"""Helpers shared by readers: files, tables, JSON values, and kinds of synonyms."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _HEAD = 64 * 1024
 
 
 def head(file: InputFile) -> bytes:
-    """Return the first bytes of a file, without a byte order mark and leading white space."""
+    """Return the first 64 KB of a file, without a byte order mark and leading whitespace."""
     return file.head(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def matching_files(files: list[InputFile], looks_right: Callable[[InputFile], bool]) -> list[InputFile]:
-    """Return the files that look right; all of them where none does, so that reading says what is wrong with them."""
+    """Return the files that look right; if none does, return all, so that reading reports what is wrong with them."""
     return [file for file in files if looks_right(file)] or files
 
 
-_COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, as the schema has them
+_COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, as in the schema
 
 
 def batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
-    """Yield the frame in the schema of all readers; columns that it lacks are unknown.
+    """Yield the frame as batches in the schema of all readers; missing columns are null.
 
     >>> [batch.schema.equals(SCHEMA) for batch in batches(pl.DataFrame({"concept_id": ["demo:1"], "name": ["Fever"]}))]
     [True]
@@ -45,65 +45,70 @@ def batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
 
 
 def kind(value: NameKind) -> pl.Expr:
-    """Return a kind as a literal column."""
+    """Return a kind of name as a literal column."""
     return pl.lit(int(value), dtype=pl.UInt8).alias("kind")
 
 
 def bar_list(column: str, separator: str = "|") -> pl.Expr:
-    """Return a column of `a| b|c` as lists, members without space around them and without empty ones."""
+    """Split a column such as `a| b|c` into lists; members are stripped, and empty ones dropped."""
     member = pl.element().str.strip_chars()
     return pl.col(column).str.split(separator).list.eval(member.filter(member != ""))
 
 
 def omim_numbers() -> pl.Expr:
-    """Return the members of a list, for `list.eval`, with OMIM's prefix before bare numbers: MEDIC writes them so."""
+    """Return an expression for `list.eval` that prefixes bare numbers with `omim:`, as MEDIC writes OMIM ids without prefix."""
     return pl.element().str.replace(r"^([0-9]+)$", "omim:${1}")
 
 
 def require_object(value: Any, file: InputFile) -> dict[str, Any]:
-    """Return the value if it is an object."""
+    """Return the value if it is a JSON object, else raise InputError."""
     if not isinstance(value, dict):
-        raise InputError("json-shape", f"an object was expected, not {_kind(value)}", where=file.name)
+        raise shape_error(f"expected an object, found {_kind(value)}", file)
     return value
 
 
+def shape_error(what: str, file: InputFile) -> InputError:
+    """Return the error for JSON that does not have the expected structure."""
+    return InputError("json-shape", what, where=file.name, fix="correct the file, or give another format with --format")
+
+
 def string(value: dict[str, Any], key: str, file: InputFile) -> str | None:
-    """Return the string at `key`, or None where there is none."""
+    """Return the string at `key`, or None if it is missing or empty."""
     found = value.get(key)
     if found is None or isinstance(found, str):
         return found or None
-    raise InputError("json-shape", f"{key!r} should be a string, not {_kind(found)}", where=file.name)
+    raise shape_error(f"{key!r} should be a string, not {_kind(found)}", file)
 
 
 def strings(value: dict[str, Any], key: str, file: InputFile) -> list[str]:
-    """Return the list of strings at `key`, empty where there is none."""
+    """Return the list of strings at `key`; empty if it is missing."""
     found = value.get(key)
     if found is None:
         return []
     if isinstance(found, list) and all(isinstance(member, str) for member in found):
         return found
-    raise InputError("json-shape", f"{key!r} should be a list of strings", where=file.name)
+    raise shape_error(f"{key!r} should be a list of strings", file)
 
 
 def objects(value: dict[str, Any], key: str, file: InputFile) -> list[dict[str, Any]]:
-    """Return the list of objects at `key`, empty where there is none."""
+    """Return the list of objects at `key`; empty if it is missing."""
     found = value.get(key)
     if found is None:
         return []
     if isinstance(found, list):
         return [require_object(member, file) for member in found]
-    raise InputError("json-shape", f"{key!r} should be a list of objects", where=file.name)
+    raise shape_error(f"{key!r} should be a list of objects", file)
 
 
 def _kind(value: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}.get(type(value), "a number")
+    return {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}.get(type(value), "a number")
 
 
-ABBREVIATION_TAGS = ("ABB", "ABX", "ACR", "ACX")  # lexical tags of a term: abbreviations and acronyms, embedded ones too
+ABBREVIATION_TAGS = ("ABB", "ABX", "ACR", "ACX")  # MeSH lexical tags of abbreviations and acronyms, also embedded ones
 
 
 def branches(tree_numbers: Iterable[str]) -> list[str]:
-    """Return the top branches of tree numbers.
+    """Return the top-level branches of MeSH tree numbers.
 
     >>> branches(["C04.557.337", "C04.588", "C15.604"])
     ['C04', 'C15']
@@ -112,12 +117,12 @@ def branches(tree_numbers: Iterable[str]) -> list[str]:
 
 
 _ABBREVIATIONS = {"abbreviation", "acronym", "omo:0003000", "omo_0003000", "omo:0003012", "omo_0003012"}
-_WITHDRAWN = {"obsolete_synonym", "deprecated", "exclude"}  # HPO's word, and MONDO's two
+_WITHDRAWN = {"obsolete_synonym", "deprecated", "exclude"}  # synonym types of HPO (first) and MONDO (the others)
 _NOT_NAMES = {"formula", "smiles", "inchi", "inchikey"}  # ChEBI lists these among the synonyms
 
 
 def synonym_kind(scope: NameKind, type_name: str) -> NameKind | None:
-    """Return the kind of a synonym, or None where it is no name at all.
+    """Return the kind of a synonym, or None if it is not a name (such as a formula).
 
     >>> synonym_kind(NameKind.EXACT, "http://purl.obolibrary.org/obo/mondo#ABBREVIATION").label
     'abbreviation'

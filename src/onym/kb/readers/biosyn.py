@@ -1,6 +1,6 @@
-"""BioSyn's and SapBERT's dictionaries: `id||name` lines.
+"""Reader of BioSyn's and SapBERT's dictionaries: `id||name` lines.
 
-`a|b` are several ids of one concept. `a+b` are two concepts that a name means together: it becomes a name of each.
+`a|b` are several ids of one concept. `a+b` are two concepts that the name denotes together; it becomes a name of each.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from onym.types import NameKind
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a text file begins with an `id||name` line."""
+    """Return whether a text file begins with an `id||name` line."""
     return any(_is_dictionary(file) for file in source.matching("*.txt"))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names; the first id is the concept's, the others are its alternative ids. Bare numbers are OMIM's."""
+    """Yield names; the first id is the concept's, the others are alternative ids. Bare numbers are OMIM ids."""
     for file in matching_files(source.matching("*.txt"), _is_dictionary):
         for block in iter_blocks(file):
             yield from _read_block(block)
@@ -44,7 +44,8 @@ def _read_block(block: Block) -> Iterator[pa.RecordBatch]:
         name=parts.struct[1].str.strip_chars(),
     ).with_columns(ids=bar_list("ids").list.eval(omim_numbers()))
     if rows["name"].null_count() or (rows["ids"].list.len() == 0).any():
-        raise InputError("table-fields", "a line is not of the form id||name", where=block.where)
+        fix = "write each line as id||name"
+        raise InputError("table-fields", "a line is not of the form id||name", where=block.where, fix=fix)
     several = rows.filter("together").with_columns(id=pl.col("ids").list.unique(maintain_order=True)).explode("id")
     yield from _names(several)
     alone = rows.filter(~pl.col("together")).with_columns(id=pl.col("ids").list.first(), other=pl.col("ids").list.slice(1))

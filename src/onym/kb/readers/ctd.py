@@ -1,4 +1,4 @@
-"""CTD's disease vocabulary, MEDIC: CTD_diseases.tsv, and the older `id|alternative||name|synonym` lines."""
+"""Reader of CTD's disease vocabulary MEDIC: CTD_diseases.tsv, or the older `id|alternative||name|synonym` lines."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _FIELDS = (
 
 
 def matches(source: Source) -> bool:
-    """Tell whether the release is CTD's table or a MEDIC text."""
+    """Return whether the release has CTD's table or a MEDIC text file."""
     return source.find("ctd_diseases*.tsv") is not None or source.find("medic*.txt") is not None
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield disease names, synonyms, definitions, and alternative ids, which are cross-references too."""
+    """Yield disease names, synonyms, definitions, and alternative ids (also as cross-references)."""
     for file in source.matching("ctd_diseases*.tsv"):
         for batch in iter_table(file, TableFormat(names=_FIELDS, comment="#"), _FIELDS):
             yield from _read_table(pl.DataFrame(batch))
@@ -49,13 +49,14 @@ def _read_table(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
 
 
 def _read_medic(block: Block) -> Iterator[pa.RecordBatch]:
-    """`D1|613097||name|synonym`: bare numbers are OMIM's, the first id is the concept's."""
+    """Read lines such as `D1|613097||name|synonym`; the first id is the concept's, and bare numbers are OMIM ids."""
     lines = pl.DataFrame({"line": block.data.decode().split("\n")}).filter(pl.col("line").str.strip_chars() != "")
     halves = pl.col("line").str.strip_chars_end("\r").str.splitn("||", 2)
     rows = lines.select(ids=halves.struct[0], names=halves.struct[1].fill_null(""))
     rows = rows.select(ids=bar_list("ids").list.eval(omim_numbers()), name=bar_list("names"))
     if rows.filter((pl.col("ids").list.len() == 0) | (pl.col("name").list.len() == 0)).height:
-        raise InputError("table-fields", "a line is not of the form id||name", where=block.where)
+        fix = "write each line as id||name, or fetch the file again"
+        raise InputError("table-fields", "a line is not of the form id||name", where=block.where, fix=fix)
     rows = rows.with_columns(concept_id=curies(pl.col("ids").list.first(), "mesh"))
     first = rows.select("concept_id", kind(NameKind.PREFERRED), name=pl.col("name").list.first())
     rest = rows.with_columns(name=pl.col("name").list.slice(1)).explode("name").filter(pl.col("name").is_not_null())

@@ -1,4 +1,4 @@
-"""scispaCy's entities: one JSON object a line, or a list, with concept_id, canonical_name, aliases, types, definition."""
+"""Reader of scispaCy's entities: JSON lines or a JSON list, with concept_id, canonical_name, aliases, types, definition."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from onym.errors import InputError
 from onym.kb.curie import to_curie
-from onym.kb.readers._shared import head, matching_files, require_object, string, strings
+from onym.kb.readers._shared import head, matching_files, require_object, shape_error, string, strings
 from onym.kb.schema import Rows
 from onym.store.files.json import first_byte, iter_items, parse_line
 from onym.store.files.lines import iter_blocks
@@ -18,12 +17,12 @@ from onym.types import NameKind
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with an entity."""
+    """Return whether a JSON file begins with an entity."""
     return any(_is_entities(file) for file in _files(source))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names, types and definitions; a bare id is UMLS's."""
+    """Yield names, types and definitions; ids without a prefix are UMLS CUIs."""
     rows = Rows(source.name)
     for file in matching_files(_files(source), _is_entities):
         for entity in _entities(file):
@@ -53,7 +52,7 @@ def _entities(file: InputFile) -> Iterator[Any]:
 def _add(rows: Rows, entity: dict[str, Any], file: InputFile) -> None:
     identifier, name = string(entity, "concept_id", file), string(entity, "canonical_name", file)
     if not identifier or not name:
-        raise InputError("json-shape", "an entity needs concept_id and canonical_name", where=file.name)
+        raise shape_error("an entity has no concept_id or no canonical_name", file)
     concept_id = to_curie(identifier, "umls")
     rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
     for alias in strings(entity, "aliases", file):

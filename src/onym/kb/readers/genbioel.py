@@ -1,4 +1,4 @@
-"""GenBioEL's and ANGEL's target_kb.json: an object from id to a list of names."""
+"""Reader of GenBioEL's and ANGEL's target_kb.json: an object that maps each id to a list of names."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BARE = ((re.compile(r"C[0-9]{7}"), "umls"), (re.compile(r"[0-9]{6}"), "omim"), 
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a JSON file maps keys to lists."""
+    """Return whether a JSON file maps keys to lists."""
     return any(_is_target_kb(file) for file in source.matching("*.json"))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names as they stand; a bare id is UMLS's, OMIM's (six digits), SNOMED CT's (more digits), or MeSH's."""
+    """Yield names; ids without a prefix are UMLS CUIs, OMIM (six digits), SNOMED CT (more digits) or else MeSH ids."""
     rows = Rows(source.name)
     for file in matching_files(source.matching("*.json"), _is_target_kb):
         for key, value in iter_pairs(file):

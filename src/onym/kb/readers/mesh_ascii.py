@@ -1,4 +1,4 @@
-"""MeSH in NLM's ASCII form (d20xx.bin, c20xx.bin): one `KEY = value` a line, records begun by `*NEWRECORD`."""
+"""Reader of MeSH in NLM's ASCII format (d20xx.bin, c20xx.bin): `KEY = value` lines, each record starts with `*NEWRECORD`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABBREVIATION = rf"\|(?:{'|'.join(ABBREVIATION_TAGS)})(?:\||$)"  # among the fie
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins with a record of this form."""
+    """Return whether a .bin file begins with a record."""
     return any(_is_ascii_mesh(file) for file in source.matching("*.bin"))
 
 
@@ -34,7 +34,7 @@ def _is_ascii_mesh(file: InputFile) -> bool:
 
 
 def _whole_records(file: InputFile) -> Iterator[Block]:
-    """Re-cut blocks of lines so that no record is torn."""
+    """Yield blocks of complete records."""
     pending, first_line = b"", 1
     for block in iter_blocks(file):
         data = pending + block.data

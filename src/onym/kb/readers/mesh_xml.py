@@ -1,4 +1,4 @@
-"""MeSH as NLM publishes it in XML: descriptors (desc20xx.xml, .gz) and supplementary records (supp20xx.xml, .gz)."""
+"""Reader of NLM's MeSH XML: descriptors (desc20xx.xml, .gz) and supplementary records (supp20xx.xml, .gz)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 _YEAR = "[0-9]" * 4
 _MAPPED = "HeadingMappedToList/HeadingMappedTo/DescriptorReferredTo/DescriptorUI"
-_CLASSES = {  # of supplementary records
+_CLASSES = {  # SCRClass of supplementary records -> semantic groups
     "1": ("Chemical",), "2": ("Procedure",), "3": ("Disease",), "4": ("Species",), "5": ("Anatomy",), "6": ("Person",)
 }  # fmt: skip
 RECORDS = {"DescriptorRecord": "Descriptor", "SupplementalRecord": "SupplementalRecord"}
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a file begins as a MeSH record set does."""
+    """Return whether an XML file begins with a MeSH record set."""
     return any(_is_mesh(file) for file in _files(source))
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield every term of every concept of each record, scope notes, tree branches, and the class of supplementary records."""
+    """Yield the terms of all concepts of each record, scope notes, semantic types, tree branches and mapped headings."""
     rows = Rows(source.name)
     for file in matching_files(_files(source), _is_mesh):
         for record in iter_records(file, frozenset(RECORDS)):
@@ -40,7 +40,7 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
 
 
 def _files(source: Source) -> list[InputFile]:
-    """Return the XML files; NLM's packed ones are called desc2026.gz, without `.xml`."""
+    """Return the XML files; NLM's compressed ones are named desc2026.gz, without `.xml`."""
     return [file for pattern in ("*.xml", f"desc{_YEAR}", f"supp{_YEAR}") for file in source.matching(pattern)]
 
 

@@ -1,7 +1,7 @@
-"""OBO flat files, versions 1.2 and 1.4, one stanza after the other.
+"""Reader of OBO flat files, versions 1.2 and 1.4, stanza by stanza.
 
-Only the clauses that are used are looked at, and what stands after their values (cross-references of definitions and
-synonyms, qualifiers, comments) is passed over: genuine files of older releases break the grammar there.
+Only the clauses we use are parsed, and anything after their values (cross-references of definitions and synonyms, qualifiers,
+comments) is ignored: real files of older releases violate the grammar there.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _QUALIFIERS = re.compile(r'(?<=\s)\{[^\s{}"=]+="[^{}]*\}\s*(?:!.*)?$')
 _COMMENT = re.compile(r"(?:^|\s)!.*$")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
-_CAS = '"CAS Registry Number"'  # older releases of ChEBI name the database that knows the number, and this after it
+_CAS = '"CAS Registry Number"'  # in older ChEBI releases this label, not the prefix, marks CAS numbers
 
 
 def matches(source: Source) -> bool:
-    """Tell whether the release is an OBO file."""
+    """Return whether the release has an .obo file."""
     return source.find("*.obo") is not None
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names, definitions, cross-references, alternative ids and successors of every term."""
+    """Yield names, definitions, cross-references, alternative ids and successors of all terms."""
     rows = Rows(source.name)
     for file in source.matching("*.obo"):
         for term in _terms(file):
@@ -47,7 +47,7 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
 
 
 class _Term:
-    """The used clauses of one stanza, as they are written."""
+    """The unparsed clauses of one stanza, only the tags we use."""
 
     def __init__(self, file: InputFile, line: int) -> None:
         self._file = file
@@ -77,7 +77,7 @@ class _Term:
         for value, line in self._of("def"):
             definition, after = self._parse_quoted(value, line)
             if after:
-                raise self._make_error("a definition does not end with its quote", line)
+                raise self._make_error("a definition has text after its closing quote", line)
             rows.add(concept_id, definition=definition or None)
         if xrefs := self._xrefs():
             rows.add(concept_id, xrefs=xrefs)
@@ -90,7 +90,7 @@ class _Term:
                 kind = _SCOPES.get(words[0]) if words else None
                 types = words[1:] if kind is not None else words
                 if len(types) > 1:
-                    raise self._make_error("a synonym is more than a text, a scope and a type", line)
+                    raise self._make_error("a synonym has more fields than a text, a scope and a type", line)
                 found = synonym_kind(scope if kind is None else kind, types[0] if types else "")
                 if name and found is not None:
                     rows.add(concept_id, name=name, kind=found)
@@ -112,11 +112,11 @@ class _Term:
     def _parse_quoted(self, value: str, line: int) -> tuple[str, str]:
         match = _QUOTED.match(value)
         if match is None:
-            raise self._make_error("a text is not quoted as it should be", line)
+            raise self._make_error("a text lacks its opening or closing quote", line)
         return _unescape(match[1]), match[2].strip()
 
     def _make_error(self, what: str, line: int) -> InputError:
-        fix = "check it with an OBO tool"
+        fix = "fetch the file again, or validate it with an OBO tool such as ROBOT"
         return InputError("obo-malformed", what, where=f"{self._file.name}:{line}", fix=fix)
 
 
@@ -138,7 +138,7 @@ def _terms(file: InputFile) -> Iterator[_Term]:
 
 
 def _text(value: str) -> str:
-    """Return a text that is not quoted, without the qualifiers and the comment after it."""
+    """Return an unquoted text without its trailing qualifiers and comment."""
     if "{" in value or "!" in value:
         value = _COMMENT.sub("", _QUALIFIERS.sub("", value))
     return _unescape(value)

@@ -1,4 +1,4 @@
-"""OBO Graphs JSON (`{"graphs": [{"nodes": […]}]}`). Written from the specification: no genuine file was at hand."""
+"""Reader of OBO Graphs JSON (`{"graphs": [{"nodes": […]}]}`). Written from the specification, not tested on real files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ALTERNATIVE = "hasAlternativeId"
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a JSON file begins as a graph document does."""
+    """Return whether a JSON file begins with a graph document."""
     return any(_is_graph(file) for file in source.matching("*.json"))
 
 

