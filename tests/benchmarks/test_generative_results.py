@@ -175,7 +175,7 @@ def test_another_model_is_found(store: Store) -> None:
     with pytest.raises(SystemExit, match=f"the weights are .*, not {row.weights}"):
         results(store, rerun=KEY)
     change_row(store, model_folder="nowhere")
-    with pytest.raises(SystemExit, match="there is no model"):
+    with pytest.raises(SystemExit, match="no model found"):
         results(store, rerun=KEY)
     with pytest.raises(SystemExit, match="no such row"):
         results(store, rerun="another")
@@ -217,7 +217,7 @@ def test_answers_differ_beyond_the_tolerance_alone(again: list[tuple[str, float]
 
 
 def test_what_would_spoil_the_store_is_refused(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="not judged on it"):
+    with pytest.raises(SystemExit, match="cannot be evaluated on dev"):
         predict(store, "--split", "dev", "--trained-on", "train+dev")
     with pytest.raises(SystemExit, match="there is no .*unheard-of.toml"):
         predict(store, model="unheard-of")

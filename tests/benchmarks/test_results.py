@@ -201,7 +201,7 @@ def test_of_two_rows_of_the_stage_before_that_of_the_same_training_counts() -> N
 
 
 def test_two_rows_of_one_configuration_are_found() -> None:
-    assert twins([row("b/a"), replace(row("b/b"), hours=1.0)]) == ["b/b: the same setting as b/a"]
+    assert twins([row("b/a"), replace(row("b/b"), hours=1.0)]) == ["b/b: same settings as b/a; remove one of the two rows"]
     assert twins([row("b/a"), row("b/b", split="dev"), row("b/c", model="another")]) == []
 
 
@@ -210,7 +210,7 @@ def test_a_text_is_put_between_its_marks() -> None:
     new = between(page, "x", "new")
     assert new == "top\n<!-- x: begin -->\n\nnew\n\n<!-- x: end -->\nrest\n"
     assert between(new, "x", "new") == new
-    with pytest.raises(ValueError, match="no marks"):
+    with pytest.raises(ValueError, match="lacks the markers"):
         between(page, "y", "new")
 
 
