@@ -1,4 +1,4 @@
-"""Compare the abbreviation F1 of Onym with that of plain Schwartz-Hearst, on the distinct pairs per document of four gold sets."""
+"""Compare the abbreviation F1 of Onym with that of plain Schwartz-Hearst, on four gold sets (distinct pairs per document)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Measure the quality of confidences from stored predictions: fit a calibration on dev, and evaluate it on test.
 
-corpora          gold mentions, linked by the reranker over the open, joined knowledge base; hpo_gsc by off-the-shelf MiniLM over
-                 the Human Phenotype Ontology. nlm_chem has no dev split, so it is fitted on the dev splits of the other three
+corpora          gold mentions, linked by the reranker over the open, joined knowledge base (hpo_gsc: by off-the-shelf MiniLM
+                 over HPO). nlm_chem has no dev split, so it is fitted on the dev splits of the other three
 cross_validated  corpora with no or a small dev split: 5-fold cross-validation over the test documents
 transfer         fitted on the dev split of one corpus, evaluated on the test split of another
 

@@ -1,7 +1,7 @@
 """Count the mentions of the prepared corpora, their train/test overlap, and the exact-match baseline on NCBI disease.
 
-The baseline is BioSyn's rule: a mention is a hit if it equals a name in the dictionary and shares an id with that entry. One test
-row (PMID 9703418) has a space before its id, so it is not a hit in the usual figure; `by_concept` ignores the space.
+The baseline is BioSyn's rule: a mention is a hit if it equals a name in the dictionary and shares an id with that entry. One
+test row (PMID 9703418) has a space before its id, so it is not a hit in the usual figure; `by_concept` ignores the space.
 """
 
 from __future__ import annotations

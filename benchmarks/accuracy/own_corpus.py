@@ -111,9 +111,8 @@ def _judge(folder: Path, encoder: str) -> dict[str, object]:
     by_hand = _by_hand(encoder)
     pipeline, task = load(folder), end_to_end_task(_KEY, "test", JOINED)
     precise = judge_found(task, predict_with(pipeline.with_precision(_PRECISION), task))
-    share = (
-        precise["strict_r"] / precise["strict_p"] * test["strict_p"] / test["strict_r"]
-    )  # answers with and without the target; both counts are derived from the same right answers
+    # number of answers = gold mentions * recall / precision; the gold mentions cancel
+    share = precise["strict_r"] / precise["strict_p"] * test["strict_p"] / test["strict_r"]
     return {
         "strict_f1": test["strict_f1"],
         "dev_strict_f1": dev["strict_f1"],

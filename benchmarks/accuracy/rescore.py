@@ -1,8 +1,8 @@
 """Compare any-id with one-id scoring on the published predictions of BELB.
 
-Predictions and gold of BELB's experiments are joined by `hexdigest`. Several ids in one prediction are a tie: concepts that share
-the name. `strict` in the keys means that the prediction is a single id, which is in gold. The whole-set figures are Onym's own
-`strict`, which requires all ids of a composite mention.
+Predictions and gold of BELB's experiments are joined by `hexdigest`. Several ids in one prediction are a tie: concepts that
+share the name. `strict` in the keys means that the prediction is a single id, which is in gold. The whole-set figures are
+Onym's own `strict`, which requires all ids of a composite mention.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _other(row: Row, now: Row) -> str:
 def _rerun(section: Section, store: Store, key: str) -> list[str]:
 
     rows = {row.row: row for row in store.rows()}
-    return rerun(section, store, rows[key]) if key in rows else [f"{key}: there is no such row"]
+    return rerun(section, store, rows[key]) if key in rows else [f"{key}: no such row"]
 
 
 # Rerun part of a stored row, to check that model, knowledge base and code still give the same answers.

@@ -1,8 +1,9 @@
 """Recompute all end-to-end figures (detection and linking) from the stored predictions, and check the results page.
 
-Fails if a figure differs from results/e2e or is missing from docs/reference/results.md; `--write` writes the page. `--rerun ROW`
-predicts 20 documents of a row again. `--quick` trusts the stored figures, because the knowledge base takes a minute to build.
-`best` has the figures of the system that is best on dev, by corpus. Systems that link gold mentions have separate tables.
+Fails if a figure differs from results/e2e or is missing from docs/reference/results.md; `--write` writes the page.
+`--rerun ROW` predicts 20 documents of a row again. `--quick` trusts the stored figures, because the knowledge base takes a
+minute to build. `best` has the figures of the system that is best on dev, by corpus. Systems that link gold mentions have
+separate tables.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def _rerun(store: Store, key: str) -> list[str]:
     """Predict the first documents of a row again, and return the differences."""
     row = next((row for row in store.rows() if row.row == key), None)
     if row is None:
-        return [f"{key}: there is no such row"]
+        return [f"{key}: no such row"]
     if "confidence" in json.loads(row.model_folder):
         return [f"{key}: it is made of the row that has its key without +confidence: rerun that one"]
     task, kept = task_of(row), store.predictions(row)

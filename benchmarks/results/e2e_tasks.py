@@ -39,8 +39,8 @@ CHEMICALS = ("D01", "D02", "D03", "D04", "D06", "D09", "D10")
 class Kind:
     """A corpus. Only mentions of `types`, and concepts of the matching kinds, are used.
 
-    `base` is its knowledge base if only one is possible. `dev_corpus` is the corpus whose dev split selects the best system, for
-    a corpus without a dev split.
+    `base` is its knowledge base if only one is possible. `dev_corpus`, for a corpus without a dev split, is the corpus whose
+    dev split selects the best system.
     """
 
     title: str

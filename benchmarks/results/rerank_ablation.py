@@ -2,8 +2,8 @@
 
     python -m benchmarks.results.rerank_ablation --kb KB
 
-Candidates and features are computed once; the trees are fitted again for each group. results/rerank/ablation.json has the strict
-recall@1 on dev mentions whose gold ids are in the knowledge base. The test split is not used.
+Candidates and features are computed once; the trees are fitted again for each group. results/rerank/ablation.json has the
+strict recall@1 on dev mentions whose gold ids are in the knowledge base. The test split is not used.
 """
 
 from __future__ import annotations

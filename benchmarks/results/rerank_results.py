@@ -49,8 +49,6 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         is_written=options.write and not problems,
     )
     if problems or not rows:
-Fails if a figure differs from the stored one, or if the predictions were made with another knowledge base. `--quick` recomputes
-one row of each.
         sys.exit("\n".join(problems) or "no rows stored yet; run python -m benchmarks.results.rerank_predict")
     ablated = {without: {name: row["strict_r1"] for name, row in own.items()} for without, own in ablation().items()}
     return {

@@ -15,8 +15,8 @@
 BioSyn's test dictionary contains the dev mentions as names, so dev is linked to BioSyn's dev dictionary, which does not.
 
 Mentions whose gold ids are not in the knowledge base are left out, as in GenBioEL, and both counts are reported; BioSyn's
-protocol counts them as wrong. In `bc5cdr` most of these ids were retired by MeSH. A table maps retired ids to successors, but it
-was made by exact match of gold mentions (including test) against MeSH names, so an exact match is right on them almost by
+protocol counts them as wrong. In `bc5cdr` most of these ids were retired by MeSH. A table maps retired ids to successors, but
+it was made by exact match of gold mentions (including test) against MeSH names, so an exact match is right on them almost by
 definition. The main figures therefore do not use the table; `mapped_any_id_r1` does, over the `mapped` mentions whose gold id
 is in the KB after mapping.
 """

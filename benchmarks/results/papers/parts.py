@@ -56,8 +56,6 @@ class RememberingEncoder:
 
     @classmethod
     def open(cls, name: str = MODEL) -> RememberingEncoder:
-    The dictionaries of the folds share nearly all their names.
-    """
         """Open an encoder; it is downloaded on first use."""
         encoder = Encoder.open(model_folder(name))
         return cls(encoder, cache_folder() / "benchmarks" / f"vectors-{encoder.digest}.npz")
