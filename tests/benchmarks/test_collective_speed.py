@@ -27,7 +27,7 @@ def test_documents_and_windows_give_the_same_vectors(tmp_path: Path, represent: 
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
-def test_window_of_a_long_document_is_truncated(tmp_path: Path) -> None:
+def test_encodes_a_window_of_a_long_document(tmp_path: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "m", window=60, links=False), "fp32")
     model.reader.model.config.max_position_embeddings = 64
     long = Document("1", "fever " * 8, (Mention(0, 5, "fever"), Mention(24, 29, "fever")))

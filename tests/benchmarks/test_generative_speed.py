@@ -74,7 +74,7 @@ def test_counts_less_likely_names_as_misses() -> None:
     assert misses([make_decoded()], exact[:1], "sum")["beam5_miss_pct"] == 100.0
 
 
-def test_uses_the_prompt_of_the_model(options: argparse.Namespace) -> None:
+def test_uses_template_and_window_of_the_model(options: argparse.Namespace) -> None:
     (options.model / "onym.json").write_bytes(ModelSettings(template="genre", window=32, ranking="sum").to_bytes())
     setup = generative_speed._setup(options)
     assert (setup.layout.template.name, setup.layout.window, setup.ranking) == ("genre", 32, "sum")

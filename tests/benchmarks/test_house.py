@@ -40,7 +40,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
         ("benchmark", []),
     ],
 )
-def test_splits_names_into_words(name: str, words: list[str]) -> None:
+def test_finds_denied_words_in_names(name: str, words: list[str]) -> None:
     assert list(find_denied_words(name)) == words
 
 

@@ -148,7 +148,7 @@ def test_compares_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     def scores(_folder: Path, commit: str, _root: Path, name: str) -> object:
         if name == "failing" and not commit:
-            raise RuntimeError("a figure is another one")
+            raise RuntimeError("a figure differs")
         return {"recall": 84.26 if commit or name == "same" else 84.27}
 
     monkeypatch.setattr(unchanged, "scores_of", scores)

@@ -65,7 +65,7 @@ def test_excludes_mentions_of_other_types() -> None:
 @pytest.mark.parametrize(
     ("key", "split", "mentions"), [("ncbi_disease", "dev", 787), ("askapatient_fold0_labels", "test", 867)]
 )
-def test_counts_of_the_real_data(
+def test_all_gold_ids_of_the_real_data_are_in_the_kb(
     real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, split: str, mentions: int
 ) -> None:
     monkeypatch.setenv("ONYM_DATA", str(real_data))
