@@ -45,7 +45,7 @@ _PRECISION = 0.95
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoder", default="granite", help="base model of the detector, or none for the dictionary")
-    parser.add_argument("--epochs", type=float, default=0.0, help="training steps; by default those of the command")
+    parser.add_argument("--epochs", type=float, default=0.0, help="training epochs; by default those of the command")
     parser.add_argument("-o", "--output", type=Path, help="folder to keep the pipeline in; an interrupted run resumes there")
 
 

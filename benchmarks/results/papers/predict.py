@@ -50,7 +50,7 @@ WITHOUT = {"": (), "dense": ("dense", "dense_margin", "dense_rank"), "regression
 
 
 class PapersReranker:
-    """Boosted trees over the candidates of one task."""
+    """Tree ensembles over the candidates of one task."""
 
     def __init__(self, key: str, encoder: RememberingEncoder, without: str = "") -> None:
         self.key, self._encoder = key, encoder
