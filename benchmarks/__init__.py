@@ -1,1 +1,1 @@
-"""Commands that print the figures of the documentation: `python -m benchmarks NAME [options]`."""
+"""Benchmarks that print the figures of the documentation: `python -m benchmarks NAME [options]`."""

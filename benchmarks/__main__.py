@@ -1,12 +1,12 @@
-"""Print one benchmark's figures as one line of JSON: `python -m benchmarks NAME [options]`.
+"""Run a benchmark and print its figures as one line of JSON: `python -m benchmarks NAME [options]`.
 
-Without options a benchmark runs at full size; `--quick` is for every change. `python -m benchmarks --list` prints all names,
-and `--list FOLDER` those of the modules below a folder.
+Without options a benchmark runs at full size; `--quick` is a small size for every change. `python -m benchmarks --list` prints
+all names, and `--list FOLDER` those of the modules in a folder.
 
-A benchmark is a module below `benchmarks` or `tests/robustness` with `run(options) -> figures` and, where it has options of
-its own, `add_options(parser)`; its name is that of the file. A module may have `UPPER_BOUNDS` of its figures, and
-`LOWER_BOUNDS`: where one is more, or less, the benchmark fails, after it has printed them. `FULL_BOUNDS` are upper bounds too,
-and `FULL_LOWER_BOUNDS` lower ones, of times, which `--quick` beside other work on any machine cannot judge.
+A benchmark is a module in `benchmarks` or `tests/robustness` with `run(options) -> figures` and, if it has options,
+`add_options(parser)`; it is named after its file. If a figure is above the module's `UPPER_BOUNDS` or below its `LOWER_BOUNDS`,
+the benchmark prints the figures and fails. `FULL_BOUNDS` (upper) and `FULL_LOWER_BOUNDS` are checked only without `--quick`;
+they are for times, which small runs on a busy machine cannot measure reliably.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def find_benchmarks() -> dict[str, str]:
 
 
 def name_of(path: Path) -> str:
-    """Return the name of a benchmark; `import_.py` is `import`, which no module can be called."""
+    """Return the name of a benchmark; `import_.py` is `import`, a reserved word."""
     return path.stem.rstrip("_").replace("_", "-")
 
 
 def is_benchmark(path: Path) -> bool:
-    """Tell whether a module has the `run` of a benchmark."""
+    """Return whether a module defines `run`."""
     return bool(_RUN.search(path.read_text("utf-8")))
 
 
@@ -68,13 +68,13 @@ def main(arguments: list[str]) -> int:
 
 def _parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=module.__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small size, for every change")
+    parser.add_argument("--quick", action="store_true", help="run at a small size, for every change")
     getattr(module, "add_options", lambda _: None)(parser)
     return parser
 
 
 def find_missed_bounds(module: ModuleType, figures: Mapping[str, Any], *, is_quick: bool) -> list[str]:
-    """Return which bounds of a benchmark its figures miss."""
+    """Return the bounds that the figures violate."""
     lower, upper = dict(getattr(module, "LOWER_BOUNDS", {})), dict(getattr(module, "UPPER_BOUNDS", {}))
     if not is_quick:
         lower |= getattr(module, "FULL_LOWER_BOUNDS", {})

@@ -1,4 +1,4 @@
-"""A run in a process of its own, and what its workers used."""
+"""Run batch plans in a subprocess and measure their CPU and memory; make PubMed test files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6, time.mono
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """CPU seconds of all workers, the most memory of one, and seconds by the clock."""
+    """CPU seconds of all workers, peak memory of one worker, and wall seconds."""
 
     cpu_s: float
     peak_gb: float
@@ -37,7 +37,7 @@ class Used:
 
 
 def measure_run(out: Path, workers: int) -> tuple[Ledger, Used]:
-    """Run a plan to its end; one that does not come to its end is the end of the benchmark."""
+    """Run a plan to completion; exit if shards failed."""
     done = subprocess.run(
         [sys.executable, "-c", _DRIVER, str(out), str(workers)], stdout=subprocess.PIPE, text=True, check=True
     )
@@ -47,7 +47,7 @@ def measure_run(out: Path, workers: int) -> tuple[Ledger, Used]:
     return ledger, Used(*json.loads(done.stdout.splitlines()[-1]))
 
 
-# Real PubMed files, cuts of them, and update files made of their citations.
+# Real PubMed files, excerpts, and update files made of their citations.
 
 OLD, MODERN = "pubmed20n0014.xml.gz", "pubmed21n1298.xml.gz"
 _END = b"</PubmedArticle>"
@@ -56,7 +56,7 @@ _HEAD, _FOOT = b'<?xml version="1.0" encoding="utf-8"?><PubmedArticleSet>', b"</
 
 
 def real_files() -> list[Path]:
-    """Return an early file of the baseline and a modern update file, which is fetched once."""
+    """Return an early baseline file and a recent update file, which is downloaded once."""
     modern = cache_folder() / "pubmed" / MODERN
     if not modern.exists():
         subprocess.run(["bash", str(data_folder() / "pubmed" / "get"), str(modern.parent)], check=True)
@@ -64,7 +64,7 @@ def real_files() -> list[Path]:
 
 
 def cut(path: Path, dest: Path, citations: int) -> Path:
-    """Write the first citations of a file, and its deletions."""
+    """Write the first citations and the deletions of a file."""
     text = gzip.decompress(path.read_bytes())
     parts = text.split(_END, citations)
     tail = text[text.rindex(_END) + len(_END) :]
@@ -74,7 +74,7 @@ def cut(path: Path, dest: Path, citations: int) -> Path:
 
 
 def citations_of(path: Path, count: int) -> list[bytes]:
-    """Return the elements of citations."""
+    """Return the XML elements of citations."""
     text = gzip.decompress(path.read_bytes())
     found = re.finditer(rb"<PubmedArticle>.*?</PubmedArticle>", text, re.DOTALL)
     return [each[0] for each in islice(found, count)]
@@ -87,10 +87,10 @@ def write_citations(dest: Path, citations: Sequence[bytes]) -> Path:
 
 
 def update_files(dest: Path, citations: list[bytes], files: int, seed: int = 13) -> dict[str, str]:
-    """Write update files, and return what is current after them: each document with the file that it is of.
+    """Write update files, and return the expected final state: each current document with the file that contains it.
 
-    A file has citations in their first and in later versions, ids that it deletes, and returns of deleted ones. Files are
-    written in another order than that of their names.
+    Files contain new citations, later versions, deletions, and re-added deleted citations. They are written in a different
+    order from their names.
     """
     rng = random.Random(seed)
     dest.mkdir()

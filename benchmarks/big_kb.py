@@ -1,6 +1,6 @@
-"""A synthetic UMLS release in the genuine RRF layout: real open names, varied; as large as one asks for.
+"""Generate a synthetic UMLS release of any size in RRF format, from variations of open names.
 
-Among the rows are unbalanced quotes, suppressed atoms and names marked as of other languages. Nothing in it is UMLS content.
+The rows include unbalanced quotes, suppressed atoms and names in other languages. It contains no UMLS content.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def open_names(data: Path) -> pl.Series:
 
 
 def write_release(folder: Path, data: Path, rows: int, seed: int = 13) -> None:
-    """Write MRCONSO with `rows` rows for a quarter as many concepts, and the other files in proportion."""
+    """Write MRCONSO with `rows` rows and `rows` / 4 concepts, and the other files in proportion."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     concepts = rows // 4
@@ -141,15 +141,15 @@ def _write(frame: pl.DataFrame, file: object) -> None:
     frame.write_csv(file, include_header=False, separator="|", quote_style="never")  # type: ignore[call-overload]
 
 
-# Knowledge bases of a chosen number of names, to measure tries with: as large as UMLS, or small and of invented words.
+# Knowledge bases of any number of names, for measuring tries: synthetic UMLS, or invented words.
 
-ROWS = 16_000_000  # of the synthetic release
+ROWS = 16_000_000  # seed of the synthetic release
 _WORDS = 20_000
-_STRING = 14  # the column of MRCONSO
+_STRING = 14  # column of the name in MRCONSO
 
 
 def kb_of_release(dest: Path, names: int) -> KnowledgeBase:
-    """Build the knowledge base of the first distinct normal names of the synthetic release."""
+    """Build a knowledge base of the first distinct normalised names of the synthetic release."""
     with tempfile.TemporaryDirectory(dir=dest.parent) as folder:
         write_release(Path(folder), data_folder(), ROWS)
         rows = pl.scan_csv(
@@ -162,7 +162,7 @@ def kb_of_release(dest: Path, names: int) -> KnowledgeBase:
 
 
 def kb_of_words(dest: Path, names: int, seed: int = 13) -> KnowledgeBase:
-    """Build a knowledge base of invented names: words as frequent as those of a language, two to eight of them."""
+    """Build a knowledge base of invented names: two to eight words with a Zipf-like frequency distribution."""
     rng = np.random.default_rng(seed)
     found: dict[str, None] = {}
     while len(found) < names:
@@ -173,7 +173,7 @@ def kb_of_words(dest: Path, names: int, seed: int = 13) -> KnowledgeBase:
 
 
 class Words:
-    """The tokenizer of invented names: a token for each word."""
+    """Tokenizer of invented names: one token per word."""
 
     digest, vocabulary, eos = "words", _WORDS + 3, 2
 
@@ -184,12 +184,12 @@ class Words:
 
 
 def kb_of_numbers(dest: Path, names: int) -> KnowledgeBase:
-    """Build a knowledge base whose names say nothing: quickly, and of any size."""
+    """Build a knowledge base of any size with meaningless names, quickly."""
     return kb_of_names(dest, "name " + pl.Series(np.arange(names)).cast(pl.String).str.zfill(8))
 
 
 def kb_of_names(dest: Path, names: pl.Series) -> KnowledgeBase:
-    """Build a knowledge base with a concept for each name."""
+    """Build a knowledge base with one concept per name."""
     with tempfile.TemporaryDirectory(dir=dest.parent) as folder:
         ids = "umls:C" + pl.Series(np.arange(len(names))).cast(pl.String).str.zfill(7)
         pl.DataFrame({"id": ids, "name": names}).write_csv(Path(folder) / "names.tsv", separator="\t")

@@ -1,4 +1,4 @@
-"""What the decoder's benchmarks share: real mentions, a model of BART-base's size, and the time of one step."""
+"""Shared code of the decoder benchmarks: mentions, a model of BART-base size, and timing of one step."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ SMALL = {
 
 
 def best_precision() -> Literal["fp32", "bf16"]:
-    """Return the precision in which this machine's CPU is fastest."""
+    """Return the fastest precision on this CPU."""
     return resolve_precision("auto", torch.device("cpu"))
 
 
 def bart(vocabulary: int, dtype: torch.dtype, *, is_quick: bool) -> Any:
-    """Return a BART of random weights: of the base's size, or a small one."""
+    """Return a BART with random weights: of BART-base size, or small if `is_quick`."""
     from transformers import BartConfig, BartForConditionalGeneration
 
     torch.manual_seed(0)
@@ -53,7 +53,7 @@ def bart(vocabulary: int, dtype: torch.dtype, *, is_quick: bool) -> Any:
 
 
 def real_sources(tokenizer: Tokenizer, count: int) -> list[list[int]]:
-    """Return windows of 64 tokens around mentions of BC5CDR's test set."""
+    """Return windows of 64 tokens around test mentions of BC5CDR."""
     with tempfile.TemporaryDirectory() as folder:
         documents = list(prepare("bc5cdr", data_folder(), Path(folder) / "bc5cdr").documents("test"))
     mentions = ((doc, mention) for doc in documents for mention in doc.mentions)
@@ -61,14 +61,14 @@ def real_sources(tokenizer: Tokenizer, count: int) -> list[list[int]]:
 
 
 def draw_sources(vocabulary: int, count: int, seed: int = 0) -> list[list[int]]:
-    """Return sources of random tokens, all of 64."""
+    """Return sources of 64 random tokens."""
     rng = np.random.default_rng(seed)
     found: list[list[int]] = rng.integers(5, vocabulary, (count, WINDOW)).tolist()
     return found
 
 
 def cut_trie(tokens: Ragged, eos: int, vocabulary: int, length: int) -> PackedTrie:
-    """Return the trie of all names that have so many tokens, cut to them: every name takes the same number of steps."""
+    """Return a trie of all names with at least `length` tokens, truncated so that all take the same number of steps."""
     lengths = np.diff(tokens.offsets)
     starts = tokens.offsets[:-1][lengths >= length]
     values = tokens.values[starts[:, None] + np.arange(length)]
@@ -76,7 +76,7 @@ def cut_trie(tokens: Ragged, eos: int, vocabulary: int, length: int) -> PackedTr
 
 
 class _TimedExplorer(Explorer):
-    """Notes when each step of a full batch begins."""
+    """Records the start time and batch size of each step."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.begins: list[tuple[float, int]] = []
@@ -88,7 +88,7 @@ class _TimedExplorer(Explorer):
 
 
 def step_seconds(trie: PackedTrie, adapter: Adapter, sources: Sequence[Sequence[int]]) -> float:
-    """Return the median time of one whole step of beam search, model included, while all mentions are in the batch."""
+    """Return the median seconds of one beam search step, including the model, while the batch is (nearly) full."""
     steps: list[float] = []
     for start in range(0, len(sources), BATCH):
         batch = sources[start : start + BATCH]

@@ -1,4 +1,4 @@
-"""A fresh environment with the wheel of this project and what it needs, and nothing else."""
+"""Create a fresh virtual environment with only the wheel of this project and its dependencies."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Fresh:
-    """The folder of an environment, and the wheel that is installed in it. Commands run in an empty folder beside it."""
+    """An environment's folder and its installed wheel. Commands run in an empty folder next to it."""
 
     folder: Path
     wheel: Path
 
     def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a command with the environment's programs first, and a cache directory of its own."""
+        """Run a command with the environment's programs first on PATH, and its own cache directory."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ONYM_"))}
         path = f"{self.folder / 'venv/bin'}{os.pathsep}{kept.get('PATH', '')}"
         work = self.folder / "work"
@@ -31,7 +31,7 @@ class Fresh:
         return subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
 
     def cpu_seconds(self, command: Sequence[str]) -> float:
-        """Return the CPU seconds of a command, which must succeed."""
+        """Return the CPU seconds of a command; exit if it fails."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = self.run(command)
         if done.returncode:
@@ -42,7 +42,7 @@ class Fresh:
 
 @contextmanager
 def fresh_environment() -> Iterator[Fresh]:
-    """Build the wheel, and give an environment that it is installed in."""
+    """Build the wheel, and yield an environment with it installed."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         venv.create(folder / "venv", with_pip=True)

@@ -1,10 +1,10 @@
-"""Make the trained parts for MeSH again, which come with Onym: classifier, reranker, threshold and confidences.
+"""Retrain the MeSH models that come with Onym: classifier, reranker, threshold and confidence calibration.
 
     python -m benchmarks.mesh_parts FOLDER
 
-By `onym train pipeline`, over the knowledge base of the recipe `mesh-diseases-chemicals-trained`, from the files of
-`ONYM_DATA`; half an hour on two cores. FOLDER keeps all that is made, and a run that was interrupted goes on there:
-FOLDER/parts has what is in the package, but for its README and LICENSE. Each file is compared with that of the package.
+Runs `onym train pipeline` over the knowledge base of the recipe `mesh-diseases-chemicals-trained`, from the files in
+`ONYM_DATA`; half an hour on two cores. All output is kept in FOLDER, where an interrupted run resumes. FOLDER/parts has the
+files of the package except README and LICENSE; each is compared with the packaged file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WRITTEN = {"README.md", "LICENSE.md"}
 
 
 def make_parts(folder: Path) -> Path:
-    """Train in a folder, and return the folder of the parts, in which no path of this machine is left."""
+    """Train in a folder, and return the folder of the trained models, which contains no paths of this machine."""
     recipe = read_recipe(RECIPE)
     folder.mkdir(parents=True, exist_ok=True)
     kb = _kb(recipe, folder)
@@ -44,7 +44,7 @@ def make_parts(folder: Path) -> Path:
 
 
 def differing(parts: Path, package: Path) -> list[str]:
-    """Return the files that are not the same in both folders, or in one of them alone, but for those that people write."""
+    """Return the files that differ or exist in only one folder, ignoring hand-written ones."""
     one, other = (
         {path.relative_to(each).as_posix(): path.read_bytes() for path in each.rglob("*") if path.is_file()}
         for each in (parts, package)
@@ -62,7 +62,7 @@ def _kb(recipe: PipelineRecipe, folder: Path) -> Path:
 
 
 def _unpack_models(pack: Path, dest: Path) -> Path:
-    """Write the models of a pack, and its pipeline, beside each other, into a folder of their own."""
+    """Extract the models of a pack and its pipeline into one folder."""
     shutil.rmtree(dest, ignore_errors=True)
     with zipfile.ZipFile(pack) as archive:
         for name in archive.namelist():

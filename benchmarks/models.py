@@ -1,4 +1,4 @@
-"""Where the real models are: each is fetched once, by the script in `ONYM_MODELS`, and kept in the cache folder."""
+"""Locate pretrained models: each is downloaded once by the script in `ONYM_MODELS`, and kept in the cache directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onym.store.cache import cache_folder
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model, an ordinary one of Hugging Face; fetch it if it was not fetched before."""
+    """Return the folder of a Hugging Face model; download it on first use."""
     kept = cache_folder() / "models" / name
     if not kept.is_dir():
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -27,6 +27,6 @@ def model_folder(name: str) -> Path:
 def _fetch(name: str, dest: Path) -> None:
     script = Path(os.environ.get("ONYM_MODELS") or Path(__file__).parents[1] / ".." / "shared" / "models").resolve() / "get"
     if not script.is_file():
-        sys.exit(f"this benchmark needs a real model: set ONYM_MODELS to the folder of the script that fetches it ({script})")
+        sys.exit(f"pretrained model needed: set ONYM_MODELS to the folder with the download script ({script} not found)")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     subprocess.run(["bash", str(script), name, str(dest)], check=True, stdout=sys.stderr, env={**os.environ, "PATH": path})

@@ -1,4 +1,4 @@
-"""What stands beside every figure: the machine and the versions. And where the real data is."""
+"""Helpers of benchmarks: describe the machine and versions, locate the data, and time functions."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _MODULES = {
 
 
 def data_folder() -> Path:
-    """Return the folder of real data: `ONYM_DATA`, else `../shared/data` beside the project."""
+    """Return the data folder: `ONYM_DATA`, or `../shared/data` next to the project."""
     folder = Path(os.environ.get("ONYM_DATA") or Path(__file__).parents[1] / ".." / "shared" / "data").resolve()
     if not folder.is_dir():
-        sys.exit(f"this benchmark needs the real data: set ONYM_DATA (looked in {folder})")
+        sys.exit(f"this benchmark needs the data files: set ONYM_DATA to their folder (not found: {folder})")
     return folder
 
 
@@ -50,13 +50,13 @@ def _is_there(package: str) -> bool:
 
 
 def own_bytes(kind: str, process: int | str = "self") -> int:
-    """Return what Linux says of a process's memory: `VmRSS` is what it holds now, `VmHWM` the most that it held."""
+    """Return the memory of a process as Linux reports it: `VmRSS` is the current, `VmHWM` the peak resident size."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{kind}:"))
 
 
 def percent(part: int, whole: int) -> float:
-    """Return a share in percent, to one decimal."""
+    """Return a percentage to one decimal."""
     return round(100 * part / whole, 1) if whole else 0.0
 
 
@@ -72,24 +72,24 @@ def _memory_gb() -> float:
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
 
 
-# Published corpora, prepared for one benchmark and removed after it.
+# Published corpora, prepared for one benchmark and deleted afterwards.
 
 
 def iter_prepared(names: Mapping[str, str]) -> Iterator[tuple[str, PreparedDataset]]:
-    """Yield each key with the dataset of that name, prepared afresh from the real data."""
+    """Yield each key with its dataset, freshly prepared from the data files."""
     with tempfile.TemporaryDirectory() as folder:
         for key, name in names.items():
             yield key, prepare(name, data_folder(), Path(folder) / name)
 
 
-# Processor time of things that are compared.
+# CPU times for comparisons.
 
 T = TypeVar("T")
 _TURNS = 3
 
 
 def fastest(readings: Mapping[str, Callable[[], object]], turns: int = _TURNS) -> dict[str, float]:
-    """Return the least CPU time of each, in seconds; they take turns, so that a busy machine slows all of them."""
+    """Return the minimum CPU seconds of each function; they run in turns, so that other load affects all equally."""
     found: dict[str, list[float]] = {name: [] for name in readings}
     for _ in range(turns):
         for name, read in readings.items():
@@ -102,7 +102,7 @@ def fastest(readings: Mapping[str, Callable[[], object]], turns: int = _TURNS) -
 def fastest_by_slices(
     acts: Mapping[str, Callable[[Sequence[T]], object]], values: Sequence[T], size: int, turns: int = _TURNS
 ) -> dict[str, float]:
-    """Return the same, added up over slices of values, for a machine whose speed changes from second to second."""
+    """Return the sum of `fastest` over slices of values, for machines whose speed fluctuates."""
     total: Counter[str] = Counter()
     for start in range(0, len(values), size):
         part = values[start : start + size]

@@ -1,13 +1,13 @@
-"""Make the starter again: the pipeline that comes with Onym, from the release of MONDO and the kept trained parts.
+"""Rebuild the starter, the pipeline that comes with Onym, from a MONDO release and the stored trained models.
 
     python -m benchmarks.starter FOLDER
 
-The knowledge base and its TF-IDF are built from the files of `ONYM_DATA`, by the recipe `starter.toml`. The reranker, the
-classifier and the calibration are kept: they were trained by `starter-reranker.toml` and `starter-classifier.toml` on the
-training splits of NCBI disease, BC5CDR and BioRED; `onym calibrate FOLDER --dataset bc5cdr --dataset ncbi-disease --dataset
-biored` used their dev splits, and the same with `--mentions terms --type Disease --type SpecificDisease --type DiseaseClass
---type Modifier --type CompositeMention` for that of terms.
-A test compares the bytes with those of the package.
+The knowledge base and its TF-IDF index are built from the files in `ONYM_DATA` with the recipe `starter.toml`. The reranker and
+the classifier are not retrained; they were trained with `starter-reranker.toml` and `starter-classifier.toml` on the training
+splits of NCBI disease, BC5CDR and BioRED. The calibration was fitted on their dev splits with `onym calibrate FOLDER --dataset
+bc5cdr --dataset ncbi-disease --dataset biored`; the calibration for terms with the additional options `--mentions terms --type
+Disease --type SpecificDisease --type DiseaseClass --type Modifier --type CompositeMention`.
+A test compares the result with the packaged files, byte for byte.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT = ("LICENSE.md", "README.md", "pipeline.json", "reranker", "classifier")
 
 
 def make_starter(folder: Path) -> None:
-    """Write the starter into a folder that is not there yet."""
+    """Write the starter into a new folder."""
     kept = locate(STARTER)
     folder.mkdir(parents=True)
     build_kb(Recipe.from_toml(RECIPE), folder / "knowledge-base", root=data_folder())

@@ -1,4 +1,4 @@
-"""Real names and real mentions to measure dense linking with."""
+"""Names, mentions and encoders for measuring dense linking."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CORPORA = {
 
 
 def draw_names(count: int) -> list[str]:
-    """Return names of the open knowledge base, drawn at random; without such that a table would have to quote."""
+    """Return a random sample of names of the open knowledge base, without names that need quoting in a table."""
     names = open_kb().names
     found: list[str] = []
     for row in np.random.default_rng(SEED).permutation(len(names)).tolist():
@@ -34,7 +34,7 @@ def draw_names(count: int) -> list[str]:
 
 
 def surfaces() -> list[str]:
-    """Return the distinct surfaces of BC5CDR and of the NCBI disease corpus, as names are written, in an order of chance."""
+    """Return the distinct normalised surfaces of BC5CDR and NCBI disease, shuffled."""
     found = sorted(
         {
             normal_name(mention.surface)
@@ -49,13 +49,13 @@ def surfaces() -> list[str]:
     return [found[row] for row in np.random.default_rng(SEED).permutation(len(found)).tolist()]
 
 
-# Encoders for measuring: one that draws its vectors, and one that was asked before.
+# Encoders for measuring: random vectors, and precomputed vectors.
 
 Vectors = npt.NDArray[np.float32]
 
 
 class Drawn:
-    """Makes random vectors of the length 1: the same ones whenever the same texts are encoded together."""
+    """An encoder of random unit vectors; deterministic for the same list of texts."""
 
     precision = "float32"
 
@@ -71,7 +71,7 @@ class Drawn:
 
 
 class Known:
-    """Knows the vectors of some names."""
+    """An encoder with precomputed vectors."""
 
     def __init__(self, names: Sequence[str], vectors: Vectors, precision: str) -> None:
         self.precision, self.width, self.digest = precision, vectors.shape[1], "known"
@@ -82,7 +82,7 @@ class Known:
 
 
 def near(vectors: Vectors, rng: np.random.Generator) -> Vectors:
-    """Return vectors of the length 1 that are somewhere near others."""
+    """Return unit vectors near the given ones, by adding noise."""
     noise = rng.standard_normal(vectors.shape, dtype=np.float32) / np.sqrt(vectors.shape[1], dtype=np.float32)
     found = vectors + noise.astype(np.float32)
     return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), dtype=np.float32)

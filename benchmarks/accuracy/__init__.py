@@ -1,1 +1,1 @@
-"""Benchmarks of how right the answers are."""
+"""Benchmarks of accuracy."""

@@ -1,4 +1,4 @@
-"""Abbreviations on four gold sets: F1 of Onym's rules and of plain Schwartz-Hearst, over distinct pairs of each document."""
+"""Compare the abbreviation F1 of Onym with that of plain Schwartz-Hearst, on four gold sets (distinct pairs per document)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pairs = set[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Gold:
-    """A document and the pairs of short and long form that annotators found in it."""
+    """A document and its annotated (short form, long form) pairs."""
 
     text: str
     pairs: Pairs
@@ -37,7 +37,7 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 
 
 def iter_gold(archive: Path) -> Iterator[Gold]:
-    """Yield the documents of a BioC gold set; passages are joined by line ends."""
+    """Yield the documents of a BioC gold set; passages are joined by newlines."""
     for record in iter_records(Source.open(archive).require("*_gold.xml"), frozenset({"document"})):
         pairs: Pairs = set()
         texts = []

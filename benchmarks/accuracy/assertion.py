@@ -1,14 +1,14 @@
-"""What a sentence asserts of a mention, on the test set of ConText: F1 of each mark that has gold, in percent.
+"""Measure the F1 (percent) of assertion marks, such as negation, on the test set of ConText.
 
-cases                    sentences, one mention in each
-negation_f1              of the mark `negated`; also its precision and recall
-historical_f1            and `hypothetical_f1`, `other_experiencer_f1`: of the other marks that have gold
-development_negation_f1  on sentences of odd numbers, whose errors were looked at while the phrases were collected
-held_out_negation_f1     on sentences of even numbers, whose errors were not; both halves come from the same reports
-unmeasured               marks without gold
-mentions_per_s           mentions of the set that are marked in a second of processor time, each in a document of its own
+cases                    sentences, with one mention each
+negation_f1              F1 of the mark `negated`; also its precision and recall
+historical_f1            F1 of the other annotated marks; also `hypothetical_f1` and `other_experiencer_f1`
+development_negation_f1  F1 on odd-numbered sentences, whose errors were inspected while collecting trigger phrases
+held_out_negation_f1     F1 on even-numbered sentences, whose errors were not; both halves come from the same reports
+unmeasured               marks without gold annotations
+mentions_per_s           mentions marked per CPU second, each in its own document
 
-A condition that runs over the end of its sentence counts with the words of it that are in the sentence.
+If a condition extends beyond its sentence, only its words inside the sentence are used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _REPEATS = 3
 
 @dataclass(frozen=True)
 class Case:
-    """A sentence with its mention, and the marks that annotators gave it."""
+    """A sentence with its mention and gold marks."""
 
     number: int
     document: Document
@@ -70,7 +70,7 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 
 
 def iter_cases(path: Path) -> Iterator[Case]:
-    """Yield the annotated sentences; the first line is a header."""
+    """Yield the annotated sentences, skipping the header line."""
     for line in path.read_text("utf-8").splitlines()[1:]:
         number, condition, sentence, *labels = (cell.strip() for cell in line.split("\t"))
         start, end = mention_in(sentence, condition)
@@ -80,7 +80,7 @@ def iter_cases(path: Path) -> Iterator[Case]:
 
 
 def mention_in(sentence: str, condition: str) -> Offsets:
-    """Return where a condition is in its sentence: in capitals, else in any case, else the first or last words of it.
+    """Locate a condition in its sentence: in capitals, else in any case, else by its first or last words.
 
     >>> mention_in("Pain, but no PAIN now.", "pain"), mention_in("No fever.", "fever. Chills")
     ((13, 17), (3, 9))

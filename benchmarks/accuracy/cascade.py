@@ -1,9 +1,8 @@
-"""The cascade compared with its parts: accuracy, speed, and which part of the cascade answered.
+"""Compare the cascade with its stages: accuracy, speed, and the share of mentions that each stage answered.
 
-The mentions are the test mentions of BC5CDR, over the open knowledge base. The models were trained by the recipes of the
-results page, and are found below `ONYM_RUNS`. With `--quick`, 60 mentions of NCBI disease are linked over the names of its own
-concepts with off-the-shelf MiniLM and flan-t5-small: that shows only that it runs. Indexes and tries are built before the clock
-starts.
+Links the test mentions of BC5CDR to the open knowledge base, with the models of the results page (in `ONYM_RUNS`). `--quick` is
+a smoke test: 60 mentions of NCBI disease, linked to the names of its gold concepts with off-the-shelf MiniLM and flan-t5-small.
+Building indexes and tries is not timed.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _QUICK = 60  # mentions
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dataset", default="bc5cdr", help="a benchmark of the results page")
-    parser.add_argument("--encoder", default="model:minilm", help="the dense part's model")
-    parser.add_argument("--model", default="bc5cdr-preferred", help="the generative part's model")
-    parser.add_argument("--mentions", type=int, default=0, help="how many of the first mentions; all without --quick")
+    parser.add_argument("--dataset", default="bc5cdr", help="dataset of the results page")
+    parser.add_argument("--encoder", default="model:minilm", help="model of the dense linker")
+    parser.add_argument("--model", default="bc5cdr-preferred", help="model of the generative linker")
+    parser.add_argument("--mentions", type=int, default=0, help="number of mentions; by default all, or 60 with --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def systems(task: Task, encoder: Path, model: Path) -> dict[str, Linker]:
-    """Return the parts alone, and cascades of two and of three, over the same parts."""
+    """Return the single linkers, and cascades of two and three of them."""
     exact = ExactLinker(task.kb)
     dense = DenseLinker.from_pretrained(encoder, task.kb)
     generative = GenerativeLinker.from_pretrained(model, task.kb)
@@ -75,7 +74,7 @@ def systems(task: Task, encoder: Path, model: Path) -> dict[str, Linker]:
 
 
 def measure(linker: Linker, documents: Sequence[Document], task: Task) -> tuple[dict[str, float], dict[str, float]]:
-    """Return how many a linker gets right and how fast, and which share of mentions each stage answered."""
+    """Return the accuracy and speed of a linker, and the share of mentions that each stage answered."""
     start = time.perf_counter()
     linked = list(linker.link(documents, top_k=_TOP))
     seconds = time.perf_counter() - start

@@ -1,24 +1,24 @@
-"""How far a confidence can be trusted, from kept predictions: a calibration is fitted on dev, and judged on test.
+"""Measure the quality of confidences from stored predictions: fit a calibration on dev, and evaluate it on test.
 
-corpora          given mentions: by the reranker over the open, joined knowledge base; hpo_gsc by off-the-shelf MiniLM over the
-                 Human Phenotype Ontology. nlm_chem has no dev split: fitted on the dev splits of the other three
-cross_validated  the corpora with no dev split, or a small one, by five folds of the documents of test
-transfer         fitted on the dev split of one corpus, judged on the test split of another
+corpora          gold mentions, linked by the reranker over the open, joined knowledge base (hpo_gsc: by off-the-shelf MiniLM
+                 over HPO). nlm_chem has no dev split, so it is fitted on the dev splits of the other three
+cross_validated  corpora with no or a small dev split: 5-fold cross-validation over the test documents
+transfer         fitted on the dev split of one corpus, evaluated on the test split of another
 
-ece              expected calibration error, 15 bins of equally many answers
+ece              expected calibration error, 15 equal-count bins
 auroc            the probability that a right answer has a higher confidence than a wrong one
-precision_at_95  the precision of the answers that remain where 0.95 is asked for
-coverage_at_95   how many of all mentions, in percent, have such an answer
+precision_at_95  precision of the answers that remain at a target precision of 0.95
+coverage_at_95   percentage of mentions that have such an answer
 set_coverage_at_90, set_size_at_90
-                 how often, in percent, a set that is to hold the right concept nine times in ten does, and its mean size
-drift            the population stability index between the confidences of the two splits
+                 candidate sets with 90 % target coverage: how often they contain the right concept (percent), and mean size
+drift            population stability index between the confidences of the two splits
 
-An answer is right by the strict protocol, and a mention whose gold ids the knowledge base lacks cannot be. `--quick` computes
-ncbi_disease and hpo_gsc.
+Answers are scored by the strict protocol; a mention whose gold ids are not in the knowledge base counts as wrong. `--quick`
+uses only ncbi_disease and hpo_gsc.
 
-With `--from-text` the mentions are those that the best system of `e2e-results` finds in raw text: one probability covers span
-and concept, and the shares are of the mentions that it found. `gold_found_at_95` is the share of gold mentions that have a
-right answer where 0.95 is asked for. Each is fitted on its own dev split; nlm_chem, which has none, on that of bc5cdr.
+`--from-text` uses the mentions that the best system of `e2e-results` finds in raw text. A confidence then covers span and
+concept, and percentages refer to the detected mentions. `gold_found_at_95` is the percentage of gold mentions with a right
+answer at a target precision of 0.95. Calibrations are fitted on the corpus' own dev split, for nlm_chem on that of bc5cdr.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ Figures = dict[str, float]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--write", action="store_true", help="write the tables of the page")
-    parser.add_argument("--from-text", action="store_true", help="mentions that are found in raw text, not given ones")
+    parser.add_argument("--write", action="store_true", help="write the tables of the results page")
+    parser.add_argument("--from-text", action="store_true", help="use mentions detected in raw text instead of gold mentions")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @cache
 def answers_of(key: str, split: str) -> JudgedAnswers:
-    """Return the kept answers of a split, judged."""
+    """Return the stored answers of a split, scored."""
     if key == HPO:
         own = open_task(HPO, split)
         task = EvaluationTask(own.dataset, split, hpo_kb())
@@ -96,7 +96,7 @@ def _fit(*keys: str) -> Calibration:
 
 
 def from_text(store: Store = STORE, *, quick: bool = False, is_written: bool = False) -> dict[str, object]:
-    """Return the figures of the systems that are best on dev, from raw text."""
+    """Return the figures on raw text of the systems that are best on dev."""
     rows = {row.row: row for row in store.rows()}
     first = {key: row.row.removesuffix(CONFIDENCE).removesuffix(THRESHOLD) for key, row in best(list(rows.values())).items()}
     found: dict[str, Figures] = {}
@@ -125,12 +125,12 @@ def _on_test(key: str) -> Figures:
 
 
 def _judge(fitted: Calibration, judged: JudgedAnswers) -> Figures:
-    """Return the figures of answers by a calibration."""
+    """Return the figures of answers under a calibration."""
     return _figures(judged, fitted.confidences(judged.answers), [fitted] * len(judged.ranks))
 
 
 def _cross_validate(judged: JudgedAnswers) -> Figures:
-    """Return the figures of answers, each by a calibration that was fitted to the other folds of documents."""
+    """Return cross-validated figures: each answer is calibrated on the other folds of documents."""
     confidences, fitted = np.zeros(len(judged.ranks)), np.empty(len(judged.ranks), dtype=object)
     for is_out, each in folds_of(judged):
         confidences[is_out], fitted[is_out] = each.confidences(judged.answers.part(is_out)), each

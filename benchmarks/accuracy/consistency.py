@@ -1,11 +1,11 @@
-"""What it is worth that the mentions of a document help each other: recall@1 on dev, with gold mentions.
+"""Measure how much the other mentions of a document help: recall@1 on the gold mentions of dev.
 
-`expand_abbreviations`: an abbreviation is read as what its document says that it stands for, or where the document defines it.
-`average_repeated_mentions`: repeated mentions (same surface) of a document have one embedding, the mean of theirs.
+`expand_abbreviations`: an abbreviation is replaced by the long form that its document defines.
+`average_repeated_mentions`: repeated mentions (same surface) in a document share their mean embedding.
 
-The mentions of BC5CDR's dev over the open knowledge base, with models of the results page, found below `ONYM_RUNS`; what helps
-here is the default. With `--quick` 60 mentions of NCBI disease over the names of its own concepts with an off-the-shelf
-MiniLM, which was never taught to read documents: only the machinery is shown.
+Links the dev mentions of BC5CDR to the open knowledge base, with the models of the results page (in `ONYM_RUNS`). Options that
+help here are on by default. `--quick` is a smoke test: 60 mentions of NCBI disease, linked to the names of its gold concepts
+with off-the-shelf MiniLM.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from onym.linkers.exact import ExactLinker
 from onym.models.collective import Collective
 from onym.pipeline.pipeline import Pipeline
 
-_QUICK = 60  # documents, each of them a mention in its text
+_QUICK = 60  # documents with one mention each
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", default="bc5cdr", choices=tuple(KINDS))
-    parser.add_argument("--encoder", default="model:minilm", help="the dense linker's model")
-    parser.add_argument("--model", default="minilm-bc5cdr-joint", help="the collective linker's model")
-    parser.add_argument("--documents", type=int, default=0, help="how many of the first documents; all without --quick")
+    parser.add_argument("--encoder", default="model:minilm", help="model of the dense linker")
+    parser.add_argument("--model", default="minilm-bc5cdr-joint", help="model of the collective linker")
+    parser.add_argument("--documents", type=int, default=0, help="number of documents; by default all, or 60 with --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def systems(task: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iterator[tuple[str, dict[str, bool], Linker]]:
-    """Yield linkers with what they take from the rest of a document, and without it."""
+    """Yield each linker with and without information from the rest of the document."""
     for expand in (False, True):
         options = {"expand_abbreviations": expand}
         yield "exact", options, ExactLinker(task.kb, exact.ExactLinkerConfig.of(options))

@@ -1,8 +1,7 @@
-"""Sizes of the prepared corpora against the published ones, train/test overlap, and the floor of exact match on NCBI disease.
+"""Count the mentions of the prepared corpora, their train/test overlap, and the exact-match baseline on NCBI disease.
 
-The floor is BioSyn's rule, plain equality: a mention is a hit if it is a name in the dictionary and shares an id with that
-name's row. One test row (of PMID 9703418) writes a space before its id. Compared as it is written it is no hit, and that is
-the usual figure; `by_concept` counts what the ids mean.
+The baseline is BioSyn's rule: a mention is a hit if it equals a name in the dictionary and shares an id with that entry. One
+test row (PMID 9703418) has a space before its id, so it is not a hit in the usual figure; `by_concept` ignores the space.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 
 
 def sizes(key: str, prepared: PreparedDataset) -> dict[str, object]:
-    """Count the mentions that can be read back, and take the overlap with train from the report."""
+    """Count the mentions of the prepared dataset, and read the overlap with train from its report."""
     figures: dict[str, object] = {
         f"{key}_{split}": sum(len(doc.mentions) for doc in prepared.documents(split)) for split in prepared.splits
     }
@@ -49,7 +48,7 @@ def floor(prepared: PreparedDataset, kb: KnowledgeBase) -> dict[str, object]:
 
 
 def is_written_so(kb: KnowledgeBase, mention: Mention) -> bool:
-    """Tell whether an id of the mention's name stands, letter for letter, among the ids of the mention."""
+    """Return whether an id of the mention's name is, as written in the file, one of the mention's gold ids."""
     bare = "|".join(concept_id.partition(":")[2] for concept_id in mention.concept_ids)
     written = dict(mention.notes).get(KEY, bare).replace("+", "|").split("|")
     concepts = [kb.concept(row) for row in kb.concepts_named(mention.surface)]

@@ -1,7 +1,7 @@
-"""Twins joined in the open knowledge base, by rule, and how often a join is what the vocabularies themselves say.
+"""Count the merged concepts of the open knowledge base by rule, and measure the precision of merging.
 
-The precision is that of joins by name and by a shared id, on concepts whose cross-references were hidden from the build. The
-quick size is without supplementary records, where most chemicals are.
+Precision is measured for merges by name and by shared id, on concepts whose cross-references were hidden from the build.
+`--quick` leaves out the supplementary records, which are most of the chemicals.
 """
 
 from __future__ import annotations
@@ -43,35 +43,35 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def by_rule(joins: pl.DataFrame) -> dict[str, int]:
-    """Count joins by vocabulary and rule."""
+    """Count merges by vocabulary and rule."""
     rows = joins.select(prefix_of("concept"), "rule").iter_rows()
     return {f"{prefix} {JoinRule(rule).label}": count for (prefix, rule), count in sorted(Counter(rows).items())}
 
 
 def count_fused_in_one_source(joins: pl.DataFrame) -> int:
-    """Count the concepts that hold two ids of one vocabulary."""
+    """Count the concepts with two ids of the same vocabulary."""
     members = pl.concat([joins.select("final", "concept"), joins.select("final", concept="final").unique()])
     return members.filter(pl.len().over("final", prefix_of("concept")) > 1)["final"].n_unique()
 
 
 def precision(judged: pl.DataFrame) -> float:
-    """Return the share of joins that are right."""
+    """Return the share of merges that are right."""
     return round(float(judged["is_right"].sum()) / max(1, judged.height), 4)
 
 
-# Joins judged by cross-references that the build was not shown.
+# Merges, evaluated by cross-references that were hidden from the build.
 
 FOLDS = 5
 _BEYOND_XREFS = [int(JoinRule.SHARED_ID), int(JoinRule.NAME)]
 
 
 def judge_held_out_joins(found: Gathered, recipe: Recipe, folds: int = FOLDS) -> pl.DataFrame:
-    """Return the joins that can be judged: concept, final, rule, is_right."""
+    """Return the merges that can be evaluated, with the columns concept, final, rule, is_right."""
     return pl.concat([_select_judgeable(_joins(found, recipe, xrefs), hidden) for xrefs, hidden in _folds(found, folds)])
 
 
 def _folds(found: Gathered, folds: int) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield for each fold the cross-references that are left, and the hidden pairs (low, high)."""
+    """Yield, per fold, the remaining cross-references and the hidden pairs (low, high)."""
     ids = found.ids.column().unique(maintain_order=True).to_frame("id")
     ranks = ids.select(prefix=prefix_of("id")).unique(maintain_order=True).with_row_index("rank")
     xrefs = found.xrefs.frame().unique()
@@ -88,14 +88,14 @@ def _fold(concept_id: str, folds: int) -> int:
 
 
 def _joins(found: Gathered, recipe: Recipe, xrefs: pl.DataFrame) -> pl.DataFrame:
-    """Return what is joined by rules that need no cross-reference between the two."""
+    """Return the merges by rules that need no direct cross-reference."""
     found.decided, found.dropped = Counter(), Counter()
     joins = decide(found, recipe, found.successors.frame(), xrefs).identity.joins
     return joins.filter(pl.col("rule").is_in(_BEYOND_XREFS))
 
 
 def _select_judgeable(joins: pl.DataFrame, hidden: pl.DataFrame) -> pl.DataFrame:
-    """Keep the joins of which either end lost a cross-reference to the vocabulary of the other."""
+    """Keep merges where a cross-reference from one concept to the other's vocabulary was hidden."""
     ends = joins.with_columns(low_prefix=prefix_of("concept"), high_prefix=prefix_of("final"))
     lost = hidden.with_columns(low_prefix=prefix_of("low"), high_prefix=prefix_of("high"))
     low = ends.join(lost, left_on=["concept", "high_prefix"], right_on=["low", "high_prefix"], how="semi")

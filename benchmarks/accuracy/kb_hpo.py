@@ -1,4 +1,4 @@
-"""HPO from OBO: active terms and definitions of release 2026-02-16, and what changed since 2025-01-16."""
+"""Build HPO from OBO; count active terms and definitions of release 2026-02-16, and the changes since 2025-01-16."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 
 
 def hpo_parents(release: str = NEWEST) -> dict[str, list[str]]:
-    """Return the terms of a release that are in use, each with those directly above it."""
+    """Return the active terms of a release, each with its parents."""
     with gzip.open(data_folder() / f"ontologies/hp-{release}.obo.gz", "rt", encoding="utf-8") as lines:
         stanzas = lines.read().split("\n[Term]\n")[1:]
     clauses = [[line.partition(": ")[::2] for line in stanza.partition("\n[")[0].split("\n")] for stanza in stanzas]

@@ -1,7 +1,7 @@
-"""The open knowledge base from the real data: its size, and how many gold ids of three test sets it holds.
+"""Build the open knowledge base; measure its size and its coverage of the gold ids of three test sets.
 
-A mention is covered when all its ids are. The `resolved` figure maps retired ids first, through a table that was matched on
-gold mention strings: it is for scoring only, and no name of it enters the knowledge base.
+A mention is covered if all its ids are in the knowledge base. The `resolved` figures map retired ids first, with a table that
+was made by matching gold mentions. The table is used for scoring only; its names are not added to the knowledge base.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from onym.store.files.source import InputFile
 RECIPE = Path(__file__).parents[1] / "recipes" / "open-kb.toml"
 _NOT_QUICK = ("supp", "indra1.18", "d2014", "cas", "chebi")
 DIGEST = "9fedea8e6cbf08c0"
-"""The open knowledge base that all kept predictions were made with."""
+"""The open knowledge base that was used for all stored predictions."""
 UPPER_BOUNDS = MappingProxyType({"digest_changed": 0})
 JOINED = RECIPE.with_name("open-kb-joined.toml")
 
 
 def build_open_kb(dest: Path, recipe: Path = RECIPE) -> KnowledgeBase:
-    """Build the knowledge base that benchmarks link to, or that of another recipe."""
+    """Build the open knowledge base of the benchmarks, or that of another recipe."""
     build_kb(Recipe.from_toml(recipe), dest, root=data_folder())
     return KnowledgeBase.open(dest)
 
 
 def make_joined_recipe(*, quick: bool) -> Recipe:
-    """Return the recipe of the joined knowledge base; the quick one has the descriptors of MeSH 2024 and MONDO alone."""
+    """Return the recipe of the joined knowledge base; `quick` has only MeSH 2024 descriptors and MONDO."""
     recipe = Recipe.from_toml(JOINED)
     small = tuple(source for source in recipe.sources if not any(part in source.path for part in _NOT_QUICK))
     return recipe.model_copy(update={"sources": small}) if quick else recipe
 
 
 def gold(path: Path, kind: str = "") -> Iterator[list[str]]:
-    """Yield the ids of each mention of a PubTator file that has any."""
+    """Yield the ids of each mention in a PubTator file, skipping mentions without ids."""
     with InputFile.from_path(path).open() as stream:
         lines = stream.read().decode("utf-8").splitlines()
     for line in lines:
@@ -52,7 +52,7 @@ def gold(path: Path, kind: str = "") -> Iterator[list[str]]:
 
 
 def coverage(kb: KnowledgeBase, mentions: list[list[str]], replaced: dict[str, list[str]] | None = None) -> tuple[float, float]:
-    """Return the share of distinct ids and of mentions that the knowledge base holds, in percent."""
+    """Return the percentage of distinct ids and of mentions that the knowledge base covers."""
     replaced = replaced or {}
     ids = {i for mention in mentions for i in mention}
     found = {i for i in ids if i in kb or any(new in kb for new in replaced.get(i, []))}
@@ -60,7 +60,7 @@ def coverage(kb: KnowledgeBase, mentions: list[list[str]], replaced: dict[str, l
 
 
 def read_retired_ids(path: Path) -> dict[str, list[str]]:
-    """Read the table of retired ids: the first column and the last."""
+    """Read the table of retired ids: first column (old id) to last column (new ids)."""
     rows = [line.split("\t") for line in path.read_text().splitlines()[1:]]
     return {row[0].strip(): [new.strip() for new in row[-1].replace(",", "|").split("|") if new.strip()] for row in rows}
 

@@ -1,4 +1,4 @@
-"""Character 3-gram TF-IDF on BioSyn's own files and dictionaries, under BioSyn's protocol: recall at 1 and at 5."""
+"""Measure recall@1 and recall@5 of character 3-gram TF-IDF on BioSyn's files, dictionaries and protocol."""
 
 from __future__ import annotations
 

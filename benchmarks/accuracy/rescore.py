@@ -1,8 +1,8 @@
-"""Predictions of a published system scored again: any id of a shared name, beside one id alone.
+"""Compare any-id with one-id scoring on the published predictions of BELB.
 
-The predictions and the gold of BELB's experiments are joined by `hexdigest`. The ids of one prediction are those of a name that
-several concepts share: a tie. `strict` in the keys is the one-id count: a single id that is among the gold ones. The whole-set
-figures are Onym's own `strict`, which takes a composite only as a whole.
+Predictions and gold of BELB's experiments are joined by `hexdigest`. Several ids in one prediction are a tie: concepts that
+share the name. `strict` in the keys means that the prediction is a single id, which is in gold. The whole-set figures are
+Onym's own `strict`, which requires all ids of a composite mention.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 
 
 def cases_of(folder: Path, corpus: str, system: str) -> list[Case]:
-    """Return the published predictions of a system beside the gold."""
+    """Return the published predictions of a system, paired with gold."""
     gold = dict(iter_pairs(InputFile.from_path(folder / "gold.json.gz"), corpus))
     predictions = iter_items(InputFile.from_path(folder / corpus / f"{system}.predictions.json.gz"), "item")
     return [_case(prediction, gold[prediction["hexdigest"]]) for prediction in predictions]

@@ -1,12 +1,12 @@
-"""Ties between concepts of equal scores: which rule decides them, how often it is right, and what deciding is worth.
+"""Measure tie-breaking between concepts with equal scores: share and accuracy of each rule, and the gain in recall.
 
-NCBI disease, dev and test, over the open knowledge base, mentions whose gold id it has. `before` counts a tie as wrong, as for
-predictions that do not decide; `after` judges the first answer. `decided_by` has for each rule its share of the ties of exact
-match, TF-IDF and dense, its accuracy, and the share of its ties in which the right concept is one of the tied. The generative
-rows are the kept predictions, put in order by ids: they hold no names, so the kind and source of a name decide nothing there.
+Uses dev and test of NCBI disease over the open knowledge base, only mentions whose gold id is in it. `before` counts ties as
+wrong; `after` scores the first answer. `decided_by` has, for each rule, its share of the ties of exact match, TF-IDF and dense,
+its accuracy, and the share of its ties that include the right concept. The generative rows are stored predictions, ordered by
+ids only: they have no names, so the rules for name kind and source do not apply.
 
-`any_id` must not change, and at most 2 % of the ties may be left to the id. `--quick` is exact match on dev over MeSH's
-descriptors and MONDO. `--rows` also gives every kept row of results/ before and after.
+Fails if `any_id` changes, or if more than 2 % of the ties are broken by the id. `--quick` runs exact match on dev over MeSH
+descriptors and MONDO. `--rows` adds all stored rows of results/.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UPPER_BOUNDS = {"decided_by_id_pct": 2.0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rows", action="store_true", help="also every kept row of results/, before and after")
+    parser.add_argument("--rows", action="store_true", help="also compare all stored rows of results/")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _rows() -> list[dict[str, object]]:
-    from benchmarks.accuracy.ties_rows import rows  # imports the libraries of models, which a quick run does without
+    from benchmarks.accuracy.ties_rows import rows  # imported late: it imports torch, which a quick run does not need
 
     return list(rows())
 
@@ -87,4 +87,4 @@ def _require_any_id(strict: dict[str, dict[str, dict[str, Any]]]) -> None:
     for name, splits in strict.items():
         for split, figures in splits.items():
             if figures["any_id_before"] != figures["any_id_after"]:
-                sys.exit(f"{name}, {split}: any-id is {figures['any_id_after']}, not {figures['any_id_before']}")
+                sys.exit(f"{name}, {split}: any-id changed from {figures['any_id_before']} to {figures['any_id_after']}")

@@ -1,4 +1,4 @@
-"""What deciding ties is worth: the strict figures before and after, and the share and accuracy of each rule."""
+"""Figures with ties unbroken and broken, and the share and accuracy of each tie-breaking rule."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Span = tuple[str, int, int]
 
 @dataclass
 class Rules:
-    """How many ties each rule decided, how many of them rightly, and how often the right concept was among the tied ones."""
+    """Counts per rule: ties it broke, ties it broke correctly, and ties that include the right concept."""
 
     decided: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
@@ -49,7 +49,7 @@ class Rules:
         self.possible += other.possible
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Return for each rule its share of the ties, its accuracy, and the share of its ties where any choice is right."""
+        """Return, per rule, its share of the ties, its accuracy, and the share of its ties that include the right concept."""
         return {
             rule: {
                 "share_pct": percent(self.decided[rule], self.decided.total()),
@@ -62,7 +62,7 @@ class Rules:
 
 
 def measure(linker: Linker, task: EvaluationTask) -> tuple[dict[str, float], Rules]:
-    """Return the figures of a linker with ties undecided and decided, and what the rules did."""
+    """Return the figures of a linker with ties unbroken and broken, and the counts per rule."""
     linked = list(require_complete(linker.link(task.dataset.documents(task.split), top_k=TOP_K)))
     made = Predictions.of(predictions_of(linked), source_of(linker, TOP_K))
     figures, cases = compare(task, forget_order(made), made)
@@ -70,7 +70,7 @@ def measure(linker: Linker, task: EvaluationTask) -> tuple[dict[str, float], Rul
 
 
 def compare(task: EvaluationTask, before: Predictions, after: Predictions) -> tuple[dict[str, float], list[Case]]:
-    """Return the figures of predictions with ties undecided and decided, and the cases of the latter."""
+    """Return the figures of predictions with ties unbroken and broken, and the cases of the latter."""
     figures: dict[str, float] = {}
     cases: list[Case] = []
     for name, predictions in (("before", before), ("after", after)):
@@ -82,12 +82,12 @@ def compare(task: EvaluationTask, before: Predictions, after: Predictions) -> tu
 
 
 def forget_order(predictions: Predictions) -> Predictions:
-    """Return the same predictions without a word on their order."""
+    """Return the predictions without their `order` metadata, so that ties count as unbroken."""
     return replace(predictions, source={key: value for key, value in predictions.source.items() if key != "order"})
 
 
 def decide_by_ids(predictions: Predictions, kb: KnowledgeBase) -> Predictions:
-    """Return kept predictions in the order of candidates. They hold no names: kinds and sources of names decide nothing."""
+    """Sort stored predictions by score and tie-breaking rules; without names, the name rules do not apply."""
 
     def sort_answers(one: Prediction) -> Prediction:
         return replace(one, answers=tuple(sorted(one.answers, key=lambda answer: (-answer[1], _key(answer, kb)))))
@@ -98,11 +98,11 @@ def decide_by_ids(predictions: Predictions, kb: KnowledgeBase) -> Predictions:
 
 def _key(answer: Answer, kb: KnowledgeBase) -> Key:
     row = kb.concept_ids.find(answer[0][0])
-    return kb.order.key(row) if row >= 0 else (len(kb.order.vocabularies),)  # what it does not know comes last
+    return kb.order.key(row) if row >= 0 else (len(kb.order.vocabularies),)  # unknown ids last
 
 
 def rules_of(linked: Sequence[LinkedDocument], cases: Sequence[Case], kb: KnowledgeBase) -> Rules:
-    """Return which rule put the answer of each tie before its runner-up, and whether it is right."""
+    """Count, per rule, the ties where it ranked the answer above the runner-up, and whether the answer is right."""
     links = {(each.document.id, link.mention.start, link.mention.end): link for each in linked for link in each.links}
     rules = Rules()
     for case, rank in zip(cases, gold_ranks(cases, "strict"), strict=True):
@@ -124,7 +124,7 @@ def _candidate_key(candidate: Candidate, kb: KnowledgeBase) -> Key:
     return kb.order.key(kb.concept_ids.find(candidate.concept_id), kb.names.find(candidate.name))
 
 
-# The linkers whose ties are measured, over the open knowledge base.
+# Linkers whose ties are measured, over the open knowledge base.
 
 DATASET = "ncbi_disease_open"
 DENSE_ROWS = {"dev": f"{DATASET}/start/flat-own-on-dev", "test": f"{DATASET}/start/flat-own"}
@@ -133,7 +133,7 @@ _QUICK_SOURCES = ("MeSH 2024 descriptors", "MONDO")
 
 
 def systems(kb: KnowledgeBase, *, is_quick: bool) -> Iterator[tuple[str, Linker]]:
-    """Yield the linkers by name; a quick run has no model."""
+    """Yield the linkers by name; a quick run uses no model."""
     yield "exact", ExactLinker(kb)
     if not is_quick:
         yield "tfidf", TfidfLinker(kb)
@@ -141,7 +141,7 @@ def systems(kb: KnowledgeBase, *, is_quick: bool) -> Iterator[tuple[str, Linker]
 
 
 def dense_linker(kb: KnowledgeBase) -> Linker:
-    """Return MiniLM off the shelf over the names of the concepts that its kept rows hold."""
+    """Return a dense linker: off-the-shelf MiniLM over the names of all concepts in its stored rows."""
     from onym.index.build import index_in_memory
     from onym.linkers.dense import DenseLinker
     from onym.models.torch_encoder import Encoder
@@ -154,7 +154,7 @@ def dense_linker(kb: KnowledgeBase) -> Linker:
 
 
 def quick_kb() -> KnowledgeBase:
-    """Return the descriptors of MeSH and MONDO, built in seconds and kept."""
+    """Return a knowledge base of MeSH descriptors and MONDO, built on first use and cached."""
     recipe = Recipe.from_toml(RECIPE)
     few = recipe.model_copy(update={"sources": tuple(each for each in recipe.sources if each.name in _QUICK_SOURCES)})
     folder = cache_folder() / "benchmarks" / "ties-quick-kb"

@@ -1,7 +1,7 @@
-"""Every kept row of results/ before and after its ties are decided, as far as ids can decide them.
+"""Figures of all stored rows of results/ before and after ties are broken by ids.
 
-Kept predictions hold ids and scores but no names, so the kind and the source of a name decide nothing here. End to end, rows of
-systems that find mentions keep one answer of each: there is nothing left to order.
+Stored predictions have ids and scores but no names, so the rules for name kind and source do not apply. End-to-end rows store
+one answer per mention and have no ties.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ END_TO_END = "e2e"
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """Yield each kept row with its figures before and after."""
+    """Yield each stored row with its figures before and after."""
     for section in (*SECTIONS, END_TO_END):
         store = Store(FOLDER / section)
         for row in store.rows():

@@ -1,4 +1,4 @@
-"""A short training on a real cut of the NCBI disease corpus, by the preset for a few cores: its score on dev has to rise."""
+"""Train briefly on part of NCBI disease, with the preset for few cores; fail unless the dev score rises."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from onym.train.trainer import METRIC
 
 START = "flan-t5-small"
 MARGIN = 20.0
-"""By how many points recall@1 on dev has to rise."""
+"""Required gain of recall@1 on dev, in points."""
 STEPS, QUICK_STEPS = 60, 8
 MENTIONS, QUICK_MENTIONS = 100, 25
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--steps", type=int, help=f"updates of the weights, 32 samples each; by default {STEPS}")
+    parser.add_argument("--steps", type=int, help=f"training steps of 32 samples; by default {STEPS}")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

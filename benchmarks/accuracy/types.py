@@ -1,11 +1,11 @@
-"""Semantic groups of the open knowledge base: whom they leave out, and what a filter by them hides.
+"""Measure the semantic groups of the open knowledge base: concepts without a group, and the effect of filtering by group.
 
-    concepts_without_group_pct   concepts in no group
-    gold_outside_mask_pct        gold mentions of three test sets, of those in the KB, that the groups of their type do not hold
-    homonyms_hidden              mentions that the dictionary finds in the three test sets and that exact match links under the
-                                 filter, while without it another concept is the answer
+    concepts_without_group_pct   concepts without a group
+    gold_outside_mask_pct        gold mentions (three test sets, id in the KB) whose concept is not in the groups of their type
+    homonyms_hidden              mentions found by the dictionary in the three test sets that exact match links to another
+                                 concept with the filter than without it
 
-The quick size is without supplementary records, and looks for homonyms in one corpus.
+`--quick` leaves out the supplementary records, and counts homonyms in one corpus.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from onym.linkers.exact import ExactLinker
 from onym.types import Document, Mention
 
 GROUPS = {"Disease": ("Disease", "Phenotype"), "Chemical": ("Chemical",)}
-"""The groups that may be meant by a mention of a corpus' type."""
+"""Semantic groups of each mention type."""
 DATASETS = {"ncbi-disease": ("Disease",), "bc5cdr": ("Chemical", "Disease"), "biored": ("Chemical", "Disease")}
-_ONLY_DISEASES = "ncbi-disease"  # its types are kinds of disease mentions
+_ONLY_DISEASES = "ncbi-disease"  # its mention types are all diseases
 UPPER_BOUNDS = MappingProxyType({"concepts_without_group_pct": 0.5, "gold_outside_mask_pct": 0.5, "homonyms_hidden": 0})
 
 
@@ -55,17 +55,17 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def percent(part: int, whole: int) -> float:
-    """Return a share in percent, to two decimals: the bounds are half a percent."""
+    """Return a percentage to two decimals, because the bounds are 0.5 %."""
     return round(100 * part / max(1, whole), 2)
 
 
 def concepts_without_group(kb: KnowledgeBase) -> int:
-    """Count the concepts that are in no group."""
+    """Count the concepts without a group."""
     return int((np.diff(kb.concept_groups.offsets.astype(np.int64)) == 0).sum())
 
 
 def gold_outside_masks(kb: KnowledgeBase) -> tuple[int, int]:
-    """Return how many gold mentions have an id in the KB, and how many of them are not of the groups of their type."""
+    """Return how many gold mentions have an id in the KB, and how many of these are outside the groups of their type."""
     masks = {kind: concepts_of_types(kb, groups) for kind, groups in GROUPS.items()}
     gold = outside = 0
     for name in DATASETS:
@@ -77,7 +77,7 @@ def gold_outside_masks(kb: KnowledgeBase) -> tuple[int, int]:
 
 
 def gold_mentions(name: str) -> Iterator[tuple[str, Mention]]:
-    """Yield the mentions of diseases and chemicals of a test set, and which of both they are."""
+    """Yield the disease and chemical mentions of a test set, with their type."""
     for doc in _documents(name):
         for mention in doc.mentions:
             kind = "Disease" if name == _ONLY_DISEASES else mention.type
@@ -86,7 +86,7 @@ def gold_mentions(name: str) -> Iterator[tuple[str, Mention]]:
 
 
 def homonyms(kb: KnowledgeBase, name: str) -> tuple[int, int]:
-    """Return how many mentions are linked under the filter of a corpus, and how many of these mean another one without it."""
+    """Return how many mentions are linked with the filter of a corpus, and how many of these change without it."""
     only = concepts_of_types(kb, [group for kind in DATASETS[name] for group in GROUPS[kind]])
     found = [each.document for each in DictionaryDetector(kb, only=only).detect(_documents(name))]
     pairs = list(zip(_answers(kb, found, only), _answers(kb, found, None), strict=True))

@@ -1,1 +1,1 @@
-"""The benchmarks themselves, one module each: `python -m benchmarks NAME`."""
+"""Benchmarks, one module each: `python -m benchmarks NAME`."""

@@ -1,38 +1,39 @@
-"""The state of the code itself: size, imports, words, places to edit, and work that must be done once.
+"""Measure the code base: size, imports, wording, edits needed to extend it, and duplicated work.
 
-files, lines                      Python files of the product, and their lines
-under_60_lines_pct                modules shorter than 60 lines, without `__init__`
-import_lines_pct                  lines of import statements
+files, lines                      Python files in src/onym, and their lines
+under_60_lines_pct                percentage of modules (except `__init__`) shorter than 60 lines
+import_lines_pct                  percentage of lines that are import statements
 function_p90                      90th percentile of the lines of a function, without its docstring
-untyped_public                    public functions and methods that lack an annotation
-import_cycles                     groups of modules that import each other; all imports count, wherever they are
-upward_imports                    imports of a package that is not in a layer below
-private_imports                   imports of `_x` from outside the folder that it is in
-one_importer_pct                  modules that exactly one module imports; plug-ins and re-exports are left out
-link_text_files                   files whose functions `onym link "text"` runs
+untyped_public                    public functions and methods with a missing annotation
+import_cycles                     groups of modules that import each other, including imports inside functions
+upward_imports                    imports from a package that is not in a lower layer
+private_imports                   imports of `_x` from another folder
+one_importer_pct                  percentage of modules imported by exactly one module, except plug-ins and re-exports
+link_text_files                   files whose functions `onym link "text"` calls
 link_text_modules                 modules that it imports
-benchmark_lines                   lines of Python below benchmarks/
+benchmark_lines                   lines of Python in benchmarks/
 pipeline_option_declarations      places where an option of a pipeline is declared
 vocabulary_tables                 places where a vocabulary is declared
 link_forms                        places where a field of a link is declared
-files_to_add_*                    files to add or change for a linker, reader, output, route or recipe
+files_to_add_*                    files to create or edit for a new linker, reader, output, route or recipe
 public_names                      names in `onym.__all__`
-public_names_documented           of them described in docs/reference/python.md
+public_names_documented           public names described in docs/reference/python.md
 help_lines_*                      lines of `--help` of link, map and pipeline build, at 80 columns
 readme_lines                      lines of README.md
-thread_answers_changed            answers that differ when 8 threads share a pipeline
-artefact_opens_per_load           how often `onym.load` opens one artefact at most
+thread_answers_changed            answers that change when 8 threads share a pipeline
+artefact_opens_per_load           maximum number of times that `onym.load` opens the same artefact
 model_bytes_hashed_twice          bytes of a model that one load hashes more than once
-abbreviation_passes_per_document  how often abbreviations are looked for in one document
-document_readings                 how often a model reads one document, for detector and linker together
-ci_seconds, ci_seconds_cold       the last run of `.ci/run` with a reused and with a new environment; null where there was none
-fast_tests_seconds, full_seconds  the last run of the fast tests and of `.ci/full`
-denied_words                      words and phrases for which the field has other words; --list shows where they are
-duplicate_definitions             of them second definitions of a name that must have one
-participle_functions              functions named by a participle instead of a verb, in tests too; --list shows them
-duplicate_class_names             classes of the product with the name of another one
+abbreviation_passes_per_document  how often abbreviations are detected in one document
+document_readings                 how often a model encodes one document, for detector and linker together
+ci_seconds, ci_seconds_cold       duration of the last `.ci/run` with a reused and with a new environment; null if never run
+fast_tests_seconds, full_seconds  duration of the last fast test run and of the last `.ci/full`
+denied_words                      discouraged words and phrases; --list shows where they are
+duplicate_definitions             second definitions of names that must have only one (included in denied_words)
+participle_functions              functions named with a participle instead of a verb, including tests; --list shows them
+duplicate_class_names             classes in src/onym that share their name with another class
 
-Places and files are found by probes (tests/architecture/probes.py); a probe that fails is null, with the reason on stderr.
+Declarations and files are counted by probes (tests/architecture/probes.py). The figure of a failed probe is null, with the
+reason on stderr.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ from benchmarks.house.work import work_figures
 
 ROOT = Path(__file__).parents[2]
 SRC = Path(onym.__file__).parent
-# What the figures should be at most; a missed one is named on stderr, and null is missed.
+# Target maxima. Figures that are above their target, or null, are listed on stderr.
 TARGETS = {
     "files": 340, "lines": 53_000, "import_cycles": 0, "upward_imports": 0, "private_imports": 0, "one_importer_pct": 15,
     "under_60_lines_pct": 15, "import_lines_pct": 7.0, "function_p90": 16, "untyped_public": 0, "link_text_files": 70,
@@ -72,7 +73,7 @@ TARGETS = {
     "link_forms": 1, "files_to_add_linker": 2, "files_to_add_reader": 2, "files_to_add_output": 2, "files_to_add_route": 2,
     "files_to_add_recipe": 2, "ci_seconds": 900, "ci_seconds_cold": 1_200, "fast_tests_seconds": 420,
 }  # fmt: skip
-# Gates: the benchmark fails beyond them.
+# Hard limits: the benchmark fails if a figure is above its limit.
 UPPER_BOUNDS = {
     "function_p90": 16, "untyped_public": 0, "import_cycles": 0, "upward_imports": 0, "private_imports": 0,
     "help_lines_link": 60, "help_lines_map": 60, "help_lines_pipeline_build": 60,
@@ -87,8 +88,8 @@ CI_KEYS = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--list", action="store_true", help="print where each denied word and each wrong import is, to stderr")
-    parser.add_argument("--words", action="store_true", help="count denied words alone")
+    parser.add_argument("--list", action="store_true", help="list the locations of denied words and wrong imports on stderr")
+    parser.add_argument("--words", action="store_true", help="only count denied words")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -147,7 +148,7 @@ def _surface() -> dict[str, object]:
 
 
 def _measures(*, quick: bool) -> dict[str, object]:
-    """Run what needs a folder and a cache of its own."""
+    """Run the measurements that need a temporary folder and cache."""
     with tempfile.TemporaryDirectory() as name, patch.dict(os.environ, {"ONYM_CACHE": f"{name}/cache"}):
         traced = link_text()
         return {
@@ -159,7 +160,7 @@ def _measures(*, quick: bool) -> dict[str, object]:
 
 
 def read_ci() -> dict[str, object]:
-    """Return how long the last checks took, from `ONYM_CI_FILE`, else `~/.cache/onym/ci.json`; None where none is recorded."""
+    """Return the durations of the last checks from `ONYM_CI_FILE` or `~/.cache/onym/ci.json`; None if not recorded."""
     try:
         recorded = json.loads(Path(os.environ.get("ONYM_CI_FILE") or Path.home() / ".cache/onym/ci.json").read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,17 +1,17 @@
-"""Raw text with the dictionary and exact match: documents per second, beside an earlier commit on the same machine.
+"""Compare the speed of linking raw text (dictionary and exact match) with that of an earlier commit.
 
-Real PubMed abstracts, linked to the open knowledge base; with `--quick` few of them, to HPO. Both versions of Onym run as
-processes of their own, by turns, with the same dependencies. Opening and the first documents are not timed. Seconds are those
-of the processor, of which each process uses one at a time: they are steadier than a clock's on a machine that has other work.
+Links PubMed abstracts to the open knowledge base; with `--quick`, few abstracts to HPO. Both versions of Onym run alternately
+in separate processes, with the same dependencies. Loading and warm-up documents are not timed. Times are CPU times of
+single-threaded processes, which vary less than wall time on a busy machine.
 
-documents                 abstracts that are timed
-mentions                  mentions that were found, in those that are not timed too
-documents_per_s           median of the rounds
-before                    the earlier commit; or why it was not measured, where the history of the repository is not there
-documents_per_s_before    the same of the earlier commit
-ratio_to_before           speed, against the earlier commit: the median of the ratios of the rounds
-ratio_to_before_by_clock  the same by the clock
-answers_changed           documents whose links are not those of the earlier commit, in any field
+documents                 timed abstracts
+mentions                  detected mentions, including those of the warm-up documents
+documents_per_s           documents per CPU second, median of the rounds
+before                    the earlier commit, or the reason why it could not be measured (no git history)
+documents_per_s_before    documents_per_s of the earlier commit
+ratio_to_before           speed relative to the earlier commit, median over the rounds
+ratio_to_before_by_clock  the same ratio, in wall time
+answers_changed           documents whose links differ from the earlier commit in any field
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _ROUNDS = 6
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--documents", type=int, default=0, help="abstracts; by default 3,000, or 200 with --quick")
-    parser.add_argument("--rounds", type=int, default=0, help="runs of each version; by default 6, or 1 with --quick")
+    parser.add_argument("--documents", type=int, default=0, help="number of abstracts; by default 3,000, or 200 with --quick")
+    parser.add_argument("--rounds", type=int, default=0, help="runs per version; by default 6, or 1 with --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -62,13 +62,13 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def abstracts() -> Iterator[Document]:
-    """Yield the citations of a PubMed file that have an abstract."""
+    """Yield the PubMed citations that have an abstract."""
     items = onym.read_corpus(data_folder() / FILE, "pubmed")
     return (each for each in items if isinstance(each, Document) and len(each.passages) > 1)
 
 
 def compare(kb: KnowledgeBase, documents: Sequence[Document], earlier: Sequence[str], rounds: int) -> dict[str, object]:
-    """Return the figures of this Onym, and of the one that the command `earlier` runs, if there is one."""
+    """Return the figures of this version, and of the version that the command `earlier` runs, if given."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_documents(folder / "documents.jsonl", documents)

@@ -1,19 +1,19 @@
-"""What `onym serve` costs beside its pipeline, and how fast it answers: one service, one linker process, this machine alone.
+"""Measure the overhead, latency and throughput of `onym serve` with one linker process.
 
-Real abstracts of BC5CDR's training split. The slow pipeline is the starter, which reranks; the fast one is the dictionary with
-exact match, over the open knowledge base, or HPO with `--quick`. CPU is that of the processes of the service, by the kernel's
-count; the client's is not in it. Each answer must be that of the pipeline, else the benchmark fails.
+Sends the abstracts of BC5CDR's training split. The slow pipeline is the starter, which reranks; the fast one is the dictionary
+with exact match, over the open knowledge base (HPO with `--quick`). CPU times are those of the service's processes, without the
+client. Fails if a response differs from the pipeline's own answer.
 
-overhead           CPU of HTTP and linker process for a request of one client to the slow pipeline, against the bare pipeline,
-                   which links the same texts one after the other
-overhead_batched   the same with 8 clients, whose texts are linked together
-http_cpu_ms        CPU milliseconds of the HTTP process for a request to the fast pipeline, at 8 clients
-reject_cpu_ms      CPU milliseconds of the HTTP process for a refusal (429) of such a request
-first_answer_s     seconds from the start of the command to its first answer, of the fast pipeline
-slow, fast         for 1, 8 and 64 clients: answers in a second, median and 99th percentile of the milliseconds to an answer,
-                   and CPU milliseconds of all processes for a request
-ray_serve          the same with `--engine ray`: one replica, on a cluster of this machine, in a network of its own; CPU is that
-                   of the HTTP process, the replica and all processes of the cluster; not with `--quick`
+overhead           CPU per request of the HTTP and linker processes (one client, slow pipeline), relative to calling the
+                   pipeline directly on the same texts, one by one
+overhead_batched   the same with 8 clients, whose texts are linked in batches
+http_cpu_ms        CPU milliseconds of the HTTP process per request to the fast pipeline, with 8 clients
+reject_cpu_ms      CPU milliseconds of the HTTP process per rejected request (429)
+first_answer_s     seconds from starting the command to its first response, with the fast pipeline
+slow, fast         for 1, 8 and 64 clients: responses per second, median and 99th percentile latency in milliseconds, and CPU
+                   milliseconds of all processes per request
+ray_serve          the same with `--engine ray`: one replica on a local cluster in an isolated network; CPU includes the HTTP
+                   process, the replica and all processes of the cluster; not measured with `--quick`
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ from onym.store.files.source import Source
 
 FULL_BOUNDS = {"overhead": 1.3, "http_cpu_ms": 1.0, "reject_cpu_ms": 0.2}
 _FULL, _QUICK = 400, 60
-_SLOW_SHARE = 4  # of the requests to the fast pipeline, one in so many is made to the slow one
+_SLOW_SHARE = 4  # the slow pipeline gets 1/n of the fast pipeline's requests
 _REFUSALS = 2_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--requests", type=int, default=0, help="by default 400, or 60 with --quick")
+    parser.add_argument("--requests", type=int, default=0, help="number of requests; by default 400, or 60 with --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -76,20 +76,20 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def on_ray(base: Path, few: Sequence[str], texts: Sequence[str]) -> dict[str, object]:
-    """Return the row of Ray Serve."""
+    """Return the figures of Ray Serve."""
     slow, fast = measure_on_ray(STARTER, base, few), measure_on_ray(str(base / "fast"), base, texts)
     return {"ray_serve": {"first_answer_s": fast.first_answer_s, "slow": slow.rows, "fast": fast.rows}}
 
 
 def abstracts(count: int) -> list[str]:
-    """Return titles and abstracts."""
+    """Return the texts: titles and abstracts."""
     path = data_folder() / "bc5cdr" / "CDR_TrainingSet.PubTator.txt.gz"
     documents = documents_of(get("pubtator").read(Source.open(path)))
     return [doc.text for doc in islice(documents, count)]
 
 
 def bare_cpu_ms(pipeline: str, texts: Sequence[str]) -> float:
-    """Return the CPU milliseconds that a pipeline takes for a text, one after the other, in this process."""
+    """Return the CPU milliseconds per text of a pipeline in this process, one text at a time."""
     bare = load_pipeline(pipeline)
     for text in texts[:WARM_UP]:
         bare.link(text)
@@ -100,7 +100,7 @@ def bare_cpu_ms(pipeline: str, texts: Sequence[str]) -> float:
 
 
 def refusals(pipeline: str, base: Path, texts: Sequence[str]) -> float:
-    """Return the CPU milliseconds of the HTTP process for a refusal, while one request that does not end is let in."""
+    """Return the HTTP process's CPU milliseconds per rejected request; an unfinished request occupies the only slot."""
     service = Running(pipeline, base / "log.txt", "--max-requests", "1", "--body-timeout", "300")
     requests = [link_request(text) for text in islice(cycle(texts), _REFUSALS)]
 
@@ -109,7 +109,7 @@ def refusals(pipeline: str, base: Path, texts: Sequence[str]) -> float:
         half = asyncio.create_task(holding.ask(requests[0][:-1], 300))
         await asyncio.sleep(0.5)
         if (await others.ask(requests[0])).status != 429:
-            sys.exit("a request is let in beside another one")
+            sys.exit("a second request was accepted although --max-requests is 1")
         before = service.cpu_s()
         answers, _ = await load(service.url, requests, 8)
         spent = service.cpu_s() - before
@@ -117,7 +117,7 @@ def refusals(pipeline: str, base: Path, texts: Sequence[str]) -> float:
         holding.close()
         others.close()
         if {(answer.status, answer.headers.get("retry-after", "") > "0") for answer in answers} != {(429, True)}:
-            sys.exit("an answer is no refusal")
+            sys.exit("a response is not 429 with Retry-After")
         return spent
 
     try:

@@ -1,14 +1,14 @@
-"""The starter: what comes with `pip install onym` and nothing else. How large, how soon it answers, and how right.
+"""Measure the size, start-up time, accuracy and speed of the starter pipeline that comes with `pip install onym`.
 
-wheel_mb, names, dependencies    of the wheel, built here; the packages that it needs without any extra
-first_answer_s                   CPU seconds of `onym link` on one abstract in a fresh process, the least of three
-strict_f1                        from raw text, diseases, spans and concepts exact, on the test splits of two corpora
-precision_at_95, coverage_at_95  with `--precision 0.95`: the share of answers that are right, and the share that is left of all
-documents_per_s, memory_gb       dev or test abstracts of BC5CDR a second of CPU, and the most memory of this process after them
-deterministic                    1 where two runs over the same documents give the same links
+wheel_mb, names, dependencies    size of the wheel, names in its knowledge base, and required packages without extras
+first_answer_s                   CPU seconds of `onym link` on one abstract in a fresh process, minimum of three
+strict_f1                        strict F1 (span and concept) of diseases in raw text, on the test splits of two corpora
+precision_at_95, coverage_at_95  with `--precision 0.95`: share of right answers, and share of answers that remain
+documents_per_s, memory_gb       BC5CDR abstracts (dev or test) per CPU second, and peak memory of this process
+deterministic                    1 if two runs over the same documents give the same links
 
-Corpora are annotated with MeSH, so a concept of MONDO counts as the MeSH record that it refers to; one that refers to none is
-wrong. `--split dev` is for choices. With `--quick`, few documents are read and no wheel is built.
+The corpora are annotated with MeSH, so a MONDO concept is replaced by the MeSH record it cross-references; a concept without
+one counts as wrong. Use `--split dev` for development. `--quick` reads few documents and builds no wheel.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _TURNS = 3
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pipeline", default="starter", help="another pipeline in its place")
-    parser.add_argument("--split", default="test", help="dev for choices")
-    parser.add_argument("--only-accuracy", action="store_true", help="build and install nothing")
+    parser.add_argument("--pipeline", default="starter", help="measure this pipeline instead of the starter")
+    parser.add_argument("--split", default="test", help="use dev for development")
+    parser.add_argument("--only-accuracy", action="store_true", help="do not build and install the wheel")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -91,7 +91,7 @@ def _figures(pipeline: Pipeline, docs: Sequence[Document], answers: Sequence[Lin
 
 
 def diseases_of(documents: object) -> list[Document]:
-    """Return documents with the diseases that are annotated in them."""
+    """Return documents with their annotated diseases."""
     return [
         replace(doc, mentions=tuple(each for each in doc.mentions if each.type != _CHEMICAL))
         for doc in documents  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ def _count(linked: Sequence[LinkedDocument]) -> int:
 def _score(kb: KnowledgeBase, gold: Sequence[Document], linked: Sequence[LinkedDocument]) -> EndToEndScores:
     @lru_cache(None)
     def canonical(concept_id: str) -> str:
-        """Return the MeSH record that a concept of MONDO refers to, the first of several."""
+        """Return the first MeSH record that a MONDO concept cross-references."""
         row = kb.concept_ids.find(concept_id)
         xrefs = [kb.xrefs[int(number)] for number in kb.concept_xrefs[row]] if row >= 0 else []
         return min((each for each in xrefs if each.startswith(_MESH)), default=concept_id)
@@ -118,12 +118,12 @@ def _score(kb: KnowledgeBase, gold: Sequence[Document], linked: Sequence[LinkedD
 
 
 def _dependencies() -> list[str]:
-    """Return the packages that Onym needs without any extra."""
+    """Return the required packages of Onym, without extras."""
     return sorted(each for each in requires("onym") or () if "extra ==" not in each)
 
 
 def _install(text: str) -> dict[str, object]:
-    """Install the wheel in a fresh environment, and ask it for the first answer."""
+    """Install the wheel in a fresh environment, and time the first answer."""
     with fresh_environment() as fresh:
         seconds = [fresh.cpu_seconds(["onym", "link", text]) for _ in range(_TURNS + 1)]
         return {"wheel_mb": round(fresh.wheel.stat().st_size / 1e6, 1), "first_answer_s": round(min(seconds[1:]), 2)}

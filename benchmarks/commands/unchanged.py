@@ -1,25 +1,25 @@
-"""What this version loses against an earlier commit: answers, the time to the first answer, the throughput of the service.
+"""Compare this version with an earlier commit: answers, time to the first answer, and service throughput.
 
-Both versions run as processes of their own, by turns, with the same dependencies. Pipelines are built by the earlier version
-and opened by both; `benchmarks.link.pipelines` says which. Documents are those of the test splits of BC5CDR and NCBI disease,
-and PubMed abstracts for pipelines that find mentions themselves. With `--quick`, 20 documents and no model.
+Both versions run alternately in separate processes, with the same dependencies. Pipelines (see `benchmarks.link.pipelines`) are
+built by the earlier version and opened by both. Documents are the test splits of BC5CDR and NCBI disease, plus PubMed abstracts
+for pipelines with a detector. `--quick` uses 20 documents and no model.
 
-before                    the earlier commit; or with `--quick` why it was not measured, where the history is not there
-documents                 documents for each pipeline
-mentions                  mentions, by pipeline
-answers_changed           documents whose links differ in any field: span, ids, candidates, scores, confidence and so on; all
-                          pipelines together
-changed                   the same by pipeline
-artefacts_changed         files beside the pipelines that this version wrote, which it should have opened as they were
+before                    the earlier commit; with `--quick`, the reason if it could not be measured (no git history)
+documents                 documents per pipeline
+mentions                  mentions by pipeline
+answers_changed           documents whose links differ in any field (span, ids, candidates, scores, confidence ...), over all
+                          pipelines
+changed                   answers_changed by pipeline
+artefacts_changed         files of the pipelines that this version rewrote instead of opening them unchanged
 first_answer_s            CPU seconds of `onym link TEXT` with the starter in a fresh process, median of the rounds
-first_answer_s_before     the same of the earlier commit
-first_answer_ratio        the median of the ratios of the rounds
-serve_per_cpu_s           requests for a CPU second of all processes of `onym serve` with the starter, 8 clients
-serve_per_cpu_s_before    the same of the earlier commit
-serve_ratio               throughput, against the earlier commit: the median of the ratios of the rounds
+first_answer_s_before     first_answer_s of the earlier commit
+first_answer_ratio        ratio to the earlier commit, median over the rounds
+serve_per_cpu_s           requests per CPU second of all processes of `onym serve` with the starter, 8 clients
+serve_per_cpu_s_before    serve_per_cpu_s of the earlier commit
+serve_ratio               throughput relative to the earlier commit, median over the rounds
 serve_answers_changed     responses whose body differs
-scores                    benchmarks that score published predictions and those of `results/` again
-scores_changed            those whose figures, to all digits that they print, differ or that fail
+scores                    benchmarks that rescore published predictions and those of `results/`
+scores_changed            benchmarks that fail or whose printed figures differ
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ FULL_BOUNDS = {"first_answer_ratio": 0.75}
 FULL_LOWER_BOUNDS = {"serve_ratio": 0.97}
 PARTS = ("answers", "first", "serve", "scores")
 SCORED = ("rescore", "generative-results", "dense-results", "rerank-results", "e2e-results", "detector-results")
-"""Benchmarks that score kept predictions again."""
+"""Benchmarks that rescore stored predictions."""
 TEXT = "Patients with asthma and diabetes"
 _FULL, _QUICK = 500, 20  # documents
 _ANNOTATED = {
     "bc5cdr": ("bc5cdr/CDR_TestSet.PubTator.txt.gz", 4),
     "ncbi": ("ncbi_disease/NCBItestset_corpus.txt", 1),
 }
-"""Files of PubTator, and how many fifths of the annotated documents are taken from each."""
+"""PubTator files, and how many fifths of the annotated documents come from each."""
 _ROUNDS, _QUICK_ROUNDS = 9, 2
-_REQUESTS, _QUICK_REQUESTS = 100, 10  # in a round, of each version
+_REQUESTS, _QUICK_REQUESTS = 100, 10  # per round and version
 _CLIENTS = 8
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", choices=PARTS, help="one part of it")
-    parser.add_argument("--documents", type=int, default=0, help="by default 500, or 20 with --quick")
-    parser.add_argument("--rounds", type=int, default=0, help="of what is timed; by default 9, or 2 with --quick")
+    parser.add_argument("--only", choices=PARTS, help="run only this part")
+    parser.add_argument("--documents", type=int, default=0, help="documents per pipeline; by default 500, or 20 with --quick")
+    parser.add_argument("--rounds", type=int, default=0, help="timed rounds; by default 9, or 2 with --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def compare_answers(folder: Path, count: int, *, quick: bool) -> dict[str, object]:
-    """Link the documents by each pipeline with both versions, and count those whose answers differ."""
+    """Link the documents with each pipeline in both versions, and count those whose answers differ."""
     built, rows = rows_of(BEFORE, quick=quick)
     write_documents(folder / "annotated.jsonl", read_annotated(count))
     write_documents(folder / "texts.jsonl", texts(count))
@@ -129,13 +129,13 @@ def read_annotated(count: int) -> list[Document]:
     parts = [islice(_documents(path), count * fifths // 5) for path, fifths in _ANNOTATED.values()]
     found = [doc for part in parts for doc in part]
     if len(found) != count:
-        msg = f"{len(found)} annotated documents are there, not {count}: choose a multiple of 5 up to 500"
+        msg = f"found {len(found)} annotated documents instead of {count}; set --documents to a multiple of 5 up to 500"
         raise ValueError(msg)
     return found
 
 
 def texts(count: int) -> list[Document]:
-    """Return half as many test documents without mentions, and PubMed abstracts."""
+    """Return raw texts: half of them test documents without their mentions, half PubMed abstracts."""
     half = count // 2
     plain = [replace(doc, mentions=()) for doc in read_annotated(count)[::-1][:half]]
     return plain + list(islice(abstracts(), count - half))
@@ -146,7 +146,7 @@ def _documents(path: str) -> Iterator[Document]:
 
 
 def compare_first_answers(folder: Path, rounds: int) -> dict[str, object]:
-    """Time `onym link TEXT` in fresh processes; each version has compiled files and a cache directory that are warm."""
+    """Time `onym link TEXT` in fresh processes, with bytecode and cache directory warmed up for each version."""
     now, then = (partial(first_answer, folder, commit) for commit in ("", BEFORE))
     take_turns(now, then, 2)
     pairs = take_turns(now, then, rounds)
@@ -162,13 +162,13 @@ def first_answer(folder: Path, commit: str) -> float:
     cache = str(folder / f"cache-{commit}")
     output, seconds = run_alone([*command_of(commit), "-m", "onym", "link", TEXT], folder, ONYM_CACHE=cache)
     if "MONDO:0004979" not in output:
-        msg = f"asthma is not found: {output}"
+        msg = f"asthma is missing from the output: {output}"
         raise RuntimeError(msg)
     return seconds
 
 
 def compare_services(folder: Path, rounds: int, count: int) -> dict[str, object]:
-    """Start a service of each version, and send both the same requests by turns."""
+    """Start a service of each version, and send the same requests to both alternately."""
     requests = [link_request(doc.text) for doc in islice(_documents(_ANNOTATED["bc5cdr"][0]), count)]
     with ExitStack() as stack:
         now, then = (partial(_load, _service(stack, folder, commit), requests) for commit in ("", BEFORE))
@@ -192,17 +192,17 @@ def _service(stack: ExitStack, folder: Path, commit: str) -> Running:
 
 
 def _load(service: Running, requests: Sequence[bytes]) -> tuple[list[Got], float]:
-    """Return the answers to all requests, and the CPU seconds of all processes of the service."""
+    """Return all responses, and the CPU seconds of all processes of the service."""
     before = service.cpu_by_pid()
     answers, _ = asyncio.run(load(service.url, requests, _CLIENTS))
     spent = sum(seconds - before.get(pid, 0.0) for pid, seconds in service.cpu_by_pid().items())
     if {answer.status for answer in answers} != {200}:
-        raise RuntimeError(f"an answer is not 200: {service.read_log()[-500:]}")
+        raise RuntimeError(f"a response is not 200; service log: {service.read_log()[-500:]}")
     return answers, spent
 
 
 def compare_scores(folder: Path, names: Sequence[str]) -> dict[str, object]:
-    """Score kept predictions with both versions, each by its own benchmarks, and count the benchmarks whose figures differ."""
+    """Rescore stored predictions with the benchmarks of each version, and count the benchmarks whose figures differ."""
     changed = [name for name in names if not _is_scored_alike(folder, name)]
     return {"scores": len(names), "scores_changed": len(changed)}
 
@@ -211,7 +211,7 @@ def _is_scored_alike(folder: Path, name: str) -> bool:
     then = scores_of(folder, BEFORE, source_of(BEFORE), name)
     try:
         now = scores_of(folder, "", ROOT, name)
-    except RuntimeError as e:  # these benchmarks fail where a figure is not the one that is kept
+    except RuntimeError as e:  # these benchmarks exit with an error if a figure differs from the stored one
         print(f"{name}: {e}", file=sys.stderr)
         return False
     if now != then:
@@ -220,7 +220,7 @@ def _is_scored_alike(folder: Path, name: str) -> bool:
 
 
 def scores_of(folder: Path, commit: str, root: Path, name: str) -> object:
-    """Return the figures of a benchmark of a version, run from the files of that version."""
+    """Return the figures of a benchmark, run from the files of one version."""
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from benchmarks.__main__ import main; sys.exit(main(sys.argv[1:]))"
     output, _ = run_alone([*command_of(commit), "-c", code, root, name], folder)
     return json.loads(output.splitlines()[-1])["figures"]

@@ -1,1 +1,1 @@
-"""Work that must be done once."""
+"""Measurements of the code base itself."""

@@ -1,9 +1,9 @@
-"""Print random docstrings, comments, errors and help texts, for a reader who did not write them.
+"""Print a random sample of docstrings, comments, errors and help texts, for an independent reader.
 
-The reader marks every text that has to be read twice.
+The reader marks each text that needs a second reading.
 
-texts     the texts of src, benchmarks and tests, by kind
-sample    as many of them, drawn with the seed: kind, place and text
+texts     number of texts in src, benchmarks and tests, by kind
+sample    random sample: kind, location and text
 """
 
 from __future__ import annotations

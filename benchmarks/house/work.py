@@ -1,4 +1,4 @@
-"""Work that must be done once: artefacts are opened, bytes hashed and documents read once, and threads change no answer."""
+"""Measure duplicated work (opening artefacts, hashing files, encoding documents), and thread safety of answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Answers = list[tuple[int, int, tuple[tuple[str, float], ...]]]
 
 
 def work_figures(folder: Path, *, quick: bool) -> dict[str, object]:
-    """Measure small pipelines: a made knowledge base, and tiny models with random weights."""
+    """Measure small pipelines with a toy knowledge base and tiny models of random weights."""
     kb = build_small_kb(folder / "small")
     return {
         "thread_answers_changed": count_answers_changed_by_threads(kb, folder / "threads", 16 if quick else 100),
@@ -61,18 +61,18 @@ def build_small_kb(folder: Path) -> Path:
 
 
 def build_pipeline(kb: Path, folder: Path, *options: str) -> Path:
-    """Build a pipeline's folder with the command line."""
+    """Build a pipeline folder with the command line."""
     from onym.cli.app import app
 
     words = ["pipeline", "build", "--kb", str(kb), "-o", str(folder), *options]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     if done.exit_code:
-        raise RuntimeError(f"onym {' '.join(words)} ended with {done.exit_code}: {done.output}")
+        raise RuntimeError(f"onym {' '.join(words)} failed with exit status {done.exit_code}: {done.output}")
     return folder
 
 
 def make_texts(count: int, sentences: int = 4, seed: int = 7) -> list[str]:
-    """Return different texts that define abbreviations and use them."""
+    """Return distinct texts that define and use abbreviations."""
     rng = random.Random(seed)
     return [
         " ".join(rng.choice(_SENTENCES).format(rng.randrange(10_000)) for _ in range(sentences)) + f" Case {number}."
@@ -85,7 +85,7 @@ def make_documents(texts: Iterable[str]) -> list[Document]:
 
 
 def count_answers_changed_by_threads(kb: Path, folder: Path, count: int) -> int:
-    """Return how many texts get other answers when 8 threads share one pipeline, over three kinds of linker."""
+    """Return how many texts get different answers when 8 threads share a pipeline, over three kinds of linker."""
     from onym.testing.models import save_encoder, save_model
 
     pipelines = (
@@ -97,7 +97,7 @@ def count_answers_changed_by_threads(kb: Path, folder: Path, count: int) -> int:
 
 
 def _count_changed_answers(pipeline: onym.Pipeline, texts: list[str]) -> int:
-    """Link texts one by one, then in threads that each begin at another text; return how many answers differ."""
+    """Link texts one by one, then in threads that each start at a different text; return how many answers differ."""
     alone = [_answers(pipeline, text) for text in texts]
 
     def link_from(thread: int) -> int:
@@ -117,12 +117,12 @@ def _answers(pipeline: onym.Pipeline, text: str) -> Answers:
 
 
 def loading_figures(kb: Path, folder: Path) -> dict[str, object]:
-    """Return how often an artefact is opened at most, and how many bytes of the model are hashed again, in one cold load."""
+    """Return, for one cold load, the maximum opens of an artefact and the model bytes that are hashed more than once."""
     from onym.testing.models import save_encoder
 
     model = save_encoder(folder / "encoder")
     pipeline = build_pipeline(kb, folder / "pipeline", "--linker", "dense", "--model", str(model))
-    cold = patch.dict(os.environ, {"ONYM_CACHE": str(folder / "cold")})  # nothing was verified before
+    cold = patch.dict(os.environ, {"ONYM_CACHE": str(folder / "cold")})  # an empty cache: no file was verified before
     with cold, count_opens() as opens, count_digests() as digests:
         onym.load(pipeline).link("Fever and a heart attack.")
     sizes = {hashlib.sha256(path.read_bytes()).hexdigest(): path.stat().st_size for path in model.rglob("*") if path.is_file()}
@@ -132,7 +132,7 @@ def loading_figures(kb: Path, folder: Path) -> dict[str, object]:
 
 @contextmanager
 def _count_calls(owner: type, method: str) -> Iterator[list[Any]]:
-    """Note the first argument of each call of a class method."""
+    """Record the first argument of each call of a class method."""
     calls: list[Any] = []
     own = getattr(owner, method).__func__
 
@@ -155,7 +155,7 @@ def count_opens() -> Iterator[Counter[Path]]:
 
 @contextmanager
 def count_digests() -> Iterator[Counter[str]]:
-    """Count the SHA-256 digests that are computed: a file hashed twice has its digest computed twice."""
+    """Count the computed SHA-256 digests, to find files that are hashed twice."""
     counts: Counter[str] = Counter()
     lock, sha256, file_digest = threading.Lock(), hashlib.sha256, hashlib.file_digest
 
@@ -165,7 +165,7 @@ def count_digests() -> Iterator[Counter[str]]:
         return digest
 
     class Counted:
-        """A hash that is counted when its digest is read."""
+        """A hash object that counts how often its digest is read."""
 
         def __init__(self, data: bytes = b"", **_options: Any) -> None:
             self._hash = sha256(data)
@@ -189,7 +189,7 @@ def count_digests() -> Iterator[Counter[str]]:
 
 
 def abbreviation_passes(kb: Path, folder: Path, count: int) -> float:
-    """Return how often abbreviations are looked for in a document, by the dictionary detector and the exact linker together."""
+    """Return how often the dictionary detector and the exact linker together detect abbreviations in a document."""
     pipeline = onym.load(build_pipeline(kb, folder / "exact"))
     with _count_calls(Abbreviations, "from_text") as passes:
         linked = list(pipeline.link_many(make_documents(make_texts(count))))
@@ -197,9 +197,9 @@ def abbreviation_passes(kb: Path, folder: Path, count: int) -> float:
 
 
 def document_readings(kb: Path, folder: Path, count: int, tokens: int) -> float:
-    """Return how often a model reads a document: windows read, divided by those that cover the documents once.
+    """Return how often a model encodes a document: encoded windows, divided by the windows that cover the documents once.
 
-    Detector and linker are one model, and each document has at least `tokens` tokens.
+    Detector and linker share one model, and each document has at least `tokens` tokens.
     """
     from onym.models.documents import windows
     from onym.models.tokens import Tokenizer
@@ -221,7 +221,7 @@ def document_readings(kb: Path, folder: Path, count: int, tokens: int) -> float:
 
 @contextmanager
 def count_rows() -> Iterator[list[int]]:
-    """Note the number of rows of each batch that a BERT reads."""
+    """Record the number of rows of each batch that a BERT encodes."""
     from transformers import BertModel
 
     rows: list[int] = []

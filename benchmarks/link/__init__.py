@@ -1,1 +1,1 @@
-"""Helpers of the benchmarks of linking raw text."""
+"""Helpers of the benchmarks that compare versions of Onym."""

@@ -1,4 +1,4 @@
-"""Documents for a worker of either version, and its answers compared."""
+"""Write documents for the workers of both versions, and compare their answers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any
 from onym.types import Document
 
 Report = dict[str, Any]
-"""What a worker prints."""
+"""Figures that a worker prints."""
 _SHOWN = 3  # documents
 
 
 def require_two_versions(now: Report, then: Report) -> None:
-    """Raise if both workers imported the same Onym: then nothing was compared."""
+    """Raise if both workers imported the same version of Onym."""
     if now["onym"] == then["onym"]:
-        msg = f"both processes have the Onym of {now['onym']}"
+        msg = f"both processes imported Onym from {now['onym']}"
         raise RuntimeError(msg)
 
 
 def write_documents(path: Path, documents: Iterable[Document]) -> None:
-    """Write documents as lines of JSON, with the spans of their mentions and without what these mean."""
+    """Write documents as JSON lines, with the spans of their mentions but without gold ids."""
     path.write_text("".join(f"{json.dumps(_row(doc))}\n" for doc in documents), "utf-8")
 
 
@@ -34,7 +34,7 @@ def _row(doc: Document) -> dict[str, Any]:
 
 
 def count_changed_documents(now: Path, then: Path) -> int:
-    """Count the documents whose answers differ; the first of them are named on stderr, with the fields that differ."""
+    """Count the documents whose answers differ; print the first ones with the differing fields to stderr."""
     rows = zip(now.read_text("utf-8").splitlines(), then.read_text("utf-8").splitlines(), strict=True)
     changed = [(json.loads(one), json.loads(other)) for one, other in rows if one != other]
     for one, other in changed[:_SHOWN]:
@@ -43,7 +43,7 @@ def count_changed_documents(now: Path, then: Path) -> int:
 
 
 def find_changed_fields(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """Return the names of what differs between the answers to a document.
+    """Return the names of the fields that differ between two answers for a document.
 
     >>> find_changed_fields({"id": "1", "links": [{"tied": 0}]}, {"id": "1", "links": [{"tied": 1}]})
     ['tied']

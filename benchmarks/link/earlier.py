@@ -1,7 +1,7 @@
-"""Environments with the Onym of an earlier commit, or of this working tree, kept in the cache. They differ in nothing else.
+"""Virtual environments with the Onym of an earlier commit or of this working tree, and otherwise equal; cached.
 
-Each is a virtual environment that finds its Onym first and the dependencies of the running environment after it. The earlier
-commit comes from the history of the repository; nothing is built or downloaded.
+Each environment has its version of Onym first on the path, followed by the dependencies of the running environment. The earlier
+commit is read from the git history; nothing is built or downloaded.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from onym.store.cache import cache_folder
 
 ROOT = Path(__file__).parents[2]
 BEFORE = "08f99fb"
-"""The commit that this version is compared with."""
+"""Commit that this version is compared with."""
 _SOURCE = "source"
 
 
 class NotReachableError(Exception):
-    """The commit cannot be read: no repository, no git, or a shallow clone."""
+    """Raised if the commit cannot be read: no repository, no git, or a shallow clone."""
 
 
 def command_of(commit: str = "") -> list[str]:
     """Return the start of a command that runs Python with the Onym of a commit, by default of this working tree."""
-    return [str(python_of(commit)), "-I"]  # isolated: PYTHONPATH would put another Onym first
+    return [str(python_of(commit)), "-I"]  # isolated mode, because PYTHONPATH could put another Onym first
 
 
 def python_of(commit: str = "") -> Path:
@@ -52,13 +52,13 @@ def python_of(commit: str = "") -> Path:
 
 
 def source_of(commit: str) -> Path:
-    """Return the files of a commit: what the repository held then."""
+    """Return the folder with the files of a commit."""
     python_of(commit)
     return _environment(commit) / _SOURCE
 
 
 def _environment(commit: str) -> Path:
-    """Return the folder of an environment: another one for other dependencies or another working tree."""
+    """Return the folder of an environment; it depends on the dependencies and the working tree."""
     key = repr((sys.version, ROOT, _dependencies()))
     return cache_folder() / "benchmarks" / f"onym-{commit or 'here'}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
@@ -74,7 +74,7 @@ def _extract(commit: str, dest: Path) -> None:
 
 
 def _add_paths(environment: Path, paths: Sequence[object]) -> None:
-    """Let the interpreter of an environment search these folders, in this order."""
+    """Put these folders on the environment's import path, in this order."""
     (site_packages,) = environment.glob("lib/python*/site-packages")
     (site_packages / "onym.pth").write_text("".join(f"{path}\n" for path in paths), "utf-8")
 

@@ -1,14 +1,14 @@
-"""Pipelines of different kinds that an earlier version built once, kept in the cache: what both versions open.
+"""Test pipelines of different kinds, built by the earlier version, cached, and opened by both versions.
 
     starter    the pipeline that comes with Onym, each version's own: dictionary with a classifier, reranker, calibration
-    precise    the earlier version's starter, with a wanted precision
+    precise    the earlier version's starter, with a target precision
     exact      dictionary and exact match, types filtered, with assertion marks
     tfidf      TF-IDF on annotated mentions, types filtered
-    dense      nearest names by MiniLM's embeddings, on annotated mentions
-    cascade    exact match, then generation under a trie by a small BART that spells, on annotated mentions
+    dense      nearest names by MiniLM embeddings, on annotated mentions
+    cascade    exact match, then trie-constrained generation by a small character-level BART, on annotated mentions
 
-`exact` and `tfidf` link to the joined open knowledge base, or for a quick run to MeSH's descriptors and MONDO; the last two
-link to HPO.
+`exact` and `tfidf` link to the joined open knowledge base (quick run: MeSH descriptors and MONDO); `dense` and `cascade` link
+to HPO.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PRECISION = 0.95
 
 @dataclass(frozen=True)
 class Row:
-    """A pipeline, by its folder or its name; `is_annotated` says that its documents must have mentions."""
+    """A pipeline, by folder or name. With `is_annotated`, its documents must have mentions."""
 
     name: str
     pipeline: str
@@ -53,7 +53,7 @@ class Row:
 
 
 def rows_of(commit: str, *, quick: bool) -> tuple[Path, list[Row]]:
-    """Return the folder of what the commit built, and the pipelines; they are built if they were not built before."""
+    """Return the folder of the commit's artefacts, and its pipelines; missing ones are built."""
     folder = cache_folder() / "benchmarks" / f"unchanged-{commit}{'-quick' if quick else ''}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def rows_of(commit: str, *, quick: bool) -> tuple[Path, list[Row]]:
 
 
 def _build(commit: str, made: Path, *, quick: bool) -> None:
-    """Let the earlier version build everything. Pipelines lie beside what they refer to, so that all can be moved together."""
+    """Build everything with the earlier version. Pipelines are next to the files they refer to, so the folder can be moved."""
     made.mkdir()
     shutil.copytree(source_of(commit) / _STARTER, made / "starter")
     for name, recipe in _RECIPES.items():
@@ -87,7 +87,7 @@ def _build(commit: str, made: Path, *, quick: bool) -> None:
 
 
 def _tasks(made: Path, joined: Path, *, quick: bool) -> list[dict[str, Any]]:
-    """Return what to build. Each pipeline has a knowledge base of its own inside its folder."""
+    """Return the build tasks. Each pipeline has its own knowledge base inside its folder."""
     recipe = made / "small.toml" if quick else joined
     exact = {"types": _TYPES, "assertion": True}
     tasks = _pipeline(made / "exact", recipe, "exact", detector="dictionary", pipeline=exact)
@@ -108,7 +108,7 @@ def _pipeline(folder: Path, recipe: Path, linker: str, **more: Any) -> list[dict
 
 
 def _save_speller(folder: Path) -> None:
-    """Copy the real BART that turns letters into sounds, and give it a tokenizer of its letters."""
+    """Copy a pretrained grapheme-to-phoneme BART, and add a character tokenizer."""
     from tokenizers import Tokenizer, models, normalizers, processors
 
     models_folder = Path(os.environ.get("ONYM_MODELS") or ROOT / ".." / "shared" / "models").resolve()
@@ -125,7 +125,7 @@ def _save_speller(folder: Path) -> None:
 
 
 def files_of(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the size and the time of change of every file; locks are left out."""
+    """Return the size and modification time of all files except locks."""
     return {
         str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
         for path in folder.rglob("*")
@@ -134,6 +134,6 @@ def files_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def worker_words(row: Row, documents: Path, answers: Path) -> Sequence[object]:
-    """Return the arguments with which a worker links documents by a pipeline."""
+    """Return the worker arguments that link documents with a pipeline."""
     precision = [] if row.precision is None else [row.precision]
     return [worker.__file__, "link", row.pipeline, documents, 0, answers, *precision]

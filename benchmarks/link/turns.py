@@ -1,4 +1,4 @@
-"""Two versions of Onym by turns: now, then, then, now, so that a machine with other work slows both alike."""
+"""Run two versions of Onym alternately (A B B A ...), so that other load on the machine slows both equally."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def take_turns(now: Callable[[], T], then: Callable[[], T], rounds: int) -> list[tuple[T, T]]:
-    """Call both once in each round, and return the pairs of results; the order changes from round to round."""
+    """Call both functions once per round in alternating order, and return the pairs of results."""
     pairs: list[tuple[T, T]] = []
     for number in range(rounds):
         if number % 2:
@@ -26,7 +26,7 @@ def take_turns(now: Callable[[], T], then: Callable[[], T], rounds: int) -> list
 
 
 def median_ratio(pairs: Sequence[tuple[float, float]]) -> float:
-    """Return the median over the rounds of the first figure divided by the second.
+    """Return the median, over the rounds, of the first figure divided by the second.
 
     >>> median_ratio([(1.0, 2.0), (3.0, 4.0), (9.0, 3.0)])
     0.75
@@ -35,12 +35,12 @@ def median_ratio(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """Return the environment variables without those of Python, which would choose another Onym for child processes."""
+    """Return the environment without Python's variables, which could select another Onym in child processes."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | more
 
 
 def run_alone(command: Sequence[object], folder: Path, **environment: str) -> tuple[str, float]:
-    """Run a command in a folder, and return its output and its CPU seconds; it must succeed."""
+    """Run a command in a folder, and return its output and CPU seconds; raise if it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [str(word) for word in command],
@@ -52,6 +52,6 @@ def run_alone(command: Sequence[object], folder: Path, **environment: str) -> tu
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
-        msg = f"{' '.join(str(word) for word in command[:5])} ended with {done.returncode}: {done.stderr[-2000:]}"
+        msg = f"{' '.join(str(word) for word in command[:5])} failed with exit status {done.returncode}: {done.stderr[-2000:]}"
         raise RuntimeError(msg)
     return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -1,11 +1,11 @@
-"""Build pipelines and link documents with whatever Onym this interpreter has.
+"""Build pipelines and link documents with the Onym that is installed for this interpreter.
 
-    python worker.py build TASKS              build a knowledge base or a pipeline for each line of JSON
+    python worker.py build TASKS              build a knowledge base or a pipeline for each JSON line
     python worker.py link PIPELINE DOCUMENTS WARM_UP ANSWERS [PRECISION]
 
-`link` reads documents as lines of JSON, writes the links of each as a line of JSON into the file ANSWERS, and prints how long
-all but the first WARM_UP documents took. Interpreters with different versions of Onym run this file, so it uses nothing but
-names of `onym` itself and of `onym.types`, which all of them have.
+`link` reads documents as JSON lines, writes the links of each document as a JSON line to ANSWERS, and prints the time for all
+but the first WARM_UP documents. This file runs with different versions of Onym, so it imports only stable names of `onym` and
+`onym.types`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _answer(linked: Any) -> dict[str, Any]:
 
 
 def _link(link: Any) -> dict[str, Any]:
-    """Return every field of a link; JSON keeps all digits of a number."""
+    """Return all fields of a link; JSON preserves floats exactly."""
     mention = link.mention
     return {
         "span": [mention.start, mention.end, mention.surface, mention.type, mention.parts],

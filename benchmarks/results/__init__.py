@@ -1,1 +1,1 @@
-"""Kept results: rows, their predictions, how they are made, judged and shown."""
+"""Stored results: predictions of each row, and the code that makes, scores and shows them."""

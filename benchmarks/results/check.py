@@ -1,4 +1,4 @@
-"""Every figure of one kind of linker, computed again from the kept predictions; and the page that shows them."""
+"""Recompute all figures of one kind of linker from the stored predictions, and check the page that shows them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from onym.store.output import whole_file
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--write", action="store_true", help="write the page, and what rows say of the stage before")
-    parser.add_argument("--rerun", metavar="ROW", default="", help="predict some mentions of this row again, with its model")
+    parser.add_argument(
+        "--write", action="store_true", help="write the page, and update the comparison of each row with its previous stage"
+    )
+    parser.add_argument("--rerun", metavar="ROW", default="", help="predict some mentions of this row again with its model")
 
 
 def check(section: Section, options: argparse.Namespace, store: Store | None = None) -> dict[str, object]:
-    """Return the rows and which are chosen on dev; exit with all that is wrong with them."""
+    """Return all rows and the rows selected on dev; exit with a list of problems if there are any."""
     store = store or section.store
     rows = store.rows()
     problems = twins(rows)
@@ -48,7 +50,7 @@ def check(section: Section, options: argparse.Namespace, store: Store | None = N
 
 
 def page_problems(benchmark: str, with_rows: Callable[[str], str], *, is_written: bool, path: Path | None = None) -> list[str]:
-    """Write the page if that is wished, and return what is wrong where it does not show the rows."""
+    """Write the page if `is_written`; return a problem if the page does not show the current rows."""
     path = path or PAGE
     page = path.read_text("utf-8")
     if is_written:
@@ -60,7 +62,7 @@ def page_problems(benchmark: str, with_rows: Callable[[str], str], *, is_written
 
 
 def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
-    """Return a row beside the stage before it; without the judgements of both, its p-value stays."""
+    """Return a row with its previous stage and the p-value against it; without scores of both, the stored p-value stays."""
     before = stage_before(row, rows, section.stages)
     if before is None:
         return replace(row, before="", p=None)
@@ -70,7 +72,7 @@ def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[st
 
 
 def run_of(section: Section, row: Row) -> dict[str, object]:
-    """Return what is printed of a row."""
+    """Return the fields of a row that are printed."""
     said = (row.dataset, row.stage, row.search, row.ranking, row.trained_on, row.split)
     names = ("dataset", "stage", "search", "ranking", "trained_on", "split")
     figures = {name: row.figures[name] for name in section.figures if name in row.figures}
@@ -78,7 +80,7 @@ def run_of(section: Section, row: Row) -> dict[str, object]:
 
 
 def _judge_rows(store: Store, rows: Sequence[Row], problems: list[str], *, is_quick: bool) -> dict[str, Judged]:
-    """Judge the predictions of rows again, and note which figures differ."""
+    """Score the stored predictions of rows again, and append differing figures to `problems`."""
     found: dict[str, Judged] = {}
     for row in rows:
         if is_quick and not KINDS[row.dataset].is_quick:
@@ -104,27 +106,27 @@ def _other(row: Row, now: Row) -> str:
 def _rerun(section: Section, store: Store, key: str) -> list[str]:
 
     rows = {row.row: row for row in store.rows()}
-    return rerun(section, store, rows[key]) if key in rows else [f"{key}: there is no such row"]
+    return rerun(section, store, rows[key]) if key in rows else [f"{key}: no such row"]
 
 
-# Predicting a part of a kept row again: do the model, the knowledge base and the code still give the same answers?
+# Rerun part of a stored row, to check that model, knowledge base and code still give the same answers.
 
 TOLERANCE = 0.02
-"""Of scores: natural logarithms of probabilities. As a share where a score is below -1."""
+"""Allowed difference of scores (natural log probabilities): absolute down to -1, relative below it."""
 
 
 def rerun(section: Section, store: Store, row: Row) -> list[str]:
-    """Predict a part of a row again, always the same one, and return what differs."""
+    """Predict one part of a row again (always the same part), and return the differences."""
     folder = folder_of(row.model_folder)
     if not folder.is_dir():
-        return [f"{row.row}: there is no model in {folder}"]
+        return [f"{row.row}: no model found in {folder}"]
     if (found := weights_digest(folder)) != row.weights:
         return [f"{row.row}: the weights are {found}, not {row.weights}"]
     kept = store.predictions(row)
     task = open_task(row.dataset, row.split)
     linker = section.open_as_said(folder, task.kb, kept.source["linker"])
     all_parts = list(parts(task.dataset.documents(row.split)))
-    part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # the last may be small
+    part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # skip the last part, which may be small
     return [
         f"{row.row}: {one.document_id} {one.start}-{one.end}: {why}"
         for one in predict_part(linker, part, kept.source["top_k"])
@@ -133,7 +135,7 @@ def rerun(section: Section, store: Store, row: Row) -> list[str]:
 
 
 def unlike(kept: Sequence[Answer], again: Sequence[Answer], tolerance: float = TOLERANCE) -> str:
-    """Return how two lists of answers to one mention differ, beyond the tolerance; nothing where they do not."""
+    """Return how two answer lists of a mention differ beyond the tolerance, or an empty string."""
     one, other = _scores(kept), _scores(again)
     if bool(one) != bool(other):
         return "one has no answer"

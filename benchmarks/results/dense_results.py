@@ -1,7 +1,7 @@
-"""Every figure of the dense linker, computed again from the kept predictions; and the page that shows them.
+"""Recompute all figures of the dense linker from the stored predictions, and check the results page.
 
-Options as for `generative-results`. `best` has for each benchmark the figures of the row that is best on dev; `askapatient`
-the means over its folds of the configuration that is best on all their dev mentions together.
+The options are those of `generative-results`. `best` has the figures of the row that is best on dev, by dataset. `askapatient`
+has the means over the folds, for the configuration that is best on the dev mentions of all folds.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _ANSWERS = 10
 
 
 def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> DenseLinker:
-    """Open an encoder to predict with; vectors are compared as it was made for, or as `ranking` says."""
+    """Open a dense linker; `ranking` overrides the similarity function of the encoder."""
     similarity = None if ranking == "own" else ranking
     return DenseLinker.from_pretrained(folder, kb, index=search, encoder=read_settings(folder).update(similarity=similarity))
 
 
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> DenseLinker:
-    """Open an encoder with the settings that predictions were made with."""
+    """Open a dense linker with the settings recorded in its predictions."""
     encoder = EncoderSettings(**{name: config[name] for name in EncoderSettings.model_fields})
     options = {name: config[name] for name in ("index", "expand_abbreviations", "cache_size")}
     return DenseLinker.from_pretrained(folder, kb, encoder=encoder, dtype=PRECISIONS[config["precision"]], **options)
 
 
 def count_kept_answers(_kb: KnowledgeBase) -> int:
-    """Return how many concepts are kept of each mention."""
+    """Return how many concepts are stored per mention."""
     return _ANSWERS
 
 
@@ -87,7 +87,7 @@ def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> st
 
 
 def folds(rows: Sequence[Row]) -> str:
-    """Return a table of the test rows of all folds of AskAPatient: means over the folds, as they are published."""
+    """Return a table of AskAPatient test results, averaged over the folds as in published work."""
     if not rows:
         return NO_ROWS
     header = ("stage", "start", "search", "ranking", "folds", "any-id R@1", "lowest–highest", "strict R@1", "any-id R@5")
@@ -137,7 +137,7 @@ def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
 
 
 def best_folds(rows: Sequence[Row]) -> list[Row]:
-    """Return the test rows of the configuration that is right most often on dev, over all folds."""
+    """Return the test rows of the configuration with the most correct answers on dev, over all folds."""
     hits: dict[tuple[str, str, str, str], float] = {}
     for row in rows:
         if row.split == "dev":

@@ -1,10 +1,10 @@
-"""F1 of spans with their types, of detectors alone, computed again from the spans that they found; and the page that shows it.
+"""Recompute the F1 of detectors (span and type) from the stored spans, and check the results page.
 
-Fails where a figure is not what results/detect says, or where the results page does not show it; `--write` writes the
-page. Names of detectors say what they learnt from: `granite-without-ncbi` never saw an annotation of NCBI disease, and learnt
-for a third of the steps, as `granite-three-third` did, which saw it. `spans` has F1 of all types by row, `by_type` that of each
-type on the test split of BioRED, and `unseen` for each corpus the test figures of the detector that never saw it beside the
-others.
+Fails if a figure differs from results/detect or is missing from docs/reference/results-tables.md; `--write` writes the page.
+Detectors are named after their training data: `granite-without-ncbi` was trained without NCBI disease, for a third of the
+steps; compare it with `granite-three-third`, trained for as many steps with NCBI disease. `spans` has the F1 over all types by
+row, `by_type` the F1 of each type on the test split of BioRED, and `unseen`, for each corpus, the test F1 of the detector
+trained without it next to that of the others.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, folder: Path = STORE, page: Path = PAGE) ->
 
 
 def unseen(rows: Sequence[SpanRow]) -> dict[str, dict[str, float]]:
-    """Return for each corpus F1 on test of the detector that never saw it, and of all that were not told to follow it."""
+    """Return the test F1 of all detectors run without a convention, by corpus, if some detector was trained without it."""
     of_test = [row for row in rows if row.split == "test" and not row.convention]
     return {
         dataset: {row.row.partition("/")[2]: row.f1[ALL] for row in of_test if row.dataset == dataset}

@@ -1,11 +1,12 @@
-"""Give the answers of a system the probability that span and concept are right, by dev, and keep the likely ones as rows.
+"""Calibrate the answers of a system on dev, drop those of low confidence, and store the rest as rows.
 
     python -m benchmarks.results.e2e_confidence bc5cdr/joined+granite-three-spans+bc5cdr+rerank+rerank-open
 
-The system has its rows on dev and test already: no model is asked again. The confidences of dev are those of a calibration
-that was fitted to its other documents, five times in turn; those of test are of one fitted to all of dev. An answer is none
-below the confidence with the best strict F1 on dev. The rows have the key of the old ones and `+confidence`, and confidences as
-scores. NLM-Chem has no dev split: its row has the calibration and the threshold of `--fitted-on`, a row on another corpus.
+A confidence is the probability that span and concept are both right. The system must already have rows on dev and test; no
+model is run. Dev confidences come from 5-fold cross-validation over documents, test confidences from a calibration fitted on
+all of dev. The threshold is the confidence with the best strict F1 on dev. The new rows have the old key plus `+confidence`,
+with confidences as scores. NLM-Chem has no dev split; it uses the calibration and threshold of `--fitted-on`, a row on another
+corpus.
 """
 
 from __future__ import annotations
@@ -54,14 +55,14 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
 
 
 def judge_row(store: Store, row: Row) -> JudgedAnswers:
-    """Judge all that a system found; a mention where gold has none is wrong."""
+    """Score all mentions that a system found; a mention that is not in gold is wrong."""
     task = task_of(row)
     of_split = EvaluationTask(open_dataset(KINDS[row.dataset].dataset, data_folder()), row.split, task.kb)
     return judge_answers(of_split, list(task.documents), store.predictions(row), "found")
 
 
 def cross_validate(judged: JudgedAnswers) -> Floats:
-    """Return the confidence of each answer by a calibration that was fitted to the other folds of documents."""
+    """Return cross-validated confidences: each from a calibration fitted on the other folds of documents."""
     confidences = np.zeros(len(judged.ranks))
     for is_out, fitted in folds_of(judged):
         confidences[is_out] = fitted.confidences(judged.answers.part(is_out))
@@ -69,21 +70,21 @@ def cross_validate(judged: JudgedAnswers) -> Floats:
 
 
 def folds_of(judged: JudgedAnswers) -> list[tuple[np.ndarray, Calibration]]:
-    """Return for each fold of documents which answers are in it, and a calibration that was fitted to the others."""
+    """Return, per fold of documents, a mask of its answers and a calibration fitted on the other folds."""
     numbers = {doc: number for number, doc in enumerate(dict.fromkeys(judged.documents))}
     folds = np.array([numbers[doc] % FOLDS for doc in judged.documents])
     return [(folds == fold, part_of(judged, folds != fold).fit()) for fold in range(FOLDS)]
 
 
 def part_of(judged: JudgedAnswers, rows: np.ndarray) -> JudgedAnswers:
-    """Return some of the answers."""
+    """Return a subset of the answers."""
     kept = np.flatnonzero(rows).tolist()
     lists = ([values[row] for row in kept] for values in (judged.ranks, judged.documents, judged.types))
     return JudgedAnswers(judged.answers.part(rows), *lists)  # type: ignore[arg-type]
 
 
 def score_by(task: EndToEndTask, predictions: Predictions, judged: JudgedAnswers, confidences: Floats) -> Predictions:
-    """Return the best answers alone, with confidences as scores."""
+    """Return only the best answer of each mention, with its confidence as score."""
     by_key: dict[Key, float] = dict(zip(judged.keys, confidences.tolist(), strict=True))
     named = predictions.keys_to(DocumentNames.of_documents(task.documents))
     lines = (_score_prediction(one, by_key.get(named[key])) for key, one in predictions.mentions.items())
@@ -110,8 +111,8 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("row", help="the key of the system's row on test")
-    parser.add_argument("--fitted-on", default="", help="the key of a row on test of another corpus, that has one on dev")
+    parser.add_argument("row", help="key of the system's row on test")
+    parser.add_argument("--fitted-on", default="", help="key of a test row on another corpus that also has a dev row")
     return parser
 
 

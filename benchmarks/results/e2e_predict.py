@@ -1,11 +1,11 @@
-"""Find and link the mentions of a split with a system, and keep what it found as a row of results/e2e.
+"""Find and link the mentions of a split, and store the predictions as a row of results/e2e.
 
     python -m benchmarks.results.e2e_predict --dataset bc5cdr --split dev --detector dictionary --linker exact
     python -m benchmarks.results.e2e_predict --dataset bc5cdr --detector granite-bc5cdr-spans --linker cascade \\
         --encoder minilm-aligned --model bc5cdr-preferred
 
-A detector is `dictionary`, a model below `ONYM_RUNS`, or `gold`: the gold mentions, without their ids. A linker is what
-`onym link` calls it, and its models are below `ONYM_RUNS` or `model:NAME` for an off-the-shelf one.
+A detector is `dictionary`, a model folder in `ONYM_RUNS`, or `gold` (the gold mentions, without their ids). Linkers have the
+names that `onym link` uses; their models are folders in `ONYM_RUNS`, or `model:NAME` for an off-the-shelf model.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from onym.types import Document, Mention
 
 STORE = Store(FOLDER / "e2e")
 DICTIONARY, ANNOTATED, COMPETE = "dictionary", "gold", "others_compete"
-_RANKED = 10  # concepts that are kept of a given mention
+_RANKED = 10  # concepts stored per gold mention
 _PARTS = ("detector", "classifier", "encoder", "model")
-FORMS = ("inflections", "reordered")  # of names, for the dictionary and exact match
+FORMS = ("inflections", "reordered")  # name variants for the dictionary and exact match
 _CHOICES = ("kb", "convention", "types", *FORMS)
-_CANDIDATES = 2  # that are kept of a mention that was found: the margin between them is evidence
+_CANDIDATES = 2  # stored per detected mention; calibration uses the margin between the two scores
 
 
 def main(arguments: list[str], store: Store = STORE) -> int:
     options = _parser().parse_args(arguments)
     key = key_of(options)
     if any(row.row == key for row in store.rows()) and not options.force:
-        sys.exit(f"there is a row {key}: add --force to put another in its place")
+        sys.exit(f"row {key} exists; add --force to replace it")
     task = end_to_end_task(options.dataset, options.split, options.kb)
     described = {name: getattr(options, name) for name in ("linker", *_PARTS, *_CHOICES) if getattr(options, name)}
     described |= {COMPETE: True, "candidates": _CANDIDATES}
@@ -61,7 +61,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
     started = time.perf_counter()
     made = predict_with(system, task)
     seconds = time.perf_counter() - started
-    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
     folders = {
         name: folder_of(described[name]) for name in _PARTS if described.get(name, ANNOTATED) not in (DICTIONARY, ANNOTATED)
     }
@@ -91,18 +91,18 @@ def main(arguments: list[str], store: Store = STORE) -> int:
 
 
 def task_of(row: Row) -> EndToEndTask:
-    """Open what a row is judged on."""
+    """Open the task of a row."""
     return end_to_end_task(row.dataset, row.split, json.loads(row.model_folder).get("kb", OPEN))
 
 
 def key_of(options: argparse.Namespace) -> str:
-    """Return a key that says what a row is."""
+    """Return the key of a row: dataset, system and split."""
     more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
     return f"{options.dataset}/{'+'.join(parts_of(options))}{more}"
 
 
 def parts_of(options: argparse.Namespace) -> list[str]:
-    """Return what a system is made of, by name."""
+    """Return the components of a system by name."""
     base = "" if options.kb == OPEN else options.kb
     forms = [form for form in FORMS if getattr(options, form)]
     models = (options.linker, options.encoder, options.model)
@@ -111,7 +111,7 @@ def parts_of(options: argparse.Namespace) -> list[str]:
 
 
 def display_name(name: str, start: str) -> str:
-    """Return what a model is called in tables.
+    """Return the display name of a model in tables.
 
     >>> display_name("minilm", "minilm"), display_name("minilm-aligned", "minilm")
     ('minilm', 'minilm-aligned (from minilm)')
@@ -120,17 +120,17 @@ def display_name(name: str, start: str) -> str:
 
 
 def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> Figures:
-    """Judge what a system found, or how it ranked what it was given."""
+    """Score the mentions that a system found, or its ranking of gold mentions."""
     return (judge_annotated if detector == ANNOTATED else judge_found)(task, predictions)
 
 
 def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
-    """Open a detector and a linker; where both are one model, it reads a document once."""
+    """Open a detector and a linker; if both use the same model, each document is encoded once."""
     own: dict[str, Any] = {name: folder_of(described[name]) for name in ("encoder", "model") if name in described}
     if described["linker"] == "exact":
         own |= {form: described[form] for form in FORMS if form in described}
     linker = open_linker(linker_config(described["linker"], **own), task.kb)
-    restrict = not described.get(COMPETE, False)  # rows that do not say it were made with the other concepts ignored
+    restrict = not described.get(COMPETE, False)  # older rows were made with the other concepts ignored
     if described["detector"] == ANNOTATED:
         return Pipeline(linker, only=task.only, restrict=restrict, top_k=_RANKED)
     detector = _detector(described, task, getattr(linker, "model", None))
@@ -152,7 +152,7 @@ def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> 
 
 
 def predict_with(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
-    """Return what a system finds in the bare texts of a task, or of its first documents, or answers to given mentions."""
+    """Return the predictions of a system on the raw text of a task, or for its gold mentions, in the first `documents`."""
     read = task.documents[:documents]
     is_annotated = system.detector is None
     bare = [
@@ -167,7 +167,7 @@ def _drop_answers(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def detector_name(detector: str) -> str:
-    """Return what a detector is called in tables: `dictionary`, `gold`, or how a model finds mentions."""
+    """Return the display name of a detector: `dictionary`, `gold`, or the method of its model."""
     if detector in (DICTIONARY, ANNOTATED):
         return detector
     return "tags" if "tags" in detector else "spans"
@@ -180,7 +180,7 @@ def weights_of(folders: dict[str, Path]) -> str:
 
 
 def models_in(value: Any) -> dict[str, int]:
-    """Return the models that a description names, by digest, with the number of their parameters: each once.
+    """Return the distinct models of a description: digest and number of parameters.
 
     >>> models_in({"linker": {"weights": "ab", "parameters": 3}, "detector": [{"digest": "cd", "parameters": 4}]})
     {'ab': 3, 'cd': 4}
@@ -201,20 +201,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--dataset", required=True, choices=tuple(KINDS))
     parser.add_argument("--split", default="test", choices=SPLITS)
-    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, gold, or a model's folder below ONYM_RUNS")
+    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, gold, or a model folder in ONYM_RUNS")
     parser.add_argument("--linker", default="exact", choices=LINKERS.names)
-    parser.add_argument("--kb", default=OPEN, choices=(OPEN, JOINED), help="the knowledge base, by its recipe")
-    parser.add_argument("--classifier", default="", help="for the dictionary: a classifier below ONYM_RUNS")
-    parser.add_argument("--convention", default="", help="the corpus whose annotation a detector follows")
-    parser.add_argument("--types", default="", help="types that a detector looks for, separated by commas")
+    parser.add_argument("--kb", default=OPEN, choices=(OPEN, JOINED), help="recipe of the knowledge base")
+    parser.add_argument("--classifier", default="", help="for the dictionary: a classifier folder in ONYM_RUNS")
+    parser.add_argument("--convention", default="", help="corpus whose annotation convention the detector follows")
+    parser.add_argument("--types", default="", help="comma-separated types to detect")
     parser.add_argument(
-        "--inflections", action="store_true", help="for dictionary and exact match: singular and plural of names"
+        "--inflections", action="store_true", help="for dictionary and exact match: also match singular and plural forms"
     )
-    parser.add_argument("--reordered", action="store_true", help="for the same: words of a name in another order")
-    parser.add_argument("--encoder", default="", help="for a cascade: its dense part's model")
-    parser.add_argument("--model", default="", help="the linker's model")
+    parser.add_argument("--reordered", action="store_true", help="for dictionary and exact match: also match reordered words")
+    parser.add_argument("--encoder", default="", help="for a cascade: model of the dense linker")
+    parser.add_argument("--model", default="", help="model of the linker")
     parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))
-    parser.add_argument("--force", action="store_true", help="put the row in the place of one with the same key")
+    parser.add_argument("--force", action="store_true", help="replace an existing row with the same key")
     return parser
 
 

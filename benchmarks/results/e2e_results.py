@@ -1,9 +1,9 @@
-"""Every figure of systems that find mentions themselves, computed again from what they found; and the page that shows them.
+"""Recompute all end-to-end figures (detection and linking) from the stored predictions, and check the results page.
 
-Fails where a figure is not what results/e2e says, or where the results page does not show it; `--write` writes the
-page. `--rerun ROW` finds the mentions of 20 documents of a row again. `--quick` takes the figures as they are kept: the
-knowledge base takes a minute to build. `best` has for each corpus the figures of the system that is best on dev. Systems that
-are given the mentions have tables of their own.
+Fails if a figure differs from results/e2e or is missing from docs/reference/results-tables.md; `--write` writes the page.
+`--rerun ROW` predicts 20 documents of a row again. `--quick` trusts the stored figures, because the knowledge base takes a
+minute to build. `best` has the figures of the system that is best on dev, by corpus. Systems that link gold mentions have
+separate tables.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace, store: Store = STORE) -> dict[str, object]:
 
 
 def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
-    """Return for each corpus the test figures of the system that is best on dev, by strict F1."""
+    """Return the test figures, by corpus, of the system with the best strict F1 on dev."""
     named = best(rows)
     return {
         key: {"row": row.row, **{name: row.figures[name] for name in FIGURES}, "documents_per_s": row.documents_per_s}
@@ -79,7 +79,7 @@ def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
 
 
 def best(rows: Sequence[Row]) -> dict[str, Row]:
-    """Return for each corpus the test row of the system that is best on dev: on its own, or on that of another corpus."""
+    """Return the test row, by corpus, of the system that is best on dev (of another corpus if it has no dev split)."""
     found: dict[str, Row] = {}
     for key, kind in KINDS.items():
         dev = [row for row in rows if row.dataset == key and row.split == "dev" and row.search != ANNOTATED]
@@ -104,7 +104,7 @@ def page_with(rows: Sequence[Row], page: str) -> str:
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """Return a section for each corpus, with a table of test and one of dev, the best first."""
+    """Return one section per corpus with a test and a dev table, best system first."""
     shown = {row.row for row in best(rows).values()}
     parts = []
     for key, kind in KINDS.items():
@@ -119,7 +119,7 @@ def tables(rows: Sequence[Row]) -> str:
 
 
 def tabulate_annotated(rows: Sequence[Row]) -> str:
-    """Return tables for each corpus with systems that were given the mentions, the best first."""
+    """Return tables, by corpus, of systems that link gold mentions, best first."""
     parts = []
     for key, kind in KINDS.items():
         for split, part in _splits(rows, key, "strict_r1"):
@@ -130,7 +130,7 @@ def tabulate_annotated(rows: Sequence[Row]) -> str:
 
 
 def _splits(rows: Sequence[Row], key: str, figure: str) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the rows of a corpus, those of test and those of dev, with the largest figure first."""
+    """Yield the test rows and then the dev rows of a corpus, each sorted by descending figure."""
     for split in ("test", "dev"):
         if part := [row for row in rows if (row.dataset, row.split) == (key, split)]:
             yield split, sorted(part, key=lambda row: (-row.figures[figure], row.row))
@@ -189,10 +189,10 @@ def _differences(store: Store, rows: Sequence[Row]) -> list[str]:
 
 
 def _rerun(store: Store, key: str) -> list[str]:
-    """Return what differs where the first documents of a row are read again."""
+    """Predict the first documents of a row again, and return the differences."""
     row = next((row for row in store.rows() if row.row == key), None)
     if row is None:
-        return [f"{key}: there is no such row"]
+        return [f"{key}: no such row"]
     if "confidence" in json.loads(row.model_folder):
         return [f"{key}: it is made of the row that has its key without +confidence: rerun that one"]
     task, kept = task_of(row), store.predictions(row)

@@ -1,14 +1,14 @@
-"""What systems that find mentions themselves are judged on: a split, the knowledge base, and the concepts that are looked for.
+"""Tasks of end-to-end systems: a split, the knowledge base, and the concepts to find.
 
     bc5cdr          chemicals and diseases
     ncbi_disease    diseases
-    biored          chemicals and diseases; the genes, variants, species and cell lines of BioRED are not asked for
+    biored          chemicals and diseases; not the genes, variants, species and cell lines of BioRED
 
-    nlm_chem        chemicals of whole articles; it has a test split alone
+    nlm_chem        chemicals in full-text articles; only a test split
     hpo_gsc         phenotypic abnormalities, linked to the Human Phenotype Ontology; no training split
 
-The others are linked to the open knowledge base, or to the joined one, where groups say which concepts are looked for. Nothing
-is left out: a mention whose id the knowledge base lacks cannot be found.
+All but hpo_gsc are linked to the open knowledge base, or to the joined one, whose semantic groups select the concepts to find.
+All gold mentions count: one whose id is not in the knowledge base counts as missed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ CHEMICALS = ("D01", "D02", "D03", "D04", "D06", "D09", "D10")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A corpus; mentions of other types than `types` are not asked for, and concepts of other kinds are not looked for.
+    """A corpus. Only mentions of `types`, and concepts of the matching kinds, are used.
 
-    `base` is its knowledge base, where there is no choice; `dev_corpus` the corpus whose dev split chooses the best system,
-    where it has none.
+    `base` is its knowledge base if only one is possible. `dev_corpus`, for a corpus without a dev split, is the corpus whose
+    dev split selects the best system.
     """
 
     title: str
@@ -67,7 +67,7 @@ PHENOTYPES = "HP:0000118"
 
 @dataclass(frozen=True, slots=True)
 class EndToEndTask:
-    """The documents of a split with their gold mentions, the knowledge base, and the concepts that may be answers."""
+    """The documents of a split with their gold mentions, the knowledge base, and the allowed concepts."""
 
     documents: tuple[Document, ...]
     kb: KnowledgeBase
@@ -83,7 +83,7 @@ class EndToEndTask:
 
 
 def end_to_end_task(key: str, split: str, base: str = OPEN) -> EndToEndTask:
-    """Open a task over a knowledge base; what was never built on this machine is built in the cache folder."""
+    """Open a task over a knowledge base; missing artefacts are built in the cache directory."""
     kind = KINDS[key]
     prepared = open_dataset(kind.dataset, data_folder())
     documents = tuple(_of_types(doc, kind.types) for doc in prepared.documents(split))
@@ -94,14 +94,14 @@ def end_to_end_task(key: str, split: str, base: str = OPEN) -> EndToEndTask:
 
 
 def _open_filtered_kb(kind: Kind, base: str) -> tuple[KnowledgeBase, ConceptMask | None]:
-    """Return a knowledge base, and the concepts of it that are looked for."""
+    """Return a knowledge base and the concepts to find."""
     kb = open_kb_joined() if base == JOINED else open_kb()
     wanted = kind.groups if base == JOINED else [each for each in kind.concepts if kb.types.find(each) >= 0]
     return kb, select_concepts(kb, wanted, ())
 
 
 def _phenotypes() -> tuple[KnowledgeBase, ConceptMask]:
-    """Return the Human Phenotype Ontology, and its phenotypic abnormalities."""
+    """Return the Human Phenotype Ontology and its phenotypic abnormalities."""
     kb, parents = hpo_kb(), hpo_parents()
     below = {PHENOTYPES}
     while more := {term for term, above in parents.items() if term not in below and not below.isdisjoint(above)}:
@@ -110,7 +110,7 @@ def _phenotypes() -> tuple[KnowledgeBase, ConceptMask]:
 
 
 def _find_training_ids(dataset: str) -> frozenset[str]:
-    """Return the ids of the documents that models of this section have seen, but for those of the dataset itself."""
+    """Return the ids of documents in the training data of this section's models, excluding the dataset itself."""
     others = (open_dataset(name, data_folder()) for name in TRAINED_ON if name != dataset)
     return frozenset(doc.id for other in others for split in ("train", "dev") for doc in other.documents(split))
 
@@ -120,7 +120,7 @@ def _of_types(doc: Document, types: tuple[str, ...]) -> Document:
     return replace(doc, mentions=mentions, relations=())
 
 
-# The figures of a system that finds mentions itself, or is given them, from its kept predictions: as the keys of a row.
+# Figures computed from stored predictions, for detected and for gold mentions; the keys are those of a row.
 
 KEYS = {
     "strict": "bhowmik-strict",
@@ -150,7 +150,7 @@ def _scores(task: EndToEndTask, predictions: Predictions) -> dict[str, ScoresWit
 
 
 def judge_annotated(task: EndToEndTask, predictions: Predictions) -> Figures:
-    """Return recall@1 and mean average precision in percent on annotated mentions; gold ids that the KB lacks are wrong."""
+    """Return recall@1 and MAP in percent on gold mentions; a gold id that is not in the KB counts as wrong."""
     known = predictions.answers_to(DocumentNames.of_documents(task.documents))
     cases = gold_cases(task.documents, lambda key: known[key], ConceptResolver(task.kb), is_decided=predictions.is_decided)
     any_id, strict = score(cases, "any-id"), score(cases, "strict")

@@ -1,9 +1,9 @@
-"""Choose on dev below which score an answer is none, and keep what a system then answers as rows of results/e2e.
+"""Tune the score threshold of a system on dev, and store its thresholded predictions as rows of results/e2e.
 
     python -m benchmarks.results.e2e_threshold bc5cdr/granite-bc5cdr-spans+dense+minilm
 
-The system has its rows on dev and test already, with the score of every answer: no model is asked again. The threshold is the
-one with the best strict F1 on dev, and the rows have the key of the old ones and `+threshold`.
+The system must already have rows on dev and test; no model is run. The threshold is the one with the best strict F1 on dev.
+The new rows have the old key plus `+threshold`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str], store: Store = STORE) -> int:
 
 
 def derive_row(row: Row, what: str, least: float, figures: Figures) -> Row:
-    """Return the row of a system that answers only above a threshold or a confidence, made of the row without it."""
+    """Return a copy of a row for the same system with a score or confidence threshold."""
     key = f"{row.row.removesuffix('-on-dev')}+{what}{'-on-dev' if row.split == 'dev' else ''}"
     return replace(
         row,
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("row", help="the key of the system's row on test")
+    parser.add_argument("row", help="key of the system's row on test")
     return parser
 
 

@@ -1,8 +1,8 @@
-"""Every figure of the generative linker, computed again from the kept predictions; and the page that shows them.
+"""Recompute all figures of the generative linker from the stored predictions, and check the results page.
 
-Fails where a figure is not what results/generative says, or where the results page does not show it; `--write` writes
-the page. `--rerun ROW` predicts about 130 mentions of a row again with the kept model. `--quick` computes the figures of
-benchmarks whose knowledge base is built in seconds, and takes the others as they are kept.
+Fails if a figure differs from results/generative or is missing from docs/reference/results-tables.md; `--write` writes the page.
+`--rerun ROW` predicts about 130 mentions of a row again with the stored model. `--quick` recomputes only the datasets whose
+knowledge base is built in seconds, and trusts the stored figures of the others.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _WIDTH = 5
 
 
 def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> GenerativeLinker:
-    """Open a model to predict the five best names with; its template and its window are its own."""
+    """Open a linker that returns the five best names, with the model's own template and window."""
     name = "beam" if search == "beam5" else "exact"
     return GenerativeLinker.from_pretrained(folder, kb, search=name, ranking=ranking, width=_WIDTH)
 
 
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> GenerativeLinker:
-    """Open a model with the settings that predictions were made with."""
+    """Open a linker with the settings recorded in its predictions."""
     options = {name: config[name] for name in ("template", "window", "pooling", "expand_abbreviations")}
     linker = GenerativeLinker.from_pretrained(folder, kb, dtype=PRECISIONS[config["precision"]], **options)
     return linker.with_search(**config["search"])
 
 
 def max_answers(kb: KnowledgeBase) -> int:
-    """Return how many concepts the five best names can have together."""
+    """Return the maximum number of concepts that five names can have in total."""
     return _WIDTH * int(np.diff(kb.name_concepts.offsets).max(initial=1))
 
 
@@ -89,7 +89,7 @@ def page_with(rows: Sequence[Row], curves: Mapping[str, Curve], page: str) -> st
 
 
 def ablations(rows: Sequence[Row]) -> str:
-    """Return the table of trainings that differ in one thing."""
+    """Return the ablation table: training runs that differ in one setting."""
     if not rows:
         return NO_ROWS
     header = ("what differs", "names at inference", "search", "ranking", "any-id R@1", "95 %", "any-id R@5", "p")

@@ -1,4 +1,4 @@
-"""A section of the results page: the rows of one kind of linker, how they are predicted, compared and shown."""
+"""Sections of the results page: how the rows of one kind of linker are predicted, compared and shown."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from onym.linkers.base import Linker
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results-tables.md"
 
 PageWith = Callable[[Sequence[Row], Mapping[str, Curve], str], str]
-"""Returns a page with the tables of rows and curves in it."""
+"""Insert the tables of rows and curves into a page and return it."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """One kind of linker.
+    """Settings of one kind of linker.
 
-    `keys` are the benchmarks it is judged on; `stages` its stages of training, each with the one it is compared with; `chosen`
-    tells which rows are chosen on dev. `open` opens a model for a search and a ranking, `open_as_said` one with the settings
-    that predictions were made with; `answers` is how many concepts are kept of each mention.
+    `keys` are the datasets it is evaluated on. `stages` maps each training stage to the one it is compared with. `open` opens a
+    model for a search and a ranking, `open_as_said` with the settings recorded in its predictions. `answers` returns how many
+    concepts are stored per mention, `best_figures` the figures of the rows selected on dev.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Section:
 
     @property
     def store(self) -> Store:
-        """Where its rows are."""
+        """Store of the section's rows."""
         return Store(FOLDER / self.name)
 
 
-# Tables of docs/reference/results-tables.md that every kind of linker has: rows, slices, learning curves.
+# Tables of docs/reference/results-tables.md that all linkers share: rows, slices, learning curves.
 
 NO_ROWS = "There are no rows yet."
 _FIRST = ("stage", "start", "search", "ranking", "trained on")
@@ -59,7 +59,7 @@ _RECALLS = {
 
 
 def tables(rows: Sequence[Row], keys: Sequence[str], stages: Sequence[str]) -> str:
-    """Return a section for each benchmark, with a table of test and one of dev; rows in the order of their stages."""
+    """Return one section per dataset with a test and a dev table, rows in order of training stage."""
     if not rows:
         return NO_ROWS
     best_rows = set(best(rows).values())
@@ -76,7 +76,7 @@ def tables(rows: Sequence[Row], keys: Sequence[str], stages: Sequence[str]) -> s
 
 
 def slices(rows: Sequence[Row]) -> str:
-    """Return recall@1 of the chosen row of each benchmark, slice by slice."""
+    """Return a table of recall@1 by slice, for the selected row of each dataset."""
     best_rows = [row for row in rows if row.row in set(best(rows).values())]
     if not best_rows:
         return NO_ROWS
@@ -86,22 +86,22 @@ def slices(rows: Sequence[Row]) -> str:
 
 
 def tabulate_dev_scores(curves: Mapping[str, Curve]) -> str:
-    """Return the scores of every model on dev while it was trained."""
+    """Return a table of each model's dev scores during training."""
     if not curves:
         return NO_ROWS
     lines = [[f"`{name}`", ", ".join(f"{step:,}: {first:.1f}" for step, first, _ in curve)] for name, curve in curves.items()]
-    return table(("model", "R@1 on dev after so many steps"), [line for line in lines if line[1]])
+    return table(("model", "R@1 on dev by training step"), [line for line in lines if line[1]])
 
 
 def shares(row: Row) -> tuple[str, str, str]:
-    """Return recall@1, its interval, and recall@5, by the protocol that a row is judged by."""
+    """Return recall@1, its confidence interval and recall@5, under the protocol of the row."""
     figures = row.figures
     first = figures["any_id_r1"] if "any_id_r1" in figures else figures["r1"]
     return f"{first:.1f}", f"{figures['low']:.1f}–{figures['high']:.1f}", f"{figures['r5']:.1f}"
 
 
 def p_of(row: Row) -> str:
-    """Return the p-value of a row, where it has one."""
+    """Return the formatted p-value of a row, or an empty string."""
     return "" if row.p is None else f"{row.p:.3g}"
 
 

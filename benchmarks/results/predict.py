@@ -1,15 +1,15 @@
-"""Predict a split with a model, and keep the predictions as a row of results/.
+"""Predict a split with a model, and store the predictions as a row of results/.
 
     python -m benchmarks.results.predict generative --dataset ncbi_disease --stage finetuned --model ncbi-finetuned \\
         --search exact --ranking sum --split test --trained-on train
     python -m benchmarks.results.predict dense --dataset hpo_gsc --stage start --model model:minilm \\
         --search flat --ranking own
 
-A model is below `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for an off-the-shelf one, so that it can be
-found again. What it began with and the hours of its training are what its own record says; its recipe is the one of its name.
+A model is a folder in `ONYM_RUNS` (by default `~/.cache/onym/runs`), or `model:NAME` for an off-the-shelf model. Its base model
+and training hours are read from its training record; its recipe has the same name as the model.
 
-Models compute in bf16, where a score depends a little on the mentions that share its batch, and a beam now and then on a score.
-So a split is linked in parts that depend on nothing but the split: any part can be linked again, with the same answers.
+In bf16, scores depend slightly on the other mentions of the batch, which can change the beam. Each split is therefore linked in
+fixed parts, so that any part can be linked again with the same result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from onym.types import Document
 ROOT = Path(__file__).parents[2]
 SECTIONS = ("generative", "dense")
 PART = 128
-"""Mentions of a part, or a few more: documents are not cut."""
+"""Minimum number of mentions per part; documents are not split."""
 _OFF_THE_SHELF = "model:"
 
 
@@ -52,7 +52,7 @@ def main(arguments: list[str], store: Store | None = None) -> int:
     task = open_task(options.dataset, options.split)
     linker = section.open(folder, task.kb, options.search, options.ranking)
     made = predict_task(linker, task, section.answers(task.kb))
-    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
     judged = judge(task, predictions)
     row = Row(
         row=key,
@@ -89,26 +89,26 @@ def find_section(name: str) -> Section:
 
 
 def folder_of(model: str) -> Path:
-    """Return the folder of a model that a row names."""
+    """Return the folder of a model named in a row."""
     if model.startswith(_OFF_THE_SHELF):
         return model_folder(model.removeprefix(_OFF_THE_SHELF))
     return runs_folder() / model
 
 
 def predict_task(linker: Linker, task: Task, top_k: int) -> Predictions:
-    """Return a linker's answers to all mentions of a task."""
+    """Return a linker's predictions for all mentions of a task."""
     dataset = {"name": task.dataset.name, "digest": task.dataset.digest, "split": task.split}
     answers = (one for part in parts(task.dataset.documents(task.split)) for one in predict_part(linker, part, top_k))
     return Predictions.of(answers, source_of(linker, top_k, dataset=dataset))
 
 
 def predict_part(linker: Linker, part: list[Document], top_k: int) -> Iterator[Prediction]:
-    """Yield a linker's answers to the mentions of one part."""
+    """Yield a linker's predictions for the mentions of one part."""
     return (one for one in predictions_of(linker.link(part, top_k=top_k)) if isinstance(one, Prediction))
 
 
 def parts(documents: Iterable[Document], mentions: int = PART) -> Iterator[list[Document]]:
-    """Yield documents in parts of so many mentions, the last with fewer."""
+    """Split documents into parts of at least `mentions` mentions; the last part may have fewer."""
     part: list[Document] = []
     count = 0
     for doc in documents:
@@ -122,7 +122,7 @@ def parts(documents: Iterable[Document], mentions: int = PART) -> Iterator[list[
 
 
 def record_of(folder: Path) -> dict[str, Any]:
-    """Return what a model's own record says; one that was not trained here is its own beginning."""
+    """Return the training record of a model; a model without a record is its own base model."""
     path = folder / RECORD
     found: dict[str, Any] = (
         json.loads(path.read_bytes()) if path.is_file() else {"first_start": folder.name, "hours_in_all": 0.0}
@@ -131,26 +131,26 @@ def record_of(folder: Path) -> dict[str, Any]:
 
 
 def default_key(options: argparse.Namespace, section: Section, start: str) -> str:
-    """Return a key that says what a row is; what it began with is only said where that is not the usual."""
+    """Return the default key of a row; it names the base model only if that is not the section's usual one."""
     start = "" if start == section.usual_start else f"{start}-"
     more = f"{'' if options.trained_on == 'train' else '-with-dev'}{'' if options.split == 'test' else '-on-dev'}"
     return f"{options.dataset}/{options.stage}/{start}{options.search}-{options.ranking}{more}"
 
 
 def curve_of(folder: Path) -> Curve:
-    """Return the scores on dev while a model was trained, as its own log has them."""
+    """Return the dev scores during training, from the model's log."""
     log = folder / "log.jsonl"
     entries = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.is_file() else []
     return [[entry["step"], entry["eval_dev_r1"], entry["eval_dev_r5"]] for entry in entries if "eval_dev_r1" in entry]
 
 
 def recipe_of(section: str, model: str) -> str:
-    """Return the recipe that a model was trained by, from the root of the project; none for an off-the-shelf one."""
+    """Return the path of a model's training recipe, relative to the project root; empty for off-the-shelf models."""
     return "" if model.startswith(_OFF_THE_SHELF) else f"benchmarks/recipes/{section}/{model}.toml"
 
 
 def _require(options: argparse.Namespace, section: Section, store: Store, key: str) -> None:
-    """Refuse before the work what would spoil the store."""
+    """Exit early if the options are invalid or the row already exists."""
     for what, known in (
         ("dataset", section.keys),
         ("stage", section.stages),
@@ -160,11 +160,11 @@ def _require(options: argparse.Namespace, section: Section, store: Store, key: s
         if (value := getattr(options, what)) not in known:
             sys.exit(f"--{what} {value} is not one of {', '.join(known)}")
     if options.split == "dev" and options.trained_on == "train+dev":
-        sys.exit("a model that was trained on dev is not judged on it")
+        sys.exit("a model trained on dev cannot be evaluated on dev; use --split test")
     if any(row.row == key for row in store.rows()) and not options.force:
-        sys.exit(f"there is a row {key}: add --force to put another in its place")
+        sys.exit(f"row {key} exists; add --force to replace it")
     if (recipe := recipe_of(options.section, options.model)) and not (ROOT / recipe).is_file():
-        sys.exit(f"there is no {recipe}: a row has a recipe by which its model can be trained again")
+        sys.exit(f"{recipe} is missing; every row needs a recipe to retrain its model")
     file_of(key)
 
 
@@ -174,17 +174,17 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("section", choices=SECTIONS, help="the kind of linker")
-    parser.add_argument("--row", default="", help="the key of the row; by default made of what it is")
+    parser.add_argument("section", choices=SECTIONS, help="kind of linker")
+    parser.add_argument("--row", default="", help="key of the row; by default derived from the other options")
     parser.add_argument("--dataset", required=True)
-    parser.add_argument("--stage", required=True, help="the last stage of its training")
-    parser.add_argument("--model", required=True, help="the model's folder below ONYM_RUNS, or model:NAME")
+    parser.add_argument("--stage", required=True, help="last training stage of the model")
+    parser.add_argument("--model", required=True, help="model folder in ONYM_RUNS, or model:NAME")
     parser.add_argument("--search", required=True)
     parser.add_argument("--ranking", required=True)
     parser.add_argument("--split", default="test", choices=SPLITS)
     parser.add_argument("--trained-on", default="train", choices=("train", "train+dev"))
-    parser.add_argument("--machine", default="", help="what it was trained on; by default this machine")
-    parser.add_argument("--force", action="store_true", help="put the row in the place of one with the same key")
+    parser.add_argument("--machine", default="", help="machine that the model was trained on; by default this one")
+    parser.add_argument("--force", action="store_true", help="replace an existing row with the same key")
     return parser
 
 

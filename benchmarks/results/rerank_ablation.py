@@ -1,9 +1,9 @@
-"""Train the reranker without one group of features after the other, and keep what that costs on dev.
+"""Train the reranker without each group of features in turn, and store the dev figures.
 
     python -m benchmarks.results.rerank_ablation --kb KB
 
-Candidates and features are made once; the trees are fitted anew. Figures are strict recall@1 on dev mentions whose gold ids are
-in the knowledge base, in results/rerank/ablation.json. Nothing of it was looked at on test.
+Candidates and features are computed once; the trees are fitted again for each group. results/rerank/ablation.json has the
+strict recall@1 on dev mentions whose gold ids are in the knowledge base. The test split is not used.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Predict splits with a trained reranker, and keep the predictions with the figures of their rows.
+"""Predict splits with a trained reranker, and store the predictions and the figures of their rows.
 
     onym train rerank --preset rerank-open --set data.kb=KB -o RERANKER
     python -m benchmarks.results.rerank_predict --kb KB --model RERANKER --split dev
     python -m benchmarks.results.rerank_predict --kb KB --model RERANKER --split test
     python -m benchmarks.results.rerank_predict --kb KB --alone tfidf --split test
 
-Everything is chosen on dev; test is predicted once, with what was chosen. `--dataset` predicts one dataset alone, and `--alone`
-another linker, for the rows without the reranker.
+All choices are made on dev; test is predicted once, with the selected configuration. `--dataset` predicts only one dataset.
+`--alone` runs another linker without the reranker.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def main(arguments: list[str]) -> int:
 
 
 def keep(linker: Linker, name: str, split: str, alone: str = "") -> dict[str, dict[str, float]]:
-    """Predict a split, keep its predictions, and return the figures of its rows, which are kept as well."""
+    """Predict a split, store its predictions and figures, and return the figures by row."""
     dataset = open_of_types(name, TYPES[name])
     about = {"name": dataset.name, "digest": dataset.digest, "split": split}
     found = predictions_of(linker.link(dataset.documents(split), top_k=TOP_K))
     made = Predictions.of((one for one in found if isinstance(one, Prediction)), source_of(linker, TOP_K, dataset=about))
-    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
     file_of(name, split, alone).parent.mkdir(exist_ok=True)
     write_packed(file_of(name, split, alone), predictions)
     figures = {key: judge(key, split, linker.kb, predictions) for key in rows_of_dataset(name)}
@@ -82,10 +82,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kb", type=Path, required=True, help="folder of the open, joined knowledge base")
     parser.add_argument("--model", help="folder of the reranker")
-    parser.add_argument("--alone", choices=ALONE, default="", help="a linker without the reranker")
+    parser.add_argument("--alone", choices=ALONE, default="", help="run this linker without the reranker")
     parser.add_argument("--encoder", default=None, help="folder of its encoder, if it was trained with one")
     parser.add_argument("--split", choices=SPLITS, default="dev")
-    parser.add_argument("--dataset", choices=tuple(TYPES), default="", help="this one alone")
+    parser.add_argument("--dataset", choices=tuple(TYPES), default="", help="only this dataset")
     return parser
 
 

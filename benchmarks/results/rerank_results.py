@@ -1,12 +1,14 @@
-"""Every figure of the reranker, computed again from the kept predictions, over the open, joined knowledge base.
+"""Recompute all figures of the reranker from the stored predictions, over the open, joined knowledge base.
 
-`best` has the test row of each dataset and type: strict recall@1 on mentions whose gold ids are in the knowledge base and on
-all, any-id, and strict on surfaces that no training document has. `dev` has the figures that the configuration was chosen by.
-`alone` has the test rows of linkers without the reranker, over the same knowledge base, with ties decided; `ablation` what is
-left on dev without a group of features, as `python -m benchmarks.results.rerank_ablation` found it.
-`papers` and `papers_dev` have the rows of the papers' own tables, by their protocol (`benchmarks.results.papers`).
-Where a figure is not the one that is kept, or the predictions are of another knowledge base, the benchmark fails. `--quick`
-computes one row of each again.
+best                 test figures by dataset and type: strict recall@1 on mentions whose gold ids are in the knowledge base, on
+                     all mentions, and on surfaces that are in no training document; also any-id recall@1
+dev                  dev figures, which selected the configuration
+alone                test figures of linkers without the reranker, over the same knowledge base, with ties broken
+ablation             dev figures without each group of features (`python -m benchmarks.results.rerank_ablation`)
+papers, papers_dev   figures under the papers' evaluation settings (`benchmarks.results.papers`)
+
+Fails if a figure differs from the stored one, or if the predictions were made with another knowledge base. `--quick` recomputes
+one row of each.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _BEST = ("strict_r1", "strict_r1_all", "any_id_r1", "unseen_strict_r1", "low", "
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--write", action="store_true", help="write the table of the page")
+    parser.add_argument("--write", action="store_true", help="write the tables of the results page")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -47,7 +49,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         is_written=options.write and not problems,
     )
     if problems or not rows:
-        sys.exit("\n".join(problems) or "there are no rows: python -m benchmarks.results.rerank_predict makes them")
+        sys.exit("\n".join(problems) or "no rows stored yet; run python -m benchmarks.results.rerank_predict")
     ablated = {without: {name: row["strict_r1"] for name, row in own.items()} for without, own in ablation().items()}
     return {
         "best": _of_split(rows, "test"),
@@ -64,7 +66,7 @@ def _of_split(rows: Rows, split: str) -> dict[str, object]:
 
 
 def _differences(linker: str, key: str, split: str, row: dict[str, object], kb: KnowledgeBase) -> list[str]:
-    """Judge a kept row again, and return what is not as it was."""
+    """Score a stored row again, and return the differences."""
     predictions, where = read_predictions(file_of(KINDS[key].dataset, split, linker)), f"{linker} {key} {split}".strip()
     own = predictions.source["kb"]["digest"]
     other = [f"{where}: made with the knowledge base {own}"] if own != kb.digest else []
@@ -72,7 +74,7 @@ def _differences(linker: str, key: str, split: str, row: dict[str, object], kb: 
 
 
 def page_with(rows: Rows, alone: dict[str, Rows], page: str) -> str:
-    """Return the page with a table of the rows, and one of the linkers alone."""
+    """Return the page with a table of the rows, and one of the linkers without the reranker."""
     header = (
         "mentions",
         "split",
@@ -95,7 +97,7 @@ def page_with(rows: Rows, alone: dict[str, Rows], page: str) -> str:
 
 
 def ablation() -> dict[str, dict[str, dict[str, float]]]:
-    """Return the figures on dev without each group of features."""
+    """Return the dev figures without each group of features."""
     found: dict[str, dict[str, dict[str, float]]] = (
         json.loads(ABLATION.read_text("utf-8"))["without"] if ABLATION.is_file() else {}
     )
@@ -103,7 +105,7 @@ def ablation() -> dict[str, dict[str, dict[str, float]]]:
 
 
 def _alone(row: dict[str, dict[str, object]]) -> str:
-    """Return strict recall@1 of a test row, and in brackets that on unseen surfaces."""
+    """Return strict recall@1 of a test row, with that on unseen surfaces in brackets."""
     figures = _figures(row["test"]["figures"]) if "test" in row else {}
     return f"{figures['strict_r1']:.1f} ({figures['unseen_strict_r1']:.1f})" if figures else ""
 

@@ -1,12 +1,12 @@
-"""The rows of the reranker: which mentions each is about, how it is judged, and where its predictions are kept.
+"""Rows of the reranker: their mentions, scoring, and stored predictions.
 
     results/rerank/DATASET.SPLIT.jsonl.gz       the predictions of a split, in the format of docs/reference/predictions.md
-    results/rerank/rows.json                    the figures of each row, and what they were made with
-    results/rerank/LINKER/                      the same of a linker alone, without the reranker
+    results/rerank/rows.json                    the figures of each row, and the settings of the run
+    results/rerank/LINKER/                      the same for a linker without the reranker
 
-A row is a type of mentions of a dataset, linked to the open, joined knowledge base. Figures are strict recall@1 in percent, on
-mentions whose gold ids are in the knowledge base (`strict_r1`) and on all (`strict_r1_all`). A mention is *unseen* if its
-normalised surface is in no document that the reranker was trained on. The table of retired ids decides nothing here.
+A row covers the mentions of one type in a dataset, linked to the open, joined knowledge base. Figures are strict recall@1 in
+percent, on mentions whose gold ids are in the knowledge base (`strict_r1`) and on all mentions (`strict_r1_all`). A mention is
+*unseen* if its normalised surface is in no training document of the reranker. Retired ids are not mapped.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ TYPES = {"ncbi-disease": (), "bc5cdr": (), "biored": ("Disease", "Chemical"), "n
 
 @dataclass(frozen=True, slots=True)
 class RowKind:
-    """A dataset, and the type of its mentions that a row is about."""
+    """The dataset and mention type of a row."""
 
     dataset: str
     of_type: str = ""
 
     @property
     def name(self) -> str:
-        """The corpus, the type and the knowledge base, as BELB names its parts."""
+        """Corpus, type and knowledge base, named as in BELB."""
         of_type = f"-{self.of_type.lower()}" if self.of_type and self.dataset != "nlm-chem" else ""
         return f"{self.dataset}{of_type}.open-kb-joined"
 
@@ -70,26 +70,26 @@ KINDS = {
 
 
 class OfTypes(PreparedDataset):
-    """A dataset with the mentions of some types alone; no types are all."""
+    """A dataset restricted to mentions of some types; empty means all."""
 
     types: tuple[str, ...] = ()
 
     def documents(self, split: str) -> Iterator[Document]:
-        """Yield the documents of a split, with the mentions of the types."""
+        """Yield the documents of a split with only the mentions of these types."""
         for doc in super().documents(split):
             kept = tuple(mention for mention in doc.mentions if not self.types or mention.type in self.types)
             yield replace(doc, mentions=kept)
 
 
 def open_of_types(name: str, types: tuple[str, ...]) -> OfTypes:
-    """Open a dataset with the mentions of some types; it is prepared on first use."""
+    """Open a dataset restricted to some mention types; it is prepared on first use."""
     dataset = OfTypes.open(open_dataset(name, data_folder()).folder)
     dataset.types = types
     return dataset
 
 
 def file_of(dataset: str, split: str, alone: str = "") -> Path:
-    """Return where the predictions of a split are kept; `alone` is a linker without the reranker."""
+    """Return the path of a split's stored predictions; `alone` names a linker run without the reranker."""
     return KEPT / alone / f"{dataset}.{split}.jsonl.gz"
 
 
@@ -116,7 +116,7 @@ def judge(key: str, split: str, kb: KnowledgeBase, predictions: Predictions) -> 
 
 
 def _confidence(cases: list[Case], hits: list[bool], predictions: Predictions) -> dict[str, float]:
-    """Return how good the confidences of the first answers are; nothing where they have none."""
+    """Return calibration figures of the top answers, or an empty dict if they have no confidences."""
     if all(one.confidence is None for one in predictions):
         return {}
     found = {(one.document_id, one.start, one.end): one.confidence or 0.0 for one in predictions}
@@ -134,7 +134,7 @@ def _is_seen(case: Case) -> bool:
 
 @cache
 def training_surfaces() -> frozenset[str]:
-    """Return the normalised surfaces of all documents that the reranker may have been trained on."""
+    """Return the normalised surfaces of all possible training documents of the reranker."""
     data = RerankTrainingConfig.of(read_values("rerank", None, PRESET)).data
     datasets, exclude = ([open_dataset(name, data_folder()) for name in names] for names in (data.datasets, data.exclude))
     documents = [doc for corpus in training_corpora(datasets, exclude) for doc in corpus.documents]
@@ -148,12 +148,12 @@ def _percent(hits: list[bool]) -> float:
 
 
 def rows_of_dataset(dataset: str) -> list[str]:
-    """Return the rows that are about a dataset."""
+    """Return the rows of a dataset."""
     return [key for key, kind in KINDS.items() if kind.dataset == dataset]
 
 
 def source_without_paths(source: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row says of how its predictions were made."""
+    """Return the run settings that are stored in a row."""
     linker = source["linker"]
     made = {"reranker": linker["reranker"]} if "reranker" in linker else {"linker": linker["linker"]}
     return {"kb": source["kb"], **made, "dataset": source["dataset"]}

@@ -1,11 +1,11 @@
-"""Detect the mentions of a split, without linking them, and keep the spans as a row of results/detect.
+"""Detect the mentions of a split without linking them, and store the spans as a row of results/detect.
 
     python -m benchmarks.results.span_rows --dataset biored --detector granite-three-spans --convention biored
     python -m benchmarks.results.span_rows --dataset ncbi-disease --split dev --detector granite-without-ncbi
 
-A detector is `dictionary`, over the open, joined knowledge base, or a model below `ONYM_RUNS`; `--classifier` is that of the
-dictionary. A span is right where gold has the same one with the same type. Types that a corpus does not annotate are not looked
-for. NCBI's four types of diseases are one.
+A detector is `dictionary` (over the open, joined knowledge base, optionally with `--classifier`) or a model folder in
+`ONYM_RUNS`. A span is right if gold has the same span with the same type. Only types that the corpus annotates are detected.
+The four disease types of NCBI disease are merged into one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STORE = FOLDER / "detect"
 ALL = "all"
 _DIGITS = 4
 _DISEASES = dict.fromkeys(("SpecificDisease", "DiseaseClass", "Modifier", "CompositeMention"), "Disease")
-_OF_KB = ("Disease", "Chemical")  # the groups of the open knowledge base that corpora annotate
+_OF_KB = ("Disease", "Chemical")  # groups of the open knowledge base that the corpora annotate
 
 Spans = dict[str, list[tuple[int, int, str, float]]]
 """By document: start, end, type and score."""
@@ -53,7 +53,7 @@ Spans = dict[str, list[tuple[int, int, str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """One detector on one split. `f1` is in percent, by type and of all types; `weights` the digest of its model."""
+    """Results of one detector on one split. `f1` is in percent, by type and overall; `weights` is the digest of its model."""
 
     row: str
     dataset: str
@@ -69,7 +69,7 @@ class SpanRow:
 
 
 def documents_of(dataset: str, split: str) -> tuple[Document, ...]:
-    """Return the documents of a split; NCBI's types of diseases are one."""
+    """Return the documents of a split; the disease types of NCBI disease are merged into one."""
     prepared = open_dataset(dataset, data_folder())
     return rename_types(tuple(replace(doc, relations=()) for doc in prepared.documents(split)), _DISEASES)
 
@@ -77,7 +77,7 @@ def documents_of(dataset: str, split: str) -> tuple[Document, ...]:
 def open_span_detector(
     detector: str, types: Sequence[str], convention: str = "", classifier: str = "", precision: ReaderPrecision = "auto"
 ) -> Detector:
-    """Open a detector of these types; the dictionary has names of diseases and chemicals alone."""
+    """Open a detector for these types; the dictionary has only names of diseases and chemicals."""
     if detector != DICTIONARY:
         found = Collective.open(folder_of(detector), precision)
         wanted = [label.type for label in found.settings.labels if label.type in types]
@@ -91,7 +91,7 @@ def open_span_detector(
 
 
 def spans_of(detector: Detector, documents: Sequence[Document]) -> Spans:
-    """Return what a detector finds in bare texts."""
+    """Return the spans that a detector finds in raw text."""
     bare = [Document(doc.id, doc.text) for doc in documents]
     return {
         found.document.id: [
@@ -103,12 +103,12 @@ def spans_of(detector: Detector, documents: Sequence[Document]) -> Spans:
 
 
 def types_of(documents: Sequence[Document]) -> list[str]:
-    """Return the types that are annotated."""
+    """Return the annotated types."""
     return sorted({mention.type for doc in documents for mention in doc.mentions})
 
 
 def judge_spans(documents: Sequence[Document], found: Spans) -> dict[str, float]:
-    """Return F1 in percent, by type and of all types."""
+    """Return F1 in percent, by type and overall."""
 
     def of(name: str) -> float:
         gold = [[(each.start, each.end, each.type) for each in doc.mentions if name in (ALL, each.type)] for doc in documents]
@@ -119,7 +119,7 @@ def judge_spans(documents: Sequence[Document], found: Spans) -> dict[str, float]
 
 
 def rows_in(folder: Path = STORE) -> list[SpanRow]:
-    """Return the rows that are kept."""
+    """Return the stored rows."""
     path = folder / "rows.json"
     return [SpanRow(**row) for row in json.loads(path.read_text("utf-8"))] if path.is_file() else []
 
@@ -132,7 +132,7 @@ def spans_in(row: SpanRow, folder: Path = STORE) -> Spans:
 
 
 def add_row(row: SpanRow, source: dict[str, Any], found: Spans, folder: Path = STORE) -> None:
-    """Keep a row, in the place of one with the same key."""
+    """Store a row, replacing one with the same key."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(source, sort_keys=True), *(json.dumps(each) for each in found.items())]
     with whole_file(folder / row.file, force=True) as file:
@@ -178,9 +178,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--dataset", required=True, choices=DATASETS)
     parser.add_argument("--split", default="test", choices=SPLITS)
-    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, or a model's folder below ONYM_RUNS")
-    parser.add_argument("--classifier", default="", help="for the dictionary: a classifier below ONYM_RUNS")
-    parser.add_argument("--convention", default="", help="the corpus whose annotation the detector follows")
+    parser.add_argument("--detector", default=DICTIONARY, help="dictionary, or a model folder in ONYM_RUNS")
+    parser.add_argument("--classifier", default="", help="for the dictionary: a classifier folder in ONYM_RUNS")
+    parser.add_argument("--convention", default="", help="corpus whose annotation convention the detector follows")
     return parser
 
 

@@ -1,11 +1,11 @@
-"""Results that are kept: for every row the predictions themselves, and figures that can be computed from them again.
+"""Store of results: the predictions of each row, and the figures computed from them.
 
-    results/LINKER/rows.json            a list of rows: how each was made, and its figures
-    results/LINKER/curves.json          for each model its scores on dev while it was trained
+    results/LINKER/rows.json            a list of rows: settings of the run, and figures
+    results/LINKER/curves.json          dev scores during training, by model
     results/LINKER/NAME.jsonl.gz        the predictions of a row, in the format of docs/reference/predictions.md
 
-Of each mention all concepts of the five best names are kept. Scores have five decimals, and more where five would make one
-score of two. The same predictions give the same bytes.
+For each mention, all concepts of the five best names are stored. Scores have five decimals, or more if needed to keep different
+scores different. The same predictions always give the same bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from onym.store.output import whole_file
 FOLDER = Path(__file__).parents[2] / "results"
 ROWS = "rows.json"
 NAMES = 5
-"""How many names of each mention are kept."""
+"""Number of names stored per mention."""
 DIGITS = 5
 _MAX_DIGITS = 17
 _KEY = re.compile(r"[a-z0-9_+-]+(/[a-z0-9_+-]+)*")
@@ -47,13 +47,13 @@ LOCK = ".lock"
 
 Figures = dict[str, float]
 Slices = dict[str, list[float]]
-"""For each slice its mentions, and recall@1 by the protocol that hits are counted by."""
+"""For each slice, the number of mentions and their recall@1 under the protocol of the row."""
 Curve = list[list[float]]
-"""Scores on dev while a model was trained: steps, recall@1, recall@5."""
+"""Dev scores during training: step, recall@1, recall@5."""
 
 
 class Judgeable(Protocol):
-    """What predictions are judged on: a split, and the knowledge base they link to."""
+    """The evaluation task of predictions: a split, and the knowledge base they link to."""
 
     @property
     def dataset(self) -> PreparedDataset: ...
@@ -69,9 +69,9 @@ class Judgeable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One linker on one split. `before` is the row of the stage before it, and `p` McNemar's p-value against that.
+    """Results of one linker on one split. `before` is the row of the previous stage, `p` McNemar's p-value against it.
 
-    `documents_per_s` is how fast mentions were found and linked, on the machine of the row.
+    `documents_per_s` is the speed of detection and linking, on the machine of the row.
     """
 
     row: str
@@ -97,13 +97,13 @@ class Row:
 
     @property
     def configuration(self) -> tuple[str, str, str, str]:
-        """What is chosen on dev."""
+        """The settings that are selected on dev."""
         return self.model, self.stage, self.search, self.ranking
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The figures of predictions, which of the judged mentions are right at once, and the share of those in slices."""
+    """Scored predictions: figures, which mentions are right at rank 1, and recall@1 by slice."""
 
     figures: Figures
     hits: tuple[bool, ...]
@@ -117,12 +117,12 @@ class Store:
         self.folder = folder
 
     def rows(self) -> list[Row]:
-        """Read all rows, in the order of their keys; no file is no rows."""
+        """Read all rows, sorted by key; empty if there is no file."""
         path = self.folder / ROWS
         return [_row(each) for each in json.loads(path.read_text("utf-8"))] if path.is_file() else []
 
     def row(self, key: str) -> Row:
-        """Return the row of that key."""
+        """Return the row with a key."""
         return next(row for row in self.rows() if row.row == key)
 
     def predictions(self, row: Row) -> Predictions:
@@ -130,7 +130,7 @@ class Store:
         return read_predictions(self.folder / row.file)
 
     def add(self, row: Row, predictions: Predictions) -> None:
-        """Keep a row with its predictions, in place of one with the same key."""
+        """Store a row with its predictions, replacing one with the same key."""
         with self._lock():
             write_packed(self.folder / row.file, predictions)
             self.write([*(each for each in self.rows() if each.row != row.row), row])
@@ -140,19 +140,19 @@ class Store:
         self._write(ROWS, [asdict(row) for row in sorted(rows, key=lambda row: row.row)])
 
     def curves(self) -> dict[str, Curve]:
-        """Read how models were learnt, by the name of each."""
+        """Read the learning curves, by model name."""
         path = self.folder / CURVES
         found: dict[str, Curve] = json.loads(path.read_text("utf-8")) if path.is_file() else {}
         return found
 
     def add_curve(self, model: str, curve: Curve) -> None:
-        """Keep how a model was learnt."""
+        """Store the learning curve of a model."""
         with self._lock():
             self._write(CURVES, dict(sorted((self.curves() | {model: curve}).items())))
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        """Wait until no other process adds to these rows."""
+        """Hold the lock of these rows, waiting for other processes to release it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / LOCK).open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -164,7 +164,7 @@ class Store:
 
 
 def file_of(key: str) -> str:
-    """Return the name of the file of a row."""
+    """Return the file name of a row's predictions."""
     if not _KEY.fullmatch(key):
         msg = f"{key!r} is no key of a row: small letters, digits and _+- in parts that a slash separates"
         raise ValueError(msg)
@@ -172,13 +172,13 @@ def file_of(key: str) -> str:
 
 
 def write_packed(path: Path, predictions: Predictions) -> None:
-    """Write predictions with short scores, always as the same bytes."""
+    """Write predictions with rounded scores, reproducibly byte for byte."""
     with whole_file(path, force=True) as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
         write_predictions(shorten_scores(predictions), predictions.source, cast(BinaryIO, packed))
 
 
 def shorten_scores(predictions: Iterable[Prediction]) -> Iterator[Prediction]:
-    """Yield predictions with short scores."""
+    """Yield predictions with rounded scores."""
     return (replace(one, answers=short_scores(one.answers), detection_score=_short(one.detection_score)) for one in predictions)
 
 
@@ -187,7 +187,7 @@ def _short(score: float | None) -> float | None:
 
 
 def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answer, ...]:
-    """Round the scores of one mention, with as many digits as it takes to keep different ones different."""
+    """Round the scores of one mention, with enough digits to keep different scores different."""
     scores = sorted({score for _, score, _ in answers})
     for number in range(digits, _MAX_DIGITS):
         if all(round(low, number) < round(high, number) for low, high in pairwise(scores)):
@@ -196,7 +196,7 @@ def short_scores(answers: Sequence[Answer], digits: int = DIGITS) -> tuple[Answe
 
 
 def judge(task: Judgeable, predictions: Predictions) -> Judged:
-    """Compute all figures. Mentions whose gold is not in the KB are left out, except by BioSyn's protocol; both are counted."""
+    """Compute all figures. Mentions whose gold id is not in the KB are left out (except in BioSyn's protocol) but counted."""
     if missing := mention_coverage(task.dataset.documents(task.split), predictions).missing:
         msg = f"{missing:,} mentions have no line among the predictions"
         raise ValueError(msg)
@@ -226,21 +226,21 @@ def _recalls(cases: Sequence[Case], protocol: str, ranks: Sequence[int | None]) 
 
 
 def p_value(one: Judged, other: Judged) -> float:
-    """Return McNemar's p-value for two judged on the same mentions, to three digits."""
+    """Return McNemar's p-value of two results on the same mentions, to three digits."""
     return float(f"{mcnemar_exact(one.hits, other.hits).p_value:.3g}")
 
 
 def differences(said: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
-    """Return what two sets of figures disagree on."""
+    """Return the differences between two sets of figures."""
     names = sorted(said.keys() | found.keys())
     return [f"{name} is {found.get(name)}, not {said.get(name)}" for name in names if said.get(name) != found.get(name)]
 
 
 def best(rows: Sequence[Row]) -> dict[str, str]:
-    """Return for each benchmark the test row of the setting that is best on dev, by any id at 1, then strictly.
+    """Return, by dataset, the test row of the settings that are best on dev: by any-id recall@1, then strict recall@1.
 
-    A model that was trained on dev cannot be chosen by it. Where the chosen setting was then trained on train and dev, that row
-    counts, as it does in the published work: never the better one of the two.
+    Models trained on dev take no part in the selection. If the selected settings were then also trained on train and dev, that
+    row is returned, as in published work, even if it is the worse of the two.
     """
     best_rows: dict[str, str] = {}
     for dataset in sorted({row.dataset for row in rows}):
@@ -256,9 +256,9 @@ def best(rows: Sequence[Row]) -> dict[str, str]:
 
 
 def stage_before(row: Row, rows: Sequence[Row], stages: Mapping[str, str]) -> Row | None:
-    """Return the row of the nearest stage before that is like this one in all else; of two, that of the same training.
+    """Return the row of the nearest earlier stage with otherwise equal settings, preferring the same training data.
 
-    `stages` maps a stage to the one before it.
+    `stages` maps each stage to the previous one.
     """
     stage = row.stage
     while stage := stages.get(stage, ""):
@@ -274,29 +274,29 @@ def stage_before(row: Row, rows: Sequence[Row], stages: Mapping[str, str]) -> Ro
 
 
 def twins(rows: Sequence[Row]) -> list[str]:
-    """Return what is wrong where two rows are of the same setting: one could be chosen by its figures on test."""
+    """Return a problem for each pair of rows with the same settings, since one could be selected by its test figures."""
     seen: dict[tuple[object, ...], str] = {}
     problems = []
     for row in rows:
         other = seen.setdefault((row.dataset, row.split, row.trained_on, *row.configuration), row.row)
         if other != row.row:
-            problems.append(f"{row.row}: the same setting as {other}")
+            problems.append(f"{row.row}: same settings as {other}; remove one of the two rows")
     return problems
 
 
 def between(page: str, name: str, text: str) -> str:
-    """Return a page with a text put between the two marks of that name."""
+    """Return a page with the text between two named markers replaced."""
     first, last = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     before, _, rest = page.partition(first)
     _, found, after = rest.partition(last)
     if not found:
-        msg = f"the page has no marks {first} and {last}"
+        msg = f"the page lacks the markers {first} and {last}"
         raise ValueError(msg)
     return f"{before}{first}\n\n{text.strip()}\n\n{last}{after}"
 
 
 def table(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
+    """Return a Markdown table."""
     rows = [header, ["---"] * len(header), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 

@@ -1,24 +1,24 @@
-"""What linkers are judged on: a split of a dataset, the knowledge base it links to, and who is left out.
+"""Evaluation tasks of linkers: a split of a dataset, the knowledge base to link to, and the mentions that are left out.
 
-    ncbi_disease                NCBI's diseases as GenBioEL prepares them, linked to BioSyn's dictionary
-    ncbi_disease_one_name       the same mentions, linked to the first name of each concept of it; for an ablation
+    ncbi_disease                NCBI disease as preprocessed by GenBioEL, linked to BioSyn's dictionary
+    ncbi_disease_one_name       the same mentions, linked to only the first name of each concept; for an ablation
     ncbi_disease_open           the same mentions, linked to the open knowledge base
-    ncbi_disease_biosyn         NCBI's diseases as BioSyn prepares them, linked to its dictionary and judged by its protocol
+    ncbi_disease_biosyn         NCBI disease as preprocessed by BioSyn, with BioSyn's dictionary and protocol
     bc5cdr                      chemicals and diseases, linked to the open knowledge base
-    bc5cdr_disease_biosyn       the diseases of BC5CDR in the same way
+    bc5cdr_disease_biosyn       the diseases of BC5CDR as preprocessed by BioSyn, with BioSyn's dictionary and protocol
     biored_disease              the diseases of BioRED, linked to the open knowledge base
     biored_chemical             the chemicals of BioRED, linked to the open knowledge base
     hpo_gsc                     phenotypes, linked to the Human Phenotype Ontology
-    askapatient_fold0           phrases of patients, linked to the labels and the phrases of the fold's training file; 10 folds
-    askapatient_fold0_labels    the same, linked to the labels alone
+    askapatient_fold0           patients' phrases, linked to the labels and phrases of the fold's training file; 10 folds
+    askapatient_fold0_labels    the same phrases, linked to the labels only
 
-BioSyn's dictionary for testing has the mentions of dev among its names: dev is linked to the dictionary for dev, which has not.
+BioSyn's test dictionary contains the dev mentions as names, so dev is linked to BioSyn's dev dictionary, which does not.
 
-Mentions whose ids the knowledge base lacks are left out, as GenBioEL leaves out what its own lacks, and both counts are given;
-BioSyn's protocol counts them as wrong. In `bc5cdr` most of them have an id that MeSH retired. There is a table of successors,
-but it was made by looking up the gold mentions, those of test too, among the names of MeSH: by it such a mention has as its
-gold what an exact match finds, and is right almost by definition. So the figures are those without the table, and
-`mapped_any_id_r1` is beside them, over the `mapped` mentions whose gold id is in the KB with it.
+Mentions whose gold ids are not in the knowledge base are left out, as in GenBioEL, and both counts are reported; BioSyn's
+protocol counts them as wrong. In `bc5cdr` most of these ids were retired by MeSH. A table maps retired ids to successors, but
+it was made by exact match of gold mentions (including test) against MeSH names, so an exact match is right on them almost by
+definition. The main figures therefore do not use the table; `mapped_any_id_r1` does, over the `mapped` mentions whose gold id
+is in the KB after mapping.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _LABELS = "labels.tsv"
 FOLDS = 10
 
 KbOf = Callable[[PreparedDataset, str], KnowledgeBase]
-"""Returns the knowledge base that a split is linked to."""
+"""Function that returns the knowledge base of a split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a key stands for. `is_quick` says that its knowledge base is built in seconds.
+    """Definition of a task. `is_quick` means that its knowledge base is built in seconds.
 
-    By `any-id` the strict protocol is judged as well. With `of_type`, mentions of other types are not looked for.
+    With protocol `any-id`, strict figures are computed as well. `of_type` restricts the task to mentions of one type.
     """
 
     title: str
@@ -72,7 +72,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One split of a dataset, ready to be judged. `replaced` maps retired ids, for a figure beside the others."""
+    """One split of a dataset with its knowledge base. `replaced` maps retired ids, for an additional figure."""
 
     dataset: PreparedDataset
     split: str
@@ -82,18 +82,18 @@ class Task:
 
 
 class OfType(PreparedDataset):
-    """A dataset with the mentions of one type alone."""
+    """A dataset restricted to mentions of one type."""
 
     of_type = ""
 
     def documents(self, split: str) -> Iterator[Document]:
-        """Yield the documents of a split, with the mentions of the type."""
+        """Yield the documents of a split with only the mentions of this type."""
         for doc in super().documents(split):
             yield replace(doc, mentions=tuple(mention for mention in doc.mentions if mention.type == self.of_type))
 
 
 def open_task(key: str, split: str) -> Task:
-    """Open a task; what was never built on this machine is built in the cache folder."""
+    """Open a task; missing artefacts are built in the cache directory."""
     kind = KINDS[key]
     prepared = open_dataset(kind.dataset, data_folder())
     kb = kind.kb(prepared, split)
@@ -101,7 +101,7 @@ def open_task(key: str, split: str) -> Task:
 
 
 def open_quick_task(split: str) -> Task:
-    """Open NCBI's diseases with the names of their own concepts alone: for quick runs, which would wait for all the others."""
+    """Open NCBI disease with a small knowledge base of only its gold concepts, for quick runs."""
     prepared = open_dataset(GENBIOEL, data_folder())
     requested = {
         i.partition(":")[2] for doc in prepared.documents(split) for mention in doc.mentions for i in mention.concept_ids
@@ -122,27 +122,27 @@ def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:
 
 
 def open_kb() -> KnowledgeBase:
-    """Return the open knowledge base, built once and kept."""
+    """Return the open knowledge base, built on first use and cached."""
     return _open_kept("open-kb", build_open_kb)
 
 
 def open_kb_joined() -> KnowledgeBase:
-    """Return the open knowledge base with its twins joined and its concepts in groups, built once and kept."""
+    """Return the open knowledge base with equivalent concepts merged and semantic groups; built on first use and cached."""
     return _open_kept("open-kb-joined", lambda folder: build_open_kb(folder, JOINED))
 
 
 def hpo_kb() -> KnowledgeBase:
-    """Return the Human Phenotype Ontology, built once and kept."""
+    """Return the Human Phenotype Ontology, built on first use and cached."""
     return _open_kept("benchmarks/hpo-kb", build_hpo_kb)
 
 
 def medic_kb() -> KnowledgeBase:
-    """Return MEDIC alone, without a mention of the corpus: BioSyn's dictionary for train."""
+    """Return MEDIC without mentions of the corpus (BioSyn's train dictionary)."""
     return dictionary_kb(GENBIOEL, "train")
 
 
 def successors() -> dict[str, str]:
-    """Return retired ids with their successors, where the table knows one."""
+    """Return the retired ids that have exactly one successor, mapped to it."""
     table = read_retired_ids(data_folder() / "bc5cdr" / "retired_mesh_ids_candidates.tsv")
     return {f"mesh:{old}": f"mesh:{new[0]}" for old, new in table.items() if len(new) == 1}
 
@@ -175,12 +175,12 @@ def _labels(_prepared: PreparedDataset, _split: str) -> KnowledgeBase:
 
 
 def _first_names(_prepared: PreparedDataset, split: str) -> KnowledgeBase:
-    """Return the first name of each concept of BioSyn's dictionary: what MEDIC calls it."""
+    """Return BioSyn's dictionary with only the first name of each concept, its MEDIC label."""
     return dictionary_kb(GENBIOEL, split, "-one-name", first_names)
 
 
 def first_names(lines: list[str]) -> list[str]:
-    """Return of the lines of a dictionary the first with each id.
+    """Return the first line of each id in a dictionary.
 
     >>> first_names(["1||fever", "1||pyrexia", "2|3||pain"])
     ['1||fever', '2|3||pain']
@@ -189,7 +189,7 @@ def first_names(lines: list[str]) -> list[str]:
 
 
 def dictionary_kb(name: str, split: str, suffix: str = "", select: Callable[[list[str]], list[str]] = list) -> KnowledgeBase:
-    """Return one of the dictionaries in BioSyn's archive: MEDIC, and the mentions of the splits before this one."""
+    """Return a dictionary from BioSyn's archive: MEDIC plus the mentions of the splits before this one."""
 
     def build(dest: Path) -> None:
         files, file = get(name).files, f"{split}_dictionary.txt"
@@ -210,12 +210,12 @@ def _build_labels(dest: Path) -> None:
 
 
 def askapatient_kb(name: str, rows: Iterable[tuple[str, str, str]]) -> KnowledgeBase:
-    """Return a dictionary of AskAPatient with these rows, built once and kept under its name."""
+    """Return an AskAPatient dictionary with these rows, built on first use and cached by name."""
     return _open_kept(f"benchmarks/{name}-kb", lambda dest: _build_table([("id", "name", "kind"), *rows], dest))
 
 
 def askapatient_rows(fold: int, is_wanted: Callable[[Document], bool]) -> Iterator[tuple[str, str, str]]:
-    """Yield ids, names and kinds of names: the labels of a fold's training file, and its phrases where they are wanted."""
+    """Yield (id, name, kind) from a fold's training file: its labels and, on request, its phrases."""
     inputs = DatasetFiles.find(data_folder(), get(f"askapatient-fold{fold}").files)
     for doc in documents_of(askapatient.read(inputs.source(askapatient_files(fold)["train"]))):
         rows = list(dictionary_rows(doc))

@@ -1,10 +1,10 @@
-"""Train a model of the results page again, by the name of its recipe in a folder of benchmarks/recipes.
+"""Retrain a model of the results page by the name of its recipe in benchmarks/recipes.
 
     python -m benchmarks.results.train ncbi-finetuned
 
-In a recipe, `model:NAME` is a real pretrained model, `run:NAME` a model trained before, and `kb:NAME` a knowledge base: they
-are found, fetched or built here. `like` names a recipe that this one differs from in what it says. The rest is what
-`onym train STAGE --config` takes.
+In a recipe, `model:NAME` is a pretrained model, `run:NAME` a model trained earlier, and `kb:NAME` a knowledge base; they are
+located, downloaded or built as needed. `like` names a base recipe whose values are inherited. The rest is the configuration
+of `onym train STAGE --config`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ KBS: dict[str, Callable[[], KnowledgeBase]] = {
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.results.train")
-    parser.add_argument("names", nargs="+", help="recipes, run one after the other; a model that is there is not trained again")
+    parser.add_argument("names", nargs="+", help="recipes to run in order; existing models are not trained again")
     names = parser.parse_args(arguments).names
     logging.basicConfig(stream=sys.stderr, format="%(message)s")
     logging.getLogger("onym.train").setLevel(logging.INFO)
@@ -59,7 +59,7 @@ def config_of(name: str) -> ModelConfig:
 
 
 def recipe(name: str) -> dict[str, Any]:
-    """Return a recipe with all that it names in the place of the names."""
+    """Return a recipe with all references replaced by paths."""
     values: dict[str, Any] = _resolve_paths(_read_config(name))
     return values
 

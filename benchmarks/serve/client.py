@@ -1,4 +1,4 @@
-"""A small client of HTTP over asyncio: connections that are kept, answers with their times."""
+"""Minimal asyncio HTTP client with keep-alive connections; responses have their latency."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True)
 class Got:
-    """An answer; a status of 0 means that the connection ended without one."""
+    """A response; status 0 means that the connection was closed without one."""
 
     status: int
     headers: dict[str, str]
@@ -30,7 +30,7 @@ def link_request(text: str, *extra: str) -> bytes:
 
 
 def stream_request(texts: Sequence[str]) -> bytes:
-    """Return the bytes of a request to link texts in a stream."""
+    """Return the bytes of a streaming request to link texts."""
     return _post("/v1/link/batch", "application/x-ndjson", b"".join(_json(text) + b"\n" for text in texts))
 
 
@@ -44,7 +44,7 @@ def _post(path: str, media_type: str, body: bytes, *extra: str) -> bytes:
 
 
 class Connection:
-    """A connection that is made when it is needed."""
+    """A connection that is opened on first use."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -89,7 +89,7 @@ async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
 
 
 async def load(url: str, requests: Sequence[bytes], clients: int) -> tuple[list[Got], float]:
-    """Send all requests by some clients, each as soon as it has an answer; return the answers in order, and the seconds."""
+    """Send all requests with concurrent clients; return the responses in order, and the seconds."""
     answers: list[Got] = [NOTHING] * len(requests)
     rest = iter(enumerate(requests))
 

@@ -1,4 +1,4 @@
-"""A real service: `onym serve` in a process of its own, on a free port of this machine."""
+"""Run `onym serve` in a subprocess on a free local port."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATIENCE_S = 60.0
 
 
 class Running:
-    """A service, its address, and what it logs."""
+    """A running service, with its address and log."""
 
     def __init__(
         self,
@@ -51,23 +51,23 @@ class Running:
     def wait_until_ready(self) -> None:
         until = time.monotonic() + self._patience_s
         while time.monotonic() < until:
-            with suppress(httpx.TimeoutException):  # a machine may be busy
+            with suppress(httpx.TimeoutException):  # generous, because the machine may be busy
                 if httpx.get(f"{self.url}/ready").status_code == 200:
                     return
             time.sleep(0.05)
         raise RuntimeError(self.read_log())
 
     def linker_pids(self) -> list[int]:
-        """Return the ids of its linker processes."""
+        """Return the process ids of the linker processes."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in children.split()]
 
     def replica_pids(self) -> list[int]:
-        """Return the ids of the replicas of a Ray cluster that the service started."""
+        """Return the process ids of the Ray replicas that the service started."""
         return [pid for pid in descendants(self.process.pid) if "ServeReplica" in _name(pid)]
 
     def cpu_by_pid(self) -> dict[int, float]:
-        """Return the CPU seconds of the service and of all processes that come from it, such as those of a Ray cluster."""
+        """Return the CPU seconds of the service and all its descendants, such as the processes of a Ray cluster."""
         found: dict[int, float] = {}
         for pid in [self.process.pid, *descendants(self.process.pid)]:
             with suppress(OSError):  # it is gone
@@ -75,12 +75,12 @@ class Running:
         return found
 
     def cpu_s(self, pid: int = 0) -> float:
-        """Return the CPU seconds of a process, threads that ended included, by default of the one that answers HTTP."""
+        """Return the CPU seconds of a process, including finished threads; by default the HTTP process."""
         fields = Path(f"/proc/{pid or self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self, number: int = signal.SIGINT) -> int:
-        """End it, and return its exit status."""
+        """Stop the service, and return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:

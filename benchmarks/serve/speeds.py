@@ -1,7 +1,7 @@
-"""How fast a service answers, and its CPU: `python -m benchmarks.serve.speeds PIPELINE FOLDER OPTION...`.
+"""Measure the speed and CPU time of a service: `python -m benchmarks.serve.speeds PIPELINE FOLDER OPTION...`.
 
-As a program it reads texts as lines of JSON from standard input and prints what it found: that is how a service over a Ray
-cluster is measured, in a network of its own.
+Run as a program, it reads texts as JSON lines from standard input and prints the figures; this is how a service on a Ray
+cluster is measured in an isolated network.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from onym.packs.locate import load as load_pipeline
 
 CLIENTS = (1, 8, 64)
 WARM_UP = 8
-_PATIENCE_S = 240.0  # until a cluster is ready, on a busy machine
+_PATIENCE_S = 240.0  # seconds until a cluster is ready, on a busy machine
 
 
 @dataclass
 class Speeds:
-    """Figures by the number of clients, as text: CPU is in milliseconds for a request."""
+    """Figures by number of clients (as a string key); CPU is in milliseconds per request."""
 
     first_answer_s: float = 0.0
     http_cpu_ms: dict[str, float] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Speeds:
 
 
 def measure(pipeline: str, base: Path, texts: Sequence[str], *options: str) -> Speeds:
-    """Start a service with options, and let 1, 8 and 64 clients ask it for all texts."""
+    """Start a service with options, and send all texts with 1, 8 and 64 clients."""
     began = time.monotonic()
     service = Running(pipeline, base / "log.txt", *options, patience_s=_PATIENCE_S)
     requests = [link_request(text) for text in texts]
@@ -61,7 +61,7 @@ def measure(pipeline: str, base: Path, texts: Sequence[str], *options: str) -> S
 
 
 def measure_on_ray(pipeline: str, base: Path, texts: Sequence[str]) -> Speeds:
-    """Return the same of a service whose linker is the replica of a Ray cluster, which nobody else can reach."""
+    """Measure a service whose linker is a replica on an isolated Ray cluster."""
     words = own_network(sys.executable, "-m", "benchmarks.serve.speeds", pipeline, str(base), "--engine", "ray")
     lines = "".join(json.dumps(text) + "\n" for text in texts)
     done = subprocess.run(words, input=lines, stdout=subprocess.PIPE, text=True, check=True)
@@ -69,12 +69,12 @@ def measure_on_ray(pipeline: str, base: Path, texts: Sequence[str]) -> Speeds:
 
 
 def require_right(answers: Sequence[Got], texts: Sequence[str], pipeline: str | None) -> None:
-    """End the benchmark where an answer is not 200 and of its text, or not what the pipeline links, if it is named."""
+    """Exit if a response is not 200, belongs to another text, or differs from the answer of `pipeline` (if given)."""
     found = [json.loads(answer.body) if answer.status == 200 else {} for answer in answers]
     if [each.get("text") for each in found] != list(texts):
-        sys.exit("an answer is missing, or of another text")
+        sys.exit("a response is missing or belongs to another text")
     if pipeline is not None and found[:8] != [load_pipeline(pipeline).link(text).to_dict() for text in texts[:8]]:
-        sys.exit("an answer is not that of the pipeline")
+        sys.exit("a response differs from the pipeline's answer")
 
 
 if __name__ == "__main__":

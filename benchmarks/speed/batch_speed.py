@@ -1,15 +1,15 @@
-"""What linking in shards costs beside one process of `onym link`, what a second worker brings, and what a finished plan costs.
+"""Measure the overhead of `onym batch` over `onym link`, its scaling to two workers, and the cost of resuming a finished plan.
 
-Real abstracts of a modern PubMed file, the dictionary and exact match over the open knowledge base; with `--quick` few of them
-and HPO.
+Links abstracts of a recent PubMed file with the dictionary detector and exact match over the open knowledge base. `--quick`
+uses few abstracts and HPO.
 
 overhead_local            CPU of `onym batch run` with one worker, against that of `onym link` on the same file and pipeline
-scaling                   by the clock: one worker against two, on shards of the same size; needs an idle machine
+scaling                   wall time of one worker divided by that of two, on shards of the same size; needs an idle machine
 overhead_ray              CPU of all processes of a Ray cluster, against that of two local workers on the same two large shards
-ray_start_cpu_s           CPU seconds of the cluster's start, which are not in it
+ray_start_cpu_s           CPU seconds to start the cluster, not included in overhead_ray
 memory_ratio              proportional memory (PSS) of four processes with the pipeline open, against one
 memory_ratio_dense        the same with a dense linker over HPO
-resume_s_per_1000_shards  CPU seconds to find out that a finished plan of stub shards is finished, for each thousand of them
+resume_s_per_1000_shards  CPU seconds to check that a plan is finished, per 1,000 shards
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from onym.store.storage import open_storage
 FULL_BOUNDS = {"overhead_local": 1.05, "overhead_ray": 1.10, "memory_ratio": 2.5, "resume_s_per_1000_shards": 1.0}
 _CITATIONS, _QUICK = 8_000, 300
 _STUBS, _QUICK_STUBS = 10_000, 200
-_TEXTS = 300  # that are linked before memory is looked at
+_TEXTS = 300  # abstracts linked before memory is measured
 _OPEN = """
 import sys, time
 from onym.pipeline.folder import load
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _overhead(base: Path, file: Path) -> dict[str, object]:
-    """Compare CPU of one worker with that of `onym link`, the least of two turns each."""
+    """Compare the CPU time of one worker with that of `onym link`; the minimum of two rounds each."""
     alone, batch = [], []
     for turn in range(2):
         words = [
@@ -103,7 +103,7 @@ def _overhead(base: Path, file: Path) -> dict[str, object]:
 
 
 def _scaling(base: Path, file: Path) -> dict[str, object]:
-    """Compare the clock of one worker with that of two, on four copies of the file."""
+    """Compare the wall time of one worker with that of two, on four copies of the file."""
     (base / "copies").mkdir()
     for number in range(4):
         shutil.copy(file, base / "copies" / f"{number}.xml")
@@ -115,7 +115,7 @@ def _scaling(base: Path, file: Path) -> dict[str, object]:
 
 
 def _on_ray(base: Path, file: Path) -> dict[str, object]:
-    """Compare CPU of a Ray cluster with that of two workers, on a shard for each."""
+    """Compare the CPU time of a Ray cluster with that of two local workers, one shard per worker."""
     (base / "pair").mkdir()
     for number in range(2):
         shutil.copy(file, base / "pair" / f"{number}.xml.gz")
@@ -140,14 +140,14 @@ def _dense_memory(base: Path, texts: Path) -> dict[str, object]:
 
 
 def _texts(base: Path, file: Path) -> Path:
-    """Write some of the abstracts, a line for each."""
+    """Write some of the abstracts, one per line."""
     docs = islice(documents_of(read_corpus(file)), _TEXTS)
     (base / "texts.txt").write_text("".join(" ".join(doc.text.split()) + "\n" for doc in docs))
     return base / "texts.txt"
 
 
 def _memory(pipeline: Path, texts: Path) -> dict[str, object]:
-    """Return the proportional memory of four processes that linked the same texts, against that of one."""
+    """Return the PSS of four processes that linked the same texts, divided by that of one."""
     words = [sys.executable, "-c", _OPEN, str(pipeline), str(texts)]
     found = []
     for count in (1, 4):
@@ -167,7 +167,7 @@ def _pss(pid: int) -> int:
 
 
 def _resume(base: Path, shards: int) -> dict[str, object]:
-    """Time a run that finds a plan finished; its outputs are copies of one real output, each with its own key."""
+    """Time a run over a finished plan. Its outputs are copies of one real output, each with its own key."""
     import pyarrow.parquet as pq
 
     from onym.batch.rows import RECEIPT, read_receipt

@@ -1,8 +1,8 @@
-"""Reading a document once for all its mentions, beside reading a window of 128 tokens for each, with the same encoder.
+"""Compare encoding a document once for all its mentions with encoding a window of 128 tokens for each mention.
 
-The test mentions of BC5CDR, MiniLM, the precision that `auto` picks on this machine. Both read windows of like lengths
-together, as many tokens at once, and both end with a vector of every mention. Searching is timed apart: the 10 nearest of as
-many vectors as the open knowledge base has names, exact; random ones, which cost the same. With `--quick` few of both.
+Uses the test mentions of BC5CDR, MiniLM, and the precision that `auto` selects on this machine. Both methods batch windows of
+similar length, with the same number of tokens per batch, and return one vector per mention. Search is timed separately: an
+exact search for the 10 nearest of as many random vectors as the open knowledge base has names. `--quick` uses fewer of both.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from onym.models.torch_encoder import Encoder, open_body, token_vectors
 from onym.types import Document
 
 SINGLE = 128
-_BUDGET = 4_096  # tokens read at once: as for documents
-_NAMES = 923_667  # of the open knowledge base
+_BUDGET = 4_096  # tokens per batch, as for documents
+_NAMES = 923_667  # names of the open knowledge base
 _TURNS = 3
 _K = 10
 Vectors = Any
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--documents", type=int, default=0, help="documents that are read; all 500 without --quick")
+    parser.add_argument("--documents", type=int, default=0, help="number of documents; all 500 without --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -61,9 +61,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def open_model(*, with_names: bool = False) -> Collective:
-    """Return MiniLM as a reader of documents; what stands on it costs the same whatever its weights.
+    """Return MiniLM as a document encoder with random heads; the cost does not depend on their weights.
 
-    With `with_names`, names are read by MiniLM off the shelf, and mentions are the means of their tokens.
+    With `with_names`, names are encoded by off-the-shelf MiniLM, and a mention is the mean of its token vectors.
     """
     folder = model_folder("minilm")
     body = open_body(folder)
@@ -74,13 +74,13 @@ def open_model(*, with_names: bool = False) -> Collective:
 
 
 def all_at_once(model: Collective, documents: Sequence[Document]) -> Vectors:
-    """Return the vectors of all mentions; each document is read once."""
+    """Return the vectors of all mentions; each document is encoded once."""
     return model.mention_vectors(documents)[0]
 
 
 @torch.inference_mode()
 def one_at_a_time(model: Collective, documents: Sequence[Document]) -> Vectors:
-    """Return the vectors of all mentions, each read in a window of its own."""
+    """Return the vectors of all mentions, each encoded in its own window."""
     tokenizer = model.reader.tokenizer
     rows = [row for doc in documents for row in _single(doc, tokenizer)]
     lengths = np.array([window.end - window.start for _, window in rows], dtype=np.int64)
@@ -97,7 +97,7 @@ def one_at_a_time(model: Collective, documents: Sequence[Document]) -> Vectors:
 
 
 def _single(doc: Document, tokenizer: Tokenizer) -> list[tuple[Placed, TokenWindow]]:
-    """Return for each mention a window with the mention in its middle."""
+    """Return for each mention a window centred on it."""
     tokens, room = tokenizer.tokenize_with_offsets(doc.text), SINGLE - len(tokenizer.before) - len(tokenizer.after)
     rows = []
     for mention in doc.mentions:
@@ -109,7 +109,7 @@ def _single(doc: Document, tokenizer: Tokenizer) -> list[tuple[Placed, TokenWind
 
 
 def _best(read: Callable[[], Vectors], turns: int) -> tuple[Vectors, float]:
-    """Return what reading gives, and the seconds of its best turn."""
+    """Return the result of encoding and the seconds of the fastest round."""
     found, seconds = None, []
     for _ in range(turns):
         start = time.perf_counter()
@@ -119,7 +119,7 @@ def _best(read: Callable[[], Vectors], turns: int) -> tuple[Vectors, float]:
 
 
 def _search(vectors: Vectors, names: int) -> float:
-    """Return the milliseconds that a search takes for one mention."""
+    """Return the search time per mention in milliseconds."""
     index = faiss().IndexFlatIP(vectors.shape[1])
     rng = np.random.default_rng(0)
     for first in range(0, names, 100_000):

@@ -1,16 +1,16 @@
-"""Mentions decoded per second, side by side: the published way, transformers with a callback, transformers bare, and Onym.
+"""Compare decoding speed in mentions per second: published code, transformers with and without a trie callback, and Onym.
 
-BART-base's size with random weights, windows of 64 tokens, beam 5, no prompt, and exactly 8 steps in every system: the names of
-the open knowledge base that have 7 tokens, cut to them, and the end.
+All systems use a model of BART-base's size with random weights, windows of 64 tokens, beam 5, no prompt, and exactly 8 steps:
+the names of the open knowledge base truncated to 7 tokens, and the end token.
 
-    a   as published: one mention at a time, a trie of dicts, nothing cached
-    b   transformers' generate, 32 at a time, a callback over the trie of dicts
-    c   transformers' generate bare: no constraint at all, 32 at a time
-    d   Onym, beam
-    e   Onym, exact, the best name alone, within a budget: with random weights little can be proved
+    a   as published: one mention at a time, a trie of dicts, no caching
+    b   transformers' generate, batches of 32, a callback over the trie of dicts
+    c   transformers' generate without constraint, batches of 32
+    d   Onym, beam search
+    e   Onym, exact search for the best name within a step limit (with random weights few results can be proved optimal)
 
-All compute in the precision that is fastest on this machine, which is printed: bf16 where the CPU has it, else fp32. Runs of
-all systems alternate, and the median counts. With `--model` a trained model is measured instead; see `generative_speed.py`.
+All systems use the precision that is fastest on this machine: bf16 if the CPU supports it, else fp32. Systems run in turn, and
+the median is reported. `--model` measures a trained model instead; see `generative_speed.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from onym.models.tokens import Tokenizer
 from onym.store.arrays import Ragged
 from onym.trie.packed import PackedTrie
 
-MENTIONS = {"bf16": 512, "fp32": 128}  # without hardware for bf16 a machine is several times slower
+MENTIONS = {"bf16": 512, "fp32": 128}  # bf16 is several times slower on a machine without hardware support
 SLOW_MENTIONS, LENGTH, RUNS = 8, 7, 3
 BUDGET = 40
 Sources = Sequence[Sequence[int]]
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     slow = sources[: 2 if options.quick else SLOW_MENTIONS]
     systems = _systems(trie, sources, slow, DTYPES[precision], is_quick=options.quick)
     seconds: dict[str, list[float]] = {name: [] for name in systems}
-    for number in range(1 + (1 if options.quick else RUNS)):  # the first is to warm up
+    for number in range(1 + (1 if options.quick else RUNS)):  # the first round is a warm-up
         for name, (decode, count) in systems.items():
             start = time.perf_counter()
             decode()
@@ -123,7 +123,7 @@ def _generate(model: Any, sources: Sources, batch: int, **options: Any) -> None:
 
 
 def _callback(trie: PackedTrie) -> Callable[[int, torch.Tensor], list[int]]:
-    """Return what GENRE and its kin give to transformers: nested dicts, walked from the root for every row."""
+    """Return the callback that GENRE passes to transformers: it walks nested dicts from the root for every row."""
     root: dict[int, Any] = {}
     for sequence in _sequences(trie):
         node = root
@@ -140,7 +140,7 @@ def _callback(trie: PackedTrie) -> Callable[[int, torch.Tensor], list[int]]:
 
 
 def _sequences(trie: PackedTrie) -> list[list[int]]:
-    """Return the tokens of every name, by a walk down the levels; all names have the same length."""
+    """Return the tokens of every name, level by level; all names have the same length."""
     import numpy as np
 
     nodes, paths = np.zeros(1, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)

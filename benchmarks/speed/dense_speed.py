@@ -1,11 +1,11 @@
-"""Encoding names beside sentence-transformers, and searching beside FAISS called bare.
+"""Compare encoding names with sentence-transformers, and searching with plain FAISS.
 
-Encoding: the same names of the open knowledge base, the same model (MiniLM), the same precision: the one that `auto` picks on
-this machine. With `--quick` they are surfaces of corpora, for which nothing has to be built. Names are taken in parts, each
-encoded by both in turn. sentence-transformers gets the best of several sizes of a batch, tried on the first names.
+Encoding: the same names of the open knowledge base, the same model (MiniLM), and the same precision, the one that `auto`
+selects on this machine. `--quick` uses surfaces of corpora, so that no knowledge base has to be built. Both encode the same
+chunks of names in turn. sentence-transformers uses the best of several batch sizes, chosen on the first names.
 
-Search: the 10 nearest names, an exact (`flat`) index, vectors to look for in batches of 1,000. Onym searches its artefact,
-mapped from disk and checked; FAISS an index of the same vectors in memory. The best of several turns counts.
+Search: the 10 nearest names in an exact (`flat`) index, with batches of 1,000 queries. Onym searches its memory-mapped,
+verified artefact; FAISS searches an in-memory index of the same vectors. The fastest of several rounds is reported.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from onym.models.torch_encoder import Encoder
 
 SEED, K, BATCH = 13, 10, 1_000
 _SIZES = (32, 64, 128, 256)
-_CLOSE = 0.02  # vectors in bf16 differ by what is read together with them
+_CLOSE = 0.02  # in bf16, vectors depend on the rest of the batch
 
 Encode = Callable[[Sequence[str]], Vectors]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--names", type=int, default=0, help="names that are encoded; 100,000 without --quick")
-    parser.add_argument("--queries", type=int, default=0, help="vectors that are looked for; 10,000 without --quick")
-    parser.add_argument("--turns", type=int, default=5, help="turns of the search, of which the best counts")
+    parser.add_argument("--names", type=int, default=0, help="number of names to encode; 100,000 without --quick")
+    parser.add_argument("--queries", type=int, default=0, help="number of queries; 10,000 without --quick")
+    parser.add_argument("--turns", type=int, default=5, help="rounds of the search; the fastest is reported")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def compare_encoders(own: Encode, reference: Encode, names: Sequence[str], parts: int) -> tuple[Vectors, float, float]:
-    """Return the vectors of names and the seconds that both took for them; both have to mean the same."""
+    """Return the vectors of the names and the seconds of both encoders; raise if their vectors differ."""
     seconds, found = [0.0, 0.0], []
     for rows in np.array_split(np.arange(len(names)), parts):
         part = [names[row] for row in rows.tolist()]
@@ -76,7 +76,7 @@ def compare_encoders(own: Encode, reference: Encode, names: Sequence[str], parts
 
 
 def _reference(precision: str, few: Sequence[str]) -> tuple[Encode, int]:
-    """Return sentence-transformers' `encode` with the size of a batch that is best for it."""
+    """Return sentence-transformers' `encode` with its fastest batch size."""
     import torch
 
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
@@ -120,7 +120,7 @@ def _search(names: list[str], vectors: Vectors, precision: str, options: argpars
 
 
 def _seconds(own: Index, bare: Any, wanted: Vectors, turns: int) -> tuple[float, float]:
-    """Return the shortest time of each, both in turn; they have to find the same."""
+    """Run both searches in turn and return the fastest time of each; raise if their results differ."""
     searches: tuple[Callable[[Vectors], tuple[Any, Any]], ...] = (
         lambda batch: own.search(batch, K),
         lambda batch: bare.search(batch, K),

@@ -1,12 +1,12 @@
-"""How fast detectors are, in documents a second on one core, and how good: F1 of spans, on the same dev documents.
+"""Measure the speed of detectors (documents per second on one core) and their span F1, on the same dev documents.
 
-dictionary        the names of the open, joined knowledge base; `classified` with the classifier that tells mentions from words
-fp32, int8        a trained detector; int8_loss is how much F1 int8 costs, and int8_to_fp32 how many times as fast it is
-classifier_ms     what the classifier adds to the dictionary, in milliseconds of CPU a document
+dictionary        the names of the open, joined knowledge base; `classified`: with the classifier that filters its matches
+fp32, int8        a trained detector; int8_loss is the loss of F1 by int8, and int8_to_fp32 the speed-up
+classifier_ms     CPU milliseconds per document that the classifier adds to the dictionary
 
-`--detector` and `--classifier` are below `ONYM_RUNS`. With `--quick`, the detector is an off-the-shelf encoder with layers that
-nobody trained, and the dictionary is that of the Human Phenotype Ontology: there is no F1, and `int8_cosine` says how near the
-vectors of int8 are to those of fp32. Each is read several times in turn, and the fastest reading counts.
+`--detector` and `--classifier` are folders below `ONYM_RUNS`. With `--quick`, the detector is an off-the-shelf encoder with
+untrained layers and the dictionary is the Human Phenotype Ontology: there is no F1, and `int8_cosine` is the cosine similarity
+of int8 and fp32 vectors. Detectors run in turn for several rounds, and the fastest round is reported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _QUICK = 24  # documents
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--detector", default="granite-three-spans", help="a trained detector below ONYM_RUNS")
     parser.add_argument("--classifier", default="mentions-open", help="a classifier of the dictionary below ONYM_RUNS")
-    parser.add_argument("--dataset", default="bc5cdr", help="the corpus whose dev documents are read, as it annotates them")
+    parser.add_argument("--dataset", default="bc5cdr", help="corpus whose dev documents and guidelines are used")
     parser.add_argument("--documents", type=int, default=200, help="how many")
 
 

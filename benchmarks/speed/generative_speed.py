@@ -1,14 +1,13 @@
-"""Mentions per second of a trained model on real mentions, with its prompts and with names of any length.
+"""Measure a trained model on real mentions, in mentions per second, with its prompts and names of any length.
 
-    beam5       Onym, beam of 5
-    exact       Onym, exact, the best name alone
-    callback    transformers' generate, beam of 5, up to 32 at a time, a callback over a trie of dicts; mentions whose prompts
-                have the same length are decoded together, so that no prompt is padded
+    beam5       Onym, beam search with 5 beams
+    exact       Onym, exact search for the best name
+    callback    transformers' generate, 5 beams, batches of up to 32, a callback over a trie of dicts; a batch holds mentions
+                whose prompts have the same length, so that no prompt is padded
 
-All compute in the precision that is fastest on this machine, which is printed, and read the same tokens. The median of three
-runs counts, after one to warm up. `exact_proved_pct` is the share of mentions whose best name is proved. `beam5_miss_pct` is
-the share of these where the beam's best is another name, and a less likely one: of two names that rounding alone parts, neither
-is a miss.
+All systems use the precision that is fastest on this machine, and the same input tokens. The median of three rounds after a
+warm-up is reported. `exact_proved_pct` is the share of mentions whose best name is proved optimal. `beam5_miss_pct` is the
+share of these for which beam search returns a less likely name; differences within rounding error do not count.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ Node = dict[int, Any]
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A model, the names it may write, and what it is asked."""
+    """A model, the trie of names, and the mentions to decode."""
 
     model: Any
     kb: KnowledgeBase
@@ -57,9 +56,11 @@ class Setup:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", type=Path, help="a trained model's folder: measure it, on real mentions")
-    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: how to rank, if not as it wants")
-    parser.add_argument("--dataset", choices=KINDS, default="ncbi_disease", help="with --model: whose test mentions")
+    parser.add_argument("--model", type=Path, help="folder of a trained model to measure")
+    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: ranking, by default its own")
+    parser.add_argument(
+        "--dataset", choices=KINDS, default="ncbi_disease", help="with --model: dataset whose test mentions are used"
+    )
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
@@ -77,7 +78,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
 
 
 def misses(beam: Sequence[Decoded], exact: Sequence[Decoded], ranking: Ranking) -> dict[str, object]:
-    """Return how often the best name is proved, and how often a beam then has another."""
+    """Return the share of mentions whose best name is proved optimal, and the share of these that beam search misses."""
     proved = [(one, other) for one, other in zip(beam, exact, strict=True) if other.is_proved and other.hypotheses]
     missed = sum(_is_missed(one, other, ranking) for one, other in proved)
     return {"exact_proved_pct": percent(len(proved), len(exact)), "beam5_miss_pct": percent(missed, len(proved))}
@@ -91,7 +92,7 @@ def onym(setup: Setup, **options: Any) -> list[Decoded]:
 
 
 def generate(setup: Setup, children: Node, max_tokens: int) -> list[list[int]]:
-    """Decode with transformers, and return the tokens of the best name of each mention, without the end."""
+    """Decode with transformers, and return the tokens of the best name of each mention, without the end token."""
     config = setup.model.config
     found: dict[int, list[int]] = {}
     for batch in like_prompts(setup.sources, setup.prompts):
@@ -124,7 +125,7 @@ def generate(setup: Setup, children: Node, max_tokens: int) -> list[list[int]]:
 
 
 def like_prompts(sources: Sequence[Tokens], prompts: Sequence[Tokens], size: int = BATCH) -> Iterator[list[int]]:
-    """Yield batches of mentions whose prompts are equally long, those with sources of like length together."""
+    """Yield batches of mentions with prompts of equal length, sorted by source length."""
     order = sorted(range(len(sources)), key=lambda i: (len(prompts[i]), len(sources[i])))
     batch: list[int] = []
     for i in order:
@@ -137,7 +138,7 @@ def like_prompts(sources: Sequence[Tokens], prompts: Sequence[Tokens], size: int
 
 
 def callback(root: Node, prompt_length: int, eos: int) -> Callable[[int, torch.Tensor], list[int]]:
-    """Return what GENRE and its kin give to transformers: nested dicts, walked from the root for every row."""
+    """Return the callback that GENRE passes to transformers: it walks nested dicts from the root for every row."""
 
     def allow_tokens(_: int, ids: torch.Tensor) -> list[int]:
         node = root
@@ -149,7 +150,7 @@ def callback(root: Node, prompt_length: int, eos: int) -> Callable[[int, torch.T
 
 
 def dict_trie(setup: Setup) -> tuple[Node, int]:
-    """Return the names as nested dicts, and the number of tokens of the longest with its end."""
+    """Return the names as nested dicts, and the length of the longest name in tokens, with the end token."""
     template, names = setup.layout.template, setup.kb.names.to_arrow().to_pylist()
     tokens = setup.layout.tokens.ids_of([template.name_text(name) for name in names])
     flat, offsets = tokens.values.tolist(), tokens.offsets.tolist()
@@ -181,14 +182,14 @@ def _setup(options: argparse.Namespace) -> Setup:
 
 
 def _time_systems(systems: dict[str, Callable[[], Any]], count: int, runs: int) -> tuple[dict[str, float], dict[str, Any]]:
-    """Run all systems in turn, and return the mentions per second of each and what it answered last."""
+    """Run all systems in turn, and return the mentions per second and the last answers of each."""
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     last: dict[str, Any] = {}
     for number in range(1 + runs):
         for name, decode in systems.items():
             start = time.perf_counter()
             last[name] = decode()
-            if number:  # the first is to warm up
+            if number:  # the first round is a warm-up
                 seconds[name].append(time.perf_counter() - start)
     return {name: count / median(times) for name, times in seconds.items()}, last
 

@@ -1,4 +1,4 @@
-"""How long `import onym` takes in a fresh interpreter, and whether it imports torch."""
+"""Measure the time of `import onym` in a fresh interpreter, and check that it does not import torch."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""How large each kind of index is, how fast it is built, opened and searched, and how much it finds.
+"""Measure the size, build time, opening time, search speed and recall of each kind of index.
 
-The names are those of the open knowledge base, encoded with MiniLM; the vectors to look for are of the distinct surfaces of
-BC5CDR and of the NCBI disease corpus, in batches of 1,000. `recall_at_10` is against FAISS's own exact search over all
-vectors: the share of names found that are no further away than the tenth of that search. With `--quick` all vectors are drawn.
-`default` is the row of the kind that is advised for so many names; it is built twice, and must be the same file both times.
+The names are those of the open knowledge base, encoded with MiniLM. The queries are the distinct surfaces of BC5CDR and of the
+NCBI disease corpus, in batches of 1,000. `recall_at_10` compares with FAISS's exact search over all vectors: the share of the
+names found that are at least as near as its tenth result. With `--quick` all vectors are random. `default` is the row of the
+kind that Onym recommends for this number of names; it is built twice, and both files must be equal.
 
-Then vectors are drawn, as many as UMLS has names and as wide as MiniLM's, and indexed by the kind that is advised for so many,
-in a process of its own. It takes twice the space of the vectors on disk, and that of the index; what was written is removed.
+Then as many random vectors as UMLS has names, with MiniLM's dimension, are indexed in a separate process with the recommended
+kind. This needs twice the disk space of the vectors, plus the index; all files are removed afterwards.
 
-The encoder is timed on one shard of real names; the vectors of the open knowledge base are kept in the cache folder.
+The encoder is timed on one shard of real names. The vectors of the open knowledge base are cached.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from onym.kb import KnowledgeBase
 from onym.store.cache import cache_folder
 
 SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384
-OPEN_NAMES = 923_667  # of the open knowledge base
+OPEN_NAMES = 923_667  # names of the open knowledge base
 MAX_GB, MAX_OPEN_S = 12.0, 1.0
-_SAME = 1e-5  # of a product, by rounding
+_SAME = 1e-5  # rounding error of a dot product
 _BUILD = """
 import sys
 from pathlib import Path
@@ -54,7 +54,7 @@ print(build_drawn(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))
 
 @dataclass(frozen=True)
 class Names:
-    """Names with their vectors, and the vectors to look for."""
+    """Names with their vectors, and the query vectors."""
 
     kb: KnowledgeBase
     encoder: VectorSource
@@ -63,13 +63,13 @@ class Names:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--names", type=int, default=0, help="so many names of the open knowledge base; all by default")
-    parser.add_argument("--queries", type=int, default=10_000, help="surfaces that are looked for")
-    parser.add_argument("--vectors", type=int, default=0, help="vectors that are drawn; 6,000,000 without --quick")
-    parser.add_argument("--kind", default="", help="the kind of their index; by default the one that is advised for 6,000,000")
-    parser.add_argument("--kept", action="store_true", help="search the indexes that are kept with the knowledge base")
-    parser.add_argument("--only-table", action="store_true", help="time no encoder, and index no drawn vectors")
-    parser.add_argument("--only", default=",".join(KINDS), help="kinds of the table, separated by commas")
+    parser.add_argument("--names", type=int, default=0, help="number of names of the open knowledge base; all by default")
+    parser.add_argument("--queries", type=int, default=10_000, help="number of surfaces to search for")
+    parser.add_argument("--vectors", type=int, default=0, help="number of random vectors; 6,000,000 without --quick")
+    parser.add_argument("--kind", default="", help="kind of their index; by default the one recommended for 6,000,000")
+    parser.add_argument("--kept", action="store_true", help="also search the indexes kept with the knowledge base")
+    parser.add_argument("--only-table", action="store_true", help="skip the encoder and the random vectors")
+    parser.add_argument("--only", default=",".join(KINDS), help="kinds to measure, separated by commas")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -136,13 +136,13 @@ def _row(dest: Path, names: Names, worst: Vectors, kind: str) -> dict[str, objec
 
 
 def _measure_kept(names: Names, worst: Vectors, kind: str) -> dict[str, object]:
-    """Return the figures of the index that is kept with the knowledge base, which is built if there is none."""
+    """Return the figures of the index kept with the knowledge base; build it if it is missing."""
     return {"kind": kind} | _measure_search(open_derived_index(names.kb, names.encoder, kind), names, worst)
 
 
 def _measure_search(index: Index, names: Names, worst: Vectors) -> dict[str, object]:
     wanted = names.wanted
-    index.search(wanted[:8], K)  # the pages that every search looks at are read now
+    index.search(wanted[:8], K)  # read the pages that every search touches
     start = time.perf_counter()
     ids = np.concatenate([index.search(batch, K)[1] for batch in _batches(wanted)])
     search_s = time.perf_counter() - start
@@ -151,7 +151,7 @@ def _measure_search(index: Index, names: Names, worst: Vectors) -> dict[str, obj
 
 
 def exact_scores(vectors: NameVectors, wanted: Vectors) -> Vectors:
-    """Return the scores of the nearest names, best first, by FAISS's exact search of one shard after the other."""
+    """Return the scores of the nearest names, best first, by FAISS's exact search over all shards."""
     best = np.full((len(wanted), 0), -np.inf, dtype=np.float32)
     for shard in vectors.shards():
         found = [
@@ -162,7 +162,7 @@ def exact_scores(vectors: NameVectors, wanted: Vectors) -> Vectors:
 
 
 def recall(vectors: NameVectors, wanted: Vectors, ids: Any, worst: Vectors) -> float:
-    """Return the share of the nearest names that were found; one that is just as near is as good."""
+    """Return the share of the nearest names that were found; names at equal distance count as found."""
     right = 0
     for start in range(0, len(wanted), BATCH):
         found = ids[start : start + BATCH]
@@ -183,10 +183,10 @@ def _seconds_to_open(folder: Path) -> float:
 
 
 def _many(base: Path, options: argparse.Namespace) -> dict[str, object]:
-    """Index as many drawn vectors as UMLS has names, in a process of its own."""
+    """Index as many random vectors as UMLS has names, in a separate process."""
     count = options.vectors or (10_000 if options.quick else 6_000_000)
     kind = options.kind or kind_for(AUTO, 6_000_000).name
-    need, free = 3.2 * count * WIDTH * 4, shutil.disk_usage(base).free  # work, vectors and at most as much for the index
+    need, free = 3.2 * count * WIDTH * 4, shutil.disk_usage(base).free  # scratch space, vectors and index
     if free < need:
         sys.exit(f"{need / 1e9:.1f} GB of disk are needed at {base}, {free / 1e9:.1f} GB are free: set ONYM_CACHE")
     kb_of_numbers(base / "many-kb", count)
@@ -206,6 +206,6 @@ def _many(base: Path, options: argparse.Namespace) -> dict[str, object]:
 
 
 def build_drawn(kb: Path, dest: Path, kind: str) -> int:
-    """Index drawn vectors, and return the most memory that this process held, mapped pages among it."""
+    """Index random vectors, and return the peak memory of this process, including mapped pages."""
     build_index(KnowledgeBase.open(kb), Drawn(WIDTH), dest, kind)
     return own_bytes("VmHWM")

@@ -1,8 +1,8 @@
-"""How fast samples for pre-training come out of a knowledge base of the size of UMLS, and in how much memory.
+"""Measure the speed and memory of drawing pre-training samples from a knowledge base of UMLS's size.
 
-One process on one core draws them in the random order of a training, as tokens of BART, in windows of 64. Memory is the most
-that a fresh process held, with the mapped pages of the knowledge base that it looked at. `core_share` is how much of a core
-the process had: much under 1, other processes took the rest, and the speed says little.
+One process on one core draws samples in random order, as in training: BART tokens in windows of 64. Memory is the peak of a
+fresh process, including the mapped pages of the knowledge base. `core_share` is the share of a core that the process got; if it
+is far below 1, the machine was busy and the speed is not meaningful.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from onym.models.tokens import Tokenizer
 from onym.train.samples.statements import KnowledgeSamples
 
 WINDOW, BATCH, SEED = 64, 64, 13
-MIN_PER_S, MAX_GB = 5_000, 2.0  # at full size
+MIN_PER_S, MAX_GB = 5_000, 2.0  # without --quick
 _ONE_CORE = {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 _STREAM = """
 import sys
@@ -38,9 +38,9 @@ stream(sys.argv[1], sys.argv[2], int(sys.argv[3]))
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=0, help="rows of MRCONSO; 16,000,000 without --quick")
-    parser.add_argument("--samples", type=int, default=0, help="how many to draw; 500,000 without --quick")
-    parser.add_argument("--folder", type=Path, help="where to write; a temporary folder by default")
-    parser.add_argument("--kb", type=Path, help="a knowledge base that is there, instead of the synthetic one")
+    parser.add_argument("--samples", type=int, default=0, help="number of samples; 500,000 without --quick")
+    parser.add_argument("--folder", type=Path, help="output folder; a temporary folder by default")
+    parser.add_argument("--kb", type=Path, help="existing knowledge base to use instead of a synthetic one")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -62,7 +62,7 @@ def _build_kb(folder: Path, rows: int) -> Path:
 
 
 def _stream_samples(kb: Path, tokenizer: Path, samples: int) -> dict[str, float]:
-    """Draw the samples in a process of its own; return what it measured."""
+    """Draw the samples in a separate process; return its figures."""
     command = [sys.executable, "-c", _STREAM, str(kb), str(tokenizer), str(samples)]
     env = {**os.environ, **_ONE_CORE}
     done = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True, check=True, env=env)
@@ -71,7 +71,7 @@ def _stream_samples(kb: Path, tokenizer: Path, samples: int) -> dict[str, float]
 
 
 def stream(kb: str, tokenizer: str, count: int) -> None:
-    """Draw so many samples and print how fast it went and how much memory it took."""
+    """Draw samples, and print the speed and the memory."""
     layout = InputLayout(GENBIOEL, Tokenizer.open(tokenizer), WINDOW)
     samples = KnowledgeSamples(KnowledgeBase.open(kb), layout, count, SEED)
     start, busy, tokens = time.perf_counter(), time.process_time(), 0

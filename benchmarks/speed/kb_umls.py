@@ -1,4 +1,4 @@
-"""A UMLS-sized knowledge base: build time and peak memory, opening, a second process, looking names up, byte equality."""
+"""Measure a knowledge base of UMLS's size: build time, peak memory, opening, a second process, lookup, equal bytes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ sys.stdin.read()
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=0, help="rows of MRCONSO; 16,000,000 without --quick")
-    parser.add_argument("--folder", type=Path, help="where to write; a temporary folder by default")
+    parser.add_argument("--folder", type=Path, help="output folder; a temporary folder by default")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _build(release: Path, dest: Path) -> tuple[float, float]:
-    """Run the command that a person would run; return its seconds and its peak memory in GB."""
+    """Run `onym kb build`; return its seconds and its peak memory in GB."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "onym", "kb", "build", str(release), "-o", str(dest), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

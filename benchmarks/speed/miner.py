@@ -1,12 +1,12 @@
-"""Mining of hard pairs and the multi-similarity loss, against pytorch-metric-learning as SapBERT's code calls it.
+"""Compare hard-pair mining and the multi-similarity loss with pytorch-metric-learning as called by SapBERT's code.
 
-Equality: on random batches in float64 both must find the same pairs; `worst_delta` is the largest difference of a loss or of a
-gradient. There are batches of pairs, of several names of a concept, of one concept alone (no negatives), of a name for each
-concept (no positives), of equal vectors, of equal distances with a margin that is met exactly, and of very few names.
+Equality: on random float64 batches both must select the same pairs; `worst_delta` is the largest difference of a loss or a
+gradient. Batches include pairs, several names per concept, a single concept (no negatives), one name per concept (no
+positives), equal vectors, equal distances with a margin that is met exactly, and very few names.
 
-Speed and memory: a step is miner and loss, forward and backward, in float32, on one thread. Times are of the processor, the
-median of 5, both in turn. Memory is measured in a process for each: the most that it held in the step (VmHWM, set back before
-it) less what it held before it (VmRSS), after a small step that loads the code.
+Speed and memory: a step is miner and loss, forward and backward, in float32 on one thread. Times are CPU seconds, the median of
+5, both in turn. Memory is measured in one process each: the peak during the step (VmHWM, reset before it) minus the memory
+before it (VmRSS), after a small warm-up step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from onym.train.encoder import MultiSimilarityLoss, RowPairs, hard_pairs
 ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2  # SapBERT's
 WITHIN = 1e-6
 WIDTH, TURNS, SEED = 384, 5, 13
-_FEW = 32  # pairs that are enough for distances to be computed as for many
+_FEW = 32  # enough pairs for the code path of large batches
 _PEAK = """
 import sys
 from benchmarks.speed.miner import STEPS, gained_bytes
@@ -93,7 +93,7 @@ def reference(batch: Batch) -> Found:
 
 
 def pairs_of(triplets: tuple[Tensor, Tensor, Tensor], rows: int) -> RowPairs:
-    """Return the pairs that stand in triplets (anchors, positives, negatives)."""
+    """Return the pairs of triplets (anchors, positives, negatives)."""
     anchors, positives, negatives = triplets
     pairs = RowPairs(torch.zeros(rows, rows, dtype=torch.bool), torch.zeros(rows, rows, dtype=torch.bool))
     pairs.positive[anchors, positives] = True
@@ -109,7 +109,7 @@ def _mine_pairs(pairs: RowPairs, loss: Any, embeddings: Tensor) -> Found:
 
 
 def worst_delta(batches: Iterator[Batch], one: Step, other: Step) -> float:
-    """Return the largest difference; infinite where the pairs differ, or where one is not a number."""
+    """Return the largest difference; infinite if the pairs differ or a value is NaN."""
     worst = 0.0
     for batch in batches:
         a, b = one(batch), other(batch)
@@ -126,7 +126,7 @@ def iter_batches(count: int, seed: int = SEED) -> Iterator[Batch]:
 
 
 def pairs_batch(pairs: int, width: int, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Batch:
-    """Return a batch as in a training: two names of each concept, the second somewhere near the first."""
+    """Return a batch as in training: two names per concept, the second near the first."""
     first = torch.randn(pairs, width, generator=generator, dtype=dtype)
     second = first + 1.5 * torch.rand(pairs, 1, generator=generator) * torch.randn(
         pairs, width, generator=generator, dtype=dtype
@@ -160,7 +160,7 @@ def _of_equal_vectors(generator: torch.Generator) -> Batch:
 
 
 def _of_equal_distances(generator: torch.Generator) -> Batch:
-    """Return corners of a cube, and as the margin a difference of distances that occurs."""
+    """Return corners of a cube, and a margin that equals a difference of two of their distances."""
     batch = _of_several_names(generator)
     corners = torch.randint(2, (len(batch.labels), 3), generator=generator).double() * 2 - 1
     distances = torch.cdist(*2 * (torch.nn.functional.normalize(corners),))
@@ -205,13 +205,13 @@ def _speed_ratio(pairs: int) -> float:
         step(_draw_timed_batch(_FEW))
     for turn in range(TURNS):
         for name, step in STEPS.items():
-            start = time.process_time()  # of the one thread: what else the machine does is not counted
+            start = time.process_time()  # CPU time of this thread only
             step(batch)
             seconds[name][turn] = time.process_time() - start
     return median(seconds["reference"]) / median(seconds["own"])
 
 
-_PAGE = 4096  # a step may fit into memory that the process has already
+_PAGE = 4096  # a step may fit into memory that the process already holds
 
 
 def _peak_bytes(step: str, pairs: int) -> int:
@@ -221,11 +221,11 @@ def _peak_bytes(step: str, pairs: int) -> int:
 
 
 def measure_growth(step: Step, pairs: int) -> int:
-    """Return by how much the memory of this process grows at most while it does a step."""
+    """Return the peak memory growth of this process during a step."""
     torch.set_num_threads(1)
     batch = _draw_timed_batch(pairs)
     step(_draw_timed_batch(_FEW))
-    Path("/proc/self/clear_refs").write_text("5")  # the peak is from now on
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before = own_bytes("VmRSS")
     step(batch)
     return own_bytes("VmHWM") - before

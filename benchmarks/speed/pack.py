@@ -1,20 +1,20 @@
-"""Packs: pipelines in one file. How large, how soon they answer, what is lost, and whether hostile ones are refused.
+"""Measure packs (pipelines in one file): size, time to the first answer, accuracy loss, and rejection of hostile packs.
 
 lite                      the dictionary with its classifier and the reranker over the open, joined knowledge base, trained here
                           on the train splits of three corpora (half an hour, once; kept in the cache directory)
 full                      the same with a dense stage, MiniLM: packed with its encoder in int8 and an index of codes, and
                           compared with the pipeline in fp32 and its own index
-  mb, unpacked_mb         of the file, and of what is in it
-  unpack_s                CPU seconds of the first load more than of later ones: checking and unpacking, once on a machine
-  first_answer_s          CPU seconds of a fresh process, from its start to the links of one abstract; the least of three
-  torch_import_s          of `import torch`, which is not in first_answer_s; absent where nothing imports it
-  documents_per_s_one_core  dev abstracts of BC5CDR in a second of CPU
-  strict_f1, f1_loss      on dev of BC5CDR, NCBI disease and BioRED, from raw text; the most that the pack is below its pipeline
-  deterministic           1 where two builds have the same bytes
-hostile_packs, refused    packs made to do harm, and those that were refused by a code and left nothing in the cache directory;
-                          it fails if that is not all of them, or if the sound pack that they were made of is refused
+  mb, unpacked_mb         size of the file, packed and unpacked
+  unpack_s                CPU seconds of checking and unpacking: the first load minus a later one
+  first_answer_s          CPU seconds of a fresh process, from its start to the links of one abstract; the minimum of three runs
+  torch_import_s          CPU seconds of `import torch`, not included in first_answer_s; absent if torch is not imported
+  documents_per_s_one_core  dev abstracts of BC5CDR per CPU second
+  strict_f1, f1_loss      on dev of BC5CDR, NCBI disease and BioRED, from raw text; the largest loss against the pipeline
+  deterministic           1 if two builds have the same bytes
+hostile_packs, refused    malicious packs, and those that were rejected with a code and left nothing in the cache directory;
+                          the benchmark fails if any was accepted, or if the valid pack they were derived from is rejected
 
-With `--quick` the pipeline is the starter, on few documents, and each fifth hostile pack is judged.
+With `--quick` the pipeline is the starter, on few documents, and every fifth hostile pack is tried.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ _MESH = "mesh:"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only-hostile", action="store_true", help="measure no pack")
-    parser.add_argument("--only", choices=("lite", "full"), help="measure one of the packs")
+    parser.add_argument("--only-hostile", action="store_true", help="measure no pack, only hostile packs")
+    parser.add_argument("--only", choices=("lite", "full"), help="measure only this pack")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -100,7 +100,7 @@ def _starter(folder: Path) -> dict[str, object]:
 
 
 def _by_mesh(pipeline: Pipeline) -> Callable[[str], str]:
-    """Return how a concept of MONDO is compared with MeSH: as the first record that it refers to."""
+    """Map a MONDO concept to MeSH: its first MeSH cross-reference."""
     kb = pipeline.kb
 
     def canonical(concept_id: str) -> str:
@@ -111,7 +111,7 @@ def _by_mesh(pipeline: Pipeline) -> Callable[[str], str]:
     return canonical
 
 
-# The pipelines that are packed: trained here by one command, once, and kept in the cache directory.
+# The pipelines to pack: trained once by one command, and kept in the cache directory.
 
 DATASETS = ("ncbi-disease", "bc5cdr", "biored")
 EXCLUDE = ("nlm-chem", "hpo-gsc")
@@ -120,7 +120,7 @@ TYPES = {**dict.fromkeys(DISEASES, "Disease"), "Chemical": "Chemical"}
 
 
 def lite_pipeline() -> Path:
-    """Return the folder of `lite`; what was not trained on this machine yet is trained first."""
+    """Return the folder of `lite`; train it first if it is not in the cache."""
     return _train("pack-lite")
 
 
@@ -136,7 +136,7 @@ def _train(name: str, dense_encoder: str | None = None) -> Path:
     return folder
 
 
-# One pack measured: size, time to the first answer, speed, and what is lost against the pipeline that it was made of.
+# Measurements of one pack: size, time to the first answer, speed, and loss against its source pipeline.
 
 _TURNS = 3
 _FIRST = """
@@ -166,9 +166,9 @@ def measure_pack(
     canonical: Canonical | None = None,
     compress: bool = False,
 ) -> dict[str, object]:
-    """Build a pack of a pipeline in a folder, twice, and measure it in a cache directory of its own.
+    """Build the pack of a pipeline twice, and measure it with an empty cache directory.
 
-    `narrowed` returns the pipeline as a corpus is judged with; `canonical` maps ids where the corpora have others.
+    `narrowed` restricts the pipeline to what a corpus annotates; `canonical` maps ids to those of the corpora.
     """
     path, again = folder / f"{name}.onymp", folder / f"{name}-again.onymp"
     build_pack(pipeline, path, compress=compress)
@@ -203,7 +203,7 @@ def measure_pack(
 
 
 def _first_answer(path: Path, text: str) -> dict[str, object]:
-    """Return the CPU seconds of a fresh process from its start to its first answer, those of torch's import apart."""
+    """Return the CPU seconds of a fresh process from start to first answer, and separately those of importing torch."""
     for torch in ("", "torch"):
         command = [sys.executable, "-c", _FIRST, str(path), text, torch]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
@@ -214,7 +214,7 @@ def _first_answer(path: Path, text: str) -> dict[str, object]:
 
 
 def _speed(pipeline: Pipeline, docs: Sequence[Document]) -> float:
-    """Return the documents in a second of CPU, after those that open what is opened on first use."""
+    """Return documents per CPU second, after a warm-up."""
     plain = [replace(doc, mentions=(), relations=()) for doc in docs]
     _link(pipeline, plain[:20])
     began = time.process_time()

@@ -1,7 +1,7 @@
-"""One update of the weights by each preset of the papers, at its true shape: BART-large, random weights, real samples.
+"""Run one training step of each preset of the papers at full size: BART-large with random weights, real samples.
 
-Corpora that are not to be had here (COMETA, MedMentions) are stood in for by BC5CDR: the step is theirs, the mentions are not.
-The precision is the fastest of the machine: fp32, or weights in bf16 with a copy in fp32 that is updated.
+BC5CDR replaces corpora that are not available here (COMETA, MedMentions). The precision is the fastest on the machine: fp32, or
+bf16 weights with an fp32 master copy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MENTIONS = 64
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--preset", action="append", help="only this one; may be repeated")
+    parser.add_argument("--preset", action="append", help="run only this preset; may be repeated")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         for name in names:
             began = time.monotonic()
             steps = _steps_apart(name, model, Path(folder) / name)
-            shutil.rmtree(Path(folder) / name)  # its checkpoint has several GB
+            shutil.rmtree(Path(folder) / name)  # its checkpoint takes several GB
             figures[name] = {"steps": steps, "seconds": round(time.monotonic() - began, 1)}
             print(f"{name}: {figures[name]}", file=sys.stderr)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _steps_apart(name: str, model: Path, work: Path) -> int:
-    """Take one step in a process of its own: what a trainer holds is not given back while its process lives."""
+    """Run one step in a separate process, because a trainer's memory is freed only when its process ends."""
     command = [sys.executable, "-m", "benchmarks.speed.preset_steps", name, str(model), str(work)]
     done = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True, check=True)
     return int(done.stdout)
@@ -68,7 +68,7 @@ def _model(folder: Path, shape: dict[str, int]) -> Path:
 
 
 def _step(name: str, model: Path, work: Path) -> int:
-    """Take one step of a preset, and return how many steps the trainer counted."""
+    """Run one step of a preset, and return the number of steps that the trainer reports."""
     values = find_preset(name)
     values["start"]["model"] = str(model)
     data = values.setdefault("data", {})
@@ -80,11 +80,11 @@ def _step(name: str, model: Path, work: Path) -> int:
     optim = values.setdefault("optim", {})
     optim |= {"steps": 1, "warmup_steps": 0, "eval_steps": 1}
     values["dev"] = {"mentions": 0}
-    if values["stage"] == "prefer":  # a random model is seldom right: its wrong names are those that look like the mention
+    if values["stage"] == "prefer":  # a random model is rarely right: use names similar to the mention as its wrong answers
         values["prefer"] |= {"rounds": 1, "negatives": "similar", "epochs": 1e-9}
     context = GenerativeContext(GenerativeTrainingConfig.of(values, name), work, data_folder())
     if context.dataset is not None:
-        vars(context)["mentions"] = context.mentions[:_MENTIONS]  # what one step needs: all of them would be scored beforehand
+        vars(context)["mentions"] = context.mentions[:_MENTIONS]  # enough for one step
     return int(RECIPES[values["stage"]].train(context).state.global_step)
 
 

@@ -1,21 +1,19 @@
-"""Two real PubMed files from XML to Parquet by `onym batch`, with what that means for all of PubMed: 38 million citations.
+"""Link two real PubMed files from XML to Parquet with `onym batch`, and extrapolate to PubMed's 38 million citations.
 
-`rows` has two pipelines: the bare dictionary with exact match over the open knowledge base, diseases and chemicals; and the
-starter, which has a classifier, a reranker and a calibrated confidence. With `--quick`, few citations are read, and the
-dictionary is HPO's.
+`rows` has two pipelines: dictionary and exact match over the open knowledge base (diseases and chemicals), and the starter,
+with classifier, reranker and calibrated confidence. `--quick` reads few citations and uses HPO as the dictionary.
 
-documents             citations that were linked
-documents_per_core_s  by CPU time of all worker processes: starting, reading, linking and writing included
-core_hours_38m        the same for 38 million
-peak_gb               the most memory of a worker
-output_gb_38m         size of the output, for 38 million
-versions_kept         documents of the current view that are not a first version
-tombstones            documents that the update file deletes
-bc5cdr_strict_f1      of the same pipeline on the test split of BC5CDR, from raw text; of the starter, diseases
+documents             linked citations
+documents_per_core_s  per CPU second of all worker processes, including start-up, reading and writing
+core_hours_38m        core hours for 38 million citations
+peak_gb               peak memory of a worker
+output_gb_38m         size of the output for 38 million citations
+versions_kept         documents of the current view that are later versions
+tombstones            documents deleted by the update file
+bc5cdr_strict_f1      of the same pipeline on BC5CDR test, from raw text; for the starter, diseases only
 
-compact_files, compact_wrong   update files made of real citations: documents of the current view that a plain reference does
-not
-                               have, has of another file, or has and the view lacks
+compact_files    synthetic update files made of real citations
+compact_wrong    documents in which the current view after these updates differs from a simple reference implementation
 """
 
 from __future__ import annotations
@@ -38,14 +36,14 @@ from onym.packs.locate import load
 from onym.pipeline.folder import build_pipeline
 
 ALL = 38_000_000
-_QUICK = 150  # citations of each file
+_QUICK = 150  # citations per file
 _FILES, _QUICK_FILES, _CITATIONS, _QUICK_CITATIONS = 100, 12, 2_000, 80
 _WORKERS = 2
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--citations", type=int, default=0, help="of each file; by default all")
-    parser.add_argument("--only", choices=("dictionary", "starter"), default="", help="one of the rows")
+    parser.add_argument("--citations", type=int, default=0, help="citations per file; all by default")
+    parser.add_argument("--only", choices=("dictionary", "starter"), default="", help="run only this row")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -110,7 +108,7 @@ def _f1(name: str, bare: Path) -> float:
 
 
 def _wrong(base: Path, pipeline: Path, *, is_quick: bool) -> int:
-    """Return how many documents of the current view of made-up update files are not those of a plain reference."""
+    """Return the number of documents in which the current view of synthetic update files differs from a simple reference."""
     citations = citations_of(real_files()[1], _QUICK_CITATIONS if is_quick else _CITATIONS)
     expected = update_files(base / "updates", citations, _QUICK_FILES if is_quick else _FILES)
     plan_batch([base / "updates"], pipeline, base / "out-updates")

@@ -1,4 +1,4 @@
-"""How fast a PubMed file is read, beside lxml's iterparse with nothing but a clear, on the same file in the same run."""
+"""Compare the speed of reading a PubMed file with bare lxml `iterparse` plus `clear()` on the same file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     limit = QUICK if options.quick else None
     passages = list(_passages(path, limit))
     citations, with_abstract = len(passages), sum(count > 1 for count in passages)
-    # By turns, and the best of each, so that a busy machine disturbs both alike.
+    # In turn, the fastest of each, so that a busy machine affects both equally.
     turns = [(_time_reading(lambda: _plain(path, limit)), _time_reading(lambda: sum(_passages(path, limit)))) for _ in range(3)]
     plain, ours = min(first for first, _ in turns), min(second for _, second in turns)
     return {
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _passages(path: Path, limit: int | None) -> Iterator[int]:
-    """Read documents, and tell of how many passages they are."""
+    """Read all documents, and return their number of passages."""
     docs = (item for item in get("pubmed").read(Source.open(path)) if isinstance(item, Document))
     return (len(doc.passages) for doc in islice(docs, limit))
 

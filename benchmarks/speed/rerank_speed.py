@@ -1,10 +1,10 @@
-"""How fast a reranker links, which share of the time the reranking takes, and whether hostile trees are refused.
+"""Measure the speed of a reranker, the share of time spent on reranking, and the rejection of hostile trees.
 
-By default a reranker is trained on NCBI's diseases over the open, joined knowledge base, and links BC5CDR's dev mentions; with
-`--quick` it is trained and used over MEDIC, with fewer trees. `--model` and `--kb` name a trained one. The share is what is
-left when the time of the linkers that propose candidates is taken away: pooling, features and trees. A hostile model has
-columns that do not fit together, lead out of their tables or in a circle, or hold numbers that are none; its digests are right.
-The bound on the share counts over the large knowledge base alone: over a small one candidates are found in no time.
+By default a reranker is trained on the NCBI disease corpus over the open, joined knowledge base, and links BC5CDR's dev
+mentions; `--quick` uses MEDIC and fewer trees. `--model` and `--kb` select a trained one. The share is the time of pooling,
+features and trees, without that of the linkers that propose candidates. A hostile model has inconsistent columns, references
+that are out of range or form a cycle, or NaN; its digests are correct. The bound on the share applies to the large knowledge
+base only: over a small one, finding candidates takes almost no time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ UPPER_BOUNDS = {"share_over_bound_pct": 0, "not_refused": 0}
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="a trained reranker; by default one is trained")
     parser.add_argument("--kb", type=Path, help="its knowledge base")
-    parser.add_argument("--documents", type=int, default=0, help="documents that are linked; 500 without --quick")
+    parser.add_argument("--documents", type=int, default=0, help="number of documents; 500 without --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def train_on_ncbi(kb: KnowledgeBase, dest: Path, *, is_quick: bool) -> Path:
-    """Train a reranker on NCBI's diseases, quickly on one type of their mentions."""
+    """Train a reranker on the NCBI disease corpus; with `--quick` on one type of mentions."""
     types = ["DiseaseClass"] if is_quick else []
     data = {"datasets": ["ncbi-disease"], "kb": str(kb.folder.parent), "types": types}
     trees = {"iterations": 20} if is_quick else {}
@@ -77,7 +77,7 @@ def train_on_ncbi(kb: KnowledgeBase, dest: Path, *, is_quick: bool) -> Path:
 
 
 class _Watched(RerankParts):
-    """Parts whose time is counted."""
+    """Components whose time is measured."""
 
     def __init__(self, parts: RerankParts, seconds: list[float]) -> None:
         super().__init__(parts.linkers, parts.similarity)
@@ -94,10 +94,10 @@ class _Watched(RerankParts):
 
 
 def time_linking(linker: Any, docs: Sequence[Document]) -> dict[str, float]:
-    """Return how many mentions are linked in a second, and the share of the time that the reranking takes."""
+    """Return the mentions linked per second, and the share of time spent on reranking."""
     proposing: list[float] = []
     watched = RerankLinker(linker.kb, linker.reranker, _Watched(linker.parts, proposing))
-    list(watched.link(docs[:2]))  # what is opened on first use
+    list(watched.link(docs[:2]))  # warm-up
     proposing.clear()
     start = time.perf_counter()
     mentions = sum(len(linked.links) for linked in watched.link(docs))
@@ -110,13 +110,13 @@ def time_linking(linker: Any, docs: Sequence[Document]) -> dict[str, float]:
 
 
 def hostile_models(folder: Path) -> tuple[int, int]:
-    """Return how many hostile models were written, and how many of them were refused with a code."""
+    """Return the number of hostile models, and how many of them were rejected with a code."""
     refused = Counter(is_refused(columns, folder / str(number)) for number, columns in enumerate(hostile_columns()))
     return refused.total(), refused[True]
 
 
 def is_refused(columns: Mapping[str, Any], folder: Path) -> bool:
-    """Write trees as an artefact whose digests are right, and tell whether it is refused."""
+    """Write trees as an artefact with correct digests, and return whether it is rejected."""
     write_memory(Counter(), [], folder / MEMORY)
     origin = RerankerOrigin(features=("tfidf", "kind"), parts=("tfidf",))
     trees = replace(stump(), **{name: np.asarray(values) for name, values in columns.items()})
@@ -129,7 +129,7 @@ def is_refused(columns: Mapping[str, Any], folder: Path) -> bool:
 
 
 def hostile_columns() -> Iterator[dict[str, Any]]:
-    """Yield columns that must not be walked."""
+    """Yield columns of hostile trees."""
     sound = stump()
     for name in ("roots", "left", "right"):
         for value in (3, 255, 2**32 - 1):

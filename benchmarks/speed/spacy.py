@@ -1,15 +1,14 @@
-"""What spaCy costs: `nlp.pipe` with Onym as its only component, beside `Pipeline.link_many` bare, on the same real abstracts.
+"""Measure the overhead of spaCy: `nlp.pipe` with Onym as its only component against `Pipeline.link_many`, on real abstracts.
 
-The abstracts are those of BC5CDR's dev split, linked by the dictionary and exact match to the open knowledge base; with
-`--quick` few of them, to HPO, where linking takes less and the same tokens weigh more: the bound is not for that. Everything
-is counted: spaCy's tokens, the links, and putting them into the docs. Seconds are those of the processor, the least of
-seven turns for every 25 texts, added up. Results are taken one by one and not kept.
+The abstracts of BC5CDR's dev split are linked to the open knowledge base by dictionary and exact match. `--quick` links few of
+them to HPO; linking is faster there, so that tokenisation weighs more and the bound does not apply. The time includes spaCy's
+tokenisation, linking, and storing the links in the docs. It is CPU time: the minimum of seven rounds for each 25 texts, summed.
 
-documents, mentions  abstracts, and mentions that were found in them
-overhead             processor time of spaCy with Onym, against Onym alone
-tokens_share_pct     how much of the time of spaCy with Onym is that of a blank pipeline, which makes tokens alone
-offsets_lost         mentions whose offsets, concept or candidates are not those of the pipeline, in `doc.spans["onym"]`
-docbin_differences   documents that are not the same after a DocBin: the annotated ones as a corpus, the linked ones by spaCy
+documents, mentions  abstracts, and mentions found in them
+overhead             CPU time of spaCy with Onym, divided by that of Onym alone
+tokens_share_pct     share of that time taken by a blank spaCy pipeline, which only tokenises
+offsets_lost         mentions in `doc.spans["onym"]` whose offsets, concept or candidates differ from the pipeline's
+docbin_differences   documents that change in a DocBin round trip: annotated ones as a corpus, linked ones by spaCy
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def _consume(stream: Iterable[object]) -> None:
 
 
 def count_lost_offsets(linked: LinkedDocument, doc: Doc) -> int:
-    """Return how many links of a document are not in its doc as they are."""
+    """Return how many links of a document are missing from its doc or changed."""
     spans = list(doc.spans[GROUP])
     if len(spans) != len(linked.links):
         return max(len(spans), len(linked.links))
@@ -94,13 +93,13 @@ def _describe_span(span: Any) -> tuple[int, int, list[tuple[str, float]]]:
 
 
 def corpus_differences(documents: Sequence[Document]) -> int:
-    """Return how many documents are others after they were written as a DocBin and read again."""
+    """Return how many documents change when they are written as a DocBin and read again."""
     items = trip(docbin, documents)
     return abs(len(items) - len(documents)) + sum(one != other for one, other in zip(items, documents, strict=False))
 
 
 def spacy_differences(docs: Sequence[Doc]) -> int:
-    """Return how many docs say something else after spaCy has packed and unpacked them."""
+    """Return how many docs change when spaCy writes and reads them as a DocBin."""
     packed = DocBin(store_user_data=True, docs=docs).to_bytes()
     again = DocBin().from_bytes(packed).get_docs(spacy.blank("en").vocab)
     return sum(_describe_spans(one) != _describe_spans(other) for one, other in zip(docs, again, strict=True))

@@ -1,21 +1,21 @@
-"""What a cache of answers brings where a linker sees the mention alone, and that it changes nothing.
+"""Measure the answer cache of linkers that use the mention only, and check that it does not change answers.
 
-Citations of a modern PubMed file; the starter's detector finds diseases in them. `rows` has three linkers: dense (MiniLM over
-MEDIC), a cascade of exact match and dense, and the starter's reranker, whose candidates are found by TF-IDF. Each links all
-documents in one call, as a shard does, with the cache and without. Without it, what is repeated within a batch (256 documents;
-64 for the reranker) is still computed once. With `--quick`, there are few documents, and few names of MEDIC.
+The starter's detector finds diseases in citations of a recent PubMed file. `rows` has three linkers: dense (MiniLM over MEDIC),
+a cascade of exact match and dense, and the starter's reranker, whose candidates come from TF-IDF. Each links all documents in
+one call, like a shard, with and without the cache. Without it, repeated mentions of one batch (256 documents; 64 for the
+reranker) are still computed once. `--quick` uses few documents and few names of MEDIC.
 
-mentions, surfaces      mentions that were found; distinct surfaces among them, normalised and with abbreviations expanded
-hit_rate                share of the look-ups for which nothing was computed
-hit_rate_without        the same without the cache: what is repeated within a batch
-speedup                 CPU seconds of linking without the cache, divided by those with it, the least of the turns
-answers_changed         mentions whose candidates are others, or in another order, than without the cache
-max_score_change        the largest difference of a candidate's score: what is computed together changes the last bits
-kb_per_answer           memory that a cached answer of the dense linker takes, in KB
-bytes_equal             1 if shards have the same bytes whatever the process linked before
-shards_changed_if_kept  shards with other bytes if the cache were not emptied between them: this is what `bytes_equal` can see
+mentions, surfaces      mentions found, and distinct surfaces, normalised and with abbreviations expanded
+hit_rate                share of lookups answered without computation
+hit_rate_without        the same without the cache: repetitions within a batch
+speedup                 CPU seconds without the cache divided by those with it; the minimum of all rounds
+answers_changed         mentions whose candidates or their order change with the cache
+max_score_change        largest change of a candidate's score (batch composition affects the last bits)
+kb_per_answer           KB of memory per cached answer of the dense linker
+bytes_equal             1 if the bytes of a shard do not depend on what the process linked before
+shards_changed_if_kept  shards whose bytes change if the cache is kept between shards; shows that `bytes_equal` can fail
 
-`hit_rate` and `speedup` beside `rows` are those of the dense linker, `answers_changed` is that of all three.
+Outside `rows`, `hit_rate` and `speedup` are those of the dense linker, and `answers_changed` is the sum over all three.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _TOP_K, _WARM_UP = 10, 8
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", type=int, default=0, help=f"by default {_DOCUMENTS:,}, or {_QUICK} with --quick")
-    parser.add_argument("--turns", type=int, default=1, help="times that each is timed; the least counts")
+    parser.add_argument("--turns", type=int, default=1, help="number of rounds; the minimum is reported")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class System:
-    """A linker, and those of its parts that see the mention alone."""
+    """A linker, and those of its components that use the mention only."""
 
     linker: Any
     parts: tuple[SurfaceLinker, ...]
@@ -120,8 +120,8 @@ def _surfaces(linker: SurfaceLinker, docs: Sequence[Document]) -> list[str]:
 
 
 def _compare_caches(system: System, docs: Sequence[Document], turns: int) -> dict[str, float]:
-    """Link documents with the cache and without, by turns."""
-    list(system.linker.link(docs[:_WARM_UP]))  # what is prepared on first use
+    """Link documents with and without the cache, in turn."""
+    list(system.linker.link(docs[:_WARM_UP]))  # warm-up
     links: dict[str, list[Link]] = {}
     counts: dict[str, Looked] = {}
 
@@ -144,7 +144,7 @@ def _compare_caches(system: System, docs: Sequence[Document], turns: int) -> dic
 
 @dataclass
 class Looked:
-    """How often linkers looked a mention up, and how many queries they had to answer for it."""
+    """Number of lookups, and of queries that had to be computed."""
 
     mentions: int = 0
     computed: int = 0
@@ -156,7 +156,7 @@ class Looked:
 
 @contextmanager
 def _count_lookups(parts: Sequence[SurfaceLinker], *, is_cached: bool) -> Iterator[Looked]:
-    """Count what linkers look up and compute; without the cache they forget their answers after each batch."""
+    """Count lookups and computed queries; without the cache, answers are dropped after each batch."""
     looked = Looked()
 
     def count_answering(part: SurfaceLinker) -> Any:
@@ -201,10 +201,10 @@ def _score_change(one: Link, other: Link) -> float:
 
 
 def _kb_per_answer(linker: SurfaceLinker, docs: Sequence[Document], surfaces: int = 1_000) -> float:
-    """Return the memory of a cached answer, the mean over some surfaces."""
+    """Return the mean memory of a cached answer over some surfaces."""
     queries = _surfaces(linker, docs)[:surfaces]
     cache = SurfaceCache(linker.answering(_TOP_K, None), linker.cache_size)
-    cache.look_up(queries[:1])  # what is prepared once
+    cache.look_up(queries[:1])  # warm-up
     tracemalloc.start()
     cache.look_up(queries)
     used, _ = tracemalloc.get_traced_memory()
@@ -218,7 +218,7 @@ def _pieces(folder: Path, citations: Sequence[bytes], size: int) -> list[Path]:
 
 
 def _purity(dense: DenseLinker, starter: Pipeline, pieces: Sequence[Path]) -> dict[str, object]:
-    """Compare the bytes of shards that are linked in order, backwards, and in order with one cache for all of them."""
+    """Compare the bytes of shards linked in order, in reverse, and in order with one shared cache."""
     pipeline, leaking = Pipeline(dense, starter.detector), Pipeline(dense.with_cache(), starter.detector)
     shards = [_shard(number, piece, pipeline) for number, piece in enumerate(pieces)]
     in_order = [_write_predictions(shard, pipeline) for shard in shards]

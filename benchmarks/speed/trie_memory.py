@@ -1,7 +1,7 @@
-"""What four processes that walk one trie of six million names need in memory, against one: they share the mapped pages.
+"""Measure the memory of four processes that share a mapped trie of six million names, against one process.
 
-Memory is the proportional set size (PSS) that the processes gain by opening the trie and walking it: of a page that four
-of them map, a quarter counts for each.
+Memory is the growth of the proportional set size (PSS) by opening and walking the trie: a page mapped by four processes counts
+a quarter for each.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ sys.stdin.readline()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--folder", type=Path, help="where to write; a temporary folder by default")
+    parser.add_argument("--folder", type=Path, help="output folder; a temporary folder by default")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _measure_growth_mb(trie: Path, count: int, rounds: int) -> float:
-    """Return what so many processes gain in memory, all together, by walking the trie."""
+    """Return the total memory growth of `count` processes that walk the trie."""
     with ExitStack() as stack:
         walkers = [stack.enter_context(_walker(trie, seed, rounds)) for seed in range(count)]
         _say(walkers, "ready")

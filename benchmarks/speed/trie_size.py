@@ -1,4 +1,4 @@
-"""How large the packed trie is, how fast it opens, and what it takes to build: the open names, and six million."""
+"""Measure size, opening time and build cost of the packed trie, for the open knowledge base and for six million names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print(next(line.split()[1] for line in status if line.startswith("VmHWM")))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--folder", type=Path, help="where to write; a temporary folder by default")
+    parser.add_argument("--folder", type=Path, help="output folder; a temporary folder by default")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -65,7 +65,7 @@ def _six_million(base: Path, *, is_quick: bool) -> dict[str, object]:
 
 
 def _step_ratio(trie: PackedTrie, kb: Path, *, is_quick: bool) -> float:
-    """Return how much longer a whole step takes on the large trie than on one of some of its names."""
+    """Return the time of a step on the large trie, divided by that on a small part of it."""
     tokens = tokenizer(is_quick=is_quick)
     names = KnowledgeBase.open(kb).names
     few = [GENBIOEL.name_text(names[i]) for i in range(0, len(names), max(1, len(names) // FEW))]
@@ -85,12 +85,12 @@ def build(kb: Path, dest: Path, *, is_quick: bool) -> None:
 
 
 def big_trie(base: Path, *, is_quick: bool) -> tuple[PackedTrie, float, float]:
-    """Build the trie of six million names in a process of its own; return it, its seconds and its peak memory in GB."""
+    """Build the trie of six million names in a separate process; return the trie, the seconds and the peak memory in GB."""
     kb = kb_of_words(base / "big-kb", QUICK) if is_quick else kb_of_release(base / "big-kb", SIX_MILLION)
-    tokenizer(is_quick=is_quick)  # fetched before the time is taken
+    tokenizer(is_quick=is_quick)  # read before timing starts
     start = time.perf_counter()
     command = [sys.executable, "-c", _BUILD, str(base / "big-kb"), str(base / "big-trie"), "quick" if is_quick else "full"]
-    # Not `ru_maxrss`: a child takes over its parent's from the moment before it becomes another program.
+    # Not `ru_maxrss`: a child inherits its parent's value until it calls exec.
     done = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True, check=True)
     seconds, peak_gb = time.perf_counter() - start, int(done.stdout) * 1024 / 1e9
     return (

@@ -1,4 +1,4 @@
-"""Made-up data where the benchmarks look for the real, and a tiny model among the runs."""
+"""Fixtures: synthetic data in place of the real data files, and a tiny trained model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def small_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a data folder with the files of two benchmarks; what is built of them is kept beside it."""
+    """Return a data folder with the files of two datasets, and a cache directory next to it."""
     folder = write_biosyn(write_ncbi(write_askapatient(tmp_path / "data")), packed=False)
     write(folder / "biosyn_format" / "ncbi-disease" / "dev_dictionary.txt", DEV_DICTIONARY)
     monkeypatch.setenv("ONYM_DATA", str(folder))
@@ -35,7 +35,7 @@ def small_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the folder of runs, with a model named tiny and another named other."""
+    """Return the folder of trained models, with the models `tiny` and `other`."""
     folder = tmp_path / "runs"
     for seed, name in enumerate(("tiny", "other")):
         save_model(folder / name, seed=seed)

@@ -1,4 +1,4 @@
-"""The answers of kept results never change: headers may be migrated, the lines of answers stay byte for byte."""
+"""Stored answers never change: headers may be migrated, but the lines of answers stay byte-identical."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SECTIONS = sorted(path.parent.relative_to(FOLDER).as_posix() for path in FOLDER.
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of all lines but the first."""
+    """Return the SHA-256 of all lines after the first."""
     return hashlib.sha256(gzip.decompress(path.read_bytes()).split(b"\n", 1)[1]).hexdigest()
 
 
 def files_of(section: str, rows: Any) -> list[str]:
-    """Return the files of rows; those of the reranker are by type of mentions and split, and share the file of a dataset."""
+    """Return the prediction files of rows; reranker rows of the same dataset and split share one file."""
     if isinstance(rows, dict):
         is_paper = section.endswith(PAPERS.name)
         datasets = {key: key if is_paper else KINDS[key].dataset for key in rows}
@@ -31,18 +31,18 @@ def files_of(section: str, rows: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_the_answers_are_those_that_were_kept(section: str) -> None:
+def test_stored_answers_are_unchanged(section: str) -> None:
     kept = json.loads((FOLDER / section / "answers.json").read_text())
     assert {path.name: digest(path) for path in (FOLDER / section).glob("*.jsonl.gz")} == kept
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_each_row_has_its_file_and_each_file_its_row(section: str) -> None:
+def test_rows_and_prediction_files_match(section: str) -> None:
     rows = json.loads((FOLDER / section / "rows.json").read_text())
     assert sorted(files_of(section, rows)) == sorted(path.name for path in (FOLDER / section).glob("*.jsonl.gz"))
 
 
-def test_a_changed_answer_is_found(tmp_path: Path) -> None:
+def test_detects_a_changed_answer(tmp_path: Path) -> None:
     path = next((FOLDER / SECTIONS[0]).glob("*.jsonl.gz"))
     head, answers = gzip.decompress(path.read_bytes()).split(b"\n", 1)
     (tmp_path / "same.gz").write_bytes(gzip.compress(head + b" \n" + answers))

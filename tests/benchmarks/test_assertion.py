@@ -1,4 +1,4 @@
-"""The benchmark of assertion marks: conditions are found in their sentences, and marks are counted."""
+"""The assertion benchmark: locating conditions in their sentences, and scoring marks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINES = """line\tCondition\tsentence\tnegation\ttemporality\texperiencer
 """
 
 
-def test_cases_have_a_mention_and_the_marks_of_annotators(tmp_path: Path) -> None:
+def test_reads_mentions_and_gold_marks(tmp_path: Path) -> None:
     (tmp_path / "set.txt").write_text(LINES)
     cases = list(iter_cases(tmp_path / "set.txt"))
     assert [case.document.mentions[0].surface for case in cases] == ["FEVER", "STROKE", "RASH"]
@@ -33,7 +33,7 @@ def test_cases_have_a_mention_and_the_marks_of_annotators(tmp_path: Path) -> Non
         ("No rash seen.", "Supple. No rash", "No rash"),
     ],
 )
-def test_where_a_condition_is(sentence: str, condition: str, surface: str) -> None:
+def test_locates_a_condition_in_its_sentence(sentence: str, condition: str, surface: str) -> None:
     start, end = mention_in(sentence, condition)
     assert sentence[start:end] == surface
     with pytest.raises(ValueError, match="no word"):

@@ -1,4 +1,4 @@
-"""The bounds of a benchmark's figures: what fails it, and that times fail a full run alone."""
+"""Bounds of benchmark figures; bounds of times apply only to full runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.__main__ import FOLDERS, ROOT, find_benchmarks, is_benchmark, ma
 
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """Stand in for the benchmark `ties`, and return the figures that it will have."""
+    """Replace the benchmark `ties` by a stub, and return its (mutable) figures."""
     found: dict[str, float] = {}
     bounds = {"UPPER_BOUNDS": {"wrong": 0}, "LOWER_BOUNDS": {"right": 1}, "FULL_BOUNDS": {"seconds": 1.0}}
     module = ModuleType("benchmarks.accuracy.ties", "made up")
@@ -24,7 +24,7 @@ def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     ("found", "said"),
     [({"wrong": 1}, "wrong is over 0"), ({"right": 0}, "right is under 1"), ({"wrong": 0, "right": 1}, "")],
 )
-def test_a_figure_beyond_its_bound_fails(
+def test_fails_if_a_figure_exceeds_its_bound(
     figures: dict[str, float], capsys: pytest.CaptureFixture[str], found: dict[str, float], said: str
 ) -> None:
     figures.update(found)
@@ -32,7 +32,7 @@ def test_a_figure_beyond_its_bound_fails(
     assert capsys.readouterr().err.strip() == said
 
 
-def test_a_time_fails_a_full_run_alone(figures: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_bounds_apply_only_to_full_runs(figures: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
     figures["seconds"] = 1.5
     assert main(["ties", "--quick"]) == 0
     assert main(["ties"]) == 1

@@ -1,4 +1,4 @@
-"""Both ways of reading mentions give the same vectors where a window holds the whole document."""
+"""Encoding whole documents and encoding windows give the same vectors if a window covers the document."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ DOCS = [
 
 
 @pytest.mark.parametrize("represent", ["ends", "mean"])
-def test_both_read_the_same(tmp_path: Path, represent: str) -> None:
+def test_documents_and_windows_give_the_same_vectors(tmp_path: Path, represent: str) -> None:
     model = Collective.open(save_collective(tmp_path / "m", represent=represent, window=60, links=False), "fp32")
     together, alone = all_at_once(model, DOCS), one_at_a_time(model, DOCS)
     assert together.shape == alone.shape == (6, 16)
     np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
-def test_a_long_document_is_read_in_part(tmp_path: Path) -> None:
+def test_encodes_a_window_of_a_long_document(tmp_path: Path) -> None:
     model = Collective.open(save_collective(tmp_path / "m", window=60, links=False), "fp32")
     model.reader.model.config.max_position_embeddings = 64
     long = Document("1", "fever " * 8, (Mention(0, 5, "fever"), Mention(24, 29, "fever")))

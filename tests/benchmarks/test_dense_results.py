@@ -1,4 +1,4 @@
-"""Rows of the dense linker: predicted, judged by two protocols, predicted again; folds are shown as their means."""
+"""Rows of the dense linker: prediction, scoring by two protocols, rerun, and averaging over folds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEY = "ncbi_disease_biosyn/aligned/tiny-bert-flat-own"
 
 @pytest.fixture
 def store(tmp_path: Path, small_data: Path, runs: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """Return a store; among the runs is an encoder, and the page is one of its own."""
+    """Return an empty store, with a trained encoder and a temporary results page."""
     assert small_data.is_dir()
     save_encoder(runs / "aligned-tiny")
     write(runs / "aligned-tiny" / "training.json", json.dumps({"first_start": "tiny-bert", "hours_in_all": 0.5}))
@@ -46,7 +46,7 @@ def results(store: Store, **more: Any) -> dict[str, Any]:
     return dense_results.run(argparse.Namespace(**({"quick": False, "write": False, "rerun": ""} | more)), store)
 
 
-def test_a_row_is_judged_by_biosyns_protocol_and_found_again(store: Store) -> None:
+def test_scores_by_biosyn_protocol_and_reruns(store: Store) -> None:
     predict(store)
     predict(store, split="dev")
     figures = results(store, write=True)
@@ -57,7 +57,7 @@ def test_a_row_is_judged_by_biosyns_protocol_and_found_again(store: Store) -> No
     assert "strict_r1" not in best
 
 
-def test_a_row_on_ids_is_judged_by_both_protocols(store: Store) -> None:
+def test_scores_by_any_id_and_strict_protocol(store: Store) -> None:
     predict(store, "askapatient_fold0")
     predict(store, "askapatient_fold0", "dev")
     best = results(store, write=True)["best"]["askapatient"]
@@ -65,7 +65,7 @@ def test_a_row_on_ids_is_judged_by_both_protocols(store: Store) -> None:
     assert best.keys() >= {"any_id_r1", "strict_r1"}
 
 
-def test_another_kind_of_index_is_another_row(store: Store) -> None:
+def test_each_index_kind_has_its_own_row(store: Store) -> None:
     predict(store)
     predict(store, search="hnsw")
     assert [row.search for row in store.rows()] == ["flat", "hnsw"]
@@ -89,7 +89,7 @@ def row(dataset: str, split: str, stage: str, right: int) -> Row:
     )
 
 
-def test_folds_are_selected_together_on_dev_and_shown_as_means() -> None:
+def test_selects_over_all_folds_on_dev_and_shows_means() -> None:
     right = dict(zip(FOLD_KEYS, range(10, 20), strict=True))
     rows = [row(key, "test", stage, right[key]) for key in FOLD_KEYS for stage in ("start", "aligned")]
     rows += [row(key, "dev", "start", 5 if key == FOLD_KEYS[0] else 1) for key in FOLD_KEYS]
@@ -100,18 +100,18 @@ def test_folds_are_selected_together_on_dev_and_shown_as_means() -> None:
     assert dense_results.best_figures([replace(each, split="test") for each in rows]) == {}
 
 
-def test_the_benchmarks_have_the_protocols_that_they_are_published_with() -> None:
+def test_datasets_use_their_published_protocol() -> None:
     assert [key for key in KEYS if KINDS[key].protocol == "biosyn"] == ["ncbi_disease_biosyn", "bc5cdr_disease_biosyn"]
 
 
-def test_the_page_of_the_docs_shows_the_kept_rows() -> None:
+def test_docs_page_shows_the_stored_rows() -> None:
     text = PAGE.read_text("utf-8")
     kept = Store(FOLDER / "dense")
     assert page_with(kept.rows(), kept.curves(), text) == text
     assert all(system in text for system, *_ in PUBLISHED)
 
 
-def test_each_kept_row_has_its_files() -> None:
+def test_each_stored_row_has_its_files() -> None:
     store = Store(FOLDER / "dense")
     rows = store.rows()
     assert all((store.folder / row.file).is_file() for row in rows)

@@ -1,4 +1,4 @@
-"""Rows of detectors alone: detected, judged, judged again, shown."""
+"""Rows of detectors: detection, scoring, rescoring, and the results page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(folder: Path, **more: Any) -> Any:
     return detector_results.run(options, folder, folder.parent / "page.md")
 
 
-def test_rows_are_judged_from_the_spans_that_are_kept(folder: Path) -> None:
+def test_scores_rows_from_stored_spans(folder: Path) -> None:
     for split in ("dev", "test"):
         assert main(["--dataset", "ncbi-disease", "--split", split], folder) == 0
     figures = run(folder, write=True)
@@ -60,10 +60,10 @@ def test_f1_by_type_by_hand() -> None:
     assert judge_spans([gold], found) == {"all": 40.0, "Disease": 50.0, "Gene": 0.0}
 
 
-def test_types_of_diseases_are_one(folder: Path) -> None:
+def test_merges_disease_types(folder: Path) -> None:
     assert folder
     assert {mention.type for doc in documents_of("ncbi-disease", "test") for mention in doc.mentions} == {"Disease"}
 
 
-def test_the_kept_rows_are_those_of_the_page() -> None:
+def test_docs_page_shows_the_stored_rows() -> None:
     assert detector_results.page_with(rows_in(), PAGE.read_text("utf-8")) == PAGE.read_text("utf-8")

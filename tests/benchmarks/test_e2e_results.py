@@ -1,4 +1,4 @@
-"""Rows of systems that find mentions themselves: found, judged, found again, shown."""
+"""Rows of end-to-end systems: prediction, scoring, rerun, and the results page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEY = "ncbi_disease/dictionary+exact"
 
 @pytest.fixture
 def store(tmp_path: Path, small_data: Path, runs: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """Return a store; the knowledge base is a tiny one, among the runs is a detector, and the page is one of its own."""
+    """Return an empty store, with a tiny knowledge base, a trained detector and a temporary results page."""
     assert small_data.is_dir()
     monkeypatch.setattr(e2e_tasks, "open_kb", lambda: KnowledgeBase.open(tiny_kb))
     monkeypatch.setattr(e2e_tasks, "TRAINED_ON", ())
@@ -49,7 +49,7 @@ def options(**more: Any) -> argparse.Namespace:
     return argparse.Namespace(**({"quick": False, "write": False, "rerun": ""} | more))
 
 
-def test_a_row_is_judged_from_what_is_kept_and_found_again(store: Store) -> None:
+def test_scores_stored_predictions_and_reruns(store: Store) -> None:
     predict(store)
     predict(store, "--split", "dev")
     figures: Any = run(options(write=True), store)
@@ -63,7 +63,7 @@ def test_a_row_is_judged_from_what_is_kept_and_found_again(store: Store) -> None
         predict(store)
 
 
-def test_documents_that_models_were_trained_on_are_left_out_of_a_second_figure(tiny_kb: Path) -> None:
+def test_second_figure_excludes_training_documents(tiny_kb: Path) -> None:
     fever = Mention(0, 5, "fever", ("mesh:D005334",))
     docs = tuple(Document(name, "fever", (fever,)) for name in ("1", "2"))
     found = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
@@ -73,7 +73,7 @@ def test_documents_that_models_were_trained_on_are_left_out_of_a_second_figure(t
     assert "reduced_f1" not in judge_found(task.drop_documents(), found)
 
 
-def test_a_figure_that_is_not_so(store: Store) -> None:
+def test_detects_a_changed_figure(store: Store) -> None:
     predict(store)
     (row,) = store.rows()
     run(options(write=True), store)
@@ -84,7 +84,7 @@ def test_a_figure_that_is_not_so(store: Store) -> None:
         run(options(quick=True), store)
 
 
-def test_a_trained_system_reads_its_model(store: Store, runs: Path) -> None:
+def test_system_with_a_trained_model(store: Store, runs: Path) -> None:
     predict(store, "--detector", "tiny-spans", "--linker", "collective", "--model", "tiny-spans")
     (row,) = store.rows()
     assert (row.search, row.ranking, row.model, row.hours) == ("spans", "collective", "tiny-spans (from tiny-bert)", 0.5)
@@ -97,7 +97,7 @@ def test_a_trained_system_reads_its_model(store: Store, runs: Path) -> None:
         run(options(rerun=row.row), store)
 
 
-def test_a_threshold_is_selected_on_dev(store: Store) -> None:
+def test_selects_threshold_on_dev(store: Store) -> None:
     system = ("--linker", "tfidf")
     predict(store, *system)
     with pytest.raises(SystemExit, match="no row ncbi_disease/dictionary[+]tfidf-on-dev"):
@@ -111,7 +111,7 @@ def test_a_threshold_is_selected_on_dev(store: Store) -> None:
     run(options(write=True, rerun=test.row), store)
 
 
-def test_confidences_are_fitted_on_dev(store: Store, small_data: Path) -> None:
+def test_fits_confidences_on_dev(store: Store, small_data: Path) -> None:
     write_graded(small_data)
     key = "ncbi_disease/dictionary+tfidf"
     with pytest.raises(SystemExit, match="no row ncbi_disease/dictionary[+]tfidf-on-dev, ncbi_disease/dictionary[+]tfidf"):
@@ -128,7 +128,7 @@ def test_confidences_are_fitted_on_dev(store: Store, small_data: Path) -> None:
         run(options(write=True, rerun=test.row), store)
 
 
-def test_annotated_mentions_have_figures_and_a_table_of_their_own(store: Store) -> None:
+def test_gold_mentions_have_separate_figures_and_table(store: Store) -> None:
     predict(store)
     predict(store, "--split", "dev")
     predict(store, "--detector", "gold", "--split", "dev")
@@ -168,7 +168,7 @@ def test_figures_by_hand(tiny_kb: Path) -> None:
     assert figures["low"] <= 40.0 <= figures["high"]
 
 
-def test_other_types_are_not_requested(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ignores_mentions_of_other_types(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert store
     task = end_to_end_task("ncbi_disease", "test")
     kind = replace(e2e_tasks.KINDS["ncbi_disease"], types=("Nothing",))
@@ -179,7 +179,7 @@ def test_other_types_are_not_requested(store: Store, monkeypatch: pytest.MonkeyP
     assert task.only is not None
 
 
-def test_the_kept_rows_are_those_of_the_page() -> None:
+def test_docs_page_shows_the_stored_rows() -> None:
     rows = Store(FOLDER / "e2e").rows()
     assert rows
     assert page_with(rows, PAGE.read_text("utf-8")) == PAGE.read_text("utf-8")

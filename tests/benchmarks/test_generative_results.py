@@ -1,4 +1,4 @@
-"""Rows of the generative linker: predicted, judged again, predicted again; and whatever was changed is found."""
+"""Rows of the generative linker: prediction, rescoring, rerun, and detection of changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def store(tmp_path: Path, small_data: Path, runs: Path) -> Store:
 
 @pytest.fixture(autouse=True)
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a page of one's own."""
+    """Return a temporary results page."""
     path = tmp_path / "results.md"
     path.write_text(page_with([], {}, PAGE.read_text("utf-8")), "utf-8")
     monkeypatch.setattr(results_check, "PAGE", path)
@@ -53,12 +53,12 @@ def change_row(store: Store, **more: Any) -> Row:
     return row
 
 
-def test_without_rows_there_is_nothing_to_show(store: Store) -> None:
+def test_page_without_rows(store: Store) -> None:
     assert results(store) == {"runs": [], "best": {}}
     assert "There are no rows yet." in tables([], KEYS, ())
 
 
-def test_a_row_is_predicted_written_and_found_again(store: Store, page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_predicts_stores_and_reruns_a_row(store: Store, page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     predict(store)
     predict(store, "--split", "dev")
     assert json.loads(capsys.readouterr().out.splitlines()[0])["row"] == KEY
@@ -72,14 +72,14 @@ def test_a_row_is_predicted_written_and_found_again(store: Store, page: Path, ca
     assert store.row(KEY).weights == store.predictions(store.row(KEY)).source["linker"]["weights"]
 
 
-def test_nothing_of_a_text_or_a_name_is_kept(store: Store) -> None:
+def test_stores_no_text_and_no_names(store: Store) -> None:
     predict(store)
     source = store.predictions(store.row(KEY)).source
     kept = json.dumps([source, (store.folder / "rows.json").read_text()]).lower()
     assert not any(word in kept for word in ("headache", "fever", "caf"))
 
 
-def test_a_later_stage_stands_next_to_the_one_before(store: Store) -> None:
+def test_compares_a_stage_with_the_previous_one(store: Store) -> None:
     predict(store, stage="start")
     predict(store, model="other")
     after = store.row(KEY)
@@ -88,7 +88,7 @@ def test_a_later_stage_stands_next_to_the_one_before(store: Store) -> None:
     assert store.row(KEY) == after
 
 
-def test_a_stage_before_that_came_later_is_found(store: Store) -> None:
+def test_finds_a_previous_stage_that_was_added_later(store: Store) -> None:
     predict(store)
     predict(store, stage="start")
     with pytest.raises(SystemExit, match=f"{KEY}: p against .*/start/tiny-bart-beam5-mean is 1.0, not None against no row"):
@@ -98,7 +98,7 @@ def test_a_stage_before_that_came_later_is_found(store: Store) -> None:
 
 
 @pytest.mark.parametrize("quick", [False, True])
-def test_a_figure_that_is_not_that_of_the_predictions_is_found(store: Store, *, quick: bool) -> None:
+def test_detects_a_figure_that_differs_from_predictions(store: Store, *, quick: bool) -> None:
     predict(store)
     said = store.row(KEY).figures
     change_row(store, figures=said | {"any_id_r5": 12.3})
@@ -106,10 +106,10 @@ def test_a_figure_that_is_not_that_of_the_predictions_is_found(store: Store, *, 
         results(store, quick=quick)
     with pytest.raises(SystemExit, match="any_id_r5"):
         results(store, write=True)
-    assert store.row(KEY).figures["any_id_r5"] == 12.3  # writing the page repairs no figure
+    assert store.row(KEY).figures["any_id_r5"] == 12.3  # --write does not update figures
 
 
-def test_a_slice_that_is_not_that_of_the_predictions_is_found(store: Store) -> None:
+def test_detects_a_slice_that_differs_from_predictions(store: Store) -> None:
     predict(store)
     said = store.row(KEY).slices
     assert said["overall"] == [store.row(KEY).figures["in_kb"], store.row(KEY).figures["any_id_r1"]]
@@ -118,7 +118,7 @@ def test_a_slice_that_is_not_that_of_the_predictions_is_found(store: Store) -> N
         results(store)
 
 
-def test_how_a_model_was_learnt_is_kept_and_shown(store: Store, runs: Path, page: Path) -> None:
+def test_stores_and_shows_learning_curves(store: Store, runs: Path, page: Path) -> None:
     log = [
         {"step": 0, "eval_dev_r1": 1.5, "eval_dev_r5": 2.5},
         {"step": 5, "loss": 0.1},
@@ -131,21 +131,21 @@ def test_how_a_model_was_learnt_is_kept_and_shown(store: Store, runs: Path, page
     assert "| `tiny` | 0: 1.5, 10: 50.0 |" in page.read_text("utf-8")
 
 
-def test_an_ablation_is_shown_apart_and_never_selected(store: Store, page: Path) -> None:
+def test_ablations_are_shown_separately_and_never_selected(store: Store, page: Path) -> None:
     for split in ("dev", "test"):
         predict(store, "--split", split, stage="ablation-prompt-off")
     assert results(store, write=True)["best"] == {}
     assert "| no prompt | all | beam5 | mean |" in page.read_text("utf-8")
 
 
-def test_predictions_that_are_gone_are_found(store: Store) -> None:
+def test_detects_missing_predictions(store: Store) -> None:
     predict(store)
     (store.folder / store.row(KEY).file).unlink()
     with pytest.raises(SystemExit, match=KEY):
         results(store)
 
 
-def test_a_page_that_was_changed_is_found(store: Store, page: Path) -> None:
+def test_detects_a_changed_page(store: Store, page: Path) -> None:
     predict(store)
     results(store, write=True)
     page.write_text(page.read_text("utf-8").replace("| 0.5 |", "| 0.4 |"), "utf-8")
@@ -153,7 +153,7 @@ def test_a_page_that_was_changed_is_found(store: Store, page: Path) -> None:
         results(store, quick=True)
 
 
-def test_quick_takes_rows_on_the_open_knowledge_base_as_they_are(store: Store) -> None:
+def test_quick_does_not_rescore_rows_on_the_open_kb(store: Store) -> None:
     predict(store)
     change_row(store, dataset="bc5cdr", figures=store.row(KEY).figures | {"mapped": 1, "mapped_any_id_r1": 7.0})
     results(store, quick=True, write=True)
@@ -162,26 +162,26 @@ def test_quick_takes_rows_on_the_open_knowledge_base_as_they_are(store: Store) -
 
 
 @pytest.mark.parametrize("search", ["beam5", "exact"])
-def test_the_model_gives_the_same_answers_again(store: Store, search: str) -> None:
+def test_rerun_gives_the_same_answers(store: Store, search: str) -> None:
     predict(store, search=search)
     results(store, write=True)
     assert results(store, rerun=store.rows()[0].row)["runs"]
 
 
-def test_another_model_is_found(store: Store) -> None:
+def test_rerun_detects_another_model(store: Store) -> None:
     predict(store)
     results(store, write=True)
     row = change_row(store, model_folder="other")
     with pytest.raises(SystemExit, match=f"the weights are .*, not {row.weights}"):
         results(store, rerun=KEY)
     change_row(store, model_folder="nowhere")
-    with pytest.raises(SystemExit, match="there is no model"):
+    with pytest.raises(SystemExit, match="no model found"):
         results(store, rerun=KEY)
     with pytest.raises(SystemExit, match="no such row"):
         results(store, rerun="another")
 
 
-def test_other_answers_of_the_right_model_are_found(store: Store) -> None:
+def test_rerun_detects_different_answers(store: Store) -> None:
     predict(store, model="other")
     other = store.row(KEY)
     predict(store, "--force")
@@ -193,7 +193,7 @@ def test_other_answers_of_the_right_model_are_found(store: Store) -> None:
 
 
 def replace_scores(store: Store, row: Row) -> Any:
-    """Return the predictions of a row, all scores lower by one."""
+    """Return the predictions of a row with all scores lowered by 1."""
     kept = store.predictions(row)
     lower = (replace(one, answers=tuple((ids, score - 1, name) for ids, score, name in one.answers)) for one in kept)
     return Predictions.of(lower, kept.source)
@@ -211,33 +211,33 @@ def replace_scores(store: Store, row: Row) -> Any:
         ([], "one has no answer"),
     ],
 )
-def test_answers_differ_beyond_the_tolerance_alone(again: list[tuple[str, float]], why: str) -> None:
+def test_compares_answers_within_tolerance(again: list[tuple[str, float]], why: str) -> None:
     kept = [((name,), score, rank) for rank, (name, score) in enumerate([("a", -1.0), ("b", -5.0)])]
     assert unlike(kept, [((name,), score, rank) for rank, (name, score) in enumerate(again)]) == why
 
 
-def test_what_would_spoil_the_store_is_refused(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="not judged on it"):
+def test_rejects_invalid_options_before_predicting(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="cannot be evaluated on dev"):
         predict(store, "--split", "dev", "--trained-on", "train+dev")
-    with pytest.raises(SystemExit, match="there is no .*unheard-of.toml"):
+    with pytest.raises(SystemExit, match="unheard-of.toml is missing"):
         predict(store, model="unheard-of")
     predict(store)
     with pytest.raises(SystemExit, match="add --force"):
         predict(store)
-    with pytest.raises(SystemExit, match="a row has a recipe"):
+    with pytest.raises(SystemExit, match="needs a recipe"):
         predict(store, "--force", model=str(tmp_path / "tiny"))
     with pytest.raises(SystemExit, match="--stage learnt is not one of start"):
         predict(store, "--force", stage="learnt")
 
 
-def test_the_page_of_the_docs_shows_the_kept_rows() -> None:
+def test_docs_page_shows_the_stored_rows() -> None:
     text = PAGE.read_text("utf-8")
     kept = Store(FOLDER / "generative")
     assert page_with(kept.rows(), kept.curves(), text) == text
     assert all(system in text for system, *_ in PUBLISHED)
 
 
-def test_each_kept_row_has_its_files() -> None:
+def test_each_stored_row_has_its_files() -> None:
     store = Store(FOLDER / "generative")
     rows = store.rows()
     assert all((store.folder / row.file).is_file() and (FOLDER.parent / row.config).is_file() for row in rows)

@@ -1,4 +1,4 @@
-"""The speed of a trained model: every system is asked the same, and finds the same names."""
+"""The generative speed benchmark: all systems get the same input and find the same names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_decoded(*names: tuple[int, float], is_proved: bool = True) -> Decoded:
     return Decoded(tuple(Hypothesis(leaf, log_prob, 1) for leaf, log_prob in names), is_proved, 1)
 
 
-def test_a_model_is_measured(options: argparse.Namespace) -> None:
+def test_measures_a_model(options: argparse.Namespace) -> None:
     figures = generative_speed.measure(options)
     assert figures["mentions"] == 2
     assert figures["exact_proved_pct"] == 100.0
@@ -44,25 +44,25 @@ def test_all_systems_find_the_same_names(options: argparse.Namespace, monkeypatc
         onym(setup, search="beam", top_k=5), onym(setup, search="exact", top_k=1), found, strict=True
     ):
         leaf = exact.hypotheses[0].leaf
-        assert beam.hypotheses[0].leaf == leaf  # with fewer names than beams, a beam is exact
+        assert beam.hypotheses[0].leaf == leaf  # with fewer names than beams, beam search is exact
         assert tokens[int(setup.trie.names_at(leaf)[0])] == tuple(other)
 
 
-def test_batches_have_prompts_of_one_length() -> None:
+def test_prompts_of_a_batch_have_equal_length() -> None:
     prompts = [[1], [1, 2], [3], [4, 5], [6]]
     sources: list[Any] = [[0] * length for length in (9, 1, 3, 2, 5)]
     assert list(like_prompts(sources, prompts, size=2)) == [[2, 4], [0], [1, 3]]
     assert list(like_prompts([], [])) == []
 
 
-def test_a_callback_walks_from_the_prompt_on() -> None:
+def test_callback_starts_after_the_prompt() -> None:
     allowed = callback({7: {8: {2: {}}, 9: {2: {}}}}, 2, eos=2)
     assert allowed(0, torch.tensor([0, 5])) == [7]
     assert allowed(0, torch.tensor([0, 5, 7])) == [8, 9]
     assert allowed(0, torch.tensor([0, 5, 7, 8, 2])) == [2]
 
 
-def test_a_miss_is_another_and_less_likely_name() -> None:
+def test_counts_less_likely_names_as_misses() -> None:
     exact = [
         make_decoded((1, -1.0)),
         make_decoded((1, -1.0)),
@@ -74,7 +74,7 @@ def test_a_miss_is_another_and_less_likely_name() -> None:
     assert misses([make_decoded()], exact[:1], "sum")["beam5_miss_pct"] == 100.0
 
 
-def test_a_model_is_prompted_as_it_wants(options: argparse.Namespace) -> None:
+def test_uses_template_and_window_of_the_model(options: argparse.Namespace) -> None:
     (options.model / "onym.json").write_bytes(ModelSettings(template="genre", window=32, ranking="sum").to_bytes())
     setup = generative_speed._setup(options)
     assert (setup.layout.template.name, setup.layout.window, setup.ranking) == ("genre", 32, "sum")

@@ -1,4 +1,4 @@
-"""The house benchmark: words, imports and repeated work are found where they are planted, and probes fail for a reason."""
+"""The house benchmark finds planted words, imports and repeated work; failed probes report a reason."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ def write(root: Path, files: dict[str, str]) -> Path:
         ("benchmark", []),
     ],
 )
-def test_words_are_whole(name: str, words: list[str]) -> None:
+def test_finds_denied_words_in_names(name: str, words: list[str]) -> None:
     assert list(find_denied_words(name)) == words
 
 
-def test_a_dataset_is_no_benchmark_in_the_product() -> None:
+def test_denies_benchmark_for_a_dataset_in_src() -> None:
     assert list(find_denied_words("benchmark_name", dataset_words=True)) == ["benchmark"]
 
 
 @pytest.mark.parametrize("text", ["by equal\n   names", "a run that was stopped goes on", "A model as it comes.", "if sure"])
-def test_coinages_are_found(text: str) -> None:
+def test_finds_coined_phrases(text: str) -> None:
     assert list(find_denied_phrases(text))
 
 
 @pytest.mark.parametrize("text", ["make sure", "the error goes on", "a written outline", "unlikeness", "in each other's place"])
-def test_innocent_english_is_not(text: str) -> None:
+def test_accepts_plain_english(text: str) -> None:
     assert not list(find_denied_phrases(text))
 
 
-def test_only_what_is_bound_counts() -> None:
+def test_checks_only_bound_names() -> None:
     source = """
 import numpy as held
 from hypothesis import given
@@ -78,7 +78,7 @@ def told(asked, *, most=1, **given):
     assert found == bound | {"longest"}
 
 
-def test_the_tree_is_searched(tmp_path: Path) -> None:
+def test_searches_the_whole_tree(tmp_path: Path) -> None:
     root = write(
         tmp_path,
         {
@@ -110,7 +110,7 @@ def test_the_tree_is_searched(tmp_path: Path) -> None:
 ROOT = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from onym.pipeline import load\n"
 
 
-def test_upward_imports_are_found_wherever_they_are(tmp_path: Path) -> None:
+def test_finds_upward_imports_anywhere_in_a_file(tmp_path: Path) -> None:
     files = {
         "__init__.py": ROOT,
         "pipeline/__init__.py": "def load(): ...\n",
@@ -127,7 +127,7 @@ def test_upward_imports_are_found_wherever_they_are(tmp_path: Path) -> None:
     ]
 
 
-def test_cycles_are_found_wherever_their_imports_are(tmp_path: Path) -> None:
+def test_finds_cycles_anywhere_in_a_file(tmp_path: Path) -> None:
     guarded = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from onym.a import f\n"
     files = {
         "__init__.py": "",
@@ -143,7 +143,7 @@ def test_cycles_are_found_wherever_their_imports_are(tmp_path: Path) -> None:
     assert Source(write(tmp_path, files)).cycles() == [["onym.a", "onym.b", "onym.c"], ["onym.d", "onym.e"]]
 
 
-def test_private_imports_come_from_other_folders(tmp_path: Path) -> None:
+def test_finds_private_imports_from_other_folders(tmp_path: Path) -> None:
     files = {
         "_version.py": "",
         "kb/_rows.py": "import onym._version\n",
@@ -188,7 +188,7 @@ def test_edits_of_probes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("edit", [Edit("no/a.py", ""), Edit("a.py", "", after="x"), Edit("kb.py", "", after="x")])
-def test_an_edit_that_does_not_fit(tmp_path: Path, edit: Edit) -> None:
+def test_rejects_an_edit_that_does_not_apply(tmp_path: Path, edit: Edit) -> None:
     write(tmp_path, {"kb.py": "one\n"})
     with pytest.raises(ProbeError):
         edit.apply(tmp_path)
@@ -199,7 +199,7 @@ def test_missed_targets() -> None:
     assert missed[:2] == ["missed: files is 341, target 340", "missed: import_cycles is null, target 0"]
 
 
-def test_names_of_the_page(tmp_path: Path) -> None:
+def test_reads_names_of_the_reference_page(tmp_path: Path) -> None:
     page = tmp_path / "python.md"
     page.write_text("## Document, Link\n\n| name | gives |\n|---|---|\n| `onym.load` | a Pipeline |\n")
     assert find_documented(page, ["Document", "Link", "Linker", "Pipeline", "load"]) == ["Document", "Link", "load"]
@@ -210,7 +210,7 @@ def test_help_is_counted_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 20 < count_help_lines("link") <= UPPER_BOUNDS["help_lines_link"]
 
 
-def test_opening_and_hashing_are_counted(tiny_kb: Path) -> None:
+def test_counts_opens_and_hashes(tiny_kb: Path) -> None:
     with count_opens() as opens, count_digests() as digests:
         KnowledgeBase.open(tiny_kb)
         KnowledgeBase.open(tiny_kb)
@@ -219,7 +219,7 @@ def test_opening_and_hashing_are_counted(tiny_kb: Path) -> None:
     assert digests[hashlib.sha256(b"a").hexdigest()] == 2
 
 
-def test_the_seconds_of_the_last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_durations_of_the_last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONYM_CI_FILE", str(tmp_path / "ci.json"))
     assert set(read_ci().values()) == {None}
     (tmp_path / "ci.json").write_text(json.dumps({"last_reused_seconds": 812, "full_seconds": 4000}))

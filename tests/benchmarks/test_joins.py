@@ -1,4 +1,4 @@
-"""Joins judged by hidden cross-references."""
+"""Evaluation of merged concepts by hidden cross-references."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MESH = "id\tname\tsynonyms\ttypes\nmesh:1\tfever\tpyrexia\tC23\nmesh:2\tcold\t\t
 MONDO = "id\tname\txrefs\nmondo:1\tfever\tmesh:1\nmondo:2\tcold\tmesh:3\nmondo:3\tcough\t\n"
 
 
-def test_a_join_is_right_if_the_hidden_cross_reference_says_so(tmp_path: Path) -> None:
+def test_merge_is_right_if_hidden_cross_reference_confirms_it(tmp_path: Path) -> None:
     for name, table in (("mesh.tsv", MESH), ("mondo.tsv", MONDO)):
         (tmp_path / name).write_text(table)
     recipe = Recipe.of({"sources": [{"path": "mesh.tsv"}, {"path": "mondo.tsv"}], "joins": {"by_name": {"mondo": "both"}}})
@@ -25,7 +25,7 @@ def test_a_join_is_right_if_the_hidden_cross_reference_says_so(tmp_path: Path) -
     assert precision(judged) == round(1 / 3, 4)
 
 
-def test_two_ids_of_one_vocabulary_in_a_concept_are_counted() -> None:
+def test_counts_concepts_with_two_ids_of_one_vocabulary() -> None:
     schema = {"concept": pl.String, "final": pl.String, "rule": pl.UInt8}
     joins = pl.DataFrame([("mondo:1", "mesh:1", 0), ("chebi:1", "mesh:1", 3)], schema=schema, orient="row")
     assert count_fused_in_one_source(joins) == 0

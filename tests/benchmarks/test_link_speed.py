@@ -1,4 +1,4 @@
-"""Comparison with an earlier commit: both versions are really run, by turns, and changed answers are counted."""
+"""Comparison with an earlier commit: both versions run alternately, and changed answers are counted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kb(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> KnowledgeBase:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make a repository whose one commit has an Onym of its own, and return the commit."""
+    """Make a repository with one commit that contains a stub of Onym, and return the commit."""
     root = tmp_path / "repository"
     (root / "src" / "onym").mkdir(parents=True)
     (root / "src" / "onym" / "__init__.py").write_text("WHEN = 'then'\n")
@@ -54,11 +54,11 @@ def _when(commit: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_an_environment_has_the_onym_of_its_commit(repository: str) -> None:
+def test_environment_imports_onym_of_its_commit(repository: str) -> None:
     assert (_when(""), _when(repository)) == ("now", "then")
 
 
-def test_two_processes_make_an_environment_at_once(repository: str, tmp_path: Path) -> None:
+def test_concurrent_creation_of_an_environment(repository: str, tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
         first, second = threads.map(python_of, [repository] * 2)
     assert first == second
@@ -66,7 +66,7 @@ def test_two_processes_make_an_environment_at_once(repository: str, tmp_path: Pa
     assert len(list((tmp_path / "cache" / "benchmarks").iterdir())) == 1
 
 
-def test_turns_change_their_order() -> None:
+def test_rounds_alternate_their_order() -> None:
     calls: list[str] = []
 
     def call(name: str) -> str:
@@ -78,7 +78,7 @@ def test_turns_change_their_order() -> None:
 
 
 @pytest.mark.slow
-def test_this_version_is_run(kb: KnowledgeBase) -> None:
+def test_runs_this_version(kb: KnowledgeBase) -> None:
     figures = compare(kb, DOCS, [], rounds=1)
     assert (figures["documents"], figures["mentions"]) == (3, 8)
     assert figures["documents_per_s"]
@@ -86,8 +86,8 @@ def test_this_version_is_run(kb: KnowledgeBase) -> None:
         compare(kb, DOCS, command_of(), rounds=1)
 
 
-def test_versions_are_compared(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = iter([1.0, 3.0, 4.0, 2.0, 2.0, 4.0])  # now, then; then, now; now, then
+def test_compares_versions(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter([1.0, 3.0, 4.0, 2.0, 2.0, 4.0])  # alternating order: now, then; then, now; now, then
 
     def fake_link(python: list[str], folder: Path, name: str) -> dict[str, Any]:
         ids = ["a", "b", "c", "x" if name == "then" else "d"]
@@ -102,7 +102,7 @@ def test_versions_are_compared(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatc
     assert (figures["ratio_to_before"], figures["ratio_to_before_by_clock"], figures["answers_changed"]) == (2.0, 1.0, 1)
 
 
-def test_a_commit_that_is_not_there(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_commit(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_speed, "BEFORE", "0" * 7)
     monkeypatch.setattr(link_speed, "abstracts", lambda: iter(DOCS))
     monkeypatch.setattr(link_speed, "hpo_kb", lambda: kb)
@@ -117,7 +117,7 @@ def test_a_commit_that_is_not_there(kb: KnowledgeBase, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("field", ["span", "concept_id", "candidates", "scores", "confidence", "nil_reason", "tied", "stage"])
-def test_a_change_of_any_field_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str) -> None:
+def test_counts_a_change_of_any_field(tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str) -> None:
     link = {"span": [0, 5], "concept_id": "hp:1", "candidates": [["hp:1"]], "scores": [0.1], "confidence": 0.5}
     link |= {"nil_reason": None, "tied": 0, "stage": "exact"}
     now, then = tmp_path / "now.jsonl", tmp_path / "then.jsonl"
@@ -128,7 +128,7 @@ def test_a_change_of_any_field_is_counted(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().err.endswith(f": {field}\n")
 
 
-def test_files_that_were_written_again_are_seen(tmp_path: Path) -> None:
+def test_detects_rewritten_files(tmp_path: Path) -> None:
     (tmp_path / "index").write_text("a")
     before = files_of(tmp_path)
     (tmp_path / ".lock").write_text("")
@@ -137,25 +137,25 @@ def test_files_that_were_written_again_are_seen(tmp_path: Path) -> None:
     assert files_of(tmp_path) != before
 
 
-def test_times_are_compared_by_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compares_times_per_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unchanged, "first_answer", lambda _folder, commit: 2.0 if commit else 1.0)
     figures = unchanged.compare_first_answers(tmp_path, 3)
     assert figures == {"first_answer_s": 1.0, "first_answer_s_before": 2.0, "first_answer_ratio": 0.5}
 
 
-def test_scores_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compares_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unchanged, "source_of", lambda _: tmp_path)
 
     def scores(_folder: Path, commit: str, _root: Path, name: str) -> object:
         if name == "failing" and not commit:
-            raise RuntimeError("a figure is another one")
+            raise RuntimeError("a figure differs")
         return {"recall": 84.26 if commit or name == "same" else 84.27}
 
     monkeypatch.setattr(unchanged, "scores_of", scores)
     assert unchanged.compare_scores(tmp_path, ["same", "other", "failing"]) == {"scores": 3, "scores_changed": 2}
 
 
-def test_nothing_is_measured_without_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_run_without_the_commit_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unchanged, "BEFORE", "0" * 7)
     options = Namespace(quick=True, only=None, documents=0, rounds=0)
     assert str(unchanged.run(options)["before"]).startswith("not measured: git")

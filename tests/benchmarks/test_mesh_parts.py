@@ -1,4 +1,4 @@
-"""The trained parts of a pack, beside each other, and what differs from those of the package."""
+"""Extracting the trained models of a pack, and comparing them with the packaged files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onym.store.models import folder_digest
 from tests.packs.made import write_pack
 
 
-def test_parts_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:
+def test_extracts_models_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:
     parts = _unpack_models(write_pack(tmp_path / "a", tiny_kb), tmp_path / "parts")
     assert sorted(path.name for path in parts.iterdir()) == ["pipeline.json", "reranker"]
     assert json.loads((parts / "pipeline.json").read_bytes())["linker"]["model"]["path"] == "reranker"
@@ -26,7 +26,7 @@ def test_parts_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:
     assert differing(parts, again) == ["more", "pipeline.json"]
 
 
-def test_the_package_has_the_parts_that_its_pipeline_names() -> None:
+def test_package_contains_the_models_of_its_pipeline() -> None:
     folder = pack_folder("mesh")
     values = json.loads((folder / "pipeline.json").read_bytes())
     for reference in (values["detector"]["classifier"], values["linker"]["model"]):

@@ -1,4 +1,4 @@
-"""The reranker on the papers' own tables."""
+"""The reranker under the papers' evaluation settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARKS = "<!-- papers: begin -->\n<!-- papers: end -->"
 
 
 class _Letters:
-    """Makes vectors of the first letters of texts."""
+    """An encoder of the first letters of texts."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         found = np.zeros((len(texts), 128), dtype=np.float32)
@@ -35,7 +35,7 @@ def _doc(number: int, surface: str, *ids: str) -> Document:
     return Document(str(number), surface, (Mention(0, len(surface), surface, ids),))
 
 
-def test_a_regression_scores_what_similar_surfaces_meant(tiny_kb: Path) -> None:
+def test_regression_scores_concepts_of_similar_surfaces(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     concept = kb.concept_ids[0]
     memory = KbMemory(Memory.of(Counter({("hot all over", concept, ""): 2, ("quite weak", kb.concept_ids[1], ""): 1})), kb)
@@ -47,7 +47,7 @@ def test_a_regression_scores_what_similar_surfaces_meant(tiny_kb: Path) -> None:
     assert (margin, better) == (0, 0)
 
 
-def test_all_concepts_of_a_name_are_its_answer(tiny_kb: Path) -> None:
+def test_answers_contain_all_concepts_of_a_name(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     shared = kb.find("mi")
     one, other = kb.name_concepts[shared].tolist()
@@ -55,12 +55,12 @@ def test_all_concepts_of_a_name_are_its_answer(tiny_kb: Path) -> None:
     assert answers == (((kb.concept_ids[other],), 0.9, 0), ((kb.concept_ids[one],), 0.9, 0))
 
 
-def test_a_mention_that_stands_alone_in_several_documents_is_learnt_once() -> None:
+def test_drops_repeated_single_mention_documents() -> None:
     documents = [_doc(1, "pain", "a:1"), _doc(2, "pain", "a:1"), _doc(3, "pain", "a:2")]
     assert [doc.id for doc in distinct(documents)] == ["1", "3"]
 
 
-def test_rows_are_kept_and_folds_are_averaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stores_rows_and_averages_folds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "PAPERS", tmp_path)
     figures = {"any_id_r1": 90.0, "strict_r1": 89.0, "any_id_r5": 95.0, "low": 88.0, "high": 92.0, "mentions": 9, "in_kb": 8}
     for key, first in (("ncbi_disease", 91.0), ("askapatient_fold0", 90.0), ("askapatient_fold1", 92.0)):

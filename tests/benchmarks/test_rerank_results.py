@@ -1,4 +1,4 @@
-"""The rows of the reranker."""
+"""Rows of the reranker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.train.tiny import CORPUS, pubtator
 
 
 class _Named:
-    """A linker that says the name of a reranker."""
+    """An exact linker that reports the name of a reranker."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb, self._exact = kb, open_linker("exact", kb)
@@ -39,7 +39,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PreparedDataset:
     return prepared
 
 
-def test_a_row_is_kept_and_judged_again(corpus: PreparedDataset, tmp_path: Path, tiny_kb: Path) -> None:
+def test_stores_and_rescores_a_row(corpus: PreparedDataset, tmp_path: Path, tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     (figures,) = rerank_predict.keep(_Named(kb), "ncbi-disease", "dev").values()
     assert (figures["mentions"], figures["in_kb"], figures["unseen"]) == (4, 4, 3)
@@ -51,7 +51,7 @@ def test_a_row_is_kept_and_judged_again(corpus: PreparedDataset, tmp_path: Path,
     assert rerank_rows.judge("ncbi_disease", "dev", kb, predictions) == figures
 
 
-def test_mentions_of_other_types_are_not_in_a_row(corpus: PreparedDataset) -> None:
+def test_row_excludes_mentions_of_other_types(corpus: PreparedDataset) -> None:
     some = rerank_rows.open_of_types("ncbi-disease", ("Chemical",))
     assert all(not doc.mentions for doc in some.documents("dev"))
     assert replace(rerank_rows.KINDS["bc5cdr_disease"], of_type="") == rerank_rows.RowKind("bc5cdr")

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.speed.rerank_speed import hostile_columns, hostile_models, is_refused
 
 
-def test_each_hostile_model_is_refused_and_a_sound_one_is_not(tmp_path: Path) -> None:
+def test_rejects_hostile_models_and_accepts_a_valid_one(tmp_path: Path) -> None:
     count, refused = hostile_models(tmp_path / "hostile")
     assert count == refused == len(list(hostile_columns())) >= 30
     assert not is_refused({}, tmp_path / "sound")

@@ -1,4 +1,4 @@
-"""Kept results: short scores that rank as the long ones do, the same bytes, and a choice that test has no part in."""
+"""Stored results: rounding preserves rankings, files are reproducible, and selection uses only dev."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def row(key: str = "b/finetuned/exact-sum", **more: Any) -> Row:
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> PreparedDataset:
-    """Return the made-up fold of AskAPatient: one test mention that means a headache."""
+    """Return a synthetic fold of AskAPatient with one test mention, a headache."""
     return prepare("askapatient-fold0", write_askapatient(tmp_path), tmp_path / "prepared")
 
 
@@ -67,19 +67,19 @@ def test_scores_have_five_decimals() -> None:
     assert short_scores([(("a:1",), -0.123456789, 0), (("a:2",), -1.0, 1)]) == ((("a:1",), -0.12346, 0), (("a:2",), -1.0, 1))
 
 
-def test_scores_that_would_become_one_keep_more() -> None:
+def test_keeps_more_decimals_to_distinguish_scores() -> None:
     found = short_scores([(("a:1",), -0.1234561, 0), (("a:2",), -0.1234562, 1), (("a:3",), -2.00000000009, 2)])
     assert [score for _, score, _ in found] == [-0.1234561, -0.1234562, -2.0]
 
 
 @given(st.lists(st.floats(-50, 0), min_size=1, max_size=8))
-def test_rounding_changes_no_ranking(scores: list[float]) -> None:
+def test_rounding_preserves_ranking(scores: list[float]) -> None:
     ordered = [((f"a:{n}",), score, n) for n, score in enumerate(sorted(scores, reverse=True))]
     short = short_scores(ordered)
     assert ranking_of((ids, score) for ids, score, _ in short) == ranking_of((ids, score) for ids, score, _ in ordered)
 
 
-def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, dataset: PreparedDataset) -> None:
+def test_files_are_reproducible(tmp_path: Path, dataset: PreparedDataset) -> None:
     predictions = make_predictions(dataset, ((HEADACHE,), -0.123456, 0))
     write_packed(tmp_path / "a.jsonl.gz", predictions)
     write_packed(tmp_path / "b.jsonl.gz", predictions)
@@ -87,7 +87,7 @@ def test_the_same_predictions_are_the_same_bytes(tmp_path: Path, dataset: Prepar
     assert list(read_predictions(tmp_path / "a.jsonl.gz").answers.values()) == [(((HEADACHE,), -0.12346, 0),)]
 
 
-def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, dataset: PreparedDataset) -> None:
+def test_stores_and_replaces_a_row(tmp_path: Path, dataset: PreparedDataset) -> None:
     store = Store(tmp_path / "store")
     assert store.rows() == []
     store.add(row("b/z"), make_predictions(dataset))
@@ -97,26 +97,26 @@ def test_a_row_comes_back_and_another_replaces_it(tmp_path: Path, dataset: Prepa
     assert list(store.predictions(store.row("b/a")).answers.values()) == [(((FEVER,), -1.0, 0),)]
 
 
-def test_rows_that_are_added_at_once_are_all_kept(tmp_path: Path, dataset: PreparedDataset) -> None:
+def test_concurrent_additions_are_all_stored(tmp_path: Path, dataset: PreparedDataset) -> None:
     keys = [f"b/{number}" for number in range(24)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda key: Store(tmp_path / "store").add(row(key), make_predictions(dataset)), keys))
     assert [each.row for each in Store(tmp_path / "store").rows()] == sorted(keys)
 
 
-def test_a_row_with_unknown_keys_is_refused(tmp_path: Path) -> None:
+def test_rejects_a_row_with_unknown_keys(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text('[{"row": "a", "colour": "red"}]')
     with pytest.raises(ValueError, match="unknown keys: colour"):
         Store(tmp_path).rows()
 
 
 @pytest.mark.parametrize("key", ["", "../a", "a//b", "A/b", "a b"])
-def test_a_key_that_is_no_file_name_is_refused(key: str) -> None:
+def test_rejects_a_key_that_is_not_a_file_name(key: str) -> None:
     with pytest.raises(ValueError, match="no key"):
         file_of(key)
 
 
-def test_figures_are_percentages_of_what_is_within_reach(dataset: PreparedDataset) -> None:
+def test_figures_are_percentages_of_mentions_in_the_kb(dataset: PreparedDataset) -> None:
     judged = judge(task_of(dataset), make_predictions(dataset, ((FEVER,), -1.0, 0), ((HEADACHE,), -2.0, 1)))
     assert judged.hits == (False,)
     assert judged.figures == {
@@ -125,14 +125,14 @@ def test_figures_are_percentages_of_what_is_within_reach(dataset: PreparedDatase
     }  # fmt: skip
 
 
-def test_retired_ids_are_counted_apart(dataset: PreparedDataset) -> None:
+def test_counts_retired_ids_separately(dataset: PreparedDataset) -> None:
     predictions = make_predictions(dataset, ((FEVER,), -1.0, 0))
     plain = judge(task_of(dataset), predictions).figures
     mapped = judge(task_of(dataset, replaced={HEADACHE: FEVER}), predictions).figures
     assert mapped == plain | {"mapped_any_id_r1": 100.0, "mapped": 1}
 
 
-def test_predictions_that_lack_a_mention_are_refused(tmp_path: Path) -> None:
+def test_rejects_predictions_with_a_missing_mention(tmp_path: Path) -> None:
     folder = write_askapatient(tmp_path)
     (folder / "askapatient" / "AskAPatient.fold-0.test.txt").write_bytes(b"25064002\tHeadache\thead\n386661006\tFever\thot\n")
     prepared = prepare("askapatient-fold0", folder, tmp_path / "two")
@@ -141,17 +141,17 @@ def test_predictions_that_lack_a_mention_are_refused(tmp_path: Path) -> None:
         judge(task_of(prepared), Predictions.of([Prediction(first.id, 0, 4, (((HEADACHE,), 0.0, 0),))], {}))
 
 
-def test_a_figure_that_changed_is_named() -> None:
+def test_names_changed_figures() -> None:
     assert differences({"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 3.0}) == ["b is 3.0, not 2.0"]
     assert differences({"a": 1.0}, {"a": 1.0, "c": 2.0}) == ["c is 2.0, not None"]
 
 
-def test_p_is_mcnemars() -> None:
+def test_p_value_is_mcnemars() -> None:
     one, other = Judged({}, (True,) * 6 + (False,), {}), Judged({}, (False,) * 6 + (True,), {})
     assert p_value(one, other) == 0.125
 
 
-def test_the_best_is_selected_on_dev_alone() -> None:
+def test_selects_best_row_on_dev_only() -> None:
     rows = [
         row("b/one-on-dev", split="dev", ranking="sum", hits=6),
         row("b/two-on-dev", split="dev", ranking="mean", hits=5),
@@ -161,7 +161,7 @@ def test_the_best_is_selected_on_dev_alone() -> None:
     assert best(rows) == {"b": "b/one"}
 
 
-def test_a_model_that_saw_dev_is_not_selected_by_it_but_replaces_the_selected_one() -> None:
+def test_model_trained_on_dev_replaces_the_selected_one() -> None:
     rows = [
         row("b/seen-on-dev", split="dev", ranking="mean", trained_on="train+dev", hits=9),
         row("b/one-on-dev", split="dev", ranking="sum", hits=6),
@@ -178,13 +178,13 @@ def test_nothing_is_selected_without_dev_or_without_test() -> None:
     assert best([row("b/d", split="dev"), row("b/t", model="another")]) == {}
 
 
-def test_of_equals_on_dev_the_strict_figure_decides() -> None:
+def test_strict_figure_breaks_ties_on_dev() -> None:
     strict = {"hits": 5, "strict_r1": 60.0}
     dev = [row("b/a-on-dev", split="dev", search="beam5"), row("b/b-on-dev", split="dev", figures=strict)]
     assert best([*dev, row("b/a", search="beam5"), row("b/b")]) == {"b": "b/b"}
 
 
-def test_the_stage_before_is_the_nearest_with_the_same_search() -> None:
+def test_previous_stage_is_the_nearest_with_the_same_search() -> None:
     before, other = row("b/p", stage="pretrained"), row("b/q", stage="pretrained", search="beam5")
     assert stage_before(row(), [before, other, row()], STAGES) == before
     assert stage_before(before, [before, other, row()], STAGES) is None
@@ -194,23 +194,23 @@ def test_the_stage_before_is_the_nearest_with_the_same_search() -> None:
     assert stage_before(row(split="dev"), [before], STAGES) is None
 
 
-def test_of_two_rows_of_the_stage_before_that_of_the_same_training_counts() -> None:
+def test_previous_stage_prefers_the_same_training_data() -> None:
     before = [row("b/p", stage="pretrained"), row("b/q", stage="pretrained", trained_on="train+dev")]
     assert stage_before(row(trained_on="train+dev"), before, STAGES) == before[1]
     assert stage_before(row(), before, STAGES) == before[0]
 
 
-def test_two_rows_of_one_configuration_are_found() -> None:
-    assert twins([row("b/a"), replace(row("b/b"), hours=1.0)]) == ["b/b: the same setting as b/a"]
+def test_detects_rows_with_the_same_settings() -> None:
+    assert twins([row("b/a"), replace(row("b/b"), hours=1.0)]) == ["b/b: same settings as b/a; remove one of the two rows"]
     assert twins([row("b/a"), row("b/b", split="dev"), row("b/c", model="another")]) == []
 
 
-def test_a_text_is_put_between_its_marks() -> None:
+def test_replaces_text_between_markers() -> None:
     page = "top\n<!-- x: begin -->\nold\n<!-- x: end -->\nrest\n"
     new = between(page, "x", "new")
     assert new == "top\n<!-- x: begin -->\n\nnew\n\n<!-- x: end -->\nrest\n"
     assert between(new, "x", "new") == new
-    with pytest.raises(ValueError, match="no marks"):
+    with pytest.raises(ValueError, match="lacks the markers"):
         between(page, "y", "new")
 
 

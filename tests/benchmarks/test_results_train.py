@@ -1,4 +1,4 @@
-"""The recipes of the results page: each is a whole configuration, and builds on models that another one trains."""
+"""Recipes of the results page: each is a complete configuration, and its base models are trained by other recipes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def test_a_recipe_is_a_configuration(name: str, tmp_path: Path) -> None:
     assert start.parent in (tmp_path / "models", tmp_path / "runs")
     if start.parent.name == "runs":
         assert start.name in NAMES
-    if isinstance(config, DetectorTrainingConfig):  # it learns where mentions are, and needs no names
+    if isinstance(config, DetectorTrainingConfig):  # detectors need no knowledge base
         return
     assert Path(config.data.kb).parent == tmp_path / "kbs"
     if name.endswith("-all"):
         assert config.dev.mentions == 0
 
 
-def test_a_recipe_that_is_like_another_differs_in_what_it_says() -> None:
+def test_recipe_inherits_from_another() -> None:
     usual, minimal = (recipe(name) for name in ("ncbi-usual-quarter", "ncbi-short-name-quarter"))
     assert minimal["data"].pop("target") == "short"
     assert usual == minimal

@@ -1,4 +1,4 @@
-"""What linkers are judged on: no knowledge base holds the mentions that it is asked about."""
+"""Evaluation tasks: no knowledge base contains the mentions it is evaluated on."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ def names(key: str, split: str) -> list[str]:
 
 
 @pytest.mark.usefixtures("small_data")
-def test_dev_is_linked_to_the_dictionary_without_its_mentions() -> None:
+def test_dev_dictionary_excludes_dev_mentions() -> None:
     assert names("ncbi_disease", "dev") == ["fever", "pain"]
     assert len(medic_kb().names) == 1
     assert names("ncbi_disease", "test") == ["cough pain", "fever", "hypertension", "omim"]
 
 
 @pytest.mark.usefixtures("small_data")
-def test_labels_alone_have_no_phrase_of_train() -> None:
+def test_labels_exclude_training_phrases() -> None:
     assert names("askapatient_fold0_labels", "test") == ["fever", "headache"]
     assert len(names("askapatient_fold0", "test")) == 4
 
 
-def test_what_was_built_is_kept(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caches_built_knowledge_bases(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert small_data
     first = open_task("askapatient_fold0_labels", "test").kb.digest
     monkeypatch.setattr(tasks, "build_kb", None)
     assert open_task("askapatient_fold0_labels", "dev").kb.digest == first
 
 
-def test_a_retired_id_has_one_successor_or_none(small_data: Path) -> None:
+def test_maps_retired_ids_with_one_successor(small_data: Path) -> None:
     table = "retired\tstrings\tcurrent\nC1\ta\tD1\nC2\tb\t\nC3\tc\tD3|D4\n"
     (small_data / "bc5cdr").mkdir()
     (small_data / "bc5cdr" / "retired_mesh_ids_candidates.tsv").write_text(table)
@@ -49,7 +49,7 @@ def test_only_the_open_knowledge_base_is_slow() -> None:
 
 
 @pytest.mark.usefixtures("small_data")
-def test_mentions_of_another_type_are_not_requested() -> None:
+def test_excludes_mentions_of_other_types() -> None:
     part = OfType.open(open_task("ncbi_disease", "test").dataset.folder)
     mentions = [mention for doc in PreparedDataset.open(part.folder).documents("test") for mention in doc.mentions]
     part.of_type = mentions[0].type
@@ -65,7 +65,7 @@ def test_mentions_of_another_type_are_not_requested() -> None:
 @pytest.mark.parametrize(
     ("key", "split", "mentions"), [("ncbi_disease", "dev", 787), ("askapatient_fold0_labels", "test", 867)]
 )
-def test_the_real_data_is_all_within_reach(
+def test_all_gold_ids_of_the_real_data_are_in_the_kb(
     real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, split: str, mentions: int
 ) -> None:
     monkeypatch.setenv("ONYM_DATA", str(real_data))

@@ -1,4 +1,4 @@
-"""The benchmark of ties: what is counted, and that kept predictions are put in the order of candidates."""
+"""The ties benchmark: counts per rule, and the order of stored predictions."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def document(*gold: str) -> Document:
     return Document("1", TEXT, tuple(Mention(start, start + len(word), word, (each,)) for start, word, each in rows))
 
 
-def test_a_rule_is_counted_where_it_decided_and_is_right_where_the_first_answer_is(kb: KnowledgeBase) -> None:
+def test_counts_ties_and_right_answers_per_rule(kb: KnowledgeBase) -> None:
     doc = document("mesh:D1", "mesh:D1", "mondo:2", "mesh:D3")
     linked = list(ExactLinker(kb).link([doc]))
     answers = Predictions.of(predictions_of(linked), {}).answers
     cases = gold_cases([doc], lambda key: answers[key], is_decided=True)
     figures = rules_of(linked, cases, kb).figures()
-    # cancer: D1 before C1, by its record; growth: C2 is called so, before D1; tumour: MeSH before MONDO; lump: no tie
+    # cancer: D1 before C1 (record type); growth: C2 before D1 (preferred name); tumour: MeSH before MONDO; lump: no tie
     assert {rule: each["ties"] for rule, each in figures.items() if each["ties"]} == {"record": 1, "kind": 1, "vocabulary": 1}
     assert (figures["record"]["accuracy_pct"], figures["kind"]["accuracy_pct"]) == (100.0, 0.0)
     assert figures["kind"]["possible_pct"] == figures["vocabulary"]["possible_pct"] == 100.0
     assert figures["vocabulary"]["share_pct"] == 33.3
 
 
-def test_kept_predictions_are_ordered_by_ids(kb: KnowledgeBase) -> None:
+def test_orders_stored_predictions_by_ids(kb: KnowledgeBase) -> None:
     kept = {"hp:1": 1.0, "mesh:C1": 1.0, "x:1": 1.0, "mesh:D1": 1.0, "mesh:D2": 2.0}
     answers = tuple(((each,), score, 0) for each, score in kept.items())
     decided = decide_by_ids(Predictions.of([Prediction("1", 0, 6, answers)], {"top_k": 10}), kb)
@@ -50,7 +50,7 @@ def test_kept_predictions_are_ordered_by_ids(kb: KnowledgeBase) -> None:
     assert decided.source["top_k"] == 10
 
 
-def test_what_is_undecided_says_nothing_of_its_order(kb: KnowledgeBase) -> None:
+def test_forget_order_removes_order_metadata(kb: KnowledgeBase) -> None:
     made_now = Predictions.of([], source_of(ExactLinker(kb), 10))
     assert made_now.is_decided
     assert not forget_order(made_now).is_decided

@@ -1,4 +1,4 @@
-"""What groups leave out."""
+"""Semantic groups: concepts without a group, and rounding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 
 
-def test_concepts_in_no_group_are_counted(tmp_path: Path) -> None:
+def test_counts_concepts_without_a_group(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("id\tname\ttypes\nmesh:1\tFever\tC23\nmesh:2\tMale\t\n")
     build_kb(Recipe.of({"sources": [{"path": "a.tsv"}], "groups": True}), tmp_path / "kb", root=tmp_path)
     assert concepts_without_group(KnowledgeBase.open(tmp_path / "kb")) == 1

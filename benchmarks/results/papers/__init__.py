@@ -1,1 +1,1 @@
-"""The reranker on the papers' own tables: their splits, dictionaries and protocol. To measure; nothing of it is passed on."""
+"""The reranker under the published evaluation settings: splits, dictionaries and protocol of the papers. For measuring only."""

@@ -1,4 +1,4 @@
-"""An encoder that reads each text once: the dictionaries of several parts of a training set share nearly all their names."""
+"""Candidates and features of the reranker for cross-validated training, with a cached encoder and kernel ridge regression."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MODEL = "minilm"
 
 
 class RememberingEncoder:
-    """Makes vectors as an encoder does, and keeps them; `keep` writes them where the next run finds them."""
+    """An encoder that caches vectors by text; `keep` saves the cache to disk for the next run."""
 
     def __init__(self, encoder: Encoder, path: Path) -> None:
         self._encoder, self._path = encoder, path
@@ -56,22 +56,22 @@ class RememberingEncoder:
 
     @classmethod
     def open(cls, name: str = MODEL) -> RememberingEncoder:
-        """Open an encoder; it is fetched on first use."""
+        """Open an encoder; it is downloaded on first use."""
         encoder = Encoder.open(model_folder(name))
         return cls(encoder, cache_folder() / "benchmarks" / f"vectors-{encoder.digest}.npz")
 
     @property
     def digest(self) -> str:
-        """The identity of the vectors."""
+        """Identifier of the vectors."""
         return self._encoder.digest
 
     @property
     def config(self) -> dict[str, Any]:
-        """What the vectors depend on."""
+        """Settings that the vectors depend on."""
         return self._encoder.config
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts. *Shape:* (texts, width)."""
+        """Return the vectors of texts. *Shape:* (texts, dim)."""
         if new := [text for text in dict.fromkeys(texts) if text not in self._rows]:
             rows = range(len(self._rows), len(self._rows) + len(new))
             self._rows |= dict(zip(new, rows, strict=True))
@@ -79,28 +79,28 @@ class RememberingEncoder:
         return self._vectors[np.array([self._rows[text] for text in texts], dtype=np.int64)]
 
     def keep(self) -> None:
-        """Write all vectors."""
+        """Save all vectors to disk."""
         np.savez(self._path, texts=np.array(list(self._rows)), vectors=self._vectors)
 
 
-# What similar surfaces of a memory meant, taken together: kernel ridge regression from texts to concepts.
+# Kernel ridge regression from the surfaces of a memory to their concepts.
 
 COLUMNS = ("regressed", "regressed_margin", "regressed_rank", "regressed_best")
-"""The score of the concept, how much less it is than the best of all concepts, how many are better, and that best score."""
+"""Score of the concept, its difference from the best score, number of concepts with a higher score, and the best score."""
 _WIDTH = 4.0
-_RIDGE = 0.3  # of a surface that was seen once; less for one that was seen often
-_BEGINNING = 5  # letters of a word that are compared
+_RIDGE = 0.3  # regularisation of a surface seen once; smaller for frequent surfaces
+_BEGINNING = 5  # letters per word: words are compared by their prefix
 
 
 class TextEncoder(Protocol):
-    """Makes vectors of length one."""
+    """An encoder that returns unit vectors."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts."""
 
 
 class Kernel:
-    """How alike texts are to some names."""
+    """Similarity of texts to a fixed list of names."""
 
     def __init__(self, names: Sequence[str], encoder: TextEncoder) -> None:
         self._encoder, self._vectors = encoder, encoder.encode(names)
@@ -109,7 +109,7 @@ class Kernel:
         self._tfidf = [(each, each.fit_transform(names)) for each in (letters, words)]
 
     def between(self, texts: Sequence[str]) -> Floats:
-        """Return how alike each text is to each name. *Shape:* (texts, names)."""
+        """Return the similarity of each text to each name. *Shape:* (texts, names)."""
         found = np.exp(_WIDTH * (self._encoder.encode(texts).astype(np.float64) @ self._vectors.T - 1))
         for vectorizer, rows in self._tfidf:
             found += (vectorizer.transform(texts) @ rows.T).toarray()
@@ -117,7 +117,7 @@ class Kernel:
 
 
 class Regression:
-    """Scores concepts that a memory has for any text."""
+    """Scores the concepts of a memory for any text."""
 
     def __init__(self, counts: Counter[tuple[str, int]], encoder: TextEncoder) -> None:
         names, concepts = sorted({name for name, _ in counts}), sorted({concept for _, concept in counts})
@@ -133,7 +133,7 @@ class Regression:
 
     @classmethod
     def of(cls, memory: KbMemory, kb: KnowledgeBase, encoder: TextEncoder) -> Regression:
-        """Learn from a memory, and from the preferred names of its concepts."""
+        """Fit the regression on a memory and on the preferred names of its concepts."""
         counts: Counter[tuple[str, int]] = Counter()
         for row in range(len(memory.memory.surfaces)):
             surface = memory.memory.surfaces[row]
@@ -143,7 +143,7 @@ class Regression:
         return cls(counts, encoder)
 
     def features(self, pool: Pool) -> Floats:
-        """Return the columns of each pair, NaN for the score of a concept that the memory lacks. *Shape:* (pairs, 4)."""
+        """Return the features of each pair; the score is NaN if the concept is not in the memory. *Shape:* (pairs, 4)."""
         scores = self._kernel.between([mention.query for mention in pool.mentions]).astype(np.float32) @ self._weights
         columns = np.array([self._columns.get(concept, -1) for concept in pool.concepts.tolist()], dtype=np.int64)
         own = np.where(columns < 0, np.nan, scores[pool.owners, columns])
@@ -156,7 +156,7 @@ def _beginnings(text: str) -> str:
     return " ".join(word[:_BEGINNING] for word in text.split())
 
 
-# Candidates of mentions with the features of the reranker and those of a regression: to learn from, and to answer with.
+# Candidates with the features of reranker and regression, for training and prediction.
 
 ALL_COLUMNS = (*NAMES, *COLUMNS)
 _BATCH = 256  # documents
@@ -164,7 +164,7 @@ _BATCH = 256  # documents
 
 @dataclass(frozen=True)
 class Candidates:
-    """The candidates of the mentions of some documents: features of each pair, and the name it was compared by."""
+    """Candidates of mentions: the features of each (mention, concept) pair, and the name that was compared."""
 
     documents: Sequence[Document]
     pool: Pool
@@ -172,16 +172,16 @@ class Candidates:
     names: Ints
 
     def is_right(self, resolver: ConceptResolver, kb: KnowledgeBase) -> npt.NDArray[np.bool_]:
-        """Return which pairs are a gold concept of their mention."""
+        """Return a mask of the pairs whose concept is gold."""
         gold = [_gold(each.mention, resolver) for each in self.pool.mentions]
         pairs = zip(self.pool.concepts.tolist(), self.pool.owners.tolist(), strict=True)
         return np.array([kb.concept_ids[concept] in gold[owner] for concept, owner in pairs], dtype=bool)
 
 
 class Proposing:
-    """Proposes candidates over a knowledge base with the memory of documents that are known.
+    """Candidate generator over a knowledge base and a memory of annotated documents.
 
-    With `is_dense` the encoder's nearest names are candidates too; all names have to be encoded for that.
+    With `is_dense`, the nearest names of the encoder are candidates too, which requires encoding all names.
     """
 
     def __init__(self, kb: KnowledgeBase, known: Sequence[Document], encoder: RememberingEncoder, *, is_dense: bool) -> None:
@@ -189,7 +189,7 @@ class Proposing:
         memory = KbMemory(Memory.of(count_mentions(known)), kb)
         parts = open_parts(kb, OpenContext())
         if is_dense:
-            as_encoder = cast(Encoder, encoder)  # it has all that is asked of one
+            as_encoder = cast(Encoder, encoder)  # it has all methods that are used
             dense = DenseLinker(kb, as_encoder, index_in_memory(kb, as_encoder))
             parts = RerankParts({**parts.linkers, "dense": dense}, parts.similarity)
         self._parts = parts
@@ -197,7 +197,7 @@ class Proposing:
         self._regression = Regression.of(memory, kb, encoder)
 
     def candidates(self, documents: Sequence[Document]) -> Iterator[Candidates]:
-        """Yield the candidates of documents, batch by batch."""
+        """Yield the candidates of documents in batches."""
         for start in range(0, len(documents), _BATCH):
             docs = [analyse(doc) for doc in documents[start : start + _BATCH]]
             pool = self._pooling.pool(docs, self._parts.propose(docs))
@@ -209,7 +209,7 @@ def _gold(mention: Mention, resolver: ConceptResolver) -> frozenset[str]:
     return frozenset[str]().union(*map(resolver.concepts_with_id, mention.concept_ids))
 
 
-# A training set in parts, each with a dictionary that does not have the part's own mentions among its names.
+# Folds of a training set; the dictionary of a fold does not contain the fold's own mentions.
 
 PARTS = 5
 _SEED = 0
@@ -217,7 +217,7 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Documents to learn from, those that their memory is made of, and the knowledge base that they are linked to."""
+    """A fold: its documents, the other documents (used as memory), and the knowledge base to link to."""
 
     documents: Sequence[Document]
     others: Sequence[Document]
@@ -225,9 +225,9 @@ class Part:
 
 
 def training_documents(key: str, dataset: PreparedDataset) -> Sequence[Document]:
-    """Return the training documents; none that is also in dev or test, by id or by text.
+    """Return the training documents, without those that are also in dev or test (by id or text).
 
-    Those of AskAPatient are phrases, not documents, and stay: what the papers call its train split.
+    AskAPatient consists of phrases rather than documents; its train split is used unfiltered, as in the papers.
     """
     if key.startswith("askapatient"):
         return list(dataset.documents("train"))
@@ -235,7 +235,7 @@ def training_documents(key: str, dataset: PreparedDataset) -> Sequence[Document]
 
 
 def parts_of(key: str, documents: Sequence[Document]) -> Iterator[Part]:
-    """Yield the parts of a training set; all that was made of one published document is in one part."""
+    """Yield the folds of a training set; all texts from one published document are in the same fold."""
     sources = sorted({corpus_document(doc) for doc in documents})
     random.Random(_SEED).shuffle(sources)
     part_of = {source: number % PARTS for number, source in enumerate(sources)}
@@ -246,7 +246,7 @@ def parts_of(key: str, documents: Sequence[Document]) -> Iterator[Part]:
 
 
 def _kb(key: str, number: int, own: Sequence[Document], others: Sequence[Document]) -> KnowledgeBase:
-    """Return the dictionary of a part, built once and kept."""
+    """Return the dictionary of a fold, built on first use and cached."""
     suffix = f"-part{number}of{PARTS}"
     if key == "ncbi_disease":
         medic = medic_kb().names
@@ -267,6 +267,6 @@ def _name(line: str) -> str:
 
 
 def open_papers_dataset(key: str) -> PreparedDataset:
-    """Open the dataset that a row is learnt from and judged on."""
+    """Open the dataset that a row is trained and evaluated on."""
     name = {"ncbi_disease": GENBIOEL, "bc5cdr": "bc5cdr"}.get(key, key.replace("_", "-"))
     return open_dataset(name, data_folder())

@@ -1,13 +1,13 @@
-"""Train a reranker on a train split, predict dev or test with it, and keep the predictions with the figures of their row.
+"""Train a reranker on a train split, predict dev or test, and store predictions and figures.
 
     python -m benchmarks.results.papers.predict ncbi_disease --split dev
     python -m benchmarks.results.papers.predict ncbi_disease --split test
     python -m benchmarks.results.papers.predict askapatient_fold0 --split dev --without regression --dry
 
-The reranker is that of `onym train rerank`, with MiniLM's nearest names among its candidates and features, and with the scores
-of a regression from the memory's surfaces to their concepts. `--without` leaves out one of the two, to choose on dev; `--dry`
-keeps nothing. On BC5CDR the encoder proposes nothing: it would have to read a million names. Nothing is published: AskAPatient
-and BioSyn's dictionaries may not be part of anything that is passed on.
+The reranker is that of `onym train rerank`, plus the nearest names of MiniLM (candidates and features) and the scores of a
+regression from the memory's surfaces to their concepts. `--without` leaves out one of the two, for selection on dev; `--dry`
+stores nothing. On BC5CDR the encoder proposes no candidates, because it would have to encode a million names. The models are
+not published: the licences of AskAPatient and BioSyn's dictionaries do not allow redistribution.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from onym.train.rerank import fit_matrix
 from onym.types import Document
 
 SEEDS = 2
-"""How many times the trees are grown; their probabilities are averaged."""
+"""Number of models with different seeds; their probabilities are averaged."""
 WITHOUT = {"": (), "dense": ("dense", "dense_margin", "dense_rank"), "regression": COLUMNS}
 
 
 class PapersReranker:
-    """Trees over candidates, for one task."""
+    """Tree ensembles over the candidates of one task."""
 
     def __init__(self, key: str, encoder: RememberingEncoder, without: str = "") -> None:
         self.key, self._encoder = key, encoder
@@ -63,15 +63,15 @@ class PapersReranker:
 
     @property
     def config(self) -> dict[str, object]:
-        """What was really used."""
+        """Settings in use."""
         features = [ALL_COLUMNS[at] for at in self._columns]
         encoder = {name: self._encoder.config[name] for name in ("model", "weights", "parameters")}
         trees = {"trees": sum(len(each.roots) for each in self._trees), "seeds": SEEDS, "parts": PARTS}
         return {"linker": "rerank", "is_dense": self.is_dense, "encoder": encoder, **trees, "features": features}
 
     def predict(self, task: Task) -> Predictions:
-        """Answer all mentions of a task."""
-        if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # dev and test may share a dictionary
+        """Predict all mentions of a task."""
+        if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # reused if dev and test share it
             self._proposing = Proposing(task.kb, self._documents, self._encoder, is_dense=self.is_dense)
         found = self._proposing.candidates(list(task.dataset.documents(task.split)))
         answers = (one for each in found for one in self._predict_pool(task.kb, each))
@@ -106,7 +106,7 @@ class PapersReranker:
 
 
 def answer_with_names(kb: KnowledgeBase, ranked: Sequence[tuple[int, int, float]]) -> tuple[Answer, ...]:
-    """Return answers that are names: all concepts of a name share the score of the best of them, which stands first.
+    """Return answers by name: all concepts of a name get the score of its best concept, which comes first.
 
     `ranked` are concepts with their names and scores, best first.
     """
@@ -123,7 +123,7 @@ def answer_with_names(kb: KnowledgeBase, ranked: Sequence[tuple[int, int, float]
 
 
 def distinct(documents: Sequence[Document]) -> list[Document]:
-    """Return documents without those that repeat the one mention of another."""
+    """Drop single-mention documents that repeat the surface and ids of an earlier one."""
     found: dict[tuple[object, ...], Document] = {}
     for doc in documents:
         is_alone = len(doc.mentions) == 1
@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
 def _judge(reranker: PapersReranker, key: str, split: str, *, is_kept: bool) -> dict[str, float]:
     task = open_papers_task(key, split)
     made = reranker.predict(task)
-    predictions = Predictions.of(shorten_scores(made), made.source)  # what is judged is what is kept
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
     judged = judge(task, predictions)
     if is_kept:
         write_packed(file_of(key, split), predictions)
@@ -161,8 +161,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("tasks", choices=KEYS, nargs="+", metavar="TASK")
-    parser.add_argument("--split", choices=SPLITS, action="append", help="dev, if not said; may be repeated")
-    parser.add_argument("--without", choices=tuple(WITHOUT), default="", help="features that are left out")
+    parser.add_argument("--split", choices=SPLITS, action="append", help="defaults to dev; may be repeated")
+    parser.add_argument("--without", choices=tuple(WITHOUT), default="", help="features to leave out")
     parser.add_argument("--dry", action="store_true", help="keep nothing")
     return parser
 

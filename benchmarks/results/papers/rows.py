@@ -1,14 +1,14 @@
-"""The rows of the papers' tables: what each is judged on, where its predictions are kept, and its figures.
+"""Rows under the papers' evaluation settings: their tasks, stored predictions and figures.
 
     results/rerank/papers/TASK.SPLIT.jsonl.gz   the predictions of a split, in the format of docs/reference/predictions.md
-    results/rerank/papers/rows.json             the figures of each task and split, and what they were made with
+    results/rerank/papers/rows.json             the figures of each task and split, and the settings of the run
 
     ncbi_disease        as GenBioEL prepares it, linked to BioSyn's dictionary
-    bc5cdr              diseases and chemicals, linked to the open, joined knowledge base; the papers have the names of UMLS
+    bc5cdr              diseases and chemicals, linked to the open, joined knowledge base; the papers use the names of UMLS
     askapatient_fold0   phrases of patients, linked to the labels and training phrases of the fold; ten folds
 
-By `any-id`: an answer is a name, and it is right for each of its concepts. Mentions whose gold id is not in the knowledge base
-are left out, and both counts are given.
+Protocol `any-id`: an answer is a name, which is right if any of its concepts is gold. Mentions whose gold id is not in the
+knowledge base are left out; both counts are reported.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ ASKAPATIENT = "askapatient"
 FOLD_KEYS = tuple(f"{ASKAPATIENT}_fold{fold}" for fold in range(FOLDS))
 KEYS = ("ncbi_disease", "bc5cdr", *FOLD_KEYS)
 QUICK = FOLD_KEYS[:1]
-"""What is judged again in seconds."""
+"""Tasks that are scored again in seconds."""
 PUBLISHED = {"ncbi_disease": 92.8, "bc5cdr": 94.5, ASKAPATIENT: 90.2}
-"""What ANGEL has with 406 M parameters (Kim and others 2024, table 1)."""
+"""Published results of ANGEL, 406 M parameters (Kim et al. 2024, table 1)."""
 _FIGURES = ("any_id_r1", "strict_r1", "any_id_r5")
 Rows = dict[str, dict[str, dict[str, Any]]]
 """By key and split: `figures`, and what they were `made` with."""
 
 
 def open_papers_task(key: str, split: str) -> Task:
-    """Open what a row is judged on."""
+    """Open the task of a row."""
     if key == "bc5cdr":
         return Task(open_dataset(key, data_folder()), split, open_kb_joined())
     return open_task(key, split)
 
 
 def file_of(key: str, split: str) -> Path:
-    """Return where the predictions of a split are kept."""
+    """Return the path of the stored predictions of a split."""
     return PAPERS / f"{key}.{split}.jsonl.gz"
 
 
@@ -59,7 +59,7 @@ def read_rows() -> Rows:
 
 
 def keep_row(key: str, split: str, judged: Judged, made: dict[str, Any]) -> None:
-    """Keep the figures of a split."""
+    """Store the figures of a split."""
     rows = read_rows()
     rows.setdefault(key, {})[split] = {"figures": judged.figures, "made": made}
     with whole_file(PAPERS / ROWS, force=True) as file:
@@ -67,7 +67,7 @@ def keep_row(key: str, split: str, judged: Judged, made: dict[str, Any]) -> None
 
 
 def problems_of(rows: Rows, *, is_quick: bool) -> list[str]:
-    """Judge the kept predictions again, and return what differs from the rows."""
+    """Score the stored predictions again, and return the differences from the rows."""
     problems = []
     for key in QUICK if is_quick else KEYS:
         for split, row in rows.get(key, {}).items():
@@ -81,7 +81,7 @@ def problems_of(rows: Rows, *, is_quick: bool) -> list[str]:
 
 
 def figures_of(rows: Rows, split: str) -> dict[str, dict[str, float]]:
-    """Return the figures of a split; those of AskAPatient are means over its folds."""
+    """Return the figures of a split; for AskAPatient, the means over its folds."""
     found = {key: rows[key][split]["figures"] for key in KEYS if split in rows.get(key, {})}
     shown = {
         key: {name: found[key][name] for name in (*_FIGURES, "low", "high", "mentions", "in_kb")}
