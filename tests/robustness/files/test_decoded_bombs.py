@@ -1,4 +1,4 @@
-"""The benchmark of corpora that stand for very much: what counts as bounded, and some of them."""
+"""The suite `decoded-bombs`: its bounds, and some of its files."""
 
 from __future__ import annotations
 

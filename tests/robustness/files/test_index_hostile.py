@@ -1,4 +1,4 @@
-"""Files made to do harm: all refused before FAISS reads a byte; and the benchmark would notice if they were not."""
+"""Hostile index files are rejected before FAISS reads a byte, and the suite detects those that are not."""
 
 from __future__ import annotations
 
