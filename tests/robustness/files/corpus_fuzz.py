@@ -171,7 +171,7 @@ def make_case(seed: int, reader: str, number: int) -> Case:
     if is_packed:
         name, data = _pack_file(rng, piece.file, files.pop(piece.file))
         files[name] = data
-    # A compressed file, or one with the magic bytes of one, fails as a whole; an unnamed format is detected from the first bytes.
+    # A compressed file, or one that looks compressed, fails as a whole; an unnamed format is detected from the first bytes.
     is_whole = is_packed or not is_named or files[piece.file].startswith(_PACKED)
     hurt = corpus.in_file(piece.file) if is_whole else piece.documents
     limits = _SMALL if rng.random() < 0.1 else DEFAULT_LIMITS

@@ -80,7 +80,7 @@ class _Fuzzing:
 
     def _start(self) -> Worker:
         env = {"POLARS_MAX_THREADS": "1"}
-        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)  # Rust prints panics to stderr
+        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)  # hide Rust panics
 
     def _judge(self, seat: Seat, task: Task) -> None:
         reader, start, stop = task

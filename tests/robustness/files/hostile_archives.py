@@ -1,4 +1,4 @@
-"""Compressed files and archives that are bombs, have escaping or overlapping members or are damaged; paths that are not files."""
+"""Hostile archives and compressed files: bombs, escaping or overlapping members, damaged data; and paths that are not files."""
 
 from __future__ import annotations
 

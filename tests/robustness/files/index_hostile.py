@@ -45,8 +45,8 @@ _FREE_OF_HEAD = range(16, 32)  # two numbers that FAISS ignores
 
 @dataclass(frozen=True)
 class Good:
-    """A sound index: its file, its vectors where the kind keeps them, its manifest, and the bytes of the file that may be
-    others without harm.
+    """A valid index: its file, its vectors if the kind stores them, its manifest, and the offsets of bytes of the file that
+    may change without harm.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Hostile:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--files", type=int, default=0, help="number of files that must be rejected (default: 10,000; fewer with --quick)")
+    parser.add_argument("--files", type=int, default=0, help="files that must be rejected (default: 10,000, or 200 with --quick)")
     parser.add_argument("--seed", type=int, default=SEED)
 
 
@@ -217,7 +217,7 @@ def _edit_number(rng: random.Random, good: Good) -> bytes:
 
 
 def free_bytes(kind: str, data: bytes) -> frozenset[int]:
-    """Return the byte ranges of a file where other values are valid."""
+    """Return the offsets of all bytes of a file that may have other values."""
     ways = {"flat": _of_flat, "flat16": _of_codes, "sq8": _of_codes, "hnsw": _of_graph, "ivfpq": _of_lists, "pq": _of_lists}
     spans = ways[kind](data, 0)
     return frozenset(at for start, end in spans for at in range(start, end))

@@ -1,4 +1,4 @@
-"""Parquet bombs: values shared by many rows, pages that decompress endlessly, rows and members without values, forged footers."""
+"""Parquet bombs: values shared by many rows, pages that decompress endlessly, empty rows and members, forged footers."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _in_time() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_hostile_file_is_refused(tmp_path: Path, case: Case) -> None:
+def test_rejects_hostile_file(tmp_path: Path, case: Case) -> None:
     path = case.make(tmp_path)
     with pytest.raises(OnymError) as caught:
         case.open(path)
@@ -37,17 +37,17 @@ def test_a_hostile_file_is_refused(tmp_path: Path, case: Case) -> None:
     assert "root:" not in str(caught.value)  # content of a file outside the folder
 
 
-def test_there_are_enough_and_none_is_there_twice() -> None:
+def test_has_enough_cases_without_duplicates() -> None:
     assert len({case.name for case in CASES}) == len(CASES) >= 200
 
 
-def test_honest_files_are_read(tmp_path: Path) -> None:
+def test_reads_valid_files(tmp_path: Path) -> None:
     for path in honest(tmp_path):
         act(path, "open" if path.is_dir() else "read", "")
 
 
 @pytest.mark.slow
-def test_the_benchmark_counts_only_errors_with_a_code(tmp_path: Path) -> None:
+def test_suite_counts_only_errors_with_a_code(tmp_path: Path) -> None:
     def honest_table(folder: Path) -> Path:
         (folder / "table.csv").write_text("id,name\nD1,fever\n")
         return folder / "table.csv"
