@@ -120,7 +120,7 @@ def _failing_disk(worker: str) -> Case:
     def case(out: Path) -> bool:
         code = _refusal(out, LocalEngine(1, [sys.executable, "-c", worker]))
         is_clean = not list((out / "shards").glob(".*"))
-        return is_clean and (code == "output-failed" or (code == "" and status(out).is_done))  # the run has fewer writes, so none failed
+        return is_clean and (code == "output-failed" or (code == "" and status(out).is_done))  # too few writes to fail
 
     return case
 

@@ -54,7 +54,8 @@ from tests.robustness.batch.runs import (
 STUB, REAL, RAY, NODES = 700, 200, 80, 20
 QUICK_STUB = 5  # kills on Ray are covered by the unit tests
 _NAMES = ("lost", "doubled", "torn", "other_bytes", "orphans")
-_PAUSE_S, _AT_START, _AT_A_STEP = 0.3, 0.2, 0.25  # longest pause in seconds before a kill; shares of runs killed at the start, and at a publishing step
+_PAUSE_S = 0.3  # longest pause before a kill
+_AT_START, _AT_A_STEP = 0.2, 0.25  # shares of runs that are killed at the start, and at a step of publishing
 _AT_STEPS = 4  # maximum self-kills of workers per run; two workers at the same moment may exceed it by one
 _DRIVERS, _RAY_S = 0.7, (2.0, 20.0)  # share of Ray runs whose driver is killed, and the range of seconds after its start
 _AGENTS_S = 120.0  # seconds until the agents of a Ray node notice that it is gone
@@ -97,7 +98,7 @@ sys.exit(main())
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stub", type=int, default=0, help="kills on stub shards (default: 700, or 5 with --quick)")
     parser.add_argument("--real", type=int, default=0, help="kills on the real pipeline (default: 200, or 0 with --quick)")
-    parser.add_argument("--ray", type=int, default=0, help="kills of drivers and workers on Ray (default: 80, or 0 with --quick)")
+    parser.add_argument("--ray", type=int, default=0, help="kills of Ray drivers and workers (default: 80, or 0 with --quick)")
     parser.add_argument("--nodes", type=int, default=0, help="kills of nodes of a Ray cluster (default: 20, or 0 with --quick)")
     parser.add_argument("--only", choices=("stub", "real", "ray", "nodes"), help="run only this part")
     parser.add_argument("--seed", type=int, default=13)
@@ -166,7 +167,7 @@ class _Part:
 
 
 def _one(out: Path, left: int, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once, with kills if any are left; return what was killed (or an empty value), and the workers seen."""
+    """Run once, with kills if any are left; return what was killed, and the workers seen."""
     if left <= 0:
         return [], _watch_workers(driver(out), _never)
     return _kill_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _kill_at_random(out, shards, rng)
@@ -187,8 +188,8 @@ def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Proce
 def _kill_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once; kill up to two workers and then the driver, or only the driver before any shard is done.
 
-    Moments are drawn by what was published, which makes them random on a machine of any speed: after none of the open shards,
-    or after some of them, and a moment more. A third worker could be the third of one shard, which is left out then.
+    The moment is defined by the number of published shards and a short pause, so that it is random on a machine of any speed.
+    A third worker is not killed, because a shard that loses three workers is quarantined.
     """
     published = _count_published(out)
     marks = sorted(rng.randrange(shards) for _ in range(rng.randrange(1, 4)))
@@ -210,7 +211,7 @@ def _kill_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[st
 
 
 def _watch_until(process: subprocess.Popen[bytes], out: Path, published: int, rng: random.Random) -> set[Process]:
-    """Wait until there are workers and `count` outputs, and then a short random time."""
+    """Wait until there are workers and `published` outputs, and then a short random time."""
     seen = _watch_workers(process, lambda: bool(children(process.pid)) and _count_published(out) >= published)
     return seen | _watch_workers(process, _after(rng.uniform(0, _PAUSE_S)))
 

@@ -202,7 +202,7 @@ def tree_cpu_s() -> float:
 
 
 def kill_nodes(out: Path, kills: int, seconds: float = 0.3) -> tuple[int, set[Process]]:
-    """Run on a cluster and remove nodes until one is left; return how many were removed before the end, and all processes seen."""
+    """Run on a cluster and remove nodes until one is left; return the number removed before the end, and all processes seen."""
     words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds))
     seen: set[Process] = set()
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True) as process:

@@ -69,7 +69,7 @@ class Hostile:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--files", type=int, default=0, help="files that must be rejected (default: 10,000, or 200 with --quick)")
+    parser.add_argument("--files", type=int, default=0, help="files to be rejected (default: 10,000, or 200 with --quick)")
     parser.add_argument("--seed", type=int, default=SEED)
 
 

@@ -203,7 +203,7 @@ def _with_doubles(members: list[tuple[str, bytes]]) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, (name, data) in enumerate(members):
             info = zipfile.ZipInfo(name, (1980 + number % 100, 1, 1, 0, 0, 0))
-            archive.NameToInfo.pop(name, None)  # zipfile warns about duplicate names
+            archive.NameToInfo.pop(name, None)  # avoids zipfile's warning about duplicate names
             archive.writestr(info, data, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
@@ -452,4 +452,4 @@ def _require_accepted(good: Path, cache: Path) -> None:
     with own_cache(cache):
         answers = [link.concept_id for link in onym.load(good).link(TEXT).links]
     if answers != _EXPECTED:
-        sys.exit(f"the sound pack answers {answers}")
+        sys.exit(f"the valid pack returns {answers} instead of {_EXPECTED}")

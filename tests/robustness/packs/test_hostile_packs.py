@@ -32,7 +32,7 @@ def test_detects_accepted_hostile_pack(tmp_path: Path, capsys: object) -> None:
     assert count_refused([Hostile("a sound pack", good.read_bytes())], good, tmp_path / "run") == 0
 
 
-def test_models_outside_of_a_pack_are_rejected_before_anything_is_opened(tmp_path: Path) -> None:
+def test_rejects_models_outside_the_pack_before_opening_anything(tmp_path: Path) -> None:
     good, path = small_pack(tmp_path / "good"), tmp_path / "bad.onymp"
     for case in packs_with_outside_models(Made(good)):
         path.write_bytes(case.data)

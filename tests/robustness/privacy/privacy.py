@@ -60,7 +60,7 @@ Run = Callable[[random.Random, Canaries, Path], str]
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=0, help="number of runs (default: 10,000, or 150 with --quick)")
-    parser.add_argument("--processes", type=int, default=0, help="runs in separate processes (default: 500, or 12 with --quick)")
+    parser.add_argument("--processes", type=int, default=0, help="runs as separate processes (500, or 12 with --quick)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--replay", type=int, default=-1, metavar="NUMBER", help="run only this number and print its output")
 
