@@ -180,7 +180,7 @@ def difference(found: list[tuple[int, float]], ranked: list[tuple[int, float]], 
     if len(found) != len(wanted) or len({leaf for leaf, _ in found}) != len(found):
         return np.inf
     worst = max((abs(mine - right) for (_, mine), (_, right) in zip(found, wanted, strict=True)), default=0.0)
-    last = wanted[-1][1] if len(wanted) == count else -np.inf  # score of an unknown name, if any is left
+    last = wanted[-1][1] if len(wanted) == count else -np.inf  # for a name not in `ranked`, if the ranking may be cut off
     rights = dict(ranked)
     is_right = worst < CLOSE and all(abs(rights.get(leaf, last) - score) < CLOSE for leaf, score in found)
     return float(worst) if is_right else np.inf

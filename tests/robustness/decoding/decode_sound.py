@@ -33,8 +33,8 @@ MODELS = 20
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--decodes", type=int, help=f"of drawn logits; {DECODES:,} by default, {QUICK:,} with --quick")
-    parser.add_argument("--model-decodes", type=int, help=f"{MODEL_DECODES:,} by default, {MODEL_QUICK} with --quick")
+    parser.add_argument("--decodes", type=int, help=f"decodes with random logits (default: {DECODES:,}, or {QUICK:,} with --quick)")
+    parser.add_argument("--model-decodes", type=int, help=f"decodes with models ({MODEL_DECODES:,}, or {MODEL_QUICK} with --quick)")
     parser.add_argument("--workers", type=int, default=2)
 
 
@@ -80,7 +80,7 @@ class DrawnSession:
 
     def keep(self, mentions: Ints) -> None:
         if not len(mentions) or not 0 <= int(mentions.min()) <= int(mentions.max()) < self._mentions:
-            raise AssertionError("a session was asked to keep rows that it does not have")
+            raise AssertionError("a session was asked to keep mentions that it does not have")
         self._mentions = len(mentions)
 
     def _read(self, rows: int) -> tuple[Ints, Tensor]:

@@ -50,7 +50,7 @@ Flip = tuple[str, str, int, int]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--flips", type=int, default=0, help="number of flips (default: 10,000; fewer with --quick)")
+    parser.add_argument("--flips", type=int, default=0, help="number of flips (default: 10,000, or 200 with --quick)")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--workers", type=int, default=2)
 
@@ -281,7 +281,7 @@ class Flipped:
             value = os.pread(file.fileno(), 1, self._at)[0]
             os.pwrite(file.fileno(), bytes([value ^ 1 << self._bit]), self._at)
         os.utime(self._path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        verified.remember(self._version, verified.state_of(self._version, self._manifest))  # restore the times, because a failing disk does not change them
+        verified.remember(self._version, verified.state_of(self._version, self._manifest))  # as on a failing disk, times do not change
 
 
 def _outcome(act: Callable[[], None]) -> str:

@@ -1,7 +1,7 @@
 """Simulate power cuts: record the writes of commands, replay every prefix, and check that each state can be recovered.
 
-states          possible disk contents after a power cut: for every prefix of the writes of build, link, index and the publishing
-                step of training, with unsynced data kept, dropped, truncated or emptied, and unsynced names kept or dropped
+states          possible disk contents after a power cut: for every prefix of the writes of build, link, index and training (its
+                publishing step), with unsynced data kept, dropped, truncated or emptied, and unsynced names kept or dropped
 unrecoverable   states in which neither the earlier nor the new output can be opened completely, or in which running the same
                 command again fails; must be 0
 """

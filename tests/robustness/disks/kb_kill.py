@@ -31,7 +31,7 @@ build_kb(recipe, Path(sys.argv[2]))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kills", type=int, default=0, help="number of kills (default: 100; fewer with --quick)")
+    parser.add_argument("--kills", type=int, default=0, help="number of kills (default: 100, or 6 with --quick)")
     parser.add_argument("--seed", type=int, default=13)
 
 
