@@ -281,7 +281,7 @@ class Flipped:
             value = os.pread(file.fileno(), 1, self._at)[0]
             os.pwrite(file.fileno(), bytes([value ^ 1 << self._bit]), self._at)
         os.utime(self._path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        verified.remember(self._version, verified.state_of(self._version, self._manifest))  # as on a failing disk, times do not change
+        verified.remember(self._version, verified.state_of(self._version, self._manifest))  # keep it verified
 
 
 def _outcome(act: Callable[[], None]) -> str:

@@ -1,6 +1,6 @@
 """Open and use hostile model folders as a user would, and check that none runs code, reads other files or exhausts resources.
 
-The folders are encoders, BART, T5, collective models, models to convert, and pipelines. Encoders are opened with torch, and again
+The folders are encoders, BART, T5, collective models, models to convert, and pipelines. Encoders are opened with torch and
 with ONNX Runtime.
 
 folders              number of folders: huge sizes, NaN, code, pickles, adapters, kernels, links, pipes, devices, false headers
@@ -243,7 +243,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 
 def work(channel: Channel, base: str, own: str) -> None:
-    """Open folders for requests `[kind, folder]`; respond with links or an error code, seconds, memory growth and opened files."""
+    """Open folders for requests `[kind, folder]`; respond with links or an error code, time, memory and opened files."""
     kb = KnowledgeBase.open(Path(own) / "kb")
     honest = Path(base) / "honest"
     for kind in ("encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"):

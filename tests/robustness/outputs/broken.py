@@ -71,7 +71,7 @@ SOURCE_MAP = {
     "a day that is none": {"valid_start_date": "2026-02-30"},
     "a reason that is too long": {"invalid_reason": "deleted"},
 }
-_KEY = 2_000_000_000  # columns that must be unique
+_KEY = 2_000_000_000  # primary keys from here on are unused
 
 
 def _iter_broken(good: Resource, ways: tuple[Break, ...]) -> Iterator[Resource]:
