@@ -12,7 +12,7 @@ from tests.robustness.harness import Channel, LostError, Meter, Seat, Worker, ju
 
 
 def work(channel: Channel, word: str) -> None:
-    print("what is printed is no answer")
+    print("printed text is not a response")
     meter = Meter(1.0, is_busy_only=True)
 
     def answer(request: list[Any]) -> Any:

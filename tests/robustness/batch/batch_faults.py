@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
                 which.append(name)
     figures: dict[str, object] = {"cases": sum(kinds.values()), "wrong": len(which), "by_kind": dict(sorted(kinds.items()))}
     if which:
-        sys.exit(f"{figures | {'which': which}}; none may be wrong")
+        sys.exit(f"wrong must be 0: {figures | {'which': which}}")
     return figures
 
 

@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             found += _Part(part, base, rng, kinds, is_quick=options.quick).kill_until_done(kills)
     figures = {"kills": sum(kinds.values()), **{name: found[name] for name in _NAMES}, "by_kind": dict(sorted(kinds.items()))}
     if any(found[name] for name in _NAMES):
-        sys.exit(f"{figures}; none may be")
+        sys.exit(f"lost, doubled, torn, other_bytes and orphans must be 0: {figures}")
     return figures
 
 

@@ -212,7 +212,7 @@ def kill_nodes(out: Path, kills: int, seconds: float = 0.3) -> tuple[int, set[Pr
         printed = process.stdout.read() if process.stdout else ""
         if process.returncode:
             log.seek(0)
-            sys.exit(f"a run on several nodes failed: {log.read()[-2000:]}")
+            sys.exit(f"a run on several Ray nodes failed: {log.read()[-2000:]}")
     return int(printed.split()[-1]), seen
 
 

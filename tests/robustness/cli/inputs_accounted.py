@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     names = ("folders", "files", "documents", "releases", "release_files", "tables", "unaccounted", "lost", "renamed")
     figures: dict[str, object] = {name: found[name] for name in names}
     if found["unaccounted"] or found["lost"] or found["renamed"]:
-        sys.exit(f"not everything is accounted for: {json.dumps(figures)}")
+        sys.exit(f"unaccounted, lost and renamed must be 0: {json.dumps(figures)}")
     return figures
 
 

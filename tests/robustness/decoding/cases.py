@@ -212,5 +212,5 @@ def judge_cases(
 
 def add_case_options(parser: argparse.ArgumentParser, cases: int, quick: int) -> None:
     """Add the options for the numbers of cases and processes."""
-    parser.add_argument("--cases", type=int, help=f"how many mentions; {cases:,} by default, {quick} with --quick")
+    parser.add_argument("--cases", type=int, help=f"number of mentions (default: {cases:,}, or {quick} with --quick)")
     parser.add_argument("--workers", type=int, default=2)

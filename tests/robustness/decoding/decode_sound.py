@@ -34,7 +34,7 @@ MODELS = 20
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--decodes", type=int, help=f"decodes of random logits ({DECODES:,}, or {QUICK:,} with --quick)")
-    parser.add_argument("--model-decodes", type=int, help=f"decodes of models ({MODEL_DECODES:,}, or {MODEL_QUICK} with --quick)")
+    parser.add_argument("--model-decodes", type=int, help=f"of models ({MODEL_DECODES:,}, or {MODEL_QUICK} with --quick)")
     parser.add_argument("--workers", type=int, default=2)
 
 

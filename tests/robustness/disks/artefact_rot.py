@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     crashes, undetected = found.count("crash"), found.count("undetected")
     figures: dict[str, object] = {"flips": count, "crashes": crashes, "undetected": undetected}
     if crashes or undetected:
-        sys.exit(f"a flipped bit did harm: {figures}")
+        sys.exit(f"crashes and undetected must be 0: {figures}")
     return figures
 
 
@@ -101,7 +101,7 @@ def _harm(seat: Seat, flip: Flip) -> str:
     bad = next((each for each in (*found, full) if each.startswith("crash")), "")
     harm = "crash" if bad else "undetected" if full == "answered" else ""
     if harm:
-        print(f"{flip}: {bad or 'not seen'}", file=sys.stderr)
+        print(f"{flip}: {bad or 'undetected'}", file=sys.stderr)
     return harm
 
 

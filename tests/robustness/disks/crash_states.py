@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     counts = judge_commands(names, lambda worker: _judge_states(worker, random.Random(options.seed) if options.quick else None))
     figures = {key: counts[key] for key in ("states", "unrecoverable")}
     if figures["unrecoverable"]:
-        sys.exit(f"a power cut did harm: {figures}")
+        sys.exit(f"unrecoverable must be 0: {figures}")
     return dict(figures)
 
 

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     )
     figures = {"commands": len(names), **{key: counts[key] for key in ("calls_faulted", "torn", "lost", "unhandled")}}
     if figures["torn"] or figures["lost"] or figures["unhandled"]:
-        sys.exit(f"a fault did harm: {figures}")
+        sys.exit(f"torn, lost and unhandled must be 0: {figures}")
     return dict(figures)
 
 

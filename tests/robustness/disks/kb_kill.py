@@ -68,7 +68,7 @@ def _run_build(source: Path, dest: Path) -> float:
     process = _start_build(source, dest)
     start = time.perf_counter()
     if process.wait():
-        sys.exit("a build failed by itself")
+        sys.exit("a build failed without being killed")
     return time.perf_counter() - start
 
 

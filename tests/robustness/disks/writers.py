@@ -46,7 +46,7 @@ def compile_library(folder: Path) -> Path:
     try:
         subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError):
-        sys.exit("this benchmark needs gcc")
+        sys.exit("this suite needs gcc: run `apt-get install -y gcc`")
     return library
 
 
@@ -262,7 +262,7 @@ class Runs:
             self._enter()
             return True
         if self._wait_for_child(child):
-            sys.exit(f"the preparation fails: {(self.folder / 'messages').read_text()}")
+            sys.exit(f"the preparation failed: {(self.folder / 'messages').read_text()}")
         return False
 
     def _enter(self) -> None:

@@ -209,7 +209,7 @@ def _honest(reader: str) -> tuple[tuple[Said, ...], ...]:
     said = [_says(doc) for doc in documents_of(Reading([Source.of_files("made", files)], reader))]
     each = len(said) // corpus.documents
     if not each or len(said) % corpus.documents:
-        sys.exit(f"{reader} does not read its own sample")
+        sys.exit(f"the reader {reader} cannot read its own sample")
     return tuple(tuple(said[start : start + each]) for start in range(0, len(said), each))
 
 

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
     broken = [outcome.case.name for outcome in found if not is_bounded(outcome)]
     if broken:
-        sys.exit(f"{figures}; neither refused nor read within bounds: {', '.join(broken)}")
+        sys.exit(f"{figures}; neither rejected nor read within bounds: {', '.join(broken)}")
     return {**figures}
 
 

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder, own_cache(Path(folder) / "cache"), _count_reads() as reads:
         found = judge_files(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, reads)
     if found["refused"] != count or found["bodies_outside"]:
-        sys.exit(f"not all were refused: {dict(found)}")
+        sys.exit(f"not all hostile files were rejected: {dict(found)}")
     keys = ("files", "refused", "forged", "bodies", "bodies_read", "bodies_outside")
     return {**{key: found[key] for key in keys}, "kinds": len(KINDS)}
 

@@ -25,9 +25,7 @@ def test_rejects_hostile_files(good: list[Good], tmp_path: Path) -> None:
     assert found["bodies"] == found["bodies_read"] + found["bodies_refused"] > 0
 
 
-def test_suite_detects_missing_structure_validation(
-    good: list[Good], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_suite_detects_missing_structure_validation(good: list[Good], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artefact, "problem_of", lambda *_words, **_more: "")
     monkeypatch.setattr(artefact, "_read", lambda *_: (_ for _ in ()).throw(artefact._corrupt_error("read", "")))
     with index_hostile._count_reads() as reads:

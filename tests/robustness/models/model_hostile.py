@@ -100,7 +100,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         **{name: find_spec(name) is not None for name in ("peft", "kernels")},
     }
     if figures["refused_or_harmless"] < len(found) or figures["worst_s"] > _LIMIT_S or figures["worst_mb"] > _LIMIT_MB:
-        sys.exit(f"harm was done: {figures}, {[(each.name, each.code, each.events) for each in found if not each.fine]}")
+        sys.exit(
+            f"some folders did harm: {figures}, {[(each.name, each.code, each.events) for each in found if not each.fine]}"
+        )
     return figures
 
 

@@ -32,7 +32,7 @@ def test_classifies_outcomes() -> None:
     assert not replace(REFUSED, outside=True).fine
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify needs Linux")
 def test_detects_files_opened_outside(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "a.json").write_text("{}")

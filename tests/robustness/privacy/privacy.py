@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         (folder / "private").mkdir()
         left_open = _summary(open_to_others(folder / "private", folder / "pipeline"))
     if seen or left_open:
-        sys.exit(f"{seen} words of canary phrases were shown, and {left_open} files of a private run are open to others")
+        sys.exit(f"{seen} canary words leaked, and {left_open} files of a private run are readable by other users")
     return {"runs": runs, "canaries_seen": seen, "open_to_others": left_open}
 
 

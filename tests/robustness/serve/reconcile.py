@@ -85,7 +85,7 @@ def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list
         found = openrefine.rows(project)
         version = openrefine.version()
     if [row["value"] for row in found] != list(values) or any(row["error"] for row in found):
-        sys.exit("OpenRefine has other rows, or rows with errors")
+        sys.exit("OpenRefine returned other rows, or rows with errors")
     rows = [ReconciledRow(row["value"], row["matched"] or next(iter(row["candidates"]), None), row["matched"]) for row in found]
     return rows, seconds, f"OpenRefine {version}"
 

@@ -29,7 +29,7 @@ Task = tuple[str, int]
 Finding = tuple[str, str]  # (violated property, text)
 
 SCALARS = (*range(0xD800), *range(0xE000, 0x110000))
-CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")  # between letters with a nukta and an accent
+CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")  # alone, in ASCII, and between a letter that takes a nukta and an accent
 FULL, QUICK = 10_000_000, 1_000_000
 MAX_LENGTH = 10
 _MAX_SHOWN = 20

@@ -100,11 +100,11 @@ def test_detects_wrong_boundaries_and_units(monkeypatch: pytest.MonkeyPatch, nam
     assert {what for what, _ in violations_of(["\u03b1-actin fell.", "\U0001f9ec a"])} == {name.lower()}
 
 
-def test_cases_are_the_same_for_a_seed() -> None:
+def test_cases_are_deterministic_for_a_seed() -> None:
     assert list(iter_cases(1, 0, 50)) == list(iter_cases(1, 0, 50))
     assert list(iter_cases(1, 0, 50)) != list(iter_cases(2, 0, 50))
 
 
-def test_tests_each_scalar_in_each_context() -> None:
+def test_covers_each_scalar_in_each_context() -> None:
     texts = " ".join(iter_contexts([0x41, 0x4E00, 0x301, 0x4E01])).split(" ")
     assert sorted(texts) == sorted(context.format(char) for context in offsets.CONTEXTS for char in "A\u4e00\u0301\u4e01")
