@@ -46,7 +46,7 @@ def compile_library(folder: Path) -> Path:
     try:
         subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError):
-        sys.exit("this suite needs gcc: run `apt-get install -y gcc`")
+        sys.exit("this benchmark needs gcc: run `apt-get install -y gcc`")
     return library
 
 

@@ -28,7 +28,9 @@ def reconcile_schemas() -> ReconcileSchemas:
     """Return the schemas; exit if they are missing."""
     folder = specs_folder() / _VERSION
     if not folder.is_dir():
-        sys.exit(f"the schemas and examples of the Reconciliation API are not in {folder}: set ONYM_SPECS to their folder")
+        sys.exit(
+            f"this benchmark needs the Reconciliation API's schemas, which are not in {folder}: set ONYM_SPECS to their folder"
+        )
     return ReconcileSchemas(folder)
 
 
