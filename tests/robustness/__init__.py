@@ -1,1 +1,1 @@
-"""Suites that try to break Onym: fuzzing, faults, kills, hostile files, odd surroundings, leaks; and checks of exactness."""
+"""Robustness suites: fuzzing, I/O faults, killed processes, hostile files, unusual environments, text leaks, exact search."""

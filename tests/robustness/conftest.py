@@ -1,4 +1,4 @@
-"""Only tests are collected here: a suite imports what it needs, some of which not every machine has."""
+"""Collect only `test_*.py` here: suites import optional packages that may not be installed."""
 
 from __future__ import annotations
 

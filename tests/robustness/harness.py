@@ -1,9 +1,9 @@
-"""The process harness of the suites: a function of a suite runs in child processes over cases, and is judged from outside.
+"""Run a function of a suite in child processes that may crash or hang.
 
-A suite has a function `work(channel, *arguments)`. A `Worker` is a child process that imports the suite and calls it: the
-function prepares what it needs, and then answers requests by `channel.serve`. Requests and answers are lines of JSON. A child
-that dies, or takes longer than it may, raises `LostError` in the parent. A `Seat` is a place with a worker that is replaced
-when it is lost, and `judge_all` puts cases before several seats at once.
+A suite defines `work(channel, *arguments)`. A `Worker` is a child process that imports the suite and calls `work`, which does
+its setup and then handles requests with `channel.serve`. Requests and responses are lines of JSON. If the child dies or exceeds
+its timeout, the parent gets a `LostError`. A `Seat` restarts its worker after that; `judge_all` runs cases on several seats in
+parallel.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _START_S = 600.0
 
 
 class LostError(Exception):
-    """A child that did not answer: it `hangs`, or it `dies`."""
+    """Raised when a child does not answer; `how` is `hangs` or `dies`."""
 
     def __init__(self, how: str, status: int | None, seconds: float) -> None:
         super().__init__(how)
@@ -40,14 +40,14 @@ class LostError(Exception):
 
 
 class Channel:
-    """The end of a child. What the child prints goes to stderr, so that only answers are answers."""
+    """The child's side of the connection. Redirects stdout to stderr, so that prints do not mix with the responses."""
 
     def __init__(self) -> None:
         self._answers = os.fdopen(os.dup(1), "w")
         os.dup2(2, 1)
 
     def serve(self, answer: Callable[[Any], Any]) -> None:
-        """Say that all is prepared, and answer each request until there are no more."""
+        """Signal that setup is done, then answer requests until stdin is closed."""
         self.send_ready()
         for request in self.requests():
             self.send(answer(request))
@@ -65,7 +65,7 @@ class Channel:
 
 
 class Worker:
-    """A child process that runs `work`; `patience` is how many seconds an answer may take."""
+    """A child process that runs `work`; `patience` is the timeout of a request in seconds."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Worker:
             self._is_ready = True
 
     def ask(self, request: Any, patience: float | None = None) -> Any:
-        """Send a request, and return its answer."""
+        """Send a request and return the response."""
         self.wait_until_ready()
         started = time.perf_counter()
         try:
@@ -113,7 +113,7 @@ class Worker:
         return self._lines.get(timeout=patience)
 
     def _describe_end(self, seconds: float) -> LostError:
-        """Return how a process ended that no longer answers; the timer that a suite sets ends one that hangs."""
+        """Build the error for a process that ended; SIGPROF means that the suite's own CPU timer stopped a hang."""
         status = self._process.wait()
         return LostError("hangs" if status == -signal.SIGPROF else "dies", status, seconds)
 
@@ -138,7 +138,7 @@ class Worker:
 
 
 class Seat:
-    """A place with a worker: one that was lost or dismissed is replaced before the next request."""
+    """A slot for one worker, which is started on the first request and again after it was lost or dismissed."""
 
     def __init__(self, start: Callable[[], Worker]) -> None:
         self._start = start
@@ -165,7 +165,7 @@ class Seat:
 
 
 def judge_all(cases: Iterable[T], start: Callable[[], Worker], judge: Callable[[Seat, T], R], seats: int) -> list[R]:
-    """Judge cases at so many seats at once; results come in the order in which they were found."""
+    """Judge cases in parallel on `seats` workers; results are in order of completion."""
     rest, lock = iter(cases), Lock()
     found: list[R] = []
 
@@ -184,10 +184,10 @@ def judge_all(cases: Iterable[T], start: Callable[[], Worker], judge: Callable[[
 
 
 class Meter:
-    """Measures what a child does: seconds, growth of its memory at the peak, and whether it is idle again after it.
+    """Measures time and peak memory growth of an action in this process, and whether its memory was released afterwards.
 
-    A child is idle again when it has grown by at most `spare_mb`. With `is_busy_only`, time in which it waits for a core is not
-    counted; nor are the cores that several of its threads take at once.
+    The process counts as idle if it has grown by at most `spare_mb`. With `is_busy_only`, `seconds` is the smaller of wall time
+    and CPU time, so that neither waiting for a core nor using several threads counts.
     """
 
     def __init__(self, spare_mb: float, *, is_busy_only: bool, give_back: Callable[[], None] | None = None) -> None:
@@ -196,9 +196,9 @@ class Meter:
         self._idle = _memory_mb("VmRSS")
 
     def measure(self, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Act, and return what came of it with `seconds`, `mb` and `idle`."""
+        """Call `act` and return its result with `seconds`, `mb` and `idle` added."""
         before = _memory_mb("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak (VmHWM)
         started, used = time.perf_counter(), time.process_time()
         found = act()
         seconds, busy = time.perf_counter() - started, time.process_time() - used
@@ -212,7 +212,7 @@ class Meter:
 
 @contextmanager
 def own_cache(folder: Path) -> Iterator[None]:
-    """Let `folder` be the cache directory while the block runs: a machine that has verified nothing yet."""
+    """Use `folder` as the cache directory within the block, as on a machine that has not verified any file yet."""
     before = os.environ.get("ONYM_CACHE")
     os.environ["ONYM_CACHE"] = str(folder)
     try:

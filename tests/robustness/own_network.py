@@ -1,6 +1,6 @@
-"""Run a command in a network of its own, where nobody else can reach it: `python -m tests.robustness.own_network COMMAND...`.
+"""Run a command in a new network namespace, unreachable from outside: `python -m tests.robustness.own_network COMMAND...`.
 
-Ray listens on all interfaces even when it is told one. In a new network namespace there is the loopback alone.
+Ray listens on all interfaces even if one is specified. A new network namespace only has the loopback interface.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _SET_FLAGS, _UP, _RUNNING = 0x8914, 0x1, 0x40
 
 
 def enter() -> None:
-    """Leave the network of the machine for one that has the loopback alone."""
+    """Move this process to a new network namespace that only has the loopback interface."""
     kinds = _NEW_NETWORK if os.geteuid() == 0 else _NEW_NETWORK | _NEW_USER
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(kinds):
-        raise OSError(ctypes.get_errno(), "a network of its own is not allowed here")
+        raise OSError(ctypes.get_errno(), "cannot create a network namespace; run as root")
     with socket.socket() as any_socket:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh14x", b"lo", _UP | _RUNNING))
 
 
 def own_network(*command: str) -> list[str]:
-    """Return the command that runs another in a network of its own."""
+    """Wrap a command so that it runs in a new network namespace."""
     return [sys.executable, "-m", "tests.robustness.own_network", *command]
 
 

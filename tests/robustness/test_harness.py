@@ -1,4 +1,4 @@
-"""Child processes: what they answer, and what is seen of those that die, hang or grow."""
+"""Child processes: their responses, and how those that die, hang or grow are reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.robustness.harness import Channel, LostError, Meter, Seat, Worker, ju
 
 
 def work(channel: Channel, word: str) -> None:
-    print("what is printed is no answer")
+    print("printed text is not a response")
     meter = Meter(1.0, is_busy_only=True)
 
     def answer(request: list[Any]) -> Any:
@@ -31,7 +31,7 @@ def start() -> Worker:
     return Worker(work, "a", patience=20, is_quiet=True)
 
 
-def test_a_worker_answers_and_its_growth_is_measured() -> None:
+def test_worker_answers_and_memory_growth_is_measured() -> None:
     with start() as worker:
         assert worker.ask(["b", 1]) == ["a", "b", 1]
         found = worker.ask(["grow"])
@@ -49,6 +49,6 @@ def test_a_lost_worker_is_replaced(request_: list[str], how: str, status: int | 
         assert seat.ask(["c"]) == ["a", "c"]
 
 
-def test_cases_are_judged_at_several_seats() -> None:
+def test_judges_cases_on_several_workers() -> None:
     found = judge_all(range(7), start, lambda seat, case: seat.ask([case])[1], seats=2)
     assert sorted(found) == list(range(7))

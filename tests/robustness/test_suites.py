@@ -1,4 +1,4 @@
-"""Every suite at its quick size: `python -m benchmarks NAME --quick` ends well, which is within its bounds."""
+"""Run every suite at its quick size: `python -m benchmarks NAME --quick` succeeds and stays within its bounds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks.__main__ import ROOT, find_benchmarks
 
 SUITES = [name for name, module in find_benchmarks().items() if module.startswith("tests.")]
 NOT_QUICK = {
-    "first-minutes",  # installs the wheel and all that it needs from the package index
+    "first-minutes",  # installs the wheel and its dependencies from the package index
     "offsets",  # has a million strings with --quick; text/test_offsets.py runs it with fewer
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SUITES if name not in NOT_QUICK])
-def test_a_suite_ends_within_its_bounds(name: str) -> None:
+def test_suite_stays_within_its_bounds(name: str) -> None:
     command = [sys.executable, "-m", "benchmarks", name, "--quick"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if "this benchmark needs" in done.stderr and not os.environ.get("CI"):

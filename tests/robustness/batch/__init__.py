@@ -1,1 +1,1 @@
-"""Runs of `onym batch` whose processes are killed, or whose surroundings fail."""
+"""Suites of `onym batch`: killed processes and failing environments."""

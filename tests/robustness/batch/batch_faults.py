@@ -1,12 +1,12 @@
-"""Runs of `onym batch` that meet what goes wrong in practice: does each end as it should, and is the output right after it?
+"""Inject faults into runs of `onym batch`, and check their exit and that a second run completes the output.
 
-A full disk (ENOSPC) and a failing one (EIO) at the first, second ... write of outputs; an output that may not be written; two
-drivers at once; a shard that kills its worker, or fails, each time; an input or the pipeline changed under way; a torn output;
-an output and a plan of a newer Onym; a Ray cluster that loses one of its two nodes. After each, what was wrong is mended and
-the plan is run again: the output must be that of an undisturbed run, byte by byte.
+Faults: a full disk (ENOSPC) or an I/O error (EIO) at the first, second ... write of outputs; an output folder that is not
+writable; two drivers at once; a shard that always kills its worker or always fails; an input or the pipeline changed during the
+run; a truncated output; an output and a plan of a newer Onym; a Ray cluster that loses one of its two nodes. After each, the
+fault is removed and the plan is run again: the output must be byte-identical to that of an undisturbed run.
 
-cases   what was tried; `by_kind` says how often what
-wrong   cases that ended otherwise, or whose output is another after mending; `which` names them
+cases   faults injected; `by_kind` counts them by kind
+wrong   cases with an unexpected exit, or with another output after the second run; `which` names them
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ Case = Callable[[Path], bool]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--writes", type=int, default=0, help="failing writes of each kind; by default 24, or 2 with --quick")
+    parser.add_argument("--writes", type=int, default=0, help="failing writes of each kind (default: 24, or 2 with --quick)")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
                 which.append(name)
     figures: dict[str, object] = {"cases": sum(kinds.values()), "wrong": len(which), "by_kind": dict(sorted(kinds.items()))}
     if which:
-        sys.exit(f"{figures | {'which': which}}; none may be wrong")
+        sys.exit(f"wrong must be 0: {figures | {'which': which}}")
     return figures
 
 
@@ -102,13 +102,13 @@ def _cases(writes: int, corpus: Path, base: Path) -> dict[str, tuple[str, Case]]
     found["a torn output"] = "torn", _judge_torn_output
     found["a newer receipt"] = "newer", _newer_plan
     found["no folder for outputs"] = "unwritable", _unwritable
-    if writes > _QUICK_WRITES:  # a real cluster takes half a minute
+    if writes > _QUICK_WRITES:  # starting a Ray cluster takes half a minute
         found["a cluster shrunk to one CPU"] = "shrunk", _shrunk
     return found
 
 
 def _refusal(out: Path, engine: Any = None) -> str:
-    """Return the code with which a run ends, or nothing."""
+    """Return the error code of a run, or an empty string."""
     try:
         run_batch(out, engine=engine or LocalEngine(1))
     except OnymError as e:
@@ -120,7 +120,7 @@ def _failing_disk(worker: str) -> Case:
     def case(out: Path) -> bool:
         code = _refusal(out, LocalEngine(1, [sys.executable, "-c", worker]))
         is_clean = not list((out / "shards").glob(".*"))
-        return is_clean and (code == "output-failed" or (code == "" and status(out).is_done))  # few writes, and it never fails
+        return is_clean and (code == "output-failed" or (code == "" and status(out).is_done))  # too few writes to fail
 
     return case
 
@@ -181,7 +181,7 @@ def _newer_plan(out: Path) -> bool:
 
 
 def _shrunk(out: Path) -> bool:
-    """Take one of two nodes from a cluster under way: the other links all."""
+    """Remove one of two nodes from a running cluster: the other one must finish the run."""
     killed, _ = kill_nodes(out, 1)
     return killed == 1 and status(out).is_done
 

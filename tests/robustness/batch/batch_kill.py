@@ -1,15 +1,15 @@
-"""Runs of `onym batch` whose processes are killed, and are run again until they are done: is anything lost, doubled or torn?
+"""Kill processes of `onym batch` at random moments, rerun until done, and check that nothing is lost, doubled or truncated.
 
-Stub shards are small files over a made-up knowledge base; real ones are abstracts of BC5CDR with the starter. Drivers and
-workers are killed by SIGKILL and SIGTERM, at random moments; and workers kill themselves before and after each step of
-publishing an output: the hidden file is made, written, synced, renamed, its folder synced. On Ray, drivers, worker processes
-and whole nodes are killed, on stub shards that take a moment each.
+Stub shards are small files linked with a made-up knowledge base; real shards are abstracts of BC5CDR linked with the starter.
+Drivers and workers are killed by SIGKILL and SIGTERM at random moments, and workers kill themselves before and after each step
+of publishing an output: create the hidden file, write it, sync it, rename it, sync its folder. On Ray, drivers, worker
+processes and whole nodes are killed, with stub shards that take a moment each.
 
-kills        how often, in all; `by_kind` says of what
+kills        number of kills; `by_kind` counts them by kind
 lost         shards of an undisturbed run that are missing at the end
-doubled      documents that stand in two outputs, or mentions that stand twice
-torn         outputs that had a name after a kill and were not whole
-other_bytes  outputs at the end that are not those of an undisturbed run, hidden files that were left among them
+doubled      documents that are in two outputs, and duplicate mentions
+torn         published outputs that were incomplete after a kill
+other_bytes  final outputs that differ from those of an undisturbed run, including hidden files left behind
 orphans      workers that outlived their driver; on Ray, processes of the cluster that are alive two minutes later
 """
 
@@ -52,13 +52,14 @@ from tests.robustness.batch.runs import (
 )
 
 STUB, REAL, RAY, NODES = 700, 200, 80, 20
-QUICK_STUB = 5  # Ray's own kills are in the tests
+QUICK_STUB = 5  # kills on Ray are covered by the unit tests
 _NAMES = ("lost", "doubled", "torn", "other_bytes", "orphans")
-_PAUSE_S, _AT_START, _AT_A_STEP = 0.3, 0.2, 0.25  # after what was published; shares of runs
-_AT_STEPS = 4  # kills of workers by themselves in one run, at most, but for two at the same moment
-_DRIVERS, _RAY_S = 0.7, (2.0, 20.0)  # how often a driver is killed on Ray, and how many seconds after its start
-_AGENTS_S = 120.0  # in which agents of a Ray node see that it is gone
-_NODES_LOST = 4  # of one run, at most
+_PAUSE_S = 0.3  # longest pause before a kill
+_AT_START, _AT_A_STEP = 0.2, 0.25  # shares of runs that are killed at the start, and at a step of publishing
+_AT_STEPS = 4  # maximum self-kills of workers per run; two workers at the same moment may exceed it by one
+_DRIVERS, _RAY_S = 0.7, (2.0, 20.0)  # share of Ray runs whose driver is killed, and the range of seconds after its start
+_AGENTS_S = 120.0  # seconds until the agents of a Ray node notice that it is gone
+_NODES_LOST = 4  # maximum per run
 _STEPS = ("open", "fsync", "replace", "sync_folder")
 _WORKER = """
 import os, pathlib, signal, sys
@@ -95,11 +96,11 @@ sys.exit(main())
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stub", type=int, default=0, help="kills on stub shards; by default 700, or 5 with --quick")
-    parser.add_argument("--real", type=int, default=0, help="kills on the real pipeline; by default 200, or none with --quick")
-    parser.add_argument("--ray", type=int, default=0, help="kills of drivers and workers on Ray; by default 80 or none")
-    parser.add_argument("--nodes", type=int, default=0, help="kills of nodes of a Ray cluster; by default 20 or none")
-    parser.add_argument("--only", choices=("stub", "real", "ray", "nodes"), help="one part alone")
+    parser.add_argument("--stub", type=int, default=0, help="kills on stub shards (default: 700, or 5 with --quick)")
+    parser.add_argument("--real", type=int, default=0, help="kills on the real pipeline (default: 200, or 0 with --quick)")
+    parser.add_argument("--ray", type=int, default=0, help="kills of Ray drivers and workers (default: 80, or 0 with --quick)")
+    parser.add_argument("--nodes", type=int, default=0, help="kills of nodes of a Ray cluster (default: 20, or 0 with --quick)")
+    parser.add_argument("--only", choices=("stub", "real", "ray", "nodes"), help="run only this part")
     parser.add_argument("--seed", type=int, default=13)
 
 
@@ -114,12 +115,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             found += _Part(part, base, rng, kinds, is_quick=options.quick).kill_until_done(kills)
     figures = {"kills": sum(kinds.values()), **{name: found[name] for name in _NAMES}, "by_kind": dict(sorted(kinds.items()))}
     if any(found[name] for name in _NAMES):
-        sys.exit(f"{figures}; none may be")
+        sys.exit(f"lost, doubled, torn, other_bytes and orphans must be 0: {figures}")
     return figures
 
 
 def _count_kills(options: argparse.Namespace) -> dict[str, int]:
-    """Return how many kills each part has."""
+    """Return the number of kills of each part of the suite."""
     full = {"stub": STUB, "real": REAL, "ray": RAY, "nodes": NODES}
     quick = {"stub": QUICK_STUB, "real": 0, "ray": 0, "nodes": 0}
     by_default = quick if options.quick else full
@@ -128,7 +129,7 @@ def _count_kills(options: argparse.Namespace) -> dict[str, int]:
 
 
 class _Part:
-    """Runs of one kind over one corpus, which are run to their end again and again while something is killed."""
+    """Runs of one kind over one corpus, repeated to completion while processes are killed."""
 
     def __init__(self, name: str, base: Path, rng: random.Random, kinds: Counter[str], *, is_quick: bool) -> None:
         self._name, self._base, self._rng, self._kinds = name, base, rng, kinds
@@ -137,7 +138,7 @@ class _Part:
         self._corpus = _abstracts(base, files=8, documents=20) if name == "real" else make_corpus(base, 4 if is_quick else 40)
 
     def kill_until_done(self, kills: int) -> Counter[str]:
-        """Run plans until there were so many kills; return what went wrong."""
+        """Run plans until the number of kills is reached; return the counts of errors."""
         reference = plan_run(self._corpus, self._pipeline, self._base / "reference")
         if driver(reference).wait():
             sys.exit("an undisturbed run failed")
@@ -152,7 +153,7 @@ class _Part:
                 ledger = status(out)
                 left = 0 if ledger.is_done else kills - done
                 killed, processes = self._one(out, left, len(ledger.open_shards), self._rng)
-                is_over = not killed and status(out).is_done  # the last run is one that nothing killed, as a person's is
+                is_over = not killed and status(out).is_done  # the last run is not killed
                 seen |= processes
                 found["torn"] += count_torn(out)
                 done += len(killed)
@@ -166,14 +167,14 @@ class _Part:
 
 
 def _one(out: Path, left: int, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once, with kills if any are left; return what was killed, if anything was, and the workers that were seen."""
+    """Run once, with kills if any are left; return what was killed, and the workers seen."""
     if left <= 0:
         return [], _watch_workers(driver(out), _never)
     return _kill_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _kill_at_random(out, shards, rng)
 
 
 def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once with workers that kill themselves, some times, and note it just before."""
+    """Run once with workers that record and then kill themselves a few times."""
     step, after = rng.choice(_STEPS), rng.choice("01")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "kills")
@@ -185,10 +186,10 @@ def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Proce
 
 
 def _kill_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once; kill up to two workers, and at last the driver, or the driver before anything is done.
+    """Run once; kill up to two workers and then the driver, or only the driver before any shard is done.
 
-    Moments are drawn by what was published, which makes them random on a machine of any speed: after none of the open shards,
-    or after some of them, and a moment more. A third worker could be the third of one shard, which is left out then.
+    The moment is defined by the number of published shards and a short pause, so that it is random on a machine of any speed.
+    A third worker is not killed, because a shard that loses three workers is quarantined.
     """
     published = _count_published(out)
     marks = sorted(rng.randrange(shards) for _ in range(rng.randrange(1, 4)))
@@ -210,7 +211,7 @@ def _kill_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[st
 
 
 def _watch_until(process: subprocess.Popen[bytes], out: Path, published: int, rng: random.Random) -> set[Process]:
-    """Wait until there are workers and so many outputs, and a moment more."""
+    """Wait until there are workers and `published` outputs, and then a short random time."""
     seen = _watch_workers(process, lambda: bool(children(process.pid)) and _count_published(out) >= published)
     return seen | _watch_workers(process, _after(rng.uniform(0, _PAUSE_S)))
 
@@ -238,7 +239,7 @@ def _after(seconds: float) -> Callable[[], bool]:
 
 
 def _one_on_ray(out: Path, left: int, _shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once on a cluster of its own, killing workers again and again, and mostly the driver in the end."""
+    """Run once on a new Ray cluster, killing workers repeatedly, and in most runs finally the driver."""
     process = ray_driver(out)
     workers_left, is_driver = min(left - 1, rng.randrange(5)), left > 0 and rng.random() < _DRIVERS
     ends_at = rng.uniform(*_RAY_S)
@@ -262,13 +263,13 @@ def _one_on_ray(out: Path, left: int, _shards: int, rng: random.Random) -> tuple
 
 
 def _one_with_nodes(out: Path, left: int, _shards: int, _rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once on a cluster of several nodes, killing nodes."""
+    """Run once on a Ray cluster of several nodes, killing nodes."""
     killed, processes = kill_nodes(out, min(max(left, 0), _NODES_LOST))
     return ["node SIGKILL"] * killed, processes
 
 
 def _watch_workers(process: subprocess.Popen[bytes], is_time: Callable[[], bool]) -> set[Process]:
-    """Wait, at most until it ends, and return the workers that were seen meanwhile."""
+    """Wait until a moment or the end of the process, and return the workers seen meanwhile."""
     seen = identify(children(process.pid))
     while not is_time() and process.poll() is None:
         seen |= identify(children(process.pid))
@@ -279,12 +280,12 @@ def _watch_workers(process: subprocess.Popen[bytes], is_time: Callable[[], bool]
 def _send(pid: int, number: signal.Signals) -> None:
     try:
         os.kill(pid, number)
-    except ProcessLookupError:  # it ended by itself just now
+    except ProcessLookupError:  # it has just exited
         return
 
 
 def _abstracts(folder: Path, files: int, documents: int) -> Path:
-    """Write real abstracts, some to a file."""
+    """Write abstracts of BC5CDR, several to a file."""
     corpus = folder / "corpus"
     corpus.mkdir()
     source = read_corpus(data_folder() / "bc5cdr" / "CDR_TestSet.PubTator.txt.gz")

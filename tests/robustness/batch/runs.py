@@ -1,4 +1,4 @@
-"""Made-up corpora and pipelines, and a driver in a process of its own."""
+"""Made-up corpora and pipelines, and drivers in separate processes."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ run_batch(sys.argv[1], engine=LocalEngine(2, [sys.executable, *worker]))
 
 
 def make_pipeline(folder: Path) -> Path:
-    """Build a pipeline over a few names."""
+    """Build a pipeline with a few names."""
     build_pipeline(make_kb(folder), folder / "pipeline")
     return folder / "pipeline"
 
 
 def make_corpus(folder: Path, files: int, seed: int = 13) -> Path:
-    """Write small files of several documents, a shard for each line, and a packed file that is divided by documents."""
+    """Write small files of several documents with one shard per line, and a compressed file that is split by documents."""
     rng = random.Random(seed)
     corpus = folder / "corpus"
     corpus.mkdir()
@@ -58,20 +58,20 @@ def make_corpus(folder: Path, files: int, seed: int = 13) -> Path:
 
 
 def plan_run(corpus: Path, pipeline: Path | str, out: Path) -> Path:
-    """Plan a run with a shard for each line, and for two documents of a packed file."""
+    """Plan a run with one shard per line, and one per two documents of a compressed file."""
     plan_batch([corpus], pipeline, out, shard_bytes=1, shard_documents=2)
     return out
 
 
 def driver(out: Path, worker: str = "", environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Start a run with two workers, in a process of its own."""
+    """Start a run with two workers in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-c", DRIVER, str(out), worker], env=os.environ | (environment or {}), stderr=subprocess.DEVNULL
     )
 
 
 def children(pid: int) -> list[int]:
-    """Return the processes that a process started and that are alive."""
+    """Return the living child processes of a process."""
     try:
         return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
@@ -79,13 +79,13 @@ def children(pid: int) -> list[int]:
 
 
 def identify(pids: Iterable[int]) -> set[Process]:
-    """Return processes that are alive as what they can be known by later."""
+    """Return (pid, start time) of living processes, which identifies them even if a pid is reused."""
     found = ((pid, _read_start_time(pid)) for pid in pids)
     return {(pid, at) for pid, at in found if at is not None}
 
 
 def still_alive(processes: Iterable[Process], seconds: float = 20.0) -> int:
-    """Return how many of some processes are alive after a while; most are gone at once."""
+    """Wait until all processes have ended or the time is up; return how many are still alive."""
     end = time.monotonic() + seconds
     left = set(processes)
     while (left := {each for each in left if _read_start_time(each[0]) == each[1]}) and time.monotonic() < end:
@@ -94,20 +94,20 @@ def still_alive(processes: Iterable[Process], seconds: float = 20.0) -> int:
 
 
 def outputs(out: Path) -> dict[str, bytes]:
-    """Return the bytes of all outputs by name, hidden ones too."""
+    """Return the bytes of all outputs by name, including hidden files."""
     folder = out / SHARDS
     return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {}
 
 
 def count_torn(out: Path) -> int:
-    """Return how many outputs have a name and are not whole, or of another key."""
+    """Return the number of published outputs that are incomplete or have another key."""
     storage = open_storage(out)
     plan = read_plan(storage)
     return len(storage.names(SHARDS)) - len(receipts_of(plan.shards, storage))
 
 
 def count_doubled(out: Path) -> int:
-    """Return how many documents stand in two files, or have a mention twice."""
+    """Return the number of documents that are in several files, plus the number of duplicate mentions."""
     files = sorted((out / SHARDS).glob("[!.]*.parquet"))
     rows = pl.concat([pl.read_parquet(path).with_columns(file=pl.lit(path.name)) for path in files])
     in_files = rows.select("source", "ordinal", "file").unique()
@@ -117,7 +117,7 @@ def count_doubled(out: Path) -> int:
 
 
 def _read_start_time(pid: int) -> int | None:
-    """Return when a process that is alive was started; None of one that is not."""
+    """Return the start time of a process, or None if it is not alive."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -125,7 +125,7 @@ def _read_start_time(pid: int) -> int | None:
     return None if fields[0] == "Z" else int(fields[19])
 
 
-# Runs on real Ray clusters of this machine, each in a network of its own.
+# Runs on real local Ray clusters, each in its own network namespace.
 
 _DRIVER = """
 import sys, time
@@ -182,14 +182,14 @@ _TASK, _TICKS = "ray::", os.sysconf("SC_CLK_TCK")
 
 
 def ray_driver(out: Path, seconds: float = 0.2) -> subprocess.Popen[bytes]:
-    """Start a run on a cluster of its own with two CPUs; each shard takes so long at least."""
+    """Start a run on a new cluster with two CPUs; each shard takes at least `seconds`."""
     return subprocess.Popen(
         own_network(sys.executable, "-c", _DRIVER, str(out), str(seconds)), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
 
 
 def measure_on_ray(out: Path) -> tuple[float, float]:
-    """Run on a cluster with two CPUs; return the CPU seconds of its start, and those of all its processes after that."""
+    """Run on a cluster with two CPUs; return the CPU seconds to start it, and those of all its processes afterwards."""
     words = own_network(sys.executable, "-c", _MEASURED, str(out))
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     start_s, run_s = json.loads(done.stdout.splitlines()[-1])
@@ -197,12 +197,12 @@ def measure_on_ray(out: Path) -> tuple[float, float]:
 
 
 def tree_cpu_s() -> float:
-    """Return the CPU seconds of this process, of those that it started, and of those that ended before and were waited for."""
+    """Return the CPU seconds of this process, its descendants, and the children that have ended."""
     return sum(_cpu_s(pid) for pid in [os.getpid(), *descendants(os.getpid())])
 
 
 def kill_nodes(out: Path, kills: int, seconds: float = 0.3) -> tuple[int, set[Process]]:
-    """Run on a cluster, and take nodes from it until one is left; return how many before the end, and all processes seen."""
+    """Run on a cluster and remove nodes until one is left; return the number removed before the end, and all processes seen."""
     words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds))
     seen: set[Process] = set()
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True) as process:
@@ -212,18 +212,18 @@ def kill_nodes(out: Path, kills: int, seconds: float = 0.3) -> tuple[int, set[Pr
         printed = process.stdout.read() if process.stdout else ""
         if process.returncode:
             log.seek(0)
-            sys.exit(f"a run on several nodes failed: {log.read()[-2000:]}")
+            sys.exit(f"a run on several Ray nodes failed: {log.read()[-2000:]}")
     return int(printed.split()[-1]), seen
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the processes that a process started, and those that these started."""
+    """Return all descendants of a process."""
     found = children(pid)
     return [*found, *(each for child in found for each in descendants(child))]
 
 
 def tasks(pid: int) -> list[int]:
-    """Return the worker processes of the cluster that a driver started."""
+    """Return the worker processes of a driver's cluster."""
     return [each for each in descendants(pid) if _title(each).startswith(_TASK) and "Agent" not in _title(each)]
 
 

@@ -1,1 +1,1 @@
-"""The command line in odd surroundings, on odd inputs, and with interrupted downloads."""
+"""Suites of the command line: unusual environments, unusual inputs and interrupted downloads."""

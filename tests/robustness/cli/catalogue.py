@@ -1,4 +1,4 @@
-"""A server of this machine that answers ranges, breaks off where it is asked to, and counts the bytes that it sends."""
+"""A local HTTP server with range requests that can break off at a given byte and counts the bytes it sends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATIENCE_S = 600.0
 
 @dataclass(frozen=True)
 class Sent:
-    """One answer: the bytes of a file from `start` on, as many as were handed to the network."""
+    """One response: a file's bytes from `start`, and how many of them were written to the socket."""
 
     path: str
     start: int
@@ -42,7 +42,7 @@ class Sent:
 
 @dataclass
 class Stop:
-    """Where an answer stops: it breaks off there, or waits there until its client is gone."""
+    """The byte at which a response stops: it is broken off there, or waits until the client disconnects."""
 
     offset: int
     breaks: bool
@@ -51,7 +51,7 @@ class Stop:
 
 
 class FileServer:
-    """Serves a folder. `answers` are in order; `stops` has for a path where its next answers stop, in order."""
+    """Serves a folder. `answers` lists the responses in order; `stops` maps a path to the stops of its next responses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class FileServer:
 
     @contextmanager
     def running(self) -> Iterator[FileServer]:
-        """Answer while the block runs, at `url`."""
+        """Serve at `url` within the block."""
         server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (_Handler,), {"files": self}))
         self.url = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -82,7 +82,7 @@ class FileServer:
             self.finished.notify_all()
 
     def next_stop(self, path: str, start: int) -> Stop | None:
-        """Return the stop of an answer from `start` on; one that lies before it was passed by another answer."""
+        """Return the stop of a response that begins at `start`; skip stops before it, which an earlier response has passed."""
         several = self.stops.get(path, [])
         while several:
             stop = several.pop(0)
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
                     self.wfile.write(chunk)
                     count += len(chunk)
             self.wfile.flush()
-        except OSError:  # the client is gone
+        except OSError:  # the client has disconnected
             pass
         self.files.note(Sent(path, start, count))
         if stop:
@@ -147,14 +147,14 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-# The releases of the catalogue, of real data in the form of their publishers, under the paths of their addresses.
+# The releases in the catalogue: real data in the publishers' formats, stored under the paths of their URLs.
 
 _DISEASES = "C"
-_FEW = 1_000  # diseases of the synthetic release: their names are embedded on a CPU
+_FEW = 1_000  # diseases in the synthetic release; kept small because their names are embedded on a CPU
 
 
 def write_releases(recipe: PipelineRecipe, folder: Path, data: Path) -> None:
-    """Write all files of a recipe that are not there yet."""
+    """Write all files of a recipe that do not exist yet."""
     for release in recipe.releases:
         for file in release.files:
             path = folder / path_of(file.url)
@@ -171,7 +171,7 @@ def write_releases(recipe: PipelineRecipe, folder: Path, data: Path) -> None:
 
 
 def path_of(url: str) -> str:
-    """Return the path of an address, without its first slash.
+    """Return the path of a URL without the leading slash.
 
     >>> path_of("https://example.org/obo/hp.obo")
     'obo/hp.obo'
@@ -202,7 +202,7 @@ def _quote(text: str) -> str:
 
 @dataclass
 class Record:
-    """A record of MeSH: its names, the preferred one first, its branches, and the headings that it is mapped to."""
+    """A MeSH record: its names (preferred name first), tree numbers, and the headings it is mapped to."""
 
     names: list[str] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
@@ -210,7 +210,7 @@ class Record:
 
 
 def mesh_records(data: Path, *tables: str) -> dict[str, Record]:
-    """Return the records of some tables of MeSH, and the entry terms of 2014 for those."""
+    """Return the records of the given MeSH tables, and their entry terms of 2014."""
     found: dict[str, Record] = defaultdict(Record)
     for table in (*tables, "d2014.en_gb.bin.gz"):
         source = Source.open(data / "mesh" / table)
@@ -234,7 +234,7 @@ def _add(found: dict[str, Record], frame: pl.DataFrame, *, is_first: bool) -> No
 
 @contextmanager
 def _open_compressed(path: Path) -> Iterator[TextIO]:
-    """Give a file to write text to, which is compressed: the same bytes each time, without a name or a date."""
+    """Open a gzip text file for writing; without file name and date, so that the bytes are reproducible."""
     with (
         path.open("wb") as raw,
         gzip.GzipFile("", "wb", 1, raw, mtime=0) as packed,
@@ -285,7 +285,7 @@ def _concepts(record: Record) -> str:
 
 
 def write_umls(folder: Path, data: Path) -> None:
-    """Write a small release in UMLS's form: diseases of MeSH with CUIs of their own."""
+    """Write a small release in UMLS format: MeSH diseases with made-up CUIs."""
     records = mesh_records(data, "mesh_id_label_mappings.tsv.gz").values()
     folder.mkdir(parents=True, exist_ok=True)
     diseases = [each for each in records if any(branch.startswith(_DISEASES) for branch in each.branches)][:_FEW]
@@ -311,11 +311,11 @@ _WRITERS = {
 }
 
 
-# What a server sent beside what a client had on its disk: bytes that came twice, and bytes that were lost under way.
+# Compares what the server sent with what the client has on disk: bytes sent twice, and bytes lost in transit.
 
 
 class Ledger:
-    """Follows the files of a recipe in the current cache directory. `account` is called whenever a client has ended."""
+    """Tracks the files of a recipe in the current cache directory. Call `account` whenever a client has ended."""
 
     def __init__(self, server: FileServer, recipe: PipelineRecipe) -> None:
         files = [file for release in recipe.releases for file in release.files]
@@ -326,10 +326,10 @@ class Ledger:
         self._kept = {path: self.on_disk(path) for path in self.urls}
 
     def account(self) -> None:
-        """Take the answers since the last time: a byte counts twice if the client had it already when it was sent.
+        """Count the responses since the last call: a byte was sent twice if the client already had it.
 
-        An answer that broke off had been received to its end when the same client asked again. What a client that was killed
-        had received and not written yet is lost under way.
+        If a response broke off and the same client asks again, it had received everything sent until then. Bytes that a killed
+        client had received but not yet written count as lost in transit.
         """
         answers, ends = self._server.answers[self._seen :], dict(self._kept)
         self._seen += len(answers)
@@ -342,11 +342,11 @@ class Ledger:
             self.in_flight += max(0, end - self._kept[path])
 
     def find_unfinished(self) -> list[str]:
-        """Return the paths of files that are not whole on the disk."""
+        """Return the paths of files that are incomplete on disk."""
         return [path for path, url in self.urls.items() if not download_path(url).is_file()]
 
     def on_disk(self, path: str) -> int:
-        """Return how many bytes of a file the client has."""
+        """Return how many bytes of a file the client has on disk."""
         whole = download_path(self.urls[path])
         part = whole.with_name(f"{whole.name}.part")
         return next((each.stat().st_size for each in (whole, part) if each.is_file()), 0)

@@ -1,11 +1,11 @@
-"""The command line in surroundings that no developer has: whether a person ever sees a trace.
+"""Run the command line in unusual environments, and check that no user ever sees a traceback.
 
-cases       processes of the installed `onym`: without a home, as a user that the system does not know, in read-only folders,
-            in old encodings, with standard streams closed, full or read by nobody, on terminals of one column, with few open
-            files, little memory and no temporary folder, stopped by signals, with outputs that are devices, pipes, links or
-            folders, with words that are many, long, empty or no UTF-8
-tracebacks  those that showed a trace of Python or a panic of Rust, ended with an exit status that is not documented or that of
-            a bug, or damaged what was there; they are named on stderr
+cases       runs of the installed `onym`: without a home directory, as an unknown user, in read-only folders, in legacy
+            encodings, with standard streams closed, full or unread, on terminals with one column, with few file descriptors,
+            little memory and no temp directory, stopped by signals, with devices, pipes, links or folders as output, and with
+            arguments that are many, long, empty or not UTF-8
+tracebacks  runs that printed a Python traceback or a Rust panic, had an undocumented exit status or that of an internal error,
+            or damaged existing files; they are named on stderr
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from onym.pipeline.folder import build_pipeline
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--verbose", action="store_true", help="tell about each case on stderr")
-    parser.add_argument("--at-once", type=int, default=2, help="how many run at the same time")
-    parser.add_argument("--only", default="", help="only the cases whose name holds this")
+    parser.add_argument("--verbose", action="store_true", help="report each case on stderr")
+    parser.add_argument("--at-once", type=int, default=2, help="number of parallel processes")
+    parser.add_argument("--only", default="", help="run only cases whose name contains this")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    """Run the cases, with `--quick` some of each kind."""
+    """Run all cases; with `--quick`, some of each kind."""
     only, has_unknown = getattr(options, "only", ""), can_be_unknown()
     cases = [case for case in iter_cases() if only in case.name and (case.is_quick or not options.quick)]
     found = []
@@ -49,12 +49,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             print(_describe_outcome(outcome), file=sys.stderr)
     figures = {"cases": len(found), "tracebacks": sum(outcome.is_traceback for outcome in found)}
     if figures["tracebacks"]:
-        sys.exit(f"a person would have seen a trace: {figures}")
+        sys.exit(f"some runs showed a traceback: {figures}")
     return dict(figures)
 
 
 def outcomes(cases: list[Case], at_once: int = 2) -> Iterator[Outcome]:
-    """Run cases, each in a folder of its own, where everybody may write."""
+    """Run each case in its own world-writable folder."""
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(at_once) as pool:
         root = Path(name)
         root.chmod(0o755)
@@ -84,39 +84,39 @@ def _describe_outcome(outcome: Outcome) -> str:
     return f"{mark:6} {outcome.status:4}  {outcome.case.name}: {outcome.output[-300:]!r}"
 
 
-# One command in one set of surroundings: a process of the installed `onym`, and how it ended.
+# One command in one environment: a process of the installed `onym`, and its outcome.
 
 ONYM = str(Path(sys.executable).with_name("onym"))
 DOCUMENTED = frozenset({0, 2, 3, 4, 5, 6, 129, 130, 141, 143})
 """The exit statuses of docs/reference/cli.md, but 1: that is a bug."""
 _AS_UNKNOWN = (
     *("setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"),
-    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),  # Python itself may lie in another one's home
+    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),  # Python may be installed in another user's home
 )
 _SIGNS = (b"Traceback", b"panicked at", b"Exception ignored", b"Fatal Python error")
-_PATIENCE_S = 600  # other work may slow the machine down; a command that waits for ever is found all the same
+_PATIENCE_S = 600  # generous, because the machine may be busy; a command that hangs is still found
 
 
 @dataclass(frozen=True)
 class Case:
-    """A command, and where it runs. `before` and `streams` are words of a shell, before the command and behind it."""
+    """A command and its environment. `before` and `streams` are shell code placed before and after the command."""
 
     name: str
     words: tuple[str | bytes, ...]
     env: Mapping[str, str | None] = field(default_factory=dict)
     before: str = ""
     streams: str = ""
-    columns: int = 0  # of a terminal, where there is one
+    columns: int = 0  # columns of the terminal; 0 if there is no terminal
     is_unknown_user: bool = False
-    stop: signal.Signals | None = None  # sent when the output is being written
+    stop: signal.Signals | None = None  # signal sent while the output is being written
     statuses: frozenset[int] = DOCUMENTED
-    check: Callable[[Path], bool] = lambda _: True  # of the folder, behind the run
+    check: Callable[[Path], bool] = lambda _: True  # checks the folder after the run
     is_quick: bool = False
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended."""
+    """The outcome of a case."""
 
     case: Case
     status: int
@@ -125,7 +125,7 @@ class Outcome:
 
     @property
     def is_traceback(self) -> bool:
-        """Whether a person would see a trace, an undocumented exit status, or damage."""
+        """Whether the user would see a traceback, an undocumented exit status, or damaged files."""
         return any(sign in self.output for sign in _SIGNS) or self.status not in self.case.statuses or not self.is_right
 
 
@@ -140,7 +140,7 @@ def run_case(case: Case, folder: Path) -> Outcome:
 
 
 def can_be_unknown() -> bool:
-    """Tell whether a process can run as a user that the system does not know."""
+    """Return whether a process can run as a user id without an account."""
     try:
         return not subprocess.run([*_AS_UNKNOWN, sys.executable, "-c", ""], check=False, capture_output=True).returncode
     except OSError:
@@ -174,7 +174,7 @@ def _wait_for_hidden(folder: Path) -> None:
 
 
 def _on_terminal(case: Case, command: list[str | bytes], more: dict[str, object]) -> tuple[int, bytes]:
-    """Run on a terminal of so many columns; what stands on it is not read word by word, so lines are joined."""
+    """Run on a terminal with `columns` columns; join the output lines, because the terminal wraps words."""
     import fcntl
     import pty
     import termios
@@ -187,29 +187,29 @@ def _on_terminal(case: Case, command: list[str | bytes], more: dict[str, object]
     try:
         while data := os.read(ours, 65536):
             output += data
-    except OSError:  # the other side is closed
+    except OSError:  # the other end is closed
         pass
     os.close(ours)
     process.wait(_PATIENCE_S)
     return process.returncode, output.replace(b"\r", b"").replace(b"\n", b"")
 
 
-# The cases: surroundings crossed with commands. A folder as stdin is not among them: Python ends before Onym begins.
+# The cases: environments times commands. A directory as stdin is not tested: Python itself fails before Onym starts.
 
 _VERSION = ("--version",)
 _INFO = ("kb", "info", "{base}/kb")
 _EXPORT = ("kb", "export", "{base}/kb", "-o", "-")
 _LINK = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", "out.jsonl", "--force")
 _STDIN = ("link", "-", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")
-_MANY = ("link", "{base}/many.jsonl", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")  # is written for seconds
+_MANY = ("link", "{base}/many.jsonl", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")  # takes seconds to write
 _CONVERT = ("corpus", "convert", "{base}/a.txt", "out", "--to", "text")
 _BUILD = ("kb", "build", "{base}/kb.tsv", "-o", "kb")
 _MAP = ("map", "{base}/terms.csv", "--column", "term", "--kb", "{base}/kb", "--linker", "exact", "-o", "-")
-_LOW = DOCUMENTED | {1}  # a library in C that finds no memory ends the process with 1 by itself
+_LOW = DOCUMENTED | {1}  # a C library that runs out of memory exits with status 1 itself
 
 
 def make_base(folder: Path) -> None:
-    """Write what the commands read: a small knowledge base, a pipeline, a text, a table."""
+    """Write the inputs of the commands: a small knowledge base, a pipeline, a text and a table."""
     rows = ["id\tname\tsynonyms", "mesh:D005334\tFever\tpyrexia|β-fever", "mesh:D009203\tMyocardial Infarction\theart attack"]
     (folder / "kb.tsv").write_text("\n".join(rows) + "\n", "utf-8")
     (folder / "a.txt").write_text("High β-fever, no heart attack.", "utf-8")

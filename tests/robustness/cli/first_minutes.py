@@ -1,8 +1,8 @@
-"""The first minutes of a new user: a fresh environment, an empty folder, and the commands of README.md, one after the other.
+"""Run the commands of README.md in order, in a fresh virtual environment and an empty folder, as a new user would.
 
-commands      of the README: those of the shell, and its blocks of Python as one command each
-failures      of them; each is named on stderr
-first_link_s  seconds until `onym link` has linked a real abstract, the first command after the installation, which is apart
+commands      commands in the README: shell commands, and each Python block as one command
+failures      commands that failed; each is named on stderr
+first_link_s  seconds that `onym link` takes for a real abstract, as the first command after installation (not included)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INSTALL = "pip install"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--readme", type=Path, default=_README, help="another page")
+    parser.add_argument("--readme", type=Path, default=_README, help="page whose commands are run (default: README.md)")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def commands_of(page: str) -> list[tuple[str, str]]:
-    """Return the commands of a page, each with its language; installing Onym is apart."""
+    """Return the commands of a page, each with its language, except those that install Onym."""
     found: list[tuple[str, str]] = []
     for language, block in _BLOCK.findall(page):
         if language == "python":
@@ -52,7 +52,7 @@ def commands_of(page: str) -> list[tuple[str, str]]:
 
 
 def _shell(block: str) -> list[str]:
-    """Return the commands of a block, those that end with a text of their own (<<'EOF') with it."""
+    """Split a shell block into commands; a here-document (<<'EOF') belongs to its command."""
     commands: list[str] = []
     end = ""
     for line in block.splitlines():

@@ -1,15 +1,15 @@
-"""The catalogue of `onym get` from a server of this machine with real data: installed at once, and with interruptions.
+"""Install the catalogue of `onym get` from a local server with real data, with and without interruptions.
 
-recipes                 the recipes that were installed; `--quick` takes the small ones
-from_local_server_ok    of these, installed at once, loaded by name, and linking a text to the expected concept
-interrupted_resumed     of these, installed with interruptions, and equal to the others byte by byte, but for embeddings
-kills, breaks           processes ended by SIGKILL, twice at random bytes of each download, and once at a random moment;
-                        connections that the server broke off
-bytes_twice             bytes that were sent although the client had them on its disk, or had received them before a break
-bytes_in_flight         bytes that were still in the buffers of the network when a process was killed, and were sent again
+recipes                 recipes that were installed; `--quick` uses the small ones
+from_local_server_ok    recipes that installed without interruption, load by name, and link a text to the expected concept
+interrupted_resumed     recipes that installed with interruptions and are byte-identical to the others, except embeddings
+kills, breaks           processes killed by SIGKILL, twice at random bytes of each download and once at a random moment;
+                        connections closed by the server
+bytes_twice             bytes sent although the client had them on disk, or had received them before the connection broke
+bytes_in_flight         bytes that were in network buffers when a process was killed, and were sent again
 
-Of the two kills of a download, one comes at once, and one when the client has written all that was sent: then nothing is in
-flight. A second recipe with the same release must not fetch it: such bytes count as sent twice, too.
+Of the two kills per download, one is immediate and one waits until the client has written everything that was sent, so that
+nothing is in flight. A second recipe that uses the same release must not download it again; such bytes count as sent twice.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PATIENCE_S = 3_600.0
 
 @dataclass
 class Scene:
-    """The server, the source of random moments, and what happened in all installations."""
+    """The server, the random generator, and the results of all installations."""
 
     server: FileServer
     rng: random.Random
@@ -63,12 +63,12 @@ class Scene:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=13)
-    parser.add_argument("--recipe", action="append", help="only this one; several: give it again")
+    parser.add_argument("--recipe", action="append", help="install only this recipe; may be repeated")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     names = options.recipe or (QUICK if options.quick else recipe_names())
-    recipes = sorted((read_recipe(name) for name in names), key=lambda recipe: len(recipe.releases))  # the slow ones last
+    recipes = sorted((read_recipe(name) for name in names), key=lambda recipe: len(recipe.releases))  # slow recipes last
     releases = cache_folder() / "benchmarks" / "catalogue-releases"
     for recipe in recipes:
         write_releases(recipe, releases, data_folder())
@@ -121,13 +121,13 @@ def _start(words: list[str], scene: Scene) -> subprocess.Popen[bytes]:
 
 
 def _finish(recipe: PipelineRecipe, words: list[str], scene: Scene) -> None:
-    """Run a client to its end."""
+    """Run a client until it exits."""
     if status := _start(words, scene).wait(_PATIENCE_S):
         scene.problems.append(f"{recipe.name}: status {status}\n{scene.log.read_text()}")
 
 
 def _install_at_once(recipe: PipelineRecipe, words: list[str], scene: Scene) -> float:
-    """Install a pipeline, and return the seconds that it took."""
+    """Install a pipeline and return the seconds it took."""
     ledger, start = Ledger(scene.server, recipe), time.monotonic()
     _finish(recipe, words, scene)
     ledger.account()
@@ -136,7 +136,7 @@ def _install_at_once(recipe: PipelineRecipe, words: list[str], scene: Scene) -> 
 
 
 def _install_with_interruptions(recipe: PipelineRecipe, words: list[str], seconds: float, scene: Scene) -> None:
-    """Install a pipeline: kill it during each download, break each connection once, and kill it while it builds."""
+    """Install a pipeline; kill the client during each download, break each connection once, and kill it during the build."""
     server, rng = scene.server, scene.rng
     ledger = Ledger(server, recipe)
     stops = {path: _stops(server.folder / path.lstrip("/"), rng) for path in ledger.find_unfinished()}
@@ -156,14 +156,14 @@ def _install_with_interruptions(recipe: PipelineRecipe, words: list[str], second
 
 
 def _stops(file: Path, rng: random.Random) -> list[Stop]:
-    """Return where a client is killed, a connection broken, and a client killed again: at random bytes, in order."""
+    """Return three random bytes in order: where to kill the client, break the connection, and kill the client again."""
     size = file.stat().st_size
     offsets = sorted(rng.sample(range(1, size), 3))
     return [Stop(offset, breaks=number == 1) for number, offset in enumerate(offsets)]
 
 
 def _kill_at(stop: Stop, words: list[str], scene: Scene, is_ready: Callable[[], bool] = lambda: True) -> None:
-    """Start a client, and kill it when the server has sent the byte where it stops, and the client is ready for it."""
+    """Start a client, and kill it when the server has reached its stop and the client has written enough."""
     process = _start(words, scene)
     deadline = time.monotonic() + _PATIENCE_S
     while not (stop.reached.wait(_POLL_S) and is_ready()):
@@ -178,7 +178,7 @@ def _kill_at(stop: Stop, words: list[str], scene: Scene, is_ready: Callable[[], 
 
 
 def _kill_after(seconds: float, words: list[str], scene: Scene) -> None:
-    """Start a client, and kill it after some time, if it has not ended."""
+    """Start a client, and kill it after some time unless it has ended."""
     process = _start(words, scene)
     try:
         process.wait(seconds)
@@ -189,7 +189,7 @@ def _kill_after(seconds: float, words: list[str], scene: Scene) -> None:
 
 
 def _is_right(recipe: PipelineRecipe, scene: Scene) -> bool:
-    """Load a pipeline by its name, and link a text with it."""
+    """Load a pipeline by name and link a text with it."""
     text, expected = TEXTS[recipe.name]
     try:
         found = [link.concept_id for link in load(recipe.name).link(text).links]
@@ -202,7 +202,7 @@ def _is_right(recipe: PipelineRecipe, scene: Scene) -> bool:
 
 
 def _files(cache: Path, recipe: PipelineRecipe) -> dict[str, bytes]:
-    """Return the files of an installed pipeline; embeddings depend on which were computed together, in their last bits."""
+    """Return the files of an installed pipeline without embeddings, whose last bits depend on the batching."""
     with own_cache(cache):
         folder = find_install_folder(recipe.name)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}

@@ -1,6 +1,7 @@
-"""Random trees of files: formats mixed, hostile, unreadable, linked, with ids that stand twice.
+"""Random directory trees with mixed formats, hostile and unreadable files, links and duplicate ids.
 
-The generator knows what each tree holds, and nothing of the plan: what is to become of a file follows from how it was made.
+The generator knows the content of each tree but does not use Onym's planner: the expected outcome of a file follows from how
+the file was made.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _WORDS = ("fever", "cough", "myocardial infarction", "no pain", "caf\u00e9 au la
 
 @dataclass(frozen=True, slots=True)
 class Doc:
-    """A document: its text stands nowhere else in the tree, but behind links."""
+    """A document. Its text is unique in the tree, except for links to it."""
 
     id: str
     text: str
@@ -27,7 +28,7 @@ class Doc:
 
 @dataclass
 class Entry:
-    """What is to become of a file. Of one that fails, `docs` may be read from the first on; `bad` are (ordinal, code)."""
+    """The expected outcome of a file. If it fails, the first of `docs` may still be read; `bad` holds (ordinal, code) pairs."""
 
     state: str
     code: str = ""
@@ -37,14 +38,14 @@ class Entry:
 
 @dataclass
 class Tree:
-    """A folder, and what is in it by name."""
+    """A folder and its entries by name."""
 
     folder: Path
     entries: dict[str, Entry] = field(default_factory=dict)
 
 
 class Maker:
-    """Makes one tree. `outside` is a folder beside it that links may lead to."""
+    """Makes one tree. `outside` is a folder next to it that links may point to."""
 
     def __init__(self, folder: Path, outside: Path, seed: int) -> None:
         self.tree = Tree(folder)
@@ -52,7 +53,7 @@ class Maker:
         self._folders = [""]
 
     def make(self, files: int) -> Tree:
-        """Make a tree of about as many files; one of them at least can be read."""
+        """Make a tree of about `size` files, at least one of which is readable."""
         self.text()
         for _ in range(self._random.randint(0, 3)):
             parent = self._random.choice(self._folders)
@@ -81,7 +82,7 @@ class Maker:
     def _docs(self) -> list[Doc]:
         return [self._doc() for _ in range(self._random.randint(1, 6))]
 
-    # Files that can be read.
+    # Readable files.
 
     def text(self) -> None:
         name = self._name(".txt")
@@ -155,7 +156,7 @@ class Maker:
         self.tree.entries[target] = Entry("read", docs=[doc])
         self.tree.entries[name] = Entry("read", docs=[Doc(_stem(name), doc.text)])
 
-    # Files that are ignored.
+    # Ignored files.
 
     def aside(self) -> None:
         folder = self._random.choice(self._folders)
@@ -173,7 +174,7 @@ class Maker:
         (self.tree.folder / name).symlink_to(self.tree.folder)
         self.tree.entries[name] = Entry("ignored")
 
-    # Files that fail.
+    # Failing files.
 
     def _failing(self, name: str, data: bytes, code: str, docs: list[Doc] | None = None) -> None:
         (self.tree.folder / name).write_bytes(data)

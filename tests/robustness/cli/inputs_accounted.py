@@ -1,17 +1,17 @@
-"""Random trees of files, read by the command line: every file, every document and every row must be accounted for.
+"""Read random directory trees with the command line, and check that every file, document and row is accounted for.
 
-folders        trees of documents that were read
-files          entries of them: files, links, pipes, and folders that cannot be listed
-documents      documents in them that can be read
+folders        directory trees of documents that were read
+files          entries in these trees: files, links, pipes and unreadable folders
+documents      readable documents in these trees
 releases       folders of terminology files that a knowledge base was built from
-release_files  files in them
-tables         tables of which the rows were counted, some with a quote that is not closed
-unaccounted    entries that the totals, the list of inputs, the problems or the exit status do not say the truth of
-lost           documents that are in no output, and tables of which rows are missing
+release_files  files in these folders
+tables         tables whose rows were counted, some with an unclosed quote
+unaccounted    entries that the totals, the list of inputs, the problems or the exit status report wrongly
+lost           documents missing from the output, and tables with missing rows
 renamed        documents that have another id in the output
 
-The trees mix formats, with broken, torn, linked and unreadable files and ids that stand twice. The generator knows what each
-holds. They are made and read without the rights of root, so that permissions bind.
+The trees mix formats, with broken, truncated, linked and unreadable files and duplicate ids. The generator knows the content of
+each tree. Trees are made and read without root privileges, so that file permissions apply.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _FILES = 14
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--folders", type=int, default=0, help="1,000 without --quick, 60 with it")
-    parser.add_argument("--seed", type=int, default=0, help="of the first tree")
+    parser.add_argument("--folders", type=int, default=0, help="number of trees (default: 1,000, or 60 with --quick)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the first tree (default: 0)")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -62,12 +62,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     names = ("folders", "files", "documents", "releases", "release_files", "tables", "unaccounted", "lost", "renamed")
     figures: dict[str, object] = {name: found[name] for name in names}
     if found["unaccounted"] or found["lost"] or found["renamed"]:
-        sys.exit(f"not everything is accounted for: {json.dumps(figures)}")
+        sys.exit(f"unaccounted, lost and renamed must be 0: {json.dumps(figures)}")
     return figures
 
 
 def _start(base: str) -> None:
-    """Use everything once, while all modules can be imported, and then give up the rights of root."""
+    """Run everything once while all modules can be imported, then drop root privileges."""
     folder = Path(tempfile.mkdtemp(dir=base))
     maker = Maker(folder, folder, 0)
     for kind in READABLE:
@@ -107,7 +107,7 @@ def _judge_range(base: str, seeds: tuple[int, int]) -> tuple[Counter[str], list[
 
 @dataclass
 class _Judged:
-    """The figures of a tree, and what is wrong in it."""
+    """The figures of a tree, and the errors found."""
 
     figures: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -118,7 +118,7 @@ class _Judged:
 
 
 def _convert(tree: Tree, output: Path, to: str) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
-    """Return exit status, totals and problems."""
+    """Return the exit status, totals and problems."""
     done = CliRunner().invoke(app, ["convert", str(tree.folder), str(output), "--to", to, "--json"])
     answer = json.loads(done.stdout) if done.stdout.startswith("{") else {"inputs": [], "error": repr(done.exception)}
     log = output.with_name(f"{output.name}.problems.jsonl")

@@ -1,7 +1,7 @@
-"""Random folders of terminology files, and random tables: what each holds is known, and what `onym` says of it is compared.
+"""Random folders of terminology files and random tables with known content, compared with what `onym` reports.
 
-Of a folder, every file is an input of the knowledge base, or listed as ignored. Of a table, every row is counted, or the table
-is refused because of a quote that is not closed.
+Every file of a folder must be an input of the knowledge base or be listed as ignored. Every row of a table must be counted,
+or the table rejected because of an unclosed quote.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CELLS = ("fever", "pain, chest", 'a "quoted" word', "two\nlines", "x;y|z", "", 
 
 
 def read_samples() -> None:
-    """Read a sample of each format, which imports everything that is needed."""
+    """Read a sample of each format, so that all modules are imported."""
     for name, releases in SAMPLES.items():
         for release in releases:
             files = [InputFile.from_bytes(file, data) for file, data in release.items()]
@@ -38,7 +38,7 @@ def read_samples() -> None:
 
 
 def judge_release(folder: Path, seed: int) -> tuple[int, list[str]]:
-    """Build a knowledge base from a random folder; return the number of its files, and what is wrong in the account of them."""
+    """Build a knowledge base from a random folder; return the number of files, and the errors in what `onym` reports."""
     tree = folder / "release"
     formats = _make_release(tree, random.Random(seed))
     wanted = min(formats.values(), key=lambda name: _rank(name))
@@ -47,7 +47,7 @@ def judge_release(folder: Path, seed: int) -> tuple[int, list[str]]:
         return len(formats), [f"unaccounted: kb build failed: {done.exception!r}"]
     report = json.loads(CliRunner().invoke(app, ["info", str(folder / "kb"), "--json"]).stdout)
     read = {entry["name"].removeprefix("release/") for entry in report["inputs"]}
-    read = set(formats) if read == {"release"} and len(formats) == 1 else read  # a folder of one file has its name
+    read = set(formats) if read == {"release"} and len(formats) == 1 else read  # a folder with one file is named after it
     ignored = {entry["name"].removeprefix("release/"): entry for entry in report.get("ignored", [])}
     return len(formats), list(_compare(formats, wanted, read, ignored))
 
@@ -68,7 +68,7 @@ def _compare(formats: dict[str, str], wanted: str, read: set[str], ignored: dict
 
 
 def _make_release(folder: Path, choice: random.Random) -> dict[str, str]:
-    """Write files of some formats, and others; return the format of each file, empty if it has none."""
+    """Write files of some formats and other files; return the format of each file, or an empty string."""
     first = choice.choice([name for name in SAMPLES if name != _WITHOUT_NAMES])
     others = [name for name in SAMPLES if name != first and (name != _WITHOUT_NAMES or _rank(first) < _rank(name))]
     found: dict[str, str] = {}
@@ -90,7 +90,7 @@ def _write(folder: Path, name: str, data: bytes, choice: random.Random) -> str:
 
 
 def judge_table(folder: Path, seed: int) -> list[str]:
-    """Count the rows of a random table; return what is wrong with the count, or with the error of one that is torn."""
+    """Count the rows of a random table; return what is wrong with the count, or with the error for a truncated table."""
     choice = random.Random(seed)
     rows, is_torn = choice.randint(1, 30), choice.random() < 0.3
     path = folder / choice.choice(["t.csv", "t.tsv"])

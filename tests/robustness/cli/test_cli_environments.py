@@ -1,4 +1,4 @@
-"""Some of the benchmark `cli-environments`, and that it finds a trace where there is one."""
+"""Runs some cases of the suite `cli-environments`, and checks that it detects a traceback."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def test_some_cases() -> None:
         (0, b"", False),
     ],
 )
-def test_a_trace_an_unknown_status_and_damage_are_found(status: int, output: bytes, is_right: bool) -> None:
+def test_detects_traceback_unknown_status_and_damage(status: int, output: bytes, is_right: bool) -> None:
     assert Outcome(Case("x", ()), status, output, is_right).is_traceback
 
 
 @pytest.mark.parametrize("status", sorted(DOCUMENTED))
-def test_documented_statuses_are_no_trace(status: int) -> None:
+def test_accepts_documented_exit_statuses(status: int) -> None:
     assert not Outcome(Case("x", ()), status, b"[input-missing] no such file", True).is_traceback
 
 
-def test_a_trace_ends_the_benchmark(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_suite_fails_if_there_is_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     bad = Outcome(Case("a bad case", ()), 1, b"Traceback", True)
     monkeypatch.setattr(cli_environments, "outcomes", lambda *_: [bad])
     with pytest.raises(SystemExit, match="'cases': 1, 'tracebacks': 1"):

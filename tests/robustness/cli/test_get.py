@@ -1,4 +1,4 @@
-"""The benchmark `get`: its account finds bytes that are fetched twice."""
+"""The suite `get` detects bytes that are downloaded twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_each_recipe_has_a_text() -> None:
     assert path_of(URL) == PATH.lstrip("/")
 
 
-def test_a_resumed_download_has_no_byte_twice(server: FileServer) -> None:
+def test_resumed_download_fetches_no_byte_twice(server: FileServer) -> None:
     ledger = Ledger(server, small_recipe())
     server.stops[PATH] = [Stop(50, breaks=True)]
     with server.running():
@@ -42,7 +42,7 @@ def test_a_resumed_download_has_no_byte_twice(server: FileServer) -> None:
     assert (ledger.twice, ledger.in_flight, ledger.find_unfinished()) == (0, 0, [])
 
 
-def test_a_download_that_begins_again_is_found(server: FileServer) -> None:
+def test_detects_restarted_download(server: FileServer) -> None:
     ledger = Ledger(server, small_recipe())
     server.stops[PATH] = [Stop(50, breaks=True)]
     with server.running():
@@ -55,7 +55,7 @@ def test_a_download_that_begins_again_is_found(server: FileServer) -> None:
     assert ledger.twice == 50
 
 
-def test_a_second_fetch_of_a_finished_file_is_found(server: FileServer) -> None:
+def test_detects_second_download_of_finished_file(server: FileServer) -> None:
     with server.running():
         fetch_file(URL, mirror=server.url)
         ledger = Ledger(server, small_recipe())
@@ -64,9 +64,9 @@ def test_a_second_fetch_of_a_finished_file_is_found(server: FileServer) -> None:
     assert ledger.twice == len(OBO)
 
 
-def test_what_is_lost_under_way_is_no_byte_twice(server: FileServer) -> None:
+def test_bytes_lost_in_transit_do_not_count_as_sent_twice(server: FileServer) -> None:
     ledger = Ledger(server, small_recipe())
-    server.answers.append(Sent(PATH, 0, 70))  # and nothing of it has reached the disk
+    server.answers.append(Sent(PATH, 0, 70))  # and none of it has reached the disk
     ledger.account()
     server.answers.append(Sent(PATH, 0, 70))
     ledger.account()

@@ -1,4 +1,4 @@
-"""The benchmark finds what is lost, renamed or not accounted for."""
+"""The suite `inputs-accounted` detects lost, renamed and unaccounted files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIGURES = ("unaccounted", "lost", "renamed")
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """A tree whose files need no permissions."""
+    """A tree without permission tests."""
     (tmp_path / "tree").mkdir()
     maker = Maker(tmp_path / "tree", tmp_path, 7)
     (tmp_path / "secret.txt").write_text("Secret words")
@@ -41,11 +41,11 @@ def judge_tree(tree: Tree, to: str = "jsonl") -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("to", ["jsonl", "text"])
-def test_a_tree_is_accounted_for(tree: Tree, to: str) -> None:
+def test_every_file_of_a_tree_is_accounted_for(tree: Tree, to: str) -> None:
     assert judge_tree(tree, to) == (0, 0, 0)
 
 
-def test_a_renamed_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_renamed_document(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     real = reading.number_items
 
     def renaming(*arguments: Any) -> Iterator[Item]:
@@ -55,28 +55,28 @@ def test_a_renamed_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch
     assert judge_tree(tree)[2] > 0
 
 
-def test_a_file_that_is_not_listed_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_unlisted_file(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Reading, "files", property(lambda self: tuple(self._files.values())[1:]))
     assert judge_tree(tree)[0] > 0
 
 
-def test_a_lost_document_is_found(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_lost_document(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     real = reading.number_items
     monkeypatch.setattr(reading, "number_items", lambda *arguments: islice(real(*arguments), 1, None))
     assert judge_tree(tree)[1] > 0
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_folder_of_terminologies_is_accounted_for(tmp_path: Path, seed: int) -> None:
+def test_every_terminology_file_is_accounted_for(tmp_path: Path, seed: int) -> None:
     assert judge_release(tmp_path, seed)[1] == []
 
 
-def test_a_terminology_that_is_not_listed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_unlisted_terminology_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gather, "find_ignored", lambda *_: [])
     assert judge_release(tmp_path, 23)[1]
 
 
-def test_rows_that_a_quote_swallows_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detects_rows_swallowed_by_unclosed_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not [line for seed in range(20) for line in judge_table(tmp_path, seed)]
     monkeypatch.setattr(QuoteCheck, "feed", lambda *_: None)
     assert [line for seed in range(20) for line in judge_table(tmp_path, seed)]

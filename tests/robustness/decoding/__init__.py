@@ -1,1 +1,1 @@
-"""Search over a trie compared with slow and certain ways to get the same answer."""
+"""Suites of trie-constrained search, compared with slow reference implementations."""

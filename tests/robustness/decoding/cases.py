@@ -1,4 +1,4 @@
-"""What the benchmarks of decoding share: small random models whose logits differ enough, random tries, and workers."""
+"""Shared code of the decoding suites: small random models with sufficiently spread logits, random tries, and workers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS = 3
 
 @dataclass(frozen=True)
 class RandomModel:
-    """A small model of transformers with random weights, and its adapter."""
+    """A small transformers model with random weights, and its adapter."""
 
     model: Any
     adapter: Adapter
@@ -48,7 +48,7 @@ class RandomModel:
 
 @lru_cache(maxsize=64)
 def random_model(seed: int, dtype: torch.dtype = torch.float32) -> RandomModel:
-    """Return a model of at most 500 tokens: BART or T5, of either kind, in turn."""
+    """Return a model with at most 500 tokens: the variants of BART and T5 in turn."""
     rng = np.random.default_rng((seed, 1))
     torch.manual_seed(seed)
     model = _bart(rng) if seed % 2 else _t5(rng)
@@ -105,7 +105,7 @@ def _vocabulary(rng: Generator) -> int:
 
 
 def _spread(model: Any) -> None:
-    """Scale the output vectors until the logits differ as much as they should."""
+    """Scale the output vectors until the logits have the target standard deviation."""
     for _ in range(50):
         found = spread(model)
         if SPREAD <= found <= 2 * SPREAD:
@@ -115,14 +115,14 @@ def _spread(model: Any) -> None:
 
 
 def spread(model: Any) -> float:
-    """Return the mean standard deviation of the logits at a place."""
+    """Return the mean standard deviation of the logits at a position."""
     ids = torch.randint(WORDS, model.config.vocab_size, (8, 6), generator=torch.Generator().manual_seed(7))
     with torch.no_grad():
         return float(model(input_ids=ids, decoder_input_ids=ids).logits.std(dim=-1).mean())
 
 
 def random_names(rng: Generator, vocabulary: int, min_names: int, max_names: int, max_tokens: int = 7) -> list[Tokens]:
-    """Return names of tokens: some begin as others do, some are prefixes of others, some stand there twice."""
+    """Return token sequences as names: some share a prefix, some are prefixes of others, some are duplicates."""
     count = 1 if rng.random() < 0.05 else round(float(np.exp(rng.uniform(np.log(min_names), np.log(max_names)))))
     alphabet = rng.permutation(np.arange(WORDS, vocabulary))[: int(rng.integers(2, max(3, vocabulary - WORDS + 1)))]
     names: list[Tokens] = []
@@ -146,7 +146,7 @@ def trie_of(names: Sequence[Sequence[int]], eos: int, vocabulary: int) -> Packed
 
 
 def leaves_of(trie: PackedTrie) -> dict[int, tuple[int, ...]]:
-    """Return the tokens of every name by its leaf, by a walk from the root."""
+    """Return the tokens of every name by leaf, by walking from the root."""
     found: dict[int, tuple[int, ...]] = {}
     waiting: list[tuple[int, tuple[int, ...]]] = [(0, ())]
     while waiting:
@@ -167,9 +167,9 @@ def scores_of(decoded: Decoded, ranking: Ranking) -> list[tuple[int, float]]:
 
 
 def difference(found: list[tuple[int, float]], ranked: list[tuple[int, float]], count: int) -> float:
-    """Return by how much the scores of a search differ at most from those of the best `count` names; infinitely if names do.
+    """Return the largest score difference between a search and the best `count` names; infinite if the names differ.
 
-    Names whose scores are close may stand for one another, also one that was just cut off.
+    Names with nearly equal scores are interchangeable, also with one just below the cut-off.
 
     >>> difference([(2, -1.0), (1, -1.0)], [(1, -1.0), (2, -1.00001)], 2) < CLOSE
     True
@@ -180,20 +180,20 @@ def difference(found: list[tuple[int, float]], ranked: list[tuple[int, float]], 
     if len(found) != len(wanted) or len({leaf for leaf, _ in found}) != len(found):
         return np.inf
     worst = max((abs(mine - right) for (_, mine), (_, right) in zip(found, wanted, strict=True)), default=0.0)
-    last = wanted[-1][1] if len(wanted) == count else -np.inf  # of a name that is not known, where there may be one
+    last = wanted[-1][1] if len(wanted) == count else -np.inf  # for a name not in `ranked`, if the ranking may be cut off
     rights = dict(ranked)
     is_right = worst < CLOSE and all(abs(rights.get(leaf, last) - score) < CLOSE for leaf, score in found)
     return float(worst) if is_right else np.inf
 
 
 def spread_over(work: Callable[[Job], Found], jobs: Iterable[Job], workers: int = 2) -> Iterator[Found]:
-    """Do jobs in processes with one thread each, in any order."""
+    """Run jobs in single-threaded processes, in any order."""
     with multiprocessing.get_context("spawn").Pool(workers, torch.set_num_threads, (1,)) as pool:
         yield from pool.imap_unordered(work, jobs)
 
 
 class Verdict(NamedTuple):
-    """Of some cases: counts by what became of them, the largest difference of scores, and the most names of a trie."""
+    """Results of some cases: counts by outcome, the largest score difference, and the size of the largest trie."""
 
     counts: Counter[str]
     worst: float
@@ -203,7 +203,7 @@ class Verdict(NamedTuple):
 def judge_cases(
     compare: Callable[[int], Verdict], options: argparse.Namespace, cases: int, quick: int, *, per_group: int
 ) -> Verdict:
-    """Compare as many cases as the options say, a group for each seed, and return the verdict on them all."""
+    """Compare the number of cases given by the options, one group per seed, and return the combined result."""
     wanted = options.cases or (quick if options.quick else cases)
     verdicts = list(spread_over(compare, range(-(-wanted // per_group)), options.workers))
     counts: Counter[str] = sum((verdict.counts for verdict in verdicts), Counter())
@@ -211,6 +211,6 @@ def judge_cases(
 
 
 def add_case_options(parser: argparse.ArgumentParser, cases: int, quick: int) -> None:
-    """Let a person say how many cases there are, and how many processes do them."""
-    parser.add_argument("--cases", type=int, help=f"how many mentions; {cases:,} by default, {quick} with --quick")
+    """Add the options for the numbers of cases and processes."""
+    parser.add_argument("--cases", type=int, help=f"number of mentions (default: {cases:,}, or {quick} with --quick)")
     parser.add_argument("--workers", type=int, default=2)

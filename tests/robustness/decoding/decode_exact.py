@@ -1,7 +1,7 @@
-"""Best-first search against scoring every name of the trie by the model itself; and how often beam 5 misses the best name.
+"""Compare best-first search with scoring every name of the trie, and measure how often beam 5 misses the best name.
 
-A case is one mention and one ranking of a random model and trie: its best name and its five best must be those of brute force,
-and be proved to be.
+A case is one mention and one ranking of a random model and trie: the best name and the five best must equal those of brute
+force, and the search must report them as proved optimal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tests.robustness.decoding.cases import (
 CASES, QUICK = 10_000, 200
 MODELS, NAMES = 40, 2_000
 RANKINGS: tuple[Ranking, ...] = ("mean", "sum")
-_AT_ONCE = 512  # names that are scored together
+_AT_ONCE = 512  # names scored per batch
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Group:
-    """Mentions that are searched together: one model and one trie."""
+    """Mentions searched in one batch, with one model and one trie."""
 
     SIZE = 5
     model: RandomModel
@@ -111,7 +111,7 @@ class Score(NamedTuple):
 
 
 def score_all_names(group: Group, mention: int) -> dict[int, Score]:
-    """Return the score of each leaf: its name is forced on the model, all names padded to one length."""
+    """Return the score of each leaf by teacher forcing its name, with all names padded to one length."""
     adapter, model = group.model.adapter, group.model.model
     before = [adapter.start, *group.prompts[mention]]
     leaves = list(leaves_of(group.trie).items())

@@ -1,7 +1,7 @@
-"""Beam search against `generate` of transformers, and against a plain account of fairseq's: the same names and scores.
+"""Compare beam search with transformers' `generate` and with a simple version of fairseq's: names and scores must be equal.
 
-A case is one mention of a random model and trie. The oracle decodes it alone; ours decodes it in batches of four sizes, with
-padding, two with and two without reading ahead, and must say the same each time.
+A case is one mention of a random model and trie. The reference decodes it alone; Onym decodes it in batches of four sizes, with
+padding, two with and two without reading ahead, and must return the same each time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MODELS = 40
 BATCHES, CHAINS = (1, 2, 7, 32), (0, 8)
 TIED = 1e-5
 """Prefixes whose scores are nearer than this may be cut off one for the other."""
-_DEAD = -1e6  # what transformers scores a beam that left the trie with is below
+_DEAD = -1e6  # transformers scores beams that left the trie below this
 Ranked = list[tuple[int, float]]
 
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Group:
-    """Mentions that are searched together: one model, one trie, one way to search."""
+    """Mentions searched in one batch, with one model, one trie and one search method."""
 
     SIZE = 10
     model: RandomModel
@@ -88,11 +88,11 @@ class Group:
         )
 
     def find_names(self, batch: int, chain: int) -> list[Ranked]:
-        """Return what ours says."""
+        """Return Onym's results."""
         config = SearchConfig(
             ranking=self.ranking, width=self.width, top_k=self.width, stopping=self.stopping, batch=batch, chain=chain
         )
-        # A batch larger than the group holds more mentions: the group again and again, and the first answers are looked at.
+        # If a batch is larger than the group, the group is repeated and only the first answers are used.
         times = -(-batch // self.SIZE)
         decoded = search_names(self.model.start, self.trie, self.sources * times, self.prompts * times, config)
         return [scores_of(each, self.ranking) for each in decoded[: self.SIZE]]
@@ -120,7 +120,7 @@ def compare(seed: int) -> Verdict:
 
 
 def generate_names(group: Group, mention: int) -> Ranked:
-    """Return what transformers says of one mention, without the beams that left the trie."""
+    """Return transformers' result for one mention, without the beams that left the trie."""
     adapter, trie = group.model.adapter, group.trie
     before = [adapter.start, *group.prompts[mention]]
     found = group.model.model.generate(
@@ -150,7 +150,7 @@ def generate_names(group: Group, mention: int) -> Ranked:
 
 
 def constrain_to(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor], list[int]]:
-    """Return what may follow; a beam that left the trie, or ended, may only end."""
+    """Return the allowed next tokens; a beam that left the trie or has ended may only end."""
 
     def allow_tokens(_batch: int, ids: torch.Tensor) -> list[int]:
         node = ROOT
@@ -164,9 +164,9 @@ def constrain_to(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor]
 
 
 class Reference:
-    """Beam search as one would write it first: no cache, no batch, in double precision, by either rule.
+    """A simple beam search: no cache, no batches, double precision, with the rules of transformers or fairseq.
 
-    `closest` is how near a prefix that went on, or the decision to stop, ever was to going the other way.
+    `closest` is the smallest margin by which a prefix was kept, or the decision to stop was made.
     """
 
     def __init__(self, group: Group, mention: int) -> None:
@@ -190,7 +190,7 @@ class Reference:
     def _fairseq(
         self, found: list[tuple[float, Tokens]], names: list[tuple[float, Tokens]]
     ) -> tuple[list[tuple[float, Tokens]], list[tuple[float, Tokens]], bool]:
-        """Of the k best continuations the ends are taken, first come first served, and the others go on."""
+        """Of the k best continuations, take the finished names in order and continue with the others."""
         width = self.group.width
         self._note_cut([score for score, _ in found], width)
         ended = [each for each in found[:width] if self._is_end(each)]
@@ -201,7 +201,7 @@ class Reference:
     def _transformers(
         self, found: list[tuple[float, Tokens]], names: list[tuple[float, Tokens]]
     ) -> tuple[list[tuple[float, Tokens]], list[tuple[float, Tokens]], bool]:
-        """Of the 2k best continuations the k best that do not end go on; an end is taken among the first k."""
+        """Of the 2k best continuations, continue with the k best unfinished ones; take finished names among the first k."""
         width = self.group.width
         self._note_cut([score for score, _ in found], width)
         self._note_cut([score for score, _ in found], 2 * width)

@@ -1,1 +1,1 @@
-"""Disks that fail, flip bits or lose power, and builds that are killed."""
+"""Suites of storage: failing disks, flipped bits, power cuts and killed builds."""

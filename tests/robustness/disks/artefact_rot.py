@@ -1,10 +1,11 @@
-"""Bits that flip in artefacts after they were verified, as on a failing disk: sizes and times are as this machine remembers.
+"""Flip bits in verified artefacts, as a failing disk does, and check that readers neither crash nor hang.
 
-flips        bits of files of a knowledge base, its trie, its vectors and its indexes of every kind, one at a time; readers open
-             the artefact, and those that have it open already go on: look-ups, searches, steps of decoding
-crashes      flips that ended a reader's process, hung it for a minute, or raised something without a code; it fails if there is
-             one
-undetected   flips that a reader with full verification did not refuse; it fails if there is one
+The size and times of a damaged file stay the same, so that the machine still considers it verified.
+
+flips        single bits flipped in the files of a knowledge base, its trie, vectors and indexes of every kind; readers open the
+             artefact or already have it open, and do look-ups, searches and decoding steps
+crashes      flips that killed a reader's process, hung it for a minute, or raised an error without a code; must be 0
+undetected   flips that a reader with full verification did not reject; must be 0
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ Flip = tuple[str, str, int, int]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--flips", type=int, default=0, help="10,000 without --quick")
+    parser.add_argument("--flips", type=int, default=0, help="number of flips (default: 10,000, or 200 with --quick)")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--workers", type=int, default=2)
 
@@ -66,12 +67,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     crashes, undetected = found.count("crash"), found.count("undetected")
     figures: dict[str, object] = {"flips": count, "crashes": crashes, "undetected": undetected}
     if crashes or undetected:
-        sys.exit(f"a flipped bit did harm: {figures}")
+        sys.exit(f"crashes and undetected must be 0: {figures}")
     return figures
 
 
 def draw_flips(base: Path, rng: random.Random, count: int) -> Iterator[Flip]:
-    """Draw bits: each file as often as another, so that short columns are hit as well as long ones."""
+    """Draw bits; all files are equally likely, so that short columns are hit as often as long ones."""
     files = [
         (what, str(path.relative_to(folder)), path.stat().st_size)
         for what, folder in artefact_folders(base).items()
@@ -84,7 +85,7 @@ def draw_flips(base: Path, rng: random.Random, count: int) -> Iterator[Flip]:
 
 
 def _reader(base: Path, folder: Path) -> Worker:
-    """Start a process with artefacts and a cache of its own: what a dead one leaves behind is used by no other."""
+    """Start a process with its own artefacts and cache, so that it does not reuse what a dead one left behind."""
     own = Path(tempfile.mkdtemp(dir=folder))
     shutil.copytree(base, own / "made")
     env = {"ONYM_CACHE": str(own / "cache"), "OMP_NUM_THREADS": "1"}
@@ -92,7 +93,7 @@ def _reader(base: Path, folder: Path) -> Worker:
 
 
 def _harm(seat: Seat, flip: Flip) -> str:
-    """Return what a flip did: nothing, a `crash`, or it was `undetected` by full verification."""
+    """Return the outcome of a flip: empty, `crash`, or `undetected` by full verification."""
     try:
         found, full = seat.ask(flip)
     except LostError as e:
@@ -100,11 +101,11 @@ def _harm(seat: Seat, flip: Flip) -> str:
     bad = next((each for each in (*found, full) if each.startswith("crash")), "")
     harm = "crash" if bad else "undetected" if full == "answered" else ""
     if harm:
-        print(f"{flip}: {bad or 'not seen'}", file=sys.stderr)
+        print(f"{flip}: {bad or 'undetected'}", file=sys.stderr)
     return harm
 
 
-# Small artefacts of every kind: a knowledge base with all its columns in use, its trie, its vectors, its indexes.
+# Small artefacts of every kind: a knowledge base that uses all columns, its trie, vectors and indexes.
 
 CONCEPTS, WIDTH = 60, 16
 ENCODER = Drawn(WIDTH)
@@ -113,7 +114,7 @@ _FIRST, _SECOND = ("heart", "acute", "familial", "type", "juvenile"), ("attack",
 
 
 class Letters:
-    """A tokenizer with a token for each byte."""
+    """A tokenizer with one token per byte."""
 
     digest, vocabulary, eos = "letters", 300, 2
 
@@ -132,7 +133,7 @@ class Plain:
 
 
 def build_artefacts(folder: Path) -> None:
-    """Build them all: small ones, so that a reader soon comes by every byte of them."""
+    """Build all artefacts; they are small, so that readers use every byte."""
     (folder / "release.tsv").write_text(_HEADER + "".join(map(_row, range(CONCEPTS))))
     build_kb(Recipe(sources=(SourceConfig(path="release.tsv", name="made"),)), folder / "kb", root=folder)
     kb, letters = KnowledgeBase.open(folder / "kb"), Letters()
@@ -143,7 +144,7 @@ def build_artefacts(folder: Path) -> None:
 
 
 def artefact_folders(folder: Path) -> dict[str, Path]:
-    """Return where each artefact is, by what it is."""
+    """Return the path of each artefact by kind."""
     found = {"kb": folder / "kb", "trie": folder / "trie", "vectors": next((folder / "kb" / "vectors").iterdir())}
     return found | {f"index-{kind}": folder / f"index-{kind}" for kind in KINDS}
 
@@ -154,14 +155,14 @@ def _row(number: int) -> str:
     return f"mesh:D{number:06d}\t{name.title()}\t{synonyms}\tWhat {name} is.\tC{number % 4:02d}\tomim:{600_000 + number}\n"
 
 
-# What readers do with an artefact: look-ups, searches, steps of decoding. They must answer, or raise an error with a code.
+# How artefacts are read: look-ups, searches, decoding steps. Each must return or raise an error with a code.
 
 _TEXT = "Heart attack 0 and acute fever 6 were shared 1; disease 12, pain 4."
 _K = 5
 
 
 def read(what: str, folder: Path, verify: Verify) -> None:
-    """Open an artefact, and do with it whatever is done with one of its kind."""
+    """Open an artefact, and exercise the operations of its kind."""
     if what == "kb":
         read_kb(KnowledgeBase.open(folder, verify=verify))
     elif what == "trie":
@@ -188,11 +189,11 @@ def read_kb(kb: KnowledgeBase) -> None:
     names_of(kb, concepts_of_types(kb, [kb.types[0]]))
     linked = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).link(_TEXT)
     if linked.problems:
-        raise AssertionError(f"a damaged knowledge base was taken for a problem of the document: {linked.problems[0].what}")
+        raise AssertionError(f"a damaged knowledge base was reported as a problem of the document: {linked.problems[0].what}")
 
 
 def walk(trie: PackedTrie) -> None:
-    """Walk to every leaf, and search as a decoder does, by beam and exactly, among all names and among some."""
+    """Walk to every leaf, and run beam and exact search, with and without a filter of names."""
     nodes = np.zeros(1, dtype=np.int64)
     while len(nodes):
         _, tokens, children = trie.children_of(nodes)
@@ -237,9 +238,9 @@ def _search(folder: Path, verify: Verify) -> None:
 
 
 def work(channel: Channel, folder: str) -> None:
-    """Read artefacts of which one bit is wrong at a time, `[what, file, byte, bit]`.
+    """Read artefacts with one flipped bit, for requests `[what, file, byte, bit]`.
 
-    Answer how the reader ended that trusts what the machine remembers, and how the one that hashes everything.
+    Respond with the outcome of a reader that trusts earlier verification, and of one that verifies all digests.
     """
     folders = artefact_folders(Path(folder))
     for what, path in folders.items():
@@ -261,7 +262,7 @@ def work(channel: Channel, folder: str) -> None:
 
 
 class Flipped:
-    """One bit of an artefact's file changed, while this machine remembers that it verified these very files."""
+    """Flip one bit of an artefact's file within the block, while the machine considers the file verified."""
 
     def __init__(self, folder: Path, name: str, at: int, bit: int) -> None:
         self._folder, self._path, self._at, self._bit = folder, folder / name, at, bit
@@ -280,15 +281,15 @@ class Flipped:
             value = os.pread(file.fileno(), 1, self._at)[0]
             os.pwrite(file.fileno(), bytes([value ^ 1 << self._bit]), self._at)
         os.utime(self._path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        verified.remember(self._version, verified.state_of(self._version, self._manifest))  # as a disk does: no time changes
+        verified.remember(self._version, verified.state_of(self._version, self._manifest))  # keep it verified
 
 
 def _outcome(act: Callable[[], None]) -> str:
-    """Return how a reader ended: answered, the code of its error, or what must not be."""
+    """Return the outcome of a reader: answered, an error code, or a defect."""
     try:
         act()
     except OnymError as e:
         return e.code
-    except BaseException as e:  # whatever it is, it is counted
+    except BaseException as e:  # any exception is counted
         return f"crash: {type(e).__name__}: {e}"
     return "answered"

@@ -1,9 +1,9 @@
-"""Power cuts: all that commands write is recorded, and replayed up to every write, with what was not synced in doubt.
+"""Simulate power cuts: record the writes of commands, replay every prefix, and check that each state can be recovered.
 
-states          what the disk may hold after a cut: for every prefix of the writes of build, link, index and the publishing of
-                a training, unsynced data kept, dropped, cut in half or emptied, unsynced names kept or dropped
-unrecoverable   states from which the earlier or the new output, as a whole, cannot be opened, or from which the same command
-                does not succeed when it is run again; it fails if there is one
+states          possible disk contents after a power cut: for every prefix of the writes of build, link, index and training (its
+                publishing step), with unsynced data kept, dropped, truncated or emptied, and unsynced names kept or dropped
+unrecoverable   states in which neither the earlier nor the new output can be opened completely, or in which running the same
+                command again fails; must be 0
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _OUTPUTS = {"train": "model", "index": "index", "build": "kb", "link": "links.js
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--command", choices=sorted(_OUTPUTS), help="only this one")
-    parser.add_argument("--seed", type=int, default=13, help="which states --quick takes")
+    parser.add_argument("--command", choices=sorted(_OUTPUTS), help="run only this command")
+    parser.add_argument("--seed", type=int, default=13, help="random seed for the states that --quick selects")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -31,12 +31,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     counts = judge_commands(names, lambda worker: _judge_states(worker, random.Random(options.seed) if options.quick else None))
     figures = {key: counts[key] for key in ("states", "unrecoverable")}
     if figures["unrecoverable"]:
-        sys.exit(f"a power cut did harm: {figures}")
+        sys.exit(f"unrecoverable must be 0: {figures}")
     return dict(figures)
 
 
 def _judge_states(worker: Writer, rng: random.Random | None) -> Counter[str]:
-    """Recover from every state, or from some that are drawn; equal states are looked at once."""
+    """Recover from every state, or from a random sample; equal states are checked once."""
     new = worker.run(NOTHING).state
     old = state_of(COMMANDS[worker.name], worker.folder / "base")
     writes = read_record(worker.folder / "record", worker.folder / "work")
@@ -58,7 +58,7 @@ def _judge_states(worker: Writer, rng: random.Random | None) -> Counter[str]:
 
 
 def _require_faithful(replayed: Tree, worker: Writer) -> None:
-    """Require that the record is complete: all of it replayed is what the command left."""
+    """Check that the record is complete: replaying all of it gives the files that the command wrote."""
     output = worker.folder / "work" / _OUTPUTS[worker.name]
     paths = [path for path in output.rglob("*") if path.is_file()] if output.is_dir() else [output]
     for path in paths:
@@ -67,7 +67,7 @@ def _require_faithful(replayed: Tree, worker: Writer) -> None:
 
 
 def _problem(worker: Writer, tree: Tree, old: str, new: str) -> str:
-    """Return what is wrong with the recovery from a state, or nothing."""
+    """Return the error of recovering from a state, or an empty string."""
     source = worker.folder / "state"
     shutil.rmtree(source, ignore_errors=True)
     source.mkdir()
@@ -78,7 +78,7 @@ def _problem(worker: Writer, tree: Tree, old: str, new: str) -> str:
     again = worker.run(NOTHING, source="state")
     if again.status == 0 and again.state == new:
         return ""
-    if found == new == again.state and "[output-exists]" in again.message:  # it was published, and is not published again
+    if found == new == again.state and "[output-exists]" in again.message:  # already published, so it is not published again
         return ""
     last = again.message.strip().splitlines()[-1:] or [""]
     return f"run again: status {again.status}, {again.state}, {last[0]}"

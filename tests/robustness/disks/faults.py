@@ -1,13 +1,12 @@
-"""Commands whose file system fails once, at each call in turn: what they leave behind is whole, and what they say has a code.
+"""Make each file system call of a command fail in turn, and check that outputs stay complete and errors have a code.
 
-commands        that write: build, link, index, train (its publishing)
-calls_faulted   calls of the file system that were made to fail, each in a run of its own: every call, by each error that it can
-                have (no space, input/output error, no permission), and each write cut short
-torn            runs after which the output was neither the earlier one nor the new one, as a whole; it fails if there is one.
-                A linking that cannot read its document leaves it out, tells of it, and ends with status 5
-lost            runs after which neither was there, or the new one was not there although the command said so; it fails if there
-                is one
-unhandled       runs that ended with something else than a code; it fails if there is one
+commands        commands that write: build, link, index, train (its publishing step)
+calls_faulted   file system calls that were made to fail, each in a separate run: every call with each possible error (no space,
+                input/output error, no permission), and each write cut short
+torn            runs that left neither the complete earlier output nor the complete new one; must be 0. If `link` cannot read
+                its document, it skips and reports it, and exits with status 5
+lost            runs that left no output, or not the new one although the command succeeded; must be 0
+unhandled       runs that failed without an error code; must be 0
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ _WRITES = ("create", "write", "wsync", "mkdir", "rename")
 _NAMED = ("create", "open", "mkdir", "rename", "unlink", "chmod")
 _CODE = re.compile(r"\[[a-z]+(-[a-z]+)+\]")
 _STATUSES = (2, 3, 4, 5, 6)
-_LEFT_OUT = 5  # a file that could not be read: the run goes on without it, and tells
-_QUICK = 12  # faults of each command
+_LEFT_OUT = 5  # a file could not be read: the run continues without it and reports it
+_QUICK = 12  # faults per command
 
 
 class Fault(NamedTuple):
@@ -38,9 +37,9 @@ class Fault(NamedTuple):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--command", choices=sorted(COMMANDS), help="only this one")
+    parser.add_argument("--command", choices=sorted(COMMANDS), help="run only this command")
     parser.add_argument(
-        "--faults", type=int, help=f"so many of each command, evenly spread; all by default, {_QUICK} with --quick"
+        "--faults", type=int, help=f"faults per command, evenly spaced (default: all, or {_QUICK} with --quick)"
     )
 
 
@@ -51,12 +50,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     )
     figures = {"commands": len(names), **{key: counts[key] for key in ("calls_faulted", "torn", "lost", "unhandled")}}
     if figures["torn"] or figures["lost"] or figures["unhandled"]:
-        sys.exit(f"a fault did harm: {figures}")
+        sys.exit(f"torn, lost and unhandled must be 0: {figures}")
     return dict(figures)
 
 
 def _judge_calls(worker: Writer, limit: int | None) -> Counter[str]:
-    """Let each call fail in turn, or `limit` of them, evenly spread."""
+    """Make each call fail in turn, or `limit` of them, evenly spaced."""
     listed = worker.run(LIST)
     calls = [line.split("\t")[0] for line in (worker.folder / "record").read_text().splitlines()]
     new = worker.run(NOTHING).state
@@ -76,7 +75,7 @@ def _judge_calls(worker: Writer, limit: int | None) -> Counter[str]:
 
 
 def _faults(calls: list[str]) -> Iterator[Fault]:
-    """Yield each call with each error that it can have."""
+    """Yield each call with each of its possible errors."""
     for number, kind in enumerate(calls, 1):
         yield Fault(number, kind, errno.EIO, is_lasting=False)
         if kind in _WRITES:
@@ -88,7 +87,7 @@ def _faults(calls: list[str]) -> Iterator[Fault]:
 
 
 def _harm(outcome: Outcome, old: str, new: str) -> str:
-    """Return what must not be: nothing, torn, lost or unhandled."""
+    """Return the failure: torn, lost, unhandled, or an empty string."""
     if outcome.status == 0:
         return "" if outcome.state == new else "torn" if outcome.state == "torn" else "lost"
     if outcome.status == _LEFT_OUT and outcome.state in (new, ACCOUNTED) and "problems: 1" in outcome.message:

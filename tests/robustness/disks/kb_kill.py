@@ -1,7 +1,7 @@
-"""SIGKILL at random moments of a build: the artefact that was there before must always open and verify.
+"""Kill builds of a knowledge base at random moments, and check that the last published one always opens and verifies.
 
-torn   times that an artefact opened, or was current, although its bytes are not those of its manifest
-lost   times that nothing could be opened, or something else than what was last published
+torn   times that an artefact was opened, or was current, although its bytes do not match its manifest
+lost   times that no artefact could be opened, or another one than the last published
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ build_kb(recipe, Path(sys.argv[2]))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kills", type=int, default=0, help="100 without --quick")
+    parser.add_argument("--kills", type=int, default=0, help="number of kills (default: 100, or 6 with --quick)")
     parser.add_argument("--seed", type=int, default=13)
 
 
@@ -68,7 +68,7 @@ def _run_build(source: Path, dest: Path) -> float:
     process = _start_build(source, dest)
     start = time.perf_counter()
     if process.wait():
-        sys.exit("a build failed by itself")
+        sys.exit("a build failed without being killed")
     return time.perf_counter() - start
 
 

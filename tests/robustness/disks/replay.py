@@ -1,6 +1,7 @@
-"""What a disk may hold after a power cut: a record of writes replayed up to any of them, with what was not synced in doubt.
+"""Replays a record of writes to derive the possible disk contents after a power cut.
 
-A file's data is safe once the file was synced, a name in a folder once the folder was. `shim.c` writes the record.
+A file's data is safe once the file has been synced, and a name in a folder once the folder has been synced. Anything else may
+be lost. `shim.c` writes the record.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 @dataclass(eq=False)
 class File:
-    """A file as a process sees it, and as far as it is safe."""
+    """A file: its data as processes see it, and its synced data."""
 
     data: bytearray = field(default_factory=bytearray)
     safe: bytes = b""
@@ -22,7 +23,7 @@ class File:
 
 @dataclass(eq=False)
 class Folder:
-    """A folder as a process sees it, and as far as its names are safe."""
+    """A folder: its entries as processes see them, and its synced entries."""
 
     names: dict[str, Folder | File] = field(default_factory=dict)
     safe: dict[str, Folder | File] = field(default_factory=dict)
@@ -47,7 +48,7 @@ Tree = dict[str, bytes | None]
 
 
 def read_record(path: Path, root: Path) -> list[Write]:
-    """Read a record; its paths become relative to `root`."""
+    """Read a record; make its paths relative to `root`."""
     data, at, found = path.read_bytes(), 0, []
     while at < len(data):
         end = data.index(b"\n", at)
@@ -58,8 +59,8 @@ def read_record(path: Path, root: Path) -> list[Write]:
 
 
 def _with_hidden_renames(record: list[Write]) -> Iterator[Write]:
-    """Yield what was written; where a file is opened that was made under another name, it was renamed before that."""
-    paths: dict[int, str] = {}  # of the files that were made, by their inodes
+    """Yield the writes, and add a rename before a file is opened under another name than it was created with."""
+    paths: dict[int, str] = {}  # paths of created files by inode
     for write in record:
         if write.call == "create":
             paths[write.offset] = write.path
@@ -81,7 +82,7 @@ def _with_hidden_renames(record: list[Write]) -> Iterator[Write]:
 
 
 def _path_after_rename(path: str, old: str, new: str) -> str:
-    """Return where a file is after a rename of it, or of a folder above it."""
+    """Return a file's path after renaming it or one of its parent folders."""
     return new + path.removeprefix(old) if path == old or path.startswith(f"{old}/") else path
 
 
@@ -90,7 +91,7 @@ def _relative(path: str, root: Path) -> str:
 
 
 def load(folder: Path) -> Folder:
-    """Return a folder of the disk, all of it safe."""
+    """Load a folder from disk; all of it counts as synced."""
     found = Folder()
     for path in folder.iterdir():
         data = path.read_bytes() if path.is_file() else b""
@@ -100,7 +101,7 @@ def load(folder: Path) -> Folder:
 
 
 def iter_states(base: Path, writes: list[Write]) -> Iterator[tuple[int, str, Tree]]:
-    """Yield for every prefix of the writes, and every policy, what the disk may hold."""
+    """Yield the possible disk content for every prefix of the writes and every policy."""
     root = load(base)
     for number in range(len(writes) + 1):
         if number:
@@ -112,7 +113,7 @@ def iter_states(base: Path, writes: list[Write]) -> Iterator[tuple[int, str, Tre
 
 
 def apply(root: Folder, write: Write) -> None:
-    """Let a folder take a write."""
+    """Apply a write to a folder."""
     if write.call == "sync":
         _sync(_at(root, write.path))
         return
@@ -132,7 +133,7 @@ def apply(root: Folder, write: Write) -> None:
 
 def _write(file: Folder | File, write: Write) -> None:
     if not isinstance(file, File):
-        raise TypeError(f"{write.path} is no file")
+        raise TypeError(f"{write.path} is not a file")
     if write.call == "truncate":
         file.data.clear()
         return
@@ -152,7 +153,7 @@ def _parent(root: Folder, path: str) -> tuple[Folder, str]:
     above, _, name = path.rpartition("/")
     found = _at(root, above)
     if not isinstance(found, Folder):
-        raise TypeError(f"{above} is no folder")
+        raise TypeError(f"{above} is not a folder")
     return found, name
 
 
@@ -160,7 +161,7 @@ def _at(root: Folder, path: str) -> Folder | File:
     found: Folder | File = root
     for name in filter(None, path.split("/")):
         if not isinstance(found, Folder):
-            raise TypeError(f"{path} is no path")
+            raise TypeError(f"{path} does not exist")
         found = found.names[name]
     return found
 
@@ -184,7 +185,7 @@ def _content(file: File, policy: str) -> bytes:
 
 
 def digest_of(tree: Tree) -> str:
-    """Name a tree: equal ones have equal names."""
+    """Return a digest of a tree; equal trees have equal digests."""
     found = hashlib.sha256()
     for path, data in sorted(tree.items()):
         found.update(f"{path}\0{-1 if data is None else len(data)}\0".encode() + (data or b""))

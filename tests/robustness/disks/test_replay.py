@@ -1,4 +1,4 @@
-"""What a disk may hold after a power cut: only what was synced is certain."""
+"""Possible disk contents after a power cut: only synced data is certain."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ def find_states(base: Path, writes: list[Write]) -> dict[tuple[int, str], Tree]:
     return {(number, policy): tree for number, policy, tree in iter_states(base, writes)}
 
 
-def test_a_file_that_is_synced_before_it_is_renamed_is_old_or_new(base: Path) -> None:
+def test_file_synced_before_rename_is_old_or_new(base: Path) -> None:
     states = find_states(base, PUBLISHED)
     assert {tree["out/file"] for tree in states.values()} == {b"old", b"new!"}
     assert states[4, "dropped"] == {"out": None, "out/file": b"old"}
     assert states[5, "dropped"] == {"out": None, "out/file": b"new!"}
 
 
-def test_a_file_that_is_renamed_before_it_is_synced_may_be_torn_or_empty(base: Path) -> None:
+def test_file_renamed_before_sync_may_be_truncated_or_empty(base: Path) -> None:
     states = find_states(base, [each for each in PUBLISHED if (each.call, each.path) != ("sync", "out/.hidden")])
     assert states[4, "torn"]["out/file"] == b"ne\0\0"
     assert states[4, "emptied"]["out/file"] == states[4, "dropped"]["out/file"] == b""
     assert states[4, "kept"]["out/file"] == b"new!"
 
 
-def test_a_folder_whose_names_are_not_synced_may_be_empty(base: Path) -> None:
+def test_folder_without_sync_may_be_empty(base: Path) -> None:
     writes = [write("mkdir", "new"), write("create", "new/a"), write("sync", "new/a"), write("sync", "")]
     states = find_states(base, writes)
     assert "new/a" not in states[4, "dropped"]
@@ -57,13 +57,13 @@ def test_a_folder_whose_names_are_not_synced_may_be_empty(base: Path) -> None:
     assert "new/a" in states[4, "torn"]
 
 
-def test_what_is_removed_may_come_back_until_its_folder_is_synced(base: Path) -> None:
+def test_removed_file_may_reappear_until_folder_is_synced(base: Path) -> None:
     states = find_states(base, [write("unlink", "out/file"), write("rmdir", "out"), write("sync", "")])
     assert states[2, "dropped"]["out/file"] == b"old"
     assert "out" not in states[3, "dropped"]
 
 
-def test_a_record_is_read_and_a_tree_is_written(tmp_path: Path) -> None:
+def test_reads_record_and_writes_tree(tmp_path: Path) -> None:
     (tmp_path / "record").write_bytes(b"write\t/w/a/b\t\t2\t3\nx\ny" + b"rename\t/w/a\t/w/c\t0\t0\n")
     assert read_record(tmp_path / "record", Path("/w")) == [
         Write("write", "a/b", "", 2, b"x\ny"),
@@ -75,7 +75,7 @@ def test_a_record_is_read_and_a_tree_is_written(tmp_path: Path) -> None:
     assert digest_of(tree) != digest_of({"a": None, "a/b": b"y"}) != digest_of({"a": None})
 
 
-def test_a_file_that_is_found_under_another_name_was_renamed(tmp_path: Path) -> None:
+def test_infers_rename_of_file_opened_under_another_name(tmp_path: Path) -> None:
     calls = ("create\t/w/s/.tmp\t\t7", "rename\t/w/s\t/w/a\t0", "open\t/w/a/.tmp\t\t7", "open\t/w/a/b\t\t7")
     again = ("unlink\t/w/a/b\t\t0", "create\t/w/c\t\t7", "open\t/w/c\t\t7", "open\t/w/old\t\t8")
     (tmp_path / "record").write_text("".join(f"{call}\t0\n" for call in calls + again))
@@ -106,5 +106,5 @@ def test_a_file_that_is_found_under_another_name_was_renamed(tmp_path: Path) -> 
         (Outcome(-9, "", "old"), "unhandled"),
     ],
 )
-def test_what_a_fault_may_not_do(outcome: Outcome, harm: str) -> None:
+def test_classifies_outcomes_of_faults(outcome: Outcome, harm: str) -> None:
     assert _harm(outcome, "old", "new") == harm

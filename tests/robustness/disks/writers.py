@@ -1,7 +1,7 @@
-"""Commands that write, run again and again on a file system that fails or is recorded.
+"""Run commands that write, repeatedly, on a file system whose calls fail or are recorded.
 
-A library between a process and its file system, `shim.c`, is compiled here, loaded before a process starts, and steered from
-within it.
+`shim.c` intercepts the file system calls of a process. It is compiled here, loaded with LD_PRELOAD, and controlled from within
+the process.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ from onym.kb import KnowledgeBase
 from tests.robustness.harness import Channel, Worker
 
 _SOURCE = Path(__file__).with_name("shim.c")
-LIST, NOTHING = -1, 0  # instead of the number of a call that fails
+LIST, NOTHING = -1, 0  # passed instead of the number of the failing call
 
 
 def compile_library(folder: Path) -> Path:
-    """Compile the library into a folder."""
+    """Compile `shim.c` into a folder."""
     library = folder / "shim.so"
     command = ["gcc", "-O1", "-shared", "-fPIC", "-o", str(library), str(_SOURCE), "-ldl"]
     try:
         subprocess.run(command, check=True)
     except (OSError, subprocess.CalledProcessError):
-        sys.exit("this benchmark needs gcc")
+        sys.exit("this benchmark needs gcc: run `apt-get install -y gcc`")
     return library
 
 
 def environment(library: Path, cache: Path) -> dict[str, str]:
-    """Return what the environment of a process needs that has the library."""
+    """Return the environment variables that load the library."""
     own = {"LD_PRELOAD": str(library), "ONYM_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
     return {**own, "TOKENIZERS_PARALLELISM": "false", "COLUMNS": "200"}
 
 
 def arm(folder: Path, at: int, error: int, *, is_lasting: bool = False, record: int = -1) -> None:
-    """From now on count the calls on files below `folder`, and let one of them fail; an error of 0 is a short write.
+    """Start counting calls on files below `folder`, and make one of them fail; error 0 is a short write.
 
-    `record` is a file that is open: with `LIST`, each call is written to it, with `NOTHING` each that changes a file.
+    `record` is an open file: with `LIST`, every call is written to it; with `NOTHING`, only calls that change a file.
     """
     library = ctypes.CDLL(None)
     numbers = [ctypes.c_long(value) for value in (at, error, is_lasting, record)]
@@ -67,11 +67,11 @@ def arm(folder: Path, at: int, error: int, *, is_lasting: bool = False, record: 
 
 
 def disarm() -> int:
-    """Stop; return how many calls there were."""
+    """Stop counting; return the number of calls."""
     return int(ctypes.CDLL(None).shim_disarm())
 
 
-# The commands that write, each over an earlier output: how it is prepared, run, and judged by what it leaves behind.
+# Commands that replace an earlier output: how each is prepared, run, and checked.
 
 _KBS = {
     "old": "id\tname\tsynonyms\nmesh:D1\tFever\tPyrexia\nmesh:D2\tCough\t\n",
@@ -95,9 +95,9 @@ ACCOUNTED = "accounted"
 
 @dataclass(frozen=True)
 class Command:
-    """A command of Onym in a folder. `identify` names what its output is: equal names are equal outputs; None is no output.
+    """An Onym command in a folder. `identify` returns an identifier of its output (equal for equal outputs), or None.
 
-    The commands of `earlier` make what it needs, and the output that is there before.
+    The commands in `earlier` make its inputs and the earlier output.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Command:
 
 
 def write_inputs(folder: Path, *, needs_model: bool) -> None:
-    """Write what the commands read."""
+    """Write the inputs of the commands."""
     for name, rows in _KBS.items():
         (folder / f"{name}.tsv").write_text(rows)
     (folder / "text.txt").write_text(_TEXT)
@@ -128,7 +128,7 @@ def _of_index(folder: Path) -> str | None:
 
 
 def _of_links(folder: Path) -> str | None:
-    """Name what was linked. Without the only document, it has to stand among the problems as a file that failed."""
+    """Identify the links. If the only document is missing, it must be listed as a failed file in the problems."""
     path = folder / "links.jsonl"
     if not path.exists():
         return None
@@ -140,7 +140,7 @@ def _of_links(folder: Path) -> str | None:
 
 
 def _of_model(folder: Path) -> str | None:
-    """Name a trained model by its weights and its files; its record tells the time, which is another each run."""
+    """Identify a trained model by its weights and files, without its record, which contains the time."""
     model = folder / "model"
     if not model.exists():
         return None
@@ -165,7 +165,7 @@ COMMANDS = {
 
 
 def state_of(command: Command, folder: Path) -> str:
-    """Return what a command's output is: its name, `absent`, or `torn`."""
+    """Return the state of a command's output: its identifier, `absent`, or `torn`."""
     try:
         return command.identify(folder) or "absent"
     except (OnymError, OSError, ValueError, KeyError):
@@ -178,7 +178,7 @@ _HUNG = 98
 
 
 class Outcome(NamedTuple):
-    """How a run ended: its exit status, what it said, and what its output is then."""
+    """The outcome of a run: its exit status, message, and the state of its output."""
 
     status: int
     message: str
@@ -192,12 +192,12 @@ class Writer:
         self._worker, self.folder, self.name = worker, folder, name
 
     def run(self, call: int, error: int = 0, *, is_lasting: bool = False, source: str = "base") -> Outcome:
-        """Run it with a fault, from what a folder holds."""
+        """Run the command with a fault, starting from the content of a folder."""
         return Outcome(*self._worker.ask([call, error, is_lasting, source]))
 
 
 def judge_commands(names: Sequence[str], judge: Callable[[Writer], Counter[str]]) -> Counter[str]:
-    """Add up what is found about commands, each by a process of its own, some at once."""
+    """Sum the counts of all commands; each runs in its own process, several in parallel."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
         base = Path(folder).resolve()
         library = compile_library(base)
@@ -211,7 +211,7 @@ def judge_commands(names: Sequence[str], judge: Callable[[Writer], Counter[str]]
 
 
 class Fault(NamedTuple):
-    """The number of the call that fails, the error, whether a disk stays full, and the folder that the run starts from."""
+    """The number of the failing call, the error, whether the disk stays full, and the folder that the run starts from."""
 
     call: int
     error: int
@@ -220,14 +220,14 @@ class Fault(NamedTuple):
 
 
 class Runs:
-    """The runs that are asked for, and where they are answered."""
+    """The requested runs, and the channel for the responses."""
 
     def __init__(self, channel: Channel, folder: Path, command: Command) -> None:
         self.channel, self.folder, self.command = channel, folder, command
         self.base, self.work = folder / "base", folder / "work"
 
     def prepare(self) -> None:
-        """Make what runs start from."""
+        """Prepare the folder that runs start from."""
         self.work.mkdir(parents=True)
         write_inputs(self.work, needs_model=self.command.needs_model)
         for arguments in self.command.earlier:
@@ -241,7 +241,7 @@ class Runs:
             yield Fault(*request)
 
     def fork(self, fault: Fault) -> bool:
-        """Fork, and answer for the child when it has ended; return whether this is the child, which is now in danger."""
+        """Fork; the parent responds when the child has ended. Return True in the child, where the fault is now active."""
         shutil.rmtree(self.work, ignore_errors=True)
         shutil.copytree(self.folder / fault.source, self.work)
         child = os.fork()
@@ -256,24 +256,24 @@ class Runs:
         return False
 
     def _is_child_run(self) -> bool:
-        """Fork for a run without danger; return whether this is the child."""
+        """Fork for a run without a fault; return True in the child."""
         child = os.fork()
         if child == 0:
             self._enter()
             return True
         if self._wait_for_child(child):
-            sys.exit(f"the preparation fails: {(self.folder / 'messages').read_text()}")
+            sys.exit(f"the preparation failed: {(self.folder / 'messages').read_text()}")
         return False
 
     def _enter(self) -> None:
-        """Go where the command runs, and let what it says go to a file."""
+        """Change to the command's folder, and redirect its output to a file."""
         os.chdir(self.work)
         messages = os.open(self.folder / "messages", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(messages, 1)
         os.dup2(messages, 2)
 
     def _wait_for_child(self, child: int) -> int:
-        """Wait for a child, return its status, and import what it imported, so that later ones do not have to."""
+        """Wait for a child, return its status, and import the modules it imported, so that later children need not."""
         status, path = _status_of(child), self.folder / "modules"
         for name in path.read_text().split() if path.exists() else ():
             if name not in sys.modules:
@@ -284,11 +284,10 @@ class Runs:
 
 
 def work(channel: Channel, folder: str, name: str) -> None:
-    """Run one command again and again, `[call, error, is_lasting, folder]`: answer `[status, message, state]`.
+    """Run a command for each request `[call, error, is_lasting, folder]`; respond with `[status, message, state]`.
 
-    First `base` in the folder is prepared: the command's inputs, and the output of an earlier run. That, or another folder
-    there, is what a run starts from; `work` is where it runs. Everything is imported once: a run is a fork. A training forks
-    when it publishes.
+    First the folder `base` is prepared: the command's inputs, and the output of an earlier run. A run starts from a copy of
+    `base` or another folder, in `work`. Everything is imported once and each run is a fork; training forks when it publishes.
     """
     onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]
     list(onym_app.app.commands.values())  # type: ignore[attr-defined]  # all commands are imported before faults begin
@@ -302,14 +301,14 @@ def work(channel: Channel, folder: str, name: str) -> None:
 
 
 def _train(runs: Runs) -> None:
-    """Train once; when the model is to be published, fork for each fault."""
+    """Train once; fork for each fault just before the model is published."""
     import onym.train.run as training
 
     own = training.publish
 
     def publish(context: Any, trainer: Any, dest: Path) -> None:
         shutil.rmtree(runs.base)
-        shutil.copytree(runs.work, runs.base)  # with what the training has written so far
+        shutil.copytree(runs.work, runs.base)  # including what the training has written so far
         for fault in runs.faults():
             if runs.fork(fault):
                 own(context, trainer, dest)
@@ -323,7 +322,7 @@ def _train(runs: Runs) -> None:
 
 
 def run_command(arguments: tuple[str, ...]) -> None:
-    """Run a command of Onym as the shell would, and end this process with its status."""
+    """Run an Onym command as from a shell, and exit with its status."""
     sys.argv = ["onym", *arguments]
     try:
         boundary.main()

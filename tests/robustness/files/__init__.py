@@ -1,1 +1,1 @@
-"""Files that are hostile, mutated or enormous once decoded; and those that must come back as they were written."""
+"""Suites of readers and writers: hostile files, fuzzing, decompression bombs, and round trips."""

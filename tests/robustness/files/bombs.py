@@ -1,4 +1,4 @@
-"""The same in packed form: each format in gzip, zstd, zip and tar, and Parquet in them."""
+"""Decompression bombs: small files of each format that decode to very large data, also inside gzip, zstd, zip and tar."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _ARCHIVES = (
 )
 
 
-# spaCy's DocBin: packed bytes without end, words and strings that many tokens share, documents and values by the million.
+# spaCy's DocBin: endless compressed bytes, words and strings shared by many tokens, millions of documents and values.
 
 _WORD = "fever"
 
@@ -101,7 +101,7 @@ def _docbin(name: str, content: Callable[[], bytes]) -> Case:
 
 
 def _make_file(sizes: list[int], word: str = _WORD, attrs: int = 1, **more: Any) -> bytes:
-    """Return a file of documents of one word over and over."""
+    """Return a DocBin file of documents that repeat one word."""
     count = sum(sizes)
     tokens = np.zeros((count, attrs), "uint64")
     tokens[:, 0] = get_string_id(word)
@@ -124,7 +124,7 @@ def _entities(count: int) -> bytes:
 
 
 def _mix_words(count: int) -> bytes:
-    """Return a document of random words, which packs badly."""
+    """Return a document of random words, which compresses badly."""
     rng = np.random.default_rng(13)
     words = [f"w{number}" for number in range(200)]
     tokens = rng.choice(np.array([get_string_id(word) for word in words], "uint64"), count)
@@ -150,7 +150,7 @@ _DOCBINS = (
 )
 
 
-# JSON of every format: long texts and numbers, values by the million, escapes, gaps, and mentions that repeat a text.
+# JSON of every format: long texts and numbers, millions of values, escapes, long white space, and mentions that repeat a text.
 
 _LONG = "a" * (20 * MB)
 _FITS = "fever " * (MB // 6)
@@ -179,7 +179,7 @@ def _pubannotation(**values: Any) -> bytes:
 
 
 def _spans(count: int) -> list[dict[str, Any]]:
-    """Return denotations that all cover a whole text of a million letters."""
+    """Return denotations that each cover a whole text of a million letters."""
     return [{"span": {"begin": 0, "end": len(_FITS)}, "obj": "a"}] * count
 
 
@@ -232,7 +232,7 @@ _JSONS = (
 )  # fmt: skip
 
 
-# Formats of lines, tables and plain text: long lines, documents that never end, spans that repeat a text, many small cells.
+# Line formats, tables and plain text: long lines, endless documents, spans that repeat a text, many small cells.
 
 _TEXT = "fever " * (MB // 6)
 _COMETA = "ID\tTerm\tGeneral SNOMED Label\tGeneral SNOMED ID\tSpecific SNOMED Label\tSpecific SNOMED ID\tExample\n"
@@ -273,7 +273,7 @@ def _pubtator(lines: str, count: int) -> bytes:
 
 
 def _mix_lines(count: int) -> bytes:
-    """Return mentions and relations in turn."""
+    """Return alternating mentions and relations."""
     line = "1\t5\t10\tfever\tDisease\tD{0}\n1\tCID\tD{0}\tD{0}\n"
     return ("1|t|high fever\n1|a|\n" + "".join(line.format(number) for number in range(count))).encode()
 
@@ -310,7 +310,7 @@ _LINES = (
 )
 
 
-# XML of BioC and PubMed: long texts, attributes and namespaces by the thousand, nesting, gaps, many empty elements.
+# XML of BioC and PubMed: long texts, thousands of attributes and namespaces, nesting, white space, many empty elements.
 
 _OPEN = b"<collection><document><id>1</id>"
 _CLOSE = b"</document></collection>"

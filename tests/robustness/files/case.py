@@ -1,4 +1,4 @@
-"""What a hostile file is: how it is made, how a user would open it, and the error that must answer."""
+"""Definition of a hostile file: how it is made, how a user opens it, and the expected error."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Content = Callable[[], bytes | Iterable[bytes]]
 
 @dataclass(frozen=True)
 class Case:
-    """`make` writes into an empty folder and returns the path that the user opens; `code` is the error's."""
+    """A hostile file. `make` writes into an empty folder and returns the path to open; `code` is the expected error code."""
 
     name: str
     code: str
     make: Callable[[Path], Path]
     act: Literal["read", "open", "corpus", "linked"] = "read"
-    format: str = ""  # said by the user, where the file could hide behind "not recognised"
+    format: str = ""  # explicit format; without it the file might only be rejected as "not recognised"
 
     def open(self, path: Path) -> None:
-        """Do with the file what a user would do."""
+        """Open the file as a user would."""
         act(path, self.act, self.format)
 
 
 def act(path: Path, what: str, format_name: str) -> None:
-    """Read a release or a corpus to its end, or open a knowledge base and look at all of it."""
+    """Read a release or a corpus to the end, or open a knowledge base and read all of it."""
     if what == "open":
         kb = KnowledgeBase.open(path)
         kb.report()
@@ -55,7 +55,7 @@ def act(path: Path, what: str, format_name: str) -> None:
 
 
 def file(name: str, content: Content) -> Callable[[Path], Path]:
-    """Return a maker of one file."""
+    """Return a `make` function that writes one file."""
 
     def make(folder: Path) -> Path:
         parts = content()

@@ -1,15 +1,15 @@
-"""Mutated corpora, read by every format: one document is damaged, and all the others must still be there.
+"""Fuzz the corpus readers: damage one document of a corpus, and check that all others are still read.
 
-readers          how many formats were read
-cases            how many mutated corpora there were in all
-cases_per_reader how many of each format
-other_outcomes   how many ended otherwise than with documents, problems and files that failed: another exception, a hang of 5 s,
-                 a crash, growth of the process by 256 MB
-bystanders       documents beside a damaged one: those in the same file where a format is read line by line or has a file for
-                 each document, those in the other files for XML, JSON collections, Parquet and packed files
-bystanders_lost  how many of them were not read as they are
+readers          number of formats
+cases            number of mutated corpora
+cases_per_reader number of mutated corpora per format
+other_outcomes   cases that did not end with documents, problems and failed files: another exception, a hang of 5 s, a crash,
+                 or memory growth of 256 MB
+bystanders       undamaged documents that must be read: those in the same file if a format is read line by line or has one file
+                 per document; for XML, JSON collections, Parquet and compressed files only those in the other files
+bystanders_lost  bystanders that were missing or changed
 
-What ends otherwise is told on stderr with a number that `--replay reader:number` runs again.
+Other outcomes are reported on stderr with a number that `--replay reader:number` runs again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SUFFIX = {
     "hpo_gsc": "txt", "bioc_xml": "xml", "bioc_json": "json", "pubannotation": "json", "docbin": "spacy",
 }  # fmt: skip
 _MESH, _SNOMED = ("mesh:D005334", "mesh:D001249"), ("snomedct:386661006", "snomedct:195967001")
-_HEADERS = {"cometa": b"\n"}  # what ends the first line, which is of no document
+_HEADERS = {"cometa": b"\n"}  # end of the header line, which belongs to no document
 _SETS = 3
 _PER_SET = 3
 _ARTICLE = (
@@ -58,7 +58,7 @@ _ARTICLE = (
 
 @dataclass(frozen=True)
 class Piece:
-    """What can be damaged: a stretch of a file. `documents` of the sample stand in it, and may be lost with it."""
+    """A byte range of a file that can be damaged. It contains `documents`, which may be lost with it."""
 
     file: str
     start: int
@@ -95,7 +95,7 @@ def sample(name: str) -> Sample:
 
 
 def make_document(number: int, ids: tuple[str, str]) -> Document:
-    """Return a document like no other, of fever and asthma by these ids."""
+    """Return a unique document that mentions fever and asthma with the given ids."""
     title = f"Fever in case {number}."
     text = f"{title} High fever and asthma{number} were seen."
     at = text.index("asthma")
@@ -125,7 +125,7 @@ def _write_pieces(name: str, docs: list[Document], number: int, first: int) -> I
 
 
 def _lines(name: str, docs: list[Document], number: int, first: int) -> Iterator[tuple[Piece, bytes]]:
-    """Yield a piece for each document: its lines, without the end of the last."""
+    """Yield a piece for each document: its lines, without the last line break."""
     file = f"set{number}.{_SUFFIX[name]}"
     (data,) = write_to_memory(get(name), docs).values()
     end = data.index(_HEADERS[name]) + 1 if name in _HEADERS else 0
@@ -141,7 +141,7 @@ def _articles(docs: list[Document]) -> bytes:
     return f"<?xml version='1.0' encoding='utf-8'?>\n<PubmedArticleSet>\n{''.join(rows)}</PubmedArticleSet>\n".encode()
 
 
-# One case of fuzzing: a corpus with one damaged piece, read to its end in memory.
+# One fuzzing case: a corpus with one damaged piece, read to the end in memory.
 
 Said = tuple[object, ...]
 BYSTANDERS, LOST = "bystanders", "bystanders_lost"
@@ -152,7 +152,7 @@ _SMALL = replace(DEFAULT_LIMITS, document_bytes=2_000, json_item_bytes=2_000, xm
 
 @dataclass(frozen=True)
 class Case:
-    """What is read, and which documents must be found in it."""
+    """The files to read, and the documents that must be found in them."""
 
     files: tuple[tuple[str, bytes], ...]
     limits: Limits
@@ -161,7 +161,7 @@ class Case:
 
 
 def make_case(seed: int, reader: str, number: int) -> Case:
-    """Return the case of this number; always the same one."""
+    """Return the case with this number (deterministic)."""
     rng = random.Random(f"{seed}:{reader}:{number}")
     corpus = sample(reader)
     piece = rng.choice(corpus.pieces)
@@ -171,7 +171,7 @@ def make_case(seed: int, reader: str, number: int) -> Case:
     if is_packed:
         name, data = _pack_file(rng, piece.file, files.pop(piece.file))
         files[name] = data
-    # What is packed, or begins as if it were, fails as one file; and an unnamed format is recognised by how a file begins.
+    # A compressed file, or one that looks compressed, fails as a whole; an unnamed format is detected from the first bytes.
     is_whole = is_packed or not is_named or files[piece.file].startswith(_PACKED)
     hurt = corpus.in_file(piece.file) if is_whole else piece.documents
     limits = _SMALL if rng.random() < 0.1 else DEFAULT_LIMITS
@@ -179,7 +179,7 @@ def make_case(seed: int, reader: str, number: int) -> Case:
 
 
 def judge(case: Case, reader: str) -> dict[str, int]:
-    """Read a case and count the documents that stood beside the damaged one; whatever else happens is raised."""
+    """Read a case and count its undamaged documents and those lost; any other exception propagates."""
     files = [InputFile.from_bytes(name, data, case.limits) for name, data in case.files]
     items = list(Reading([Source.of_files("made", files)], reader if case.is_named else ""))
     for item in items:
@@ -192,7 +192,7 @@ def judge(case: Case, reader: str) -> dict[str, int]:
 
 
 def judge_case(seed: int, reader: str, number: int) -> dict[str, int]:
-    """Make and read a case, and count what came of it."""
+    """Make and read a case, and return its counts."""
     return judge(make_case(seed, reader, number), reader)
 
 
@@ -203,13 +203,13 @@ def files_of(seed: int, reader: str, number: int) -> dict[str, bytes]:
 
 @cache
 def _honest(reader: str) -> tuple[tuple[Said, ...], ...]:
-    """Return what each document says when nothing is damaged; some formats make a document of each of its mentions."""
+    """Return the content of each undamaged document; some formats make one document per mention."""
     corpus = sample(reader)
     files = [InputFile.from_bytes(name, data) for name, data in corpus.files.items()]
     said = [_says(doc) for doc in documents_of(Reading([Source.of_files("made", files)], reader))]
     each = len(said) // corpus.documents
     if not each or len(said) % corpus.documents:
-        sys.exit(f"{reader} does not read its own sample")
+        sys.exit(f"the reader {reader} cannot read its own sample")
     return tuple(tuple(said[start : start + each]) for start in range(0, len(said), each))
 
 
@@ -219,7 +219,7 @@ def _says(document: Document) -> Said:
 
 def _damage_piece(rng: random.Random, data: bytes, piece: Piece, reader: str) -> bytes:
     part = data[piece.start : piece.end]
-    if reader == "docbin" and rng.random() < 0.8:  # else the checksum of what is packed tells all
+    if reader == "docbin" and rng.random() < 0.8:  # otherwise the checksum of the compressed data detects every change
         part = zlib.compress(rng.choice(BINARY)(rng, zlib.decompress(part), _OTHERS))
     else:
         part = rng.choice(BINARY)(rng, part, _OTHERS) if reader in ("parquet", "docbin") else mutate(rng, part, _OTHERS)

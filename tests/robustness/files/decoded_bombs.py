@@ -1,9 +1,9 @@
-"""Small corpora of every format that stand for very much: whether each is refused, or read, in bounded memory and time.
+"""Read decompression bombs of every format, and check that each is read or rejected in bounded memory and time.
 
-files     how many there are: shared values, pages and packed files that unpack without end, empty rows, values by the million,
-          long texts, and documents whose reading could take quadratic time
-worst_mb  the most that one made the memory of an idle process grow, in megabytes, at the peak
-worst_s   the longest time that one took, in seconds; timed three times where it took more than half a second
+files     number of files: shared values, pages and archives that decompress endlessly, empty rows, millions of values, long
+          texts, and documents that could take quadratic time to read
+worst_mb  largest peak memory growth of an idle process by one file, in megabytes
+worst_s   longest time for one file, in seconds; timed three times if it took more than half a second
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     }
     broken = [outcome.case.name for outcome in found if not is_bounded(outcome)]
     if broken:
-        sys.exit(f"{figures}; neither refused nor read within bounds: {', '.join(broken)}")
+        sys.exit(f"{figures}; neither rejected nor read within bounds: {', '.join(broken)}")
     return {**figures}
 
 
 def is_bounded(outcome: Outcome) -> bool:
-    """Tell whether a file was read or refused with a code, in bounded memory and time."""
+    """Return whether a file was read or rejected with a code, in bounded memory and time."""
     is_answered = outcome.is_refused or outcome.code == "!parsed"
     return is_answered and outcome.mb <= MAX_MB and outcome.seconds <= MAX_S

@@ -1,6 +1,6 @@
-"""Fuzzing: cases by reader and number, each run in bounded time and memory by child processes.
+"""Run fuzzing cases in child processes with bounded time and memory.
 
-What ends otherwise than a suite allows is told on stderr with a number that `--replay reader:number` runs again.
+Outcomes that a suite does not allow are reported on stderr with a number that `--replay reader:number` runs again.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tests.robustness.harness import Channel, LostError, Seat, Worker, judge_all
 
 Task = tuple[str, int, int]
 OTHER = "other_outcomes"
-HANG_S = 5.0  # of one process's time
-_GROWTH = 256 * 2**20  # bytes that a process may grow while it works
+HANG_S = 5.0  # CPU seconds of one process
+_GROWTH = 256 * 2**20  # bytes by which a process may grow
 _CHUNK = 500
-_STUCK_S = 60.0  # for one case: a process that waits for ever uses no time of its own
+_STUCK_S = 60.0  # seconds of wall time per case: a process that waits forever uses no CPU time
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases by reader and number, always the same for one seed; a module has its own as `SUITE`.
+    """A fuzzing suite: cases by reader and number, deterministic for a seed. A module defines its own as `SUITE`.
 
-    `judge` reads a case and counts what came of it; whatever it raises is another outcome. `files` are what the case reads.
+    `judge` reads a case and returns counts; any exception is another outcome. `files` returns the files of a case.
     """
 
     judge: Callable[[int, str, int], Mapping[str, int]]
@@ -40,15 +40,15 @@ class Suite:
 
 
 def add_fuzz_options(parser: argparse.ArgumentParser, readers: Sequence[str]) -> None:
-    parser.add_argument("--cases", type=int, default=0, help="of each format; 100,000 without --quick, 300 with it")
-    parser.add_argument("--readers", default=",".join(readers), help="formats, separated by commas")
+    parser.add_argument("--cases", type=int, default=0, help="cases per format (default: 100,000, or 300 with --quick)")
+    parser.add_argument("--readers", default=",".join(readers), help="comma-separated formats (default: all)")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--replay", default="", metavar="READER:NUMBER", help="run one case and say what happens")
+    parser.add_argument("--replay", default="", metavar="READER:NUMBER", help="run one case and report what happens")
 
 
 def fuzz(options: argparse.Namespace, module: str) -> tuple[dict[str, object], Counter[str]]:
-    """Run the cases that the options ask for. Return the figures of every fuzzer, and all that a module's suite counted."""
+    """Run the cases selected by the options. Return the figures common to all fuzzers, and the suite's own counts."""
     if options.replay:
         reader, _, number = options.replay.partition(":")
         _replay(import_module(module).SUITE, options.seed, reader, int(number))
@@ -65,7 +65,7 @@ def _tasks(reader: str, cases: int) -> list[Task]:
 
 
 class _Fuzzing:
-    """The tasks of a suite, and what came of them."""
+    """The tasks of a suite, and their outcomes."""
 
     def __init__(self, module: str, seed: int, tasks: dict[str, list[Task]]) -> None:
         self._module, self._seed, self._tasks = module, seed, tasks
@@ -80,7 +80,7 @@ class _Fuzzing:
 
     def _start(self) -> Worker:
         env = {"POLARS_MAX_THREADS": "1"}
-        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)  # Rust prints its panics
+        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)  # hide Rust panics
 
     def _judge(self, seat: Seat, task: Task) -> None:
         reader, start, stop = task
@@ -91,7 +91,7 @@ class _Fuzzing:
             print(f"{seconds:8.1f} s  {reader}: {dict(self._counts[reader])}", file=sys.stderr, flush=True)
 
     def _run(self, seat: Seat, reader: str, start: int, stop: int) -> None:
-        """Run some cases; where the process is lost, look for the case that ends it in either half."""
+        """Run some cases; if the process is lost, bisect to find the case that causes it."""
         try:
             counts, notes = seat.ask([reader, start, stop], _STUCK_S + HANG_S * (stop - start - 1))
         except LostError as e:
@@ -108,10 +108,10 @@ class _Fuzzing:
 
 
 def work(channel: Channel, module: str, seed: str) -> None:
-    """Run cases, `[reader, start, stop]`: answer what was counted, and notes of all that ended otherwise."""
+    """Run cases for requests `[reader, start, stop]`; respond with counts, and notes on disallowed outcomes."""
     suite: Suite = import_module(module).SUITE
     warnings.simplefilter("error")
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends a process that hangs, even inside of C
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # stops a hanging process, even inside C code
     peak = _peak()
 
     def answer(request: list[Any]) -> tuple[Counter[str], list[tuple[int, str]]]:
@@ -125,7 +125,7 @@ def work(channel: Channel, module: str, seed: str) -> None:
                 counts.update(suite.judge(int(seed), reader, number))
             except KeyboardInterrupt:
                 raise
-            except BaseException as e:  # a panic of Rust is not an Exception
+            except BaseException as e:  # a Rust panic is not an Exception
                 notes.append((number, " ".join(f"{type(e).__name__}: {e}".split())[:200]))
             signal.setitimer(signal.ITIMER_PROF, 0)
             if _peak() > peak + _GROWTH:
@@ -137,7 +137,7 @@ def work(channel: Channel, module: str, seed: str) -> None:
 
 
 def _replay(suite: Suite, seed: int, reader: str, number: int) -> None:
-    """Run one case here and say on stderr what happens."""
+    """Run one case in this process and report the outcome on stderr."""
     for name, data in suite.files(seed, reader, number).items():
         print(f"{name}: {data!r}", file=sys.stderr)
     try:

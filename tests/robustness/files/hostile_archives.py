@@ -1,4 +1,4 @@
-"""Compressed files and archives that swell, lead out of their folder, overlap or are damaged; and paths that are no files."""
+"""Hostile archives and compressed files: bombs, escaping or overlapping members, damaged data; and paths that are not files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _zstd(part: bytes, count: int) -> bytes:
 
 
 def _mix_rows() -> bytes:
-    """Return rows that do not pack well, so that a cut or a changed byte falls into data."""
+    """Return rows that compress badly, so that a cut or a changed byte hits data."""
     return b"".join(ROW.replace(b"Fever", b"%x" % (n * 2654435761 % 2**32)) for n in range(5_000))
 
 
@@ -74,7 +74,7 @@ def _patch_directory(data: bytes, offset: int, value: bytes) -> bytes:
 
 
 def _lying_zip() -> bytes:
-    """A bomb whose directory claims that it was large all along, so that its ratio looks harmless."""
+    """A zip bomb whose directory overstates the compressed size, so that the ratio looks harmless."""
     return _patch_directory(_zip_bomb(), 20, struct.pack("<L", 4_000_000_000))
 
 
@@ -84,7 +84,7 @@ def _overlapping_zip() -> bytes:
 
 
 def _huge_directory() -> bytes:
-    """A zip of nothing but a directory with 400,000 entries."""
+    """A zip that only has a directory, with 400,000 entries."""
     entry = struct.pack("<4s4B4HL2L5H2L", b"PK\x01\x02", 20, 3, 20, 0, 0, 0, 0, 33, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0)
     directory = b"".join(entry + b"%06x" % n for n in range(400_000))
     head = b"PK\x03\x04" + bytes(26)
@@ -112,7 +112,7 @@ def _tar_with(kind: bytes, target: str = "") -> bytes:
 
 
 def _header_bomb(kind: bytes) -> Callable[[Path], Path]:
-    """A tar whose extended header, which a reader takes whole, is 300 MB of nothing."""
+    """A tar with an extended header of 300 MB, which readers load completely."""
 
     def make(folder: Path) -> Path:
         path = folder / "release.tar"
@@ -127,7 +127,7 @@ def _header_bomb(kind: bytes) -> Callable[[Path], Path]:
 
 
 def _header_chain() -> bytes:
-    """A tar of 5,000 extended headers, each of the one after it."""
+    """A tar of 5,000 extended headers, each applying to the next one."""
     info = _member("x", tarfile.XHDTYPE)
     info.size = 512
     record = b"12 comment=\n".ljust(512, b"\x00")

@@ -1,6 +1,6 @@
-"""Knowledge bases forged by someone who knows the format: pointers, manifests, headers and columns that lie.
+"""Knowledge bases forged by someone who knows the format: wrong pointers, manifests, headers and columns.
 
-Unless a case is about a digest, every digest is right: only looking at the content can tell.
+Unless a case is about digests, all digests are right, so that only validating the content can detect the forgery.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Forge = Callable[[Path, Manifest], None]
 
 
 def build_honest(folder: Path) -> tuple[Path, Path]:
-    """Build an honest knowledge base; return its folder and that of its version."""
+    """Build a valid knowledge base; return its folder and the folder of its version."""
     (folder / "tiny.tsv").write_text(_TINY)
     recipe = Recipe(sources=(SourceConfig(path="tiny.tsv", name="tiny"),))
     build_kb(recipe, folder / "kb", root=folder)
@@ -36,7 +36,7 @@ def build_honest(folder: Path) -> tuple[Path, Path]:
 
 
 def _forge(forge: Forge, *, indent: int | None = 1) -> Callable[[Path], Path]:
-    """Return a maker that changes a version and its manifest, and then gives both the names that fit."""
+    """Return a `make` function that changes a version and its manifest, and updates their digests and names."""
 
     def make(folder: Path) -> Path:
         kb, version = build_honest(folder)
@@ -57,7 +57,7 @@ def _rename_version(kb: Path, version: Path, manifest: bytes) -> Path:
 
 
 def _raw_manifest(change: Callable[[bytes], bytes]) -> Callable[[Path], Path]:
-    """Return a maker that changes the bytes of the manifest, its digest being right."""
+    """Return a `make` function that changes the manifest's bytes and updates its digest."""
 
     def make(folder: Path) -> Path:
         kb, version = build_honest(folder)
@@ -69,7 +69,7 @@ def _raw_manifest(change: Callable[[bytes], bytes]) -> Callable[[Path], Path]:
 
 
 def _damage(damage: Callable[[Path, Path], object]) -> Callable[[Path], Path]:
-    """Return a maker that changes files and lets the manifest be."""
+    """Return a `make` function that changes files but not the manifest."""
 
     def make(folder: Path) -> Path:
         kb, version = build_honest(folder)
@@ -80,14 +80,14 @@ def _damage(damage: Callable[[Path, Path], object]) -> Callable[[Path], Path]:
 
 
 def _seal(path: Path, manifest: Manifest) -> None:
-    """Give a file's entry the size and the digest that the file has now."""
+    """Update the size and digest in a file's manifest entry."""
     data = path.read_bytes()
     entry = manifest["files"].setdefault(path.name, {"dtype": None, "length": None})
     entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _column(name: str, change: Callable[[Any], Any]) -> Forge:
-    """Return a forgery of one column, consistent in header, size and digest."""
+    """Return a function that forges one column with consistent header, size and digest."""
 
     def forge(version: Path, manifest: Manifest) -> None:
         path = version / f"{name}.npy"
@@ -104,7 +104,7 @@ def _swap_offsets(values: Any) -> Any:
 
 
 def _header(change: Callable[[bytes], bytes]) -> Forge:
-    """Return a forgery of one column's header, its digest being right."""
+    """Return a function that forges one column's header and updates its digest."""
 
     def forge(version: Path, manifest: Manifest) -> None:
         path = version / "term.name.npy"
@@ -136,7 +136,7 @@ def _rename_entry(name: str) -> Forge:
 
 
 def _special_column(make: Callable[[Path], object]) -> Forge:
-    """Return a forgery that puts something that is no file where an empty column is said to be."""
+    """Return a function that replaces an empty column with something that is not a regular file."""
 
     def forge(version: Path, manifest: Manifest) -> None:
         path = version / "extra.npy"

@@ -1,4 +1,4 @@
-"""XML that expands, reaches outside, hides in other encodings, nests without end or never ends."""
+"""Hostile XML, JSON, tables and line formats. XML: entity expansion, external entities, unusual encodings, deep nesting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _laughs(levels: int = 10) -> str:
 
 
 def _utf7(text: str) -> bytes:
-    """Write every markup character in UTF-7's base 64, which no search for bytes finds."""
+    """Encode every markup character in UTF-7's base64, so that a byte search does not find it."""
     return "".join(c if c.isalnum() or c in " \n/" else _encode_utf7(c) for c in text).encode()
 
 
@@ -122,7 +122,7 @@ MARKUP = (
 )  # fmt: skip
 
 
-# JSON that nests without end, holds one huge value, is cut off, of the wrong shape, or says what is no text.
+# JSON that is deeply nested, has one huge value, is truncated, has the wrong structure, or contains invalid text.
 
 _LIST = b'[{"id": "MONDO:1", "name": "Fever", "synonyms": []}, '
 _OBJECT = b'{"MONDO:1": {"label": "Fever", "synonyms": []}, "MONDO:2": '
@@ -186,7 +186,7 @@ JSONS = (
 )  # fmt: skip
 
 
-# Tables and line formats in broken encodings, with rows of the wrong width, or with lines and records without end.
+# Tables and line formats with broken encodings, rows of the wrong width, or endless lines and records.
 
 _OBO = b"format-version: 1.2\n\n[Term]\nid: HP:1\nname: Fever\n\n"
 _MESH = b"*NEWRECORD\nRECTYPE = D\nMH = Fever\nUI = D005334\n\n"
@@ -225,7 +225,7 @@ def _utf16() -> Iterable[Case]:
 
 
 def _endless(head: bytes, part: bytes) -> Content:
-    """Return 50 MB of the same."""
+    """Return 50 MB of repeated bytes."""
 
     def content() -> Iterable[bytes]:
         yield head

@@ -1,14 +1,14 @@
-"""Files of indexes that were damaged, and such that were made to do harm: whether they are refused before FAISS reads a byte.
+"""Open damaged and forged index files, and check that they are rejected before FAISS reads a byte.
 
-files             of all kinds; torn ones, whose digests do not fit any more (bits flipped, pieces cut out, doubled, swapped,
-                  put in, cut off), manifests that were edited, and forged ones: all digests were computed again, so that only
-                  a look at the structure can refuse them
-refused           answered by an error with a code, while FAISS was given nothing; it fails if that is not all of them
-forged            of the files, those with digests that fit
-bodies            forged files that differ only in what may be anything: the numbers of vectors, or which of the names are
-                  neighbours or stand in a list. They are not counted in `files`
-bodies_read       of them, how many passed and were read and searched; the others were refused
-bodies_outside    searches that found what is no name, or failed otherwise; it fails if there is one
+files             files of all kinds: damaged ones whose digests no longer match (bits flipped; pieces removed, repeated,
+                  swapped, inserted, cut off), edited manifests, and forged files with recomputed digests, which only a
+                  validation of the structure can reject
+refused           files rejected by an error with a code before FAISS was called; the suite fails unless this is all of them
+forged            files with matching digests
+bodies            forged files that differ only where any value is valid: vector components, or which names are neighbours or
+                  members of a list; not counted in `files`
+bodies_read       of these, files that were accepted, read and searched; the others were rejected
+bodies_outside    searches that returned an invalid name or failed with another error; the suite fails unless this is 0
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from tests.robustness.harness import own_cache
 SEED, NAMES, WIDTH, K = 13, 200, 16, 5
 _SIZES = (0, 1, 2, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**33, 2**62, 2**63, 2**64 - 1)
 _HEAD = 37
-_FREE_OF_HEAD = range(16, 32)  # two numbers that FAISS does not look at
+_FREE_OF_HEAD = range(16, 32)  # two numbers that FAISS ignores
 
 
 @dataclass(frozen=True)
 class Good:
-    """A sound index: its file, its vectors where the kind keeps them, its manifest, and the bytes of the file that may be
-    others without harm.
+    """A valid index: its file, its vectors if the kind stores them, its manifest, and the offsets of bytes of the file that
+    may change without harm.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Good:
 
 @dataclass(frozen=True)
 class Hostile:
-    """A folder's content: the manifest as it is written, the file, the name of the version."""
+    """The content of a folder: the manifest's bytes, the file, and the version's name."""
 
     manifest: bytes
     data: bytes
@@ -69,7 +69,7 @@ class Hostile:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--files", type=int, default=0, help="how many to refuse; 10,000 without --quick")
+    parser.add_argument("--files", type=int, default=0, help="files to be rejected (default: 10,000, or 200 with --quick)")
     parser.add_argument("--seed", type=int, default=SEED)
 
 
@@ -78,13 +78,13 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder, own_cache(Path(folder) / "cache"), _count_reads() as reads:
         found = judge_files(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, reads)
     if found["refused"] != count or found["bodies_outside"]:
-        sys.exit(f"not all were refused: {dict(found)}")
+        sys.exit(f"not all hostile files were rejected: {dict(found)}")
     keys = ("files", "refused", "forged", "bodies", "bodies_read", "bodies_outside")
     return {**{key: found[key] for key in keys}, "kinds": len(KINDS)}
 
 
 def judge_files(good: list[Good], base: Path, rng: random.Random, count: int, reads: list[int]) -> Counter[str]:
-    """Open hostile files until so many had to be refused."""
+    """Open hostile files until `count` of them had to be rejected."""
     found: Counter[str] = Counter()
     wanted = Drawn(WIDTH).encode(["a", "b", "c"])
     for number, hostile in enumerate(_iter_hostile(rng, good)):
@@ -105,12 +105,12 @@ def judge_files(good: list[Good], base: Path, rng: random.Random, count: int, re
 
 
 def _outcome(folder: Path, wanted: Any) -> str:
-    """Return what became of it: refused, read, or something that must not be."""
+    """Return the outcome: refused, read, or a defect."""
     try:
         _, ids = open_index(folder).search(wanted, K)
     except OnymError:
         return "refused"
-    except Exception as e:  # whatever else is a defect
+    except Exception as e:  # any other exception is a defect
         print(f"{type(e).__name__} of {folder}", file=sys.stderr)
         return "outside"
     return "read" if ids.min() >= -1 and ids.max() < NAMES else "outside"
@@ -141,13 +141,13 @@ def _iter_hostile(rng: random.Random, good: list[Good]) -> Iterator[Hostile]:
 
 
 def _tear_file(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
-    """Damage the file alone."""
+    """Damage only the index file."""
     manifest = _write_manifest(good.manifest)
     return Hostile(manifest, _damage_bytes(rng, good.data, others), good.vectors, _version(manifest), is_forged=False)
 
 
 def _other_vectors(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
-    """Damage the vectors that are kept beside the file; half of the time every digest is computed again."""
+    """Damage the vectors stored next to the file; recompute all digests in half of the cases."""
     vectors, is_forged = _damage_bytes(rng, good.vectors, others) if good.vectors else b"", rng.random() < 0.5
     manifest = _write_manifest(_with_file(good, VECTORS, vectors) if good.vectors and is_forged else good.manifest)
     is_body = is_forged and len(vectors) == len(good.vectors)
@@ -155,7 +155,7 @@ def _other_vectors(rng: random.Random, good: Good, others: list[bytes]) -> Hosti
 
 
 def _edit_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Hostile:
-    """Change what the manifest says; half of the time the version is named as if it had always said so."""
+    """Edit the manifest; rename the version to match in half of the cases."""
     edited = json.loads(json.dumps(good.manifest))
     config, entry = edited["config"], edited["files"][FILE]
     number = rng.choice([-1, *_SIZES])
@@ -182,7 +182,7 @@ def _edit_manifest(rng: random.Random, good: Good, _others: list[bytes]) -> Host
 
 
 def _forge_file(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
-    """Change the file, most often a number before or between its vectors, and compute every digest again."""
+    """Change the file, mostly a number before or between its vectors, and recompute all digests."""
     data = _damage_bytes(rng, good.data, others) if rng.random() < 0.4 else _edit_number(rng, good)
     manifest = _write_manifest(_with_file(good, FILE, data))
     is_body = len(data) == len(good.data) and _differing(data, good.data) <= good.free
@@ -190,7 +190,7 @@ def _forge_file(rng: random.Random, good: Good, others: list[bytes]) -> Hostile:
 
 
 def _with_file(good: Good, name: str, data: bytes) -> dict[str, Any]:
-    """Return the manifest with the digest of another file."""
+    """Return the manifest updated with the digest of the changed file."""
     edited: dict[str, Any] = json.loads(json.dumps(good.manifest))
     edited["files"][name] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     return edited
@@ -203,7 +203,7 @@ def _damage_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes
 
 
 def _edit_number(rng: random.Random, good: Good) -> bytes:
-    """Write another number of 4 or 8 bytes over one of the file; mostly where it matters."""
+    """Overwrite 4 or 8 bytes of the file with another number, mostly where it matters."""
     data = bytearray(good.data)
     matters = [at for at in range(len(data) - 8) if at not in good.free]
     at = rng.choice(matters) if rng.random() < 0.8 else rng.randrange(len(data) - 8)
@@ -217,7 +217,7 @@ def _edit_number(rng: random.Random, good: Good) -> bytes:
 
 
 def free_bytes(kind: str, data: bytes) -> frozenset[int]:
-    """Return the places of a file that may hold anything, or at least other things than they do."""
+    """Return the offsets of all bytes of a file that may have other values."""
     ways = {"flat": _of_flat, "flat16": _of_codes, "sq8": _of_codes, "hnsw": _of_graph, "ivfpq": _of_lists, "pq": _of_lists}
     spans = ways[kind](data, 0)
     return frozenset(at for start, end in spans for at in range(start, end))
@@ -237,7 +237,7 @@ def _of_codes(data: bytes, start: int) -> Spans:
 
 
 def _of_graph(data: bytes, start: int) -> Spans:
-    """Return the spans of the shares of levels, which are only about right, of neighbours, and of three efforts."""
+    """Return the byte ranges of the level probabilities (approximate), the neighbours, and three search parameters."""
     spans, at = [_head(start)], start + _HEAD
     for item, is_free in ((8, True), (4, False), (4, False), (8, False), (4, True)):
         end = at + 8 + item * _number(data, at)
@@ -247,7 +247,7 @@ def _of_graph(data: bytes, start: int) -> Spans:
 
 
 def _of_lists(data: bytes, start: int) -> Spans:
-    """Return the spans of the lists to look into, of the centres, of what codes stand for, and of codes and ids."""
+    """Return the byte ranges of nprobe, the centroids, the codebooks, and the codes and ids."""
     probed = start + _HEAD + 8
     quantizer = _of_flat(data, probed + 8)
     product = quantizer[-1][1] + 9 + 1 + 8 + 24
@@ -283,7 +283,7 @@ def _version(manifest: bytes) -> str:
 
 
 def _write(folder: Path, hostile: Hostile) -> None:
-    """Write an artefact as a stranger would: this machine has not seen it yet."""
+    """Write an artefact that this machine has not verified yet."""
     version = folder / hostile.version
     version.mkdir(parents=True)
     (folder / "CURRENT").write_text(hostile.version + "\n")

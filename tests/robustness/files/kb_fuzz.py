@@ -1,11 +1,11 @@
-"""Mutated releases, read by every reader: each must be parsed, or refused by an error with a code.
+"""Fuzz the terminology readers: each mutated release must be parsed, or rejected by an error with a code.
 
-readers          how many formats were read
-cases            how many mutated releases there were in all
-cases_per_reader how many of each format
-other_outcomes   how many ended otherwise: another exception, a hang of 5 s, a crash, growth of the process by 256 MB
+readers          number of formats
+cases            number of mutated releases
+cases_per_reader number of mutated releases per format
+other_outcomes   cases with another outcome: another exception, a hang of 5 s, a crash, or memory growth of 256 MB
 
-What ends otherwise is told on stderr with a number that `--replay reader:number` runs again.
+Other outcomes are reported on stderr with a number that `--replay reader:number` runs again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _OTHERS = [data for releases in SAMPLES.values() for release in releases for dat
 
 @dataclass(frozen=True)
 class Case:
-    """What is read, and how."""
+    """The files to read, and the options for reading them."""
 
     files: tuple[tuple[str, bytes], ...]
     limits: Limits
@@ -41,7 +41,7 @@ class Case:
 
 
 def make_case(seed: int, reader: str, number: int) -> Case:
-    """Return the case of this number; always the same one."""
+    """Return the case with this number (deterministic)."""
     rng = random.Random(f"{seed}:{reader}:{number}")
     release = _some_files(rng, rng.choice(SAMPLES[reader]))
     victim = rng.choice(list(release))
@@ -52,7 +52,7 @@ def make_case(seed: int, reader: str, number: int) -> Case:
 
 
 def judge(case: Case, reader: str) -> str:
-    """Read a case. Return `parsed` or `refused`; whatever else happens is raised."""
+    """Read a case. Return `parsed` or `refused`; any other exception propagates."""
     source = Source.of_files("made", [InputFile.from_bytes(name, data, case.limits) for name, data in case.files])
     try:
         found = readers.detect(source) if case.detected else reader
@@ -65,7 +65,7 @@ def judge(case: Case, reader: str) -> str:
 
 
 def judge_case(seed: int, reader: str, number: int) -> dict[str, int]:
-    """Make and read a case, and count what came of it."""
+    """Make and read a case, and return its counts."""
     return {judge(make_case(seed, reader, number), reader): 1}
 
 
@@ -75,7 +75,7 @@ def files_of(seed: int, reader: str, number: int) -> dict[str, bytes]:
 
 
 def _some_files(rng: random.Random, release: Release) -> Release:
-    """Leave out files of a large release: every one is read with or without the others."""
+    """Drop some files of a large release, because each file can be read without the others."""
     if len(release) < 3:
         return release
     names = rng.sample(sorted(release), rng.choice((1, 1, 2, 2, len(release))))

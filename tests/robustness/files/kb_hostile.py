@@ -1,10 +1,10 @@
-"""Hostile files, opened as a user would: how many are refused, how long that takes, and how much memory.
+"""Open hostile files as a user would, check that each is rejected, and measure the time and memory that this takes.
 
-files     how many there are: bombs, entities, links, lies, broken encodings, forged knowledge bases
-refused   how many were answered by an error with a code; parsed, any other exception, a hang and a crash do not count
-worst_s   the longest time that one took, in seconds; one that took more than half a second is timed three times, since
-          others may use the machine, and its shortest time counts
-worst_mb  the most that one made the memory of an idle process grow, in megabytes, at the peak
+files     number of files: bombs, entities, links, false sizes, broken encodings, forged knowledge bases
+refused   files rejected by an error with a code; parsing, any other exception, a hang and a crash do not count
+worst_s   longest time for one file, in seconds; a file that took more than half a second is timed three times, because the
+          machine may be busy, and its shortest time counts
+worst_mb  largest peak memory growth of an idle process by one file, in megabytes
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SOON_S = 0.5
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one file."""
+    """The outcome of one file."""
 
     case: Case
     code: str
@@ -46,23 +46,23 @@ class Outcome:
     mb: float
 
     def merge(self, other: Outcome) -> Outcome:
-        """Return both as one: as refused only if both were, the shorter time, the larger growth."""
+        """Combine two outcomes: refused if both were, the shorter time, the larger growth."""
         worse = other if self.is_refused else self
         return Outcome(self.case, worse.code, min(self.seconds, other.seconds), max(self.mb, other.mb))
 
     @property
     def is_refused(self) -> bool:
-        """Whether an error with a code was the answer."""
+        """Whether the file was rejected by an error with a code."""
         return bool(self.code) and not self.code.startswith("!")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--verbose", action="store_true", help="tell about each file on stderr")
-    parser.add_argument("--only", default="", help="only the files whose name holds this")
+    parser.add_argument("--verbose", action="store_true", help="report each file on stderr")
+    parser.add_argument("--only", default="", help="open only files whose name contains this")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    """Open every file; with `--quick` every third."""
+    """Open every file; with `--quick`, every third one."""
     cases = [case for case in CASES if getattr(options, "only", "") in case.name][:: 3 if options.quick else 1]
     found = outcomes(cases, verbose=getattr(options, "verbose", False))
     return {
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
-    """Have every file opened by an idle process."""
+    """Open every file in an idle process."""
     found, workers = [], _Workers()
     try:
         for case in cases:
@@ -93,7 +93,7 @@ def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
 
 
 class _Workers:
-    """Idle processes that open one file each; one that is as small after it as before is used again."""
+    """Worker processes that open one file at a time; one whose memory is back to its idle size is reused."""
 
     def __init__(self) -> None:
         self._cache = tempfile.TemporaryDirectory()
@@ -106,7 +106,7 @@ class _Workers:
     def outcome(self, case: Case, path: Path) -> Outcome:
         if self._current is None:
             self._current, self._next = self._next, self._start_worker()
-        for worker in (self._current, self._next):  # no start of a process falls into the time of another
+        for worker in (self._current, self._next):  # so that no process starts while another one is being timed
             worker.wait_until_ready()
         try:
             answer = self._current.ask([str(path), case.act, case.format])
@@ -124,7 +124,7 @@ class _Workers:
         self._cache.cleanup()
 
 
-# Small honest files, one for each reader.
+# Small valid files, one for each reader.
 
 _FILES = {
     "MRCONSO.RRF": ROW * 1000,
@@ -155,14 +155,14 @@ def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:
         yield folder / name, name
 
 
-_IDLE_MB = 4.0  # a process that grew by no more than this is idle again
+_IDLE_MB = 4.0  # MB; a process that grew by at most this is reused
 
 
 def work(channel: Channel, cache: str) -> None:
-    """Open hostile files, `[path, act, format]`: answer the code of the error, the seconds and the growth of the peak.
+    """Open hostile files for requests `[path, act, format]`; respond with error code, seconds and peak memory growth.
 
-    Before the first, everything is imported and honest files are read: neither code that is loaded when it is first used nor
-    pools of threads count as the work of a hostile file.
+    First everything is imported and valid files are read, so that lazy imports and thread pools are not attributed to a
+    hostile file.
     """
     os.environ["ONYM_CACHE"] = cache
     for name in readers.ORDER:
@@ -177,7 +177,7 @@ def work(channel: Channel, cache: str) -> None:
 
 
 def _give_back() -> None:
-    """Return memory that is no longer used to the system, so that the process can be used again."""
+    """Return unused memory to the system, so that the process can be reused."""
     pyarrow.default_memory_pool().release_unused()
     ctypes.CDLL(None).malloc_trim(0)
 

@@ -1,4 +1,4 @@
-"""Ways to change what a JSON or XML file says while it stays well-formed, so that the reader behind the parser is reached."""
+"""Mutations of files. Those of JSON and XML keep them well-formed, so that the code behind the parser is tested."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def can_reshape(data: bytes) -> bool:
 
 
 def reshape(rng: random.Random, data: bytes) -> bytes:
-    """Return other bytes of the same syntax; the same ones where they are not of this syntax."""
+    """Return mutated bytes that are still well-formed; return them unchanged if they cannot be parsed."""
     if data.startswith(b"<"):
         return _reshape_xml(rng, data)
     try:
@@ -108,11 +108,11 @@ def _reshape_xml(rng: random.Random, data: bytes) -> bytes:
     return data[: leaf.start()] + new * times + data[leaf.end() :]
 
 
-# Ways to damage a file: each takes a source of chance and the bytes, and returns other bytes.
+# Mutations of bytes: each takes a random generator and the bytes, and returns other bytes.
 
 Mutator = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
 
-_MAX_BYTES = 20_000  # no mutated file grows beyond this, so that a case stays a matter of microseconds
+_MAX_BYTES = 20_000  # maximum bytes of a mutated file, so that a case takes only microseconds
 _NUMBERS = re.compile(rb"[0-9]+")
 _TOKENS = (
     b'"', b'""', b"'", b"|", b"||", b"\t", b",", b";", b"=", b" = ", b":", b"::", b"+", b"#", b"!", b"\\", b"\\\\",
@@ -154,7 +154,7 @@ _DELIMITERS = (b"\t", b"|", b",", b"\n", b"\r\n", b'"', b":", b" ", b"=", b"{", 
 
 
 def mutate(rng: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    """Return the bytes after one to six mutations, mostly one or two. `others` lend pieces for splicing."""
+    """Apply one to six mutations, mostly one or two. Pieces of `others` are used for splicing."""
     if can_reshape(data) and rng.random() < 0.5:
         for _ in range(rng.choice((1, 1, 2, 3))):
             data = reshape(rng, data)

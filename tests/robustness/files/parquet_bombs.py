@@ -1,4 +1,4 @@
-"""Parquet: values that many rows share, pages that unpack without end, rows and members without values, forged footers."""
+"""Parquet bombs: values shared by many rows, pages that decompress endlessly, empty rows and members, forged footers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.robustness.files.case import MB, Case, file
 from tests.robustness.files.parquet_bytes import Column, Leaf, Page
 
 _LONG = 20 * MB
-_FITS = 7 * MB  # a text that is no longer than a document may be
+_FITS = 7 * MB  # a text of the maximum document length
 
 
 def share_text(size: int, rows: int, *, codec: str = "zstd", schema: pa.Schema = SCHEMA) -> bytes:
-    """Return one text for many rows, written by a library as any other."""
+    """Return a file with one text shared by many rows, written by an ordinary library."""
     text = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["fever " * (size // 6)]))
     ids = pa.array([str(number) for number in range(rows)])
     columns = [{"text": text, "id": ids}.get(each.name, pa.nulls(rows, each.type)) for each in schema]
@@ -39,7 +39,7 @@ def _long(size: int, rows: int, codec: str) -> bytes:
 
 
 def _prefix_texts(size: int, rows: int) -> bytes:
-    """Return texts that each repeat the one before."""
+    """Return texts that each repeat the previous one."""
     out = io.BytesIO()
     encodings = {"text": "DELTA_BYTE_ARRAY"}
     table = pa.Table.from_pylist([{"id": "1", "text": "fever " * (size // 6)}] * rows, schema=SCHEMA)
@@ -53,7 +53,7 @@ def _elements(schema: pa.Schema = SCHEMA) -> tuple[list[bytes], list[Leaf]]:
 
 
 def _make_file(pages: dict[str, Callable[[Leaf], Column]], rows: int, groups: int = 1) -> bytes:
-    """Return a file in which some columns are as said, and the others null."""
+    """Return a file with the given columns; all others are null."""
     schema, leaves = _elements()
     columns = [
         pages[".".join(leaf.path)](leaf) if ".".join(leaf.path) in pages else Column(leaf, [Page(leaf.nulls(rows), rows)], rows)
@@ -63,7 +63,7 @@ def _make_file(pages: dict[str, Callable[[Leaf], Column]], rows: int, groups: in
 
 
 def _page_bomb(codec: str, size: int) -> bytes:
-    """Return a text column of one page that unpacks to `size` bytes of one text."""
+    """Return a text column with one page, which decompresses to one text of `size` bytes."""
 
     def column(leaf: Leaf) -> Column:
         text = b"a" * (size - 100)
@@ -73,7 +73,7 @@ def _page_bomb(codec: str, size: int) -> bytes:
 
 
 def _lying_page(size: int) -> bytes:
-    """Return a page that says that it is very large."""
+    """Return a page whose header claims a very large size."""
 
     def column(leaf: Leaf) -> Column:
         return Column(leaf, [Page(raw.present(leaf, 1) + b"\x01\0\0\0a", 1, size=size)], 1, "zstd")
@@ -82,7 +82,7 @@ def _lying_page(size: int) -> bytes:
 
 
 def _dictionary(values: int, size: int, rows: int) -> bytes:
-    """Return a dictionary of texts of `size` letters, of which all rows take the first."""
+    """Return a dictionary of texts of `size` letters; all rows use the first."""
 
     def column(leaf: Leaf) -> Column:
         words = Page((struct.pack("<I", size) + b"a" * size) * values, values, is_dictionary=True)
@@ -93,7 +93,7 @@ def _dictionary(values: int, size: int, rows: int) -> bytes:
 
 
 def _members(column: str, count: int) -> bytes:
-    """Return one row with a list of `count` members that say nothing."""
+    """Return one row with a list of `count` null members."""
     wanted = [".".join(leaf.path) for leaf in _elements()[1] if leaf.path[0] == column]
 
     def empty(leaf: Leaf) -> Column:
@@ -140,7 +140,7 @@ def _nest_lists(depth: int) -> bytes:
 
 
 def _case(name: str, content: Callable[[], bytes], act: Literal["corpus", "linked"] = "corpus", code: str = "") -> Case:
-    """Return a case; the tests, too, refuse one with a code, which is quick."""
+    """Return a case. Cases with an expected error code also run in the unit tests, because they are fast."""
     return Case(f"parquet: {name}", code, file("a.parquet", content), act=act, format="parquet")
 
 

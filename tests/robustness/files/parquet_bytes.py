@@ -1,4 +1,4 @@
-"""Parquet files written byte by byte: what no library would write, but any reader takes."""
+"""Writes Parquet files byte by byte, to make files that no library writes but readers accept."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def members(kind: int, items: Sequence[bytes]) -> bytes:
 
 
 def fields(*found: tuple[int, int, bytes]) -> bytes:
-    """Return a struct of field ids, kinds and values."""
+    """Return a Thrift struct of field ids, kinds and values."""
     out, last = b"", 0
     for number, kind, data in found:
         out += bytes([(number - last) << 4 | kind]) + data
@@ -46,12 +46,12 @@ def fields(*found: tuple[int, int, bytes]) -> bytes:
 
 
 def integers(**values: int) -> bytes:
-    """Return a struct of 32-bit numbers: `_1=5`."""
+    """Return a Thrift struct of 32-bit numbers, such as `_1=5`."""
     return fields(*((int(name[1:]), I32, zigzag(value)) for name, value in values.items()))
 
 
 def element(name: str, kind: int | None = None, *, children: int = 0, repetition: int = OPTIONAL, meaning: int = -1) -> bytes:
-    """Return an element of a schema; one without a physical type is a group."""
+    """Return a schema element; without a physical type it is a group."""
     found = [] if kind is None else [(1, I32, zigzag(kind))]
     found += [(3, I32, zigzag(repetition)), (4, BINARY, text(name.encode()))]
     if kind is None:
@@ -63,7 +63,7 @@ def element(name: str, kind: int | None = None, *, children: int = 0, repetition
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column of a schema: its path, its physical type, and its deepest levels."""
+    """A column of a schema: its path, physical type, and maximum levels."""
 
     path: tuple[str, ...]
     kind: int
@@ -71,7 +71,7 @@ class Leaf:
     repetition: int
 
     def nulls(self, count: int, *, records: int | None = None) -> bytes:
-        """Return a page of nulls at the top, or of empty members that all belong to `records` = 1 record."""
+        """Return a page of top-level nulls, or of empty members that all belong to one record (`records` = 1)."""
         inside = records == 1 and self.repetition > 0
         found = b""
         if self.repetition:
@@ -104,12 +104,12 @@ def _below(name: str, kind: pa.DataType, parent: Leaf) -> tuple[list[bytes], lis
 
 
 def runs(count: int, value: int) -> bytes:
-    """Return levels or indices of less than 8 bits: one value, `count` times."""
+    """Return levels or indices of fewer than 8 bits: one value, repeated `count` times."""
     return varint(count << 1) + bytes([value])
 
 
 def present(leaf: Leaf, count: int) -> bytes:
-    """Return the levels of `count` values of a column that is not in a list, all there."""
+    """Return the levels of `count` non-null values of a column outside lists."""
     return _add_size(runs(count, leaf.definition))
 
 
@@ -125,7 +125,7 @@ class Page:
     values: int
     encoding: int = PLAIN
     is_dictionary: bool = False
-    size: int | None = None  # another than the true one
+    size: int | None = None  # overrides the true value
 
     def pack(self, codec: str) -> bytes:
         data = bytes(pa.compress(self.data, codec=codec, asbytes=True)) if codec else self.data
@@ -148,7 +148,7 @@ class Column:
     codec: str = ""
 
     def chunk(self, offset: int) -> tuple[bytes, bytes]:
-        """Return its bytes, and its part of the footer."""
+        """Return the column's bytes and footer entry."""
         written = [page.pack(self.codec) for page in self.pages]
         size = sum(map(len, written))
         before = len(written[0]) if self.pages and self.pages[0].is_dictionary else 0

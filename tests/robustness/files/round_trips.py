@@ -1,7 +1,7 @@
-"""Every document of every corpus in ONYM_DATA, through every writer, and back.
+"""Write every document of every corpus in ONYM_DATA with every writer, read it again, and compare.
 
-A document must come back with every facet that the writer says it holds. What is wrong in a source, and left out with a
-problem, must stand in known_defects.toml with the reason; everything else that differs is unexplained.
+Every facet that a writer claims to preserve must be unchanged. Source defects that are skipped with a problem must be listed in
+known_defects.toml with the reason; every other difference counts as unexplained.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from onym.corpora.formats import READ_ONLY, detect, get
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Problem
 
-# Folder and files; of an archive, the part of the name that its members must have.
+# Folder and files; for an archive, a part of the name that its members must contain.
 CORPORA = (
     ("ncbi_disease/NCBI*.txt", ""),
     ("bc5cdr/*Set.*", ""),
@@ -41,7 +41,7 @@ CORPORA = (
     ("askapatient/AskAPatient.*.txt", ""),
     ("pubmed/*.xml.gz", ""),
 )
-OF_MENTIONS = ("biosyn", "genbioel", "cometa", "askapatient")  # there a document of several mentions becomes several
+OF_MENTIONS = ("biosyn", "genbioel", "cometa", "askapatient")  # a document with several mentions becomes several documents
 WRITERS = tuple(name for name in FORMATS if name not in READ_ONLY)
 CHUNK, QUICK = 200, 30
 DEFECTS = Path(__file__).with_name("known_defects.toml")
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def corpora(folder: Path) -> Iterator[tuple[str, Source]]:
-    """Yield each corpus that is there, with its name: the file's, and the part of it that is meant."""
+    """Yield each available corpus with its name: the file name, and the part of the file if any."""
     for pattern, part in CORPORA:
         for path in sorted(folder.glob(pattern)):
             source = Source.open(path)
@@ -93,7 +93,7 @@ def _chunks(items: Iterable[Item], limit: int | None) -> Iterator[list[Item]]:
 
 
 def _trip(form: Format, docs: list[Document], *, is_split: bool) -> tuple[int, list[str]]:
-    """Return how many documents went through, and the ids of those that came back otherwise."""
+    """Return the number of documents, and the ids of those that changed."""
     preserved = [form.preserved_facets(doc) for doc in docs]
     sent = [(doc, facets) for doc, facets in zip(docs, preserved, strict=True) if not is_split or "mentions" in facets]
     output = _Memory()
@@ -118,7 +118,7 @@ def _count_known() -> dict[tuple[str, str, str], int]:
 
 
 class _Memory:
-    """An output that stays in memory."""
+    """An in-memory output."""
 
     def __init__(self) -> None:
         self._files: list[InputFile] = []
@@ -130,5 +130,5 @@ class _Memory:
         self._files.append(InputFile.from_bytes(name or "corpus", buffer.getvalue()))
 
     def source(self) -> Source:
-        """Return the files in the order in which they were written."""
+        """Return the files in the order written."""
         return Source("corpus", tuple(self._files))

@@ -1,4 +1,4 @@
-"""The benchmark of corpora that stand for very much: what counts as bounded, and some of them."""
+"""The suite `decoded-bombs`: its bounds, and some of its files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.robustness.files.kb_hostile import Outcome, outcomes
 SOME = ("bioc_json: 100 gaps", "genbioel: starts without", "brat: spans of a whole", "jsonl: mentions of a whole")
 
 
-def test_there_are_files_of_all_formats() -> None:
+def test_has_files_of_all_formats() -> None:
     assert len(CASES) >= 60
     assert {case.format for case in CASES} == set(ORDER)
 
@@ -21,7 +21,7 @@ def test_there_are_files_of_all_formats() -> None:
     [("limit-ratio", 1, 10, True), ("!parsed", 1, 10, True), ("!MemoryError", 1, 10, False), ("!hangs", 4, 0, False),
      ("!parsed", 6, 10, False), ("limit-ratio", 1, 300, False)],
 )  # fmt: skip
-def test_what_is_bounded(code: str, seconds: float, mb: float, bounded: bool) -> None:
+def test_bounds_of_time_and_memory(code: str, seconds: float, mb: float, bounded: bool) -> None:
     assert is_bounded(Outcome(CASES[0], code, seconds, mb)) is bounded
 
 

@@ -1,4 +1,4 @@
-"""Files made to do harm: all refused before FAISS reads a byte; and the benchmark would notice if they were not."""
+"""Hostile index files are rejected before FAISS reads a byte, and the suite detects those that are not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def good(tmp_path: Path) -> list[Good]:
     return goods(tmp_path)
 
 
-def test_hostile_files_are_refused(good: list[Good], tmp_path: Path) -> None:
+def test_rejects_hostile_files(good: list[Good], tmp_path: Path) -> None:
     with index_hostile._count_reads() as reads:
         found = judge_files(good, tmp_path / "hostile", random.Random(5), 150, reads)
     assert (found["files"], found["refused"], found["bodies_outside"]) == (150, 150, 0)
@@ -25,9 +25,7 @@ def test_hostile_files_are_refused(good: list[Good], tmp_path: Path) -> None:
     assert found["bodies"] == found["bodies_read"] + found["bodies_refused"] > 0
 
 
-def test_without_a_look_at_the_structure_some_would_pass(
-    good: list[Good], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_suite_detects_missing_structure_validation(good: list[Good], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artefact, "problem_of", lambda *_words, **_more: "")
     monkeypatch.setattr(artefact, "_read", lambda *_: (_ for _ in ()).throw(artefact._corrupt_error("read", "")))
     with index_hostile._count_reads() as reads:

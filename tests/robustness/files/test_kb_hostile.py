@@ -1,4 +1,4 @@
-"""Every hostile file of the benchmark is refused, by the error that is meant for it; honest files of the same kinds are not."""
+"""Every hostile file of the suite is rejected with the expected error; valid files of the same kinds are not."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from tests.robustness.files.kb_hostile import CASES, honest
 
 @pytest.fixture(autouse=True)
 def _in_time() -> Iterator[None]:
-    """Stop a test that waits for a pipe or never ends."""
+    """Stop a test that waits for a pipe or hangs."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(180)  # far more than any takes, also on a busy machine
+    signal.alarm(180)  # seconds; far more than any file takes, even on a busy machine
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_hostile_file_is_refused(tmp_path: Path, case: Case) -> None:
+def test_rejects_hostile_file(tmp_path: Path, case: Case) -> None:
     path = case.make(tmp_path)
     with pytest.raises(OnymError) as caught:
         case.open(path)
     assert caught.value.code == case.code
-    assert "root:" not in str(caught.value)  # what a file elsewhere says
+    assert "root:" not in str(caught.value)  # content of a file outside the folder
 
 
-def test_there_are_enough_and_none_is_there_twice() -> None:
+def test_has_enough_cases_without_duplicates() -> None:
     assert len({case.name for case in CASES}) == len(CASES) >= 200
 
 
-def test_honest_files_are_read(tmp_path: Path) -> None:
+def test_reads_valid_files(tmp_path: Path) -> None:
     for path in honest(tmp_path):
         act(path, "open" if path.is_dir() else "read", "")
 
 
 @pytest.mark.slow
-def test_the_benchmark_counts_only_errors_with_a_code(tmp_path: Path) -> None:
+def test_suite_counts_only_errors_with_a_code(tmp_path: Path) -> None:
     def honest_table(folder: Path) -> Path:
         (folder / "table.csv").write_text("id,name\nD1,fever\n")
         return folder / "table.csv"

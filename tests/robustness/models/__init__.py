@@ -1,1 +1,1 @@
-"""Folders of models made to do harm."""
+"""Suite of hostile model folders."""

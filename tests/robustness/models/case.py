@@ -1,4 +1,4 @@
-"""What a hostile folder is: an honest one, and how it is spoilt. Beside it lies what must not be read."""
+"""Hostile model folders: a valid folder and a function that damages it. Files next to it must not be read."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 @dataclass(frozen=True)
 class Case:
-    """`spoil` changes a copy of the honest folder of that kind."""
+    """A hostile folder. `spoil` modifies a copy of the valid folder of this kind."""
 
     name: str
     kind: Kind
     spoil: Spoil
 
     def make(self, base: Path, honest: Path) -> Path:
-        """Make the folder in `base`, where `outside` holds other models, and return it."""
+        """Make the folder in `base`, with the other models in `outside`, and return it."""
         shutil.copytree(honest / "outside", base / "outside", symlinks=True)
         folder = shutil.copytree(honest / self.kind, base / "model", symlinks=True)
         self.spoil(folder)
@@ -43,7 +43,7 @@ class Case:
 
 
 class Evil:
-    """Leaves a mark beside the model's folder when it is unpickled."""
+    """Creates a marker folder next to the model's folder when it is unpickled."""
 
     def __init__(self, folder: Path) -> None:
         self._mark = folder.parent / "executed"
@@ -53,13 +53,13 @@ class Evil:
 
 
 def evil_code(folder: Path) -> str:
-    """Return a module that leaves the mark when it is imported, and has whatever is asked for."""
+    """Return the source of a module that creates the marker when imported, and has any attribute."""
     mark = str(folder.parent / "executed")
     return f"import os\nos.makedirs({mark!r}, exist_ok=True)\n__getattr__ = lambda name: type(name, (), {{}})\n"
 
 
 def both(*spoils: Spoil) -> Spoil:
-    """Spoil in several ways."""
+    """Combine several modifications."""
 
     def spoil(folder: Path) -> None:
         for each in spoils:
@@ -69,11 +69,11 @@ def both(*spoils: Spoil) -> Spoil:
 
 
 def nothing(_: Path) -> None:
-    """Leave the folder as it is."""
+    """Do not modify the folder."""
 
 
 def text(name: str, content: str | bytes) -> Spoil:
-    """Write a file, instead of what is there."""
+    """Write a file, replacing any existing one."""
 
     def spoil(folder: Path) -> None:
         path = remove_path(folder / name)
@@ -83,12 +83,12 @@ def text(name: str, content: str | bytes) -> Spoil:
 
 
 def value(name: str, content: Any) -> Spoil:
-    """Write a file of JSON, instead of what is there."""
+    """Write a JSON file, replacing any existing one."""
     return text(name, json.dumps(content))
 
 
 def change_json(name: str, **changes: Any) -> Spoil:
-    """Change some values of a file of JSON."""
+    """Change some values of a JSON file."""
 
     def spoil(folder: Path) -> None:
         found = json.loads((folder / name).read_text()) if (folder / name).exists() else {}
@@ -98,7 +98,7 @@ def change_json(name: str, **changes: Any) -> Spoil:
 
 
 def code(*names: str) -> Spoil:
-    """Put code into the folder."""
+    """Add Python code to the folder."""
 
     def spoil(folder: Path) -> None:
         for name in names:
@@ -108,17 +108,17 @@ def code(*names: str) -> Spoil:
 
 
 def link(name: str, target: str) -> Spoil:
-    """Make a file a link; `target` is as it stands in the link."""
+    """Replace a file with a symlink to `target`, stored verbatim."""
     return lambda folder: remove_path(folder / name).symlink_to(target)
 
 
 def pipe(name: str) -> Spoil:
-    """Make a file a pipe that nobody writes to."""
+    """Replace a file with a pipe that has no writer."""
     return lambda folder: os.mkfifo(remove_path(folder / name))
 
 
 def folder_instead(name: str) -> Spoil:
-    """Make a file a folder."""
+    """Replace a file with a folder."""
     return lambda folder: remove_path(folder / name).mkdir()
 
 
@@ -155,11 +155,11 @@ def remove_path(path: Path) -> Path:
 
 
 def in_turn(family: str, spoils: dict[str, Spoil], *kinds: Kind) -> list[Case]:
-    """Return a case for each way to spoil a folder, of the kinds in turn."""
+    """Return a case for each modification; kinds are assigned in turn."""
     return [Case(f"{family}-{name}", kinds[number % len(kinds)], spoil) for number, (name, spoil) in enumerate(spoils.items())]
 
 
-# Small honest folders of every kind, and other models outside of them: whoever reads those answers something else.
+# Small valid folders of every kind, and other models outside them, which give different answers if they are read.
 
 _NAMES = ("Myocardial Infarction", "Heart attack", "Fever", "Pyrexia", "Hypertension", "High blood pressure", "Seizures")
 
@@ -174,7 +174,7 @@ def save_kb(folder: Path) -> Path:
 
 
 def save_honest(base: Path, kb: Path) -> Path:
-    """Write a folder of each kind into `base`, and `outside`, which has the same files with other weights."""
+    """Write a folder of each kind to `base`, and `outside`, which has the same files with other weights."""
     _sentence_encoder(base / "encoder", seed=0)
     _sentence_encoder(base / "onnx", seed=0)
     save_model(base / "bart")
@@ -202,7 +202,7 @@ def shard(folder: Path, name: str = "shard-{}.safetensors") -> None:
 
 
 def _sentence_encoder(folder: Path, seed: int) -> None:
-    """Write an encoder in the form of sentence-transformers."""
+    """Write an encoder in sentence-transformers' format."""
     save_encoder(folder, seed=seed)
     (folder / "1_Pooling").mkdir()
     kinds = ("Transformer", "Pooling", "Normalize")

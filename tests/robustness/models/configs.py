@@ -1,4 +1,4 @@
-"""Hostile settings: sizes, types and numbers, names of code, of other files, of adapters and of kernels; links and pipes."""
+"""Hostile configurations: sizes, types and numbers; references to code, other files, adapters and kernels; links and pipes."""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
-"""Hostile folders of models, opened and used as a user would: encoders, BART, T5, collective models, conversion, pipelines.
+"""Open and use hostile model folders as a user would, and check that none runs code, reads other files or exhausts resources.
 
-Encoders are opened with torch, and once more with ONNX Runtime.
+The folders are encoders, BART, T5, collective models, models to convert, and pipelines. Encoders are opened with torch and
+with ONNX Runtime.
 
-folders              how many there are: sizes, numbers that are none, code, pickles, adapters, kernels, links, pipes, devices,
-                     headers and indexes that lie, tokenizers that take any time; `--quick` takes every 20th
-refused_or_harmless  how many were answered by an error with a code, or answered just as the honest folder does, with nothing
-                     executed and nothing read outside; it fails if that is not all of them
-refused              of these, those with an error
-executed             how many ran code: a mark that it would leave, or a process that it would start
-outside_reads        how many had a file opened outside of the folder: by Python, or, seen by the kernel, by any library
-worst_s              the longest time that one took; one that took more than two seconds is timed five times, since others
-                     may use the machine, and its shortest time counts
-worst_mb             the most that one made the memory of an idle process grow, in megabytes, at the peak
-peft, kernels        whether these packages were there, with which transformers would load more
+folders              number of folders: huge sizes, NaN, code, pickles, adapters, kernels, links, pipes, devices, false headers
+                     and indexes, very slow tokenizers; `--quick` uses every 20th
+refused_or_harmless  folders that were rejected by an error with a code, or gave the same answers as the valid folder, without
+                     running code or reading files outside; the suite fails unless this is all of them
+refused              of these, folders rejected with an error
+executed             folders that ran code: it created its marker or started a process
+outside_reads        folders for which a file outside was opened, by Python or (seen by inotify) by any library
+worst_s              longest time for one folder, in seconds; a folder that took more than two seconds is timed five times,
+                     because the machine may be busy, and its shortest time counts
+worst_mb             largest peak memory growth of an idle process by one folder, in megabytes
+peft, kernels        whether these packages are installed, which make transformers load more files
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _STEP, _AGAIN, _WORKERS = 20, 4, 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one folder."""
+    """The outcome of one folder."""
 
     name: str
     code: str
@@ -70,7 +71,7 @@ class Outcome:
 
     @property
     def is_refused(self) -> bool:
-        """Whether an error with a code was the answer."""
+        """Whether the folder was rejected by an error with a code."""
         return bool(self.code) and not self.code.startswith("!")
 
     @property
@@ -80,9 +81,9 @@ class Outcome:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--verbose", action="store_true", help="tell about each folder on stderr")
-    parser.add_argument("--workers", type=int, default=_WORKERS, help="how many processes open folders")
-    parser.add_argument("--only", default="", help="only the folders whose name holds this")
+    parser.add_argument("--verbose", action="store_true", help="report each folder on stderr")
+    parser.add_argument("--workers", type=int, default=_WORKERS, help="number of parallel processes")
+    parser.add_argument("--only", default="", help="open only folders whose name contains this")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -99,12 +100,14 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         **{name: find_spec(name) is not None for name in ("peft", "kernels")},
     }
     if figures["refused_or_harmless"] < len(found) or figures["worst_s"] > _LIMIT_S or figures["worst_mb"] > _LIMIT_MB:
-        sys.exit(f"harm was done: {figures}, {[(each.name, each.code, each.events) for each in found if not each.fine]}")
+        sys.exit(
+            f"some folders did harm: {figures}, {[(each.name, each.code, each.events) for each in found if not each.fine]}"
+        )
     return figures
 
 
 def outcomes(cases: list[Case], *, workers: int = _WORKERS, verbose: bool = False) -> list[Outcome]:
-    """Have every folder opened by an idle process; there are several of them."""
+    """Open every folder in an idle process, with several processes in parallel."""
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, ONYM_CACHE=f"{folder}/cache"):
         base = Path(folder).resolve()
         with quiet():
@@ -118,7 +121,7 @@ def outcomes(cases: list[Case], *, workers: int = _WORKERS, verbose: bool = Fals
 
 
 def _outcomes(cases: list[Case], own: Path, honest: Path, *, verbose: bool) -> list[Outcome]:
-    """Have folders opened one after the other, in a folder of one's own."""
+    """Open folders one after the other, in a separate temp folder."""
     found, desk = [], _Desk(own, honest)
     try:
         for case in cases:
@@ -131,7 +134,7 @@ def _outcomes(cases: list[Case], own: Path, honest: Path, *, verbose: bool) -> l
 
 
 class _Desk:
-    """Where folders are made, opened by a worker, and removed again."""
+    """Makes hostile folders, opens them with a worker, and removes them."""
 
     def __init__(self, own: Path, honest: Path) -> None:
         shutil.copytree(honest.parent / "kb" / "kb", own / "kb")
@@ -183,23 +186,23 @@ class _Desk:
         self._seat.dismiss()
 
 
-# The kernel's own account of which files are opened, by inotify: libraries in C++ and Rust tell Python nothing.
+# Watches opened files with inotify, because Python does not see files opened by C++ and Rust libraries.
 
 _OPEN, _NONBLOCK = 0x20, os.O_NONBLOCK
 
 
 class Watch:
-    """Notes whether anything in a folder or below it is opened."""
+    """Detects whether any file in or below a folder is opened (inotify)."""
 
     def __init__(self, folder: Path) -> None:
         library = ctypes.CDLL(None, use_errno=True)
         self._descriptor = library.inotify_init1(_NONBLOCK)
         for path in (folder, *(each for each in folder.rglob("*") if not each.is_symlink())):
             if self._descriptor < 0 or library.inotify_add_watch(self._descriptor, os.fsencode(path), _OPEN) < 0:
-                raise OSError(ctypes.get_errno(), "the folder cannot be watched")
+                raise OSError(ctypes.get_errno(), "inotify cannot watch the folder")
 
     def was_read(self) -> bool:
-        """Tell whether something was opened since the last question."""
+        """Return whether a file was opened since the last call."""
         try:
             return bool(os.read(self._descriptor, 65_536))
         except BlockingIOError:
@@ -209,11 +212,11 @@ class Watch:
         os.close(self._descriptor)
 
 
-# The child that opens hostile folders and links with them. It writes down every file that Python opens for it; files that
-# libraries in C++ or Rust open are seen by the watch of the parent.
+# The child process that opens hostile folders and links with them. It records every file that Python opens; the parent's
+# inotify watch sees files opened by C++ or Rust libraries.
 
 _TEXTS = ("No heart attack, but high fever.", f"{'a' * 40}! {'a' * 500} heart attack {'ab ' * 300}")
-_IDLE_MB = 150.0  # torch keeps memory for later; a process that grew by more is replaced
+_IDLE_MB = 150.0  # torch caches memory; a process that grew by more is replaced
 _EXECUTES = {
     "os.system",
     "os.exec",
@@ -242,7 +245,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 
 def work(channel: Channel, base: str, own: str) -> None:
-    """Open folders, `[kind, folder]`: answer links or an error's code, seconds, growth of the peak, and what was opened."""
+    """Open folders for requests `[kind, folder]`; respond with links or an error code, time, memory and opened files."""
     kb = KnowledgeBase.open(Path(own) / "kb")
     honest = Path(base) / "honest"
     for kind in ("encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"):
@@ -289,7 +292,7 @@ def _outcome(kind: str, folder: Path, kb: KnowledgeBase) -> dict[str, Any]:
 
 
 def _answers(kind: str, folder: Path, kb: KnowledgeBase) -> list[Any]:
-    """Do with a folder what a user would do, and return what came out of it."""
+    """Use a folder as a user would, and return the results."""
     if kind == "convert":
         return _convert_folder(folder)
     if kind == "pipeline":

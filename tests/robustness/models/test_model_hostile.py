@@ -1,4 +1,4 @@
-"""The benchmark of hostile models: enough folders, and harm that would be noticed."""
+"""The suite `model-hostile` has enough folders and detects harm."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.robustness.models.model_hostile import CASES, Outcome, Watch
 REFUSED = Outcome("a", "model-malformed", is_same=False, seconds=0.1, mb=0.0, executed=False, outside=False)
 
 
-def test_there_are_enough_folders_and_none_is_there_twice() -> None:
+def test_has_enough_folders_without_duplicates() -> None:
     assert len({(case.kind, case.name) for case in CASES}) == len(CASES) >= 150
     assert {case.kind for case in CASES} == {"encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"}
 
 
-def test_what_is_fine() -> None:
+def test_classifies_outcomes() -> None:
     assert REFUSED.fine
     assert replace(REFUSED, code="", is_same=True).fine
     assert not replace(REFUSED, code="").fine
@@ -32,8 +32,8 @@ def test_what_is_fine() -> None:
     assert not replace(REFUSED, outside=True).fine
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
-def test_whoever_opens_a_file_outside_is_seen(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="inotify needs Linux")
+def test_detects_files_opened_outside(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "a.json").write_text("{}")
     save_file({"a": torch.ones(2)}, tmp_path / "deep" / "a.safetensors")
@@ -47,7 +47,7 @@ def test_whoever_opens_a_file_outside_is_seen(tmp_path: Path) -> None:
     watch.close()
 
 
-def test_the_mark_of_code_would_be_left(tmp_path: Path) -> None:
+def test_hostile_pickle_creates_marker(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     write_pickle("a.bin")(folder)

@@ -1,4 +1,4 @@
-"""Hostile tokenizers: regular expressions, replacements that grow, panics, ids that no model has, large files."""
+"""Hostile tokenizers: slow regular expressions, growing replacements, panics, out-of-range ids, large files."""
 
 from __future__ import annotations
 

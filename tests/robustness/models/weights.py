@@ -1,4 +1,4 @@
-"""Hostile files of weights: headers that lie, numbers that are none, other types, and indexes that lead elsewhere."""
+"""Hostile weight files: false headers, NaN, wrong types, and indexes that refer to other files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.robustness.models.case import (  # fmt: skip
 
 
 def _header(change: Callable[[dict[str, Any]], Any], name: str = WEIGHTS) -> Spoil:
-    """Change the header of a file, and leave its body."""
+    """Change the header of a file but not its body."""
 
     def spoil(folder: Path) -> None:
         data = (folder / name).read_bytes()
@@ -157,7 +157,7 @@ _FILES: dict[str, Spoil] = {
 
 
 def _index(name: Any, make: Spoil = nothing) -> Spoil:
-    """Have an index name another file for all tensors of its first shard."""
+    """Make an index refer to another file for all tensors of its first shard."""
 
     def spoil(folder: Path) -> None:
         shard(folder)
@@ -210,7 +210,7 @@ _INDEXES: dict[str, Spoil] = {
 
 
 def _swap_model(name: str) -> Spoil:
-    """Put the weights of another model where a pipeline's model has its own, after the pipeline was built."""
+    """Replace the weights of a pipeline's model with those of another, after the pipeline was built."""
 
     def spoil(folder: Path) -> None:
         path = folder / "encoder" / name
@@ -236,7 +236,7 @@ CASES: tuple[Case, ...] = (
 )
 
 
-# Encoders that ONNX Runtime computes: each hostile encoder once more, and those that would do harm only there.
+# Encoders for ONNX Runtime: each hostile encoder again, and those that are harmful only there.
 
 _QUERY = "encoder.layer.0.attention.self.query"
 _POSITIONS = "embeddings.position_embeddings.weight"
@@ -249,7 +249,7 @@ def once_more(cases: Iterable[Case]) -> list[Case]:
 
 
 def _positions(count: int, pooling: str) -> Spoil:
-    """Let the model read so many tokens, of which a text is filled up to if padding counts."""
+    """Set the model's maximum length to `count` tokens; with pooling over padding, texts are padded to it."""
 
     def longer(found: dict[str, Any]) -> None:
         found[_POSITIONS] = found[_POSITIONS][:1].repeat(count, 1)
@@ -265,7 +265,7 @@ def _graph(folder: Path) -> None:
 
 
 def _int8(scale: Any, name: str = f"{_QUERY}.weight") -> Spoil:
-    """Let a weight be integers with scales."""
+    """Replace a weight with int8 values and scales."""
 
     def change(found: dict[str, Any]) -> None:
         found[name] = torch.ones_like(found[name], dtype=torch.int8)
@@ -292,4 +292,4 @@ _SPOILS: dict[str, Spoil] = {
 }
 ONNX_CASES: tuple[Case, ...] = tuple(Case(f"onnx-{name}", "onnx", spoil) for name, spoil in _SPOILS.items())
 GRAPH = Case("onnx-graph", "onnx", _graph)
-"""A file with a graph of its own, which is not read; the link in it leads out of the folder."""
+"""A folder with its own ONNX graph, which must not be read, and a link to a file outside."""

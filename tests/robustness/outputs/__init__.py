@@ -1,1 +1,1 @@
-"""What Onym writes and explains, judged by other libraries and by another look at it."""
+"""Suites of outputs: exports and tables checked with other libraries, and explanations checked by removing names."""

@@ -1,4 +1,4 @@
-"""Resources and rows that are broken on purpose, each in one way: a judge that accepts one of them proves nothing."""
+"""Resources and rows that are broken on purpose, each in one way, to check that the validators reject them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Break = Callable[[Resource], Any]
 
 
 def iter_broken_documents(good: Resource) -> Iterator[Resource]:
-    """Yield a `Basic` resource with a linked mention, broken in each way."""
+    """Yield `Basic` resources with a linked mention, each broken in one way."""
     yield from _iter_broken(good, _DOCUMENTS)
 
 
 def iter_broken_maps(good: Resource, version: str) -> Iterator[Resource]:
-    """Yield a ConceptMap with a mapped term, broken in each way; another release's way of writing is one of them."""
+    """Yield ConceptMaps with a mapped term, each broken in one way, such as the syntax of another FHIR release."""
     yield from _iter_broken(good, (*_MAPS, _OTHER_RELEASE[version]))
 
 
 def iter_broken_tables(path: Path, breaks: dict[str, dict[str, str]], folder: Path) -> Iterator[Path]:
-    """Yield files of the first row of a table, one cell or the header broken in each way."""
+    """Yield files with the first row of a table, with one cell or the header broken in each way."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         head, good = list(reader.fieldnames or ()), next(reader)
@@ -71,7 +71,7 @@ SOURCE_MAP = {
     "a day that is none": {"valid_start_date": "2026-02-30"},
     "a reason that is too long": {"invalid_reason": "deleted"},
 }
-_KEY = 2_000_000_000  # of rows that no other row has
+_KEY = 2_000_000_000  # primary keys from here on are unused
 
 
 def _iter_broken(good: Resource, ways: tuple[Break, ...]) -> Iterator[Resource]:
@@ -153,7 +153,7 @@ _OTHER_RELEASE: dict[str, Break] = {
 }
 
 
-# Files in the form of Athena's download, made of a knowledge base: the real ones are licensed.
+# Files in the format of Athena's download, made from a knowledge base, because the real ones are licensed.
 
 _OWN, _STANDARD = 2_000_000_000, 2_100_000_000
 _DAYS = ("19700101", "20991231")

@@ -1,11 +1,11 @@
-"""Are explanations true? The name that matched, as they say, is taken out of the knowledge base, and the mention linked again.
+"""Check that explanations are faithful: remove the name that matched from the knowledge base, and link the mention again.
 
-links                links of annotated diseases by the starter's reranker, each explained before anything is taken away
-changed              answers that are others without the name
-unfaithful           answers that stay, though the explanation named no other reason; and named reasons that are not so
-constant_unfaithful  the same count for an explanation that always names the matched name alone: it has to be larger than 0
+links                links of annotated diseases by the starter's reranker, each explained before names are removed
+changed              answers that change without the name
+unfaithful           answers that stay although the explanation gave no other reason, and reasons that are false
+constant_unfaithful  the same count for an explanation that always gives only the matched name; must be larger than 0
 
-The knowledge base is built again from the release without the names of a hundred links at a time, no two of one concept.
+The knowledge base is rebuilt without the names of a hundred links at a time, at most one per concept.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MATCHED = ("same-name", "similar-name")
 
 
 class Explained(NamedTuple):
-    """A document of one mention, the answer that it got, and why."""
+    """A document with one mention, its answer, and the explanation."""
 
     document: Document
     concept_id: str
@@ -49,7 +49,7 @@ class Explained(NamedTuple):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--links", type=int, default=_LINKS, help="how many links are explained")
+    parser.add_argument("--links", type=int, default=_LINKS, help="number of links to explain")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -89,7 +89,7 @@ def _iter_explained(pipeline: Pipeline, wanted: int) -> Iterator[Explained]:
 
 
 def _groups(explained: Sequence[Explained]) -> Iterator[list[Explained]]:
-    """Yield links in groups without two of one concept."""
+    """Yield links in groups with at most one link per concept."""
     waiting = list(explained)
     while waiting:
         group: dict[str, Explained] = {}
@@ -104,7 +104,7 @@ def _groups(explained: Sequence[Explained]) -> Iterator[list[Explained]]:
 
 
 def _without_names(group: Sequence[Explained]) -> list[str | None]:
-    """Link the mentions again with a knowledge base that lacks the names that matched."""
+    """Link the mentions again with a knowledge base without the names that matched."""
     removed = {each.concept_id: each.explanation.link.candidates[0].name for each in group}
     recipe = Recipe.from_toml(RECIPE)
     path = recipe.sources[0].path
@@ -118,7 +118,7 @@ def _without_names(group: Sequence[Explained]) -> list[str | None]:
 
 
 def _release(path: str, removed: dict[str, str]) -> Source:
-    """Return the release of MONDO without names, one of each of some concepts; a concept without a name left is retired."""
+    """Return the MONDO release without the `removed` names (concept id -> name); concepts without names become deprecated."""
     file = InputFile.from_path(data_folder() / path)
     with file.open() as stream:
         terms = json.loads(stream.read())
@@ -133,7 +133,7 @@ def _release(path: str, removed: dict[str, str]) -> Source:
 
 
 def _is_true(each: Explained, pipeline: Pipeline) -> bool:
-    """Tell whether all reasons are so: names are the concept's own, and memories are in the memory."""
+    """Return whether all reasons are true: names belong to the concept, and memory entries exist."""
     kb, linker = pipeline.kb, pipeline.linker
     assert isinstance(linker, RerankLinker)
     names = {kb.names[int(row)] for row in kb.names_of(kb.concept_ids.find(each.concept_id))}

@@ -1,20 +1,20 @@
-"""Exports for hospitals, judged by the libraries that hospitals read them with: fhir.resources, and the tables of pyomop.
+"""Validate FHIR and OMOP exports with the libraries that hospitals use: fhir.resources, and the tables of pyomop.
 
-All abstracts of BC5CDR are linked by the starter, with assertion marks, and so are mentions made of what is hard to write; the
-disease mentions of the corpus are mapped as a column of terms. The files are written, read again and judged: FHIR as R4B and
-R5, OMOP by inserting all rows into a database with foreign keys. The concept ids of OMOP are a stand-in for Athena's download.
+All abstracts of BC5CDR are linked with the starter and assertion marks, together with mentions that are hard to serialise; the
+corpus's disease mentions are mapped as a column of terms. The files are written, read again and validated: FHIR as R4B and R5,
+OMOP by inserting all rows into a database with foreign keys. Made-up OMOP concept ids replace Athena's download.
 
-documents            linked and written: abstracts, and documents that are hard to write
-mentions             in them
-resources            judged: a Basic for each document, with and without text, and ConceptMaps, each for its releases
-codeable_concepts    judged on their own, in R4B and R5
-map_elements         of the ConceptMap: distinct codes of terms
-note_nlp_rows, source_map_rows   inserted
-invalid              resources, CodeableConcepts and rows that were refused, or came back otherwise than they were
-lost                 mentions and terms that are in one of the files with another offset or code, or not at all
+documents            documents linked and written: abstracts, and documents that are hard to serialise
+mentions             mentions in these documents
+resources            validated resources: a Basic per document, with and without text, and ConceptMaps, for each FHIR release
+codeable_concepts    CodeableConcepts validated separately, in R4B and R5
+map_elements         elements of the ConceptMap: distinct codes of terms
+note_nlp_rows, source_map_rows   rows inserted
+invalid              resources, CodeableConcepts and rows that were rejected, or changed when read again
+lost                 mentions and terms that are missing in one of the files, or have another offset or code
 texts_left           texts of mentions in a file that was written without text
 broken               resources and files that are broken on purpose, each in one way
-broken_accepted      of them, those that the judges did not refuse
+broken_accepted      of these, those that the validators accepted
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _terms(docs: Sequence[Document]) -> Iterator[str]:
-    """Yield the distinct disease mentions of documents, and terms that are hard to write."""
+    """Yield the distinct disease mentions of documents, and terms that are hard to serialise."""
     found = (mention.surface for doc in docs for mention in doc.mentions if mention.type == "Disease")
     yield from dict.fromkeys([*_HARD, *found])
 
@@ -92,7 +92,7 @@ _HARD = (
 
 
 class _Bench:
-    """The files of one run, and what the judges say of them."""
+    """The files of one run, and their validation results."""
 
     def __init__(self, pipeline: Pipeline, folder: Path) -> None:
         self._pipeline, self._folder = pipeline, folder
@@ -132,7 +132,7 @@ class _Bench:
         return resources
 
     def judge_notes(self, linked: Sequence[LinkedDocument]) -> None:
-        """Write documents as note_nlp: those whose ids are numbers by their ids, and all of them by keys, without text."""
+        """Write note_nlp files: documents with numeric ids by id, and all documents by note keys, without text."""
         numbered = [each for each in linked if each.document.id.isdecimal() and each.document.id.isascii()]
         options = ExportOptions(nlp_date=_DAY, omop_vocabulary=self._vocabulary)
         keyed = replace(options, note_keys=self._folder / "keys.csv")
@@ -152,7 +152,7 @@ class _Bench:
         self._judge_broken_tables(path, NOTE_NLP, "note_nlp")
 
     def judge_terms(self, terms: Sequence[str]) -> None:
-        """Map terms as ConceptMaps of both releases, and as source_to_concept_map."""
+        """Map terms to ConceptMaps of both FHIR releases, and to source_to_concept_map."""
         table = self._folder / "terms.csv"
         with table.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([["term"], *([term] for term in terms)])
@@ -210,7 +210,7 @@ def _strings(value: Any, name: str) -> Iterator[str]:
 
 
 def _count_lost_mentions(linked: LinkedDocument, resource: Resource) -> int:
-    """Return how many links of a document are not in its resource as they were: offsets, code and marks."""
+    """Count the links of a document whose offsets, code or marks differ in its resource."""
     wanted: Counter[tuple[Any, ...]] = Counter(
         (link.mention.start, link.mention.end, code_of(link.concept_id) if link.concept_id else None, link.assertion or ())
         for link in linked.links
@@ -231,7 +231,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _count_lost_rows(linked: Sequence[LinkedDocument], path: Path, concepts: OmopConcepts, *, is_numbered: bool) -> int:
-    """Return how many links are not in the table as they were: note, offsets, code, and the standard concepts of it."""
+    """Count the links whose note, offsets, code or standard concepts differ in the table."""
     wanted: Counter[tuple[str, ...]] = Counter()
     for number, each in enumerate(linked, 1):
         note = str(number if is_numbered else int(each.document.id))
@@ -249,7 +249,7 @@ def _count_lost_rows(linked: Sequence[LinkedDocument], path: Path, concepts: Omo
 
 
 def _count_lost_terms(answers: dict[str, str | None], resource: Resource) -> int:
-    """Return how many terms are not in a ConceptMap with their answer."""
+    """Count the terms that are not in a ConceptMap with their answer."""
     there = {
         element["code"]: [target["code"] for target in element.get("target", ()) if "code" in target]
         for group in resource["group"]
@@ -260,7 +260,7 @@ def _count_lost_terms(answers: dict[str, str | None], resource: Resource) -> int
 
 
 def _count_lost_codes(answers: dict[str, str | None], path: Path, concepts: OmopConcepts) -> int:
-    """Return how many terms are not in source_to_concept_map with all their standard concepts."""
+    """Count the terms that are not in source_to_concept_map with all their standard concepts."""
     there: dict[str, set[int]] = {}
     for row in _rows(path):
         there.setdefault(row["source_code"], set()).add(int(row["target_concept_id"]))

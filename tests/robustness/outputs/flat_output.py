@@ -1,9 +1,9 @@
-"""The flat table through the programs that people open it with: written in every format, read again, compared cell by cell.
+"""Write the flat table in every format, read it with the usual libraries, and compare it cell by cell.
 
-rows           of the table: abstracts of BC5CDR linked by the starter, and mentions made of what spreadsheets misread
-files          read: five formats, each by `read_flat`, and by polars, pandas or openpyxl where these read it
-differences    cells that came back otherwise than they were
-formulas       cells that a spreadsheet would compute: formulas of openpyxl, and texts of .csv and .tsv that begin with = + - @
+rows           rows of the table: abstracts of BC5CDR linked by the starter, and mentions that spreadsheets misread
+files          files read: five formats, each by `read_flat`, and by polars, pandas or openpyxl if they support it
+differences    cells that changed
+formulas       cells that a spreadsheet would evaluate: formulas in .xlsx, and .csv and .tsv texts that begin with = + - @
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Cells = list[dict[str, Any]]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--documents", type=int, default=_DOCUMENTS, help="how many abstracts are linked")
+    parser.add_argument("--documents", type=int, default=_DOCUMENTS, help="number of abstracts to link")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:

@@ -1,9 +1,9 @@
-"""Whether a resource is valid FHIR: by fhir.resources, and by rules of the specification that fhir.resources does not check.
+"""Validates FHIR resources and OMOP tables, with fhir.resources, pyomop, and rules that fhir.resources does not check.
 
-fhir.resources knows elements, types and cardinalities. It lists the codes that an element may have, but accepts others, and it
-searches its patterns anywhere in a value. The rules here are those of the specification: listed codes, `string`, `code`
-and `id` from their first to their last character, `ele-1` (nothing is empty), `ext-1` (an extension has a value or extensions)
-and the constraints of ConceptMap.
+fhir.resources checks elements, types and cardinalities. It lists the codes that an element may have but accepts others, and its
+patterns may match anywhere in a value. The rules here follow the specification: only listed codes; full matches of `string`,
+`code` and `id`; `ele-1` (no empty elements); `ext-1` (an extension has a value or extensions); and the constraints of
+ConceptMap.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _URIS = ("url", "system")
 
 
 def fhir_problems(resource: dict[str, Any], version: str) -> list[str]:
-    """Return what is wrong with a resource of R4B or R5."""
+    """Return the errors in a resource of R4B or R5."""
     try:
         model = model_of(resource["resourceType"], version)
         found = model.model_validate_json(json.dumps(resource))
@@ -52,7 +52,7 @@ def model_of(kind: str, version: str) -> type[BaseModel]:
 
 
 def _iter_unlisted(value: Any) -> Iterator[str]:
-    """Yield the elements whose code is none of those that the specification lists."""
+    """Yield the elements whose code is not listed in the specification."""
     if isinstance(value, list):
         for each in value:
             yield from _iter_unlisted(each)
@@ -66,7 +66,7 @@ def _iter_unlisted(value: Any) -> Iterator[str]:
 
 
 def _iter_malformed(value: Any, name: str = "") -> Iterator[str]:
-    """Yield what breaks the rules of strings, codes, URIs, extensions and of emptiness."""
+    """Yield violations of the rules for strings, codes, URIs, extensions and empty elements."""
     if value in ("", None, [], {}):
         yield f"{name}: empty"
     elif isinstance(value, list):
@@ -87,7 +87,7 @@ def _iter_malformed(value: Any, name: str = "") -> Iterator[str]:
 
 
 def _inconsistent(resource: dict[str, Any]) -> Iterator[str]:
-    """Yield what breaks the constraints of ConceptMap."""
+    """Yield violations of the constraints of ConceptMap."""
     elements = [each for group in resource.get("group", ()) for each in group["element"]]
     for element in elements:
         targets = element.get("target", [])
@@ -108,16 +108,16 @@ def _inconsistent(resource: dict[str, Any]) -> Iterator[str]:
             yield "group: no code systems"
 
 
-# Whether a CSV file fits a table of OMOP: by pyomop's definitions, in an SQLite database that enforces keys.
+# Validates CSV files against pyomop's OMOP tables, in an SQLite database that enforces keys.
 
-logging.getLogger("pyomop").setLevel(logging.ERROR)  # which warns that it has no language model
+logging.getLogger("pyomop").setLevel(logging.ERROR)  # it warns that no language model is configured
 
 Row = dict[str, Any]
-_DAY = "%Y%m%d"  # as Athena writes it
+_DAY = "%Y%m%d"  # Athena's date format
 
 
 class OmopDatabase:
-    """A database in memory with the tables of CDM 5.4 as pyomop defines them."""
+    """An in-memory database with pyomop's tables of CDM 5.4."""
 
     def __init__(self) -> None:
         from pyomop.cdm54 import Base
@@ -128,7 +128,7 @@ class OmopDatabase:
         Base.metadata.create_all(self._engine)
 
     def add_concepts(self, path: Path) -> None:
-        """Insert the concepts of an Athena file, and the vocabularies, domains and classes that they name."""
+        """Insert the concepts of an Athena file, and the vocabularies, domains and classes that they refer to."""
         with path.open(encoding="utf-8", newline="") as file:
             rows = [_values(row, self.tables["concept"], _athena_day) for row in csv.DictReader(file, delimiter="\t")]
         named = {
@@ -151,7 +151,7 @@ class OmopDatabase:
             )
 
     def invalid_rows(self, path: Path, name: str) -> int:
-        """Insert a file into a table, and return how many rows were refused, or came back otherwise than they were."""
+        """Insert a file into a table, and return how many rows were rejected or changed."""
         table = self.tables[name]
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
@@ -193,7 +193,7 @@ def _freeze(row: Row) -> tuple[Any, ...]:
 
 
 def _check_rows(reader: Iterable[dict[str, str]], table: sa.Table) -> tuple[list[Row], int]:
-    """Return the rows that fit the columns, and how many do not."""
+    """Return the rows that are valid for the columns, and the number of invalid rows."""
     rows, refused = [], 0
     for row in reader:
         try:
@@ -210,7 +210,7 @@ def _values(row: dict[str, str], table: sa.Table, day: Callable[[str], datetime.
 
 
 def _value(cell: str, column: sa.Column[Any], day: Callable[[str], datetime.date]) -> Any:
-    """Return a cell as the column's type; an empty one is NULL."""
+    """Convert a cell to the column's type; an empty cell is NULL."""
     kind = column.type
     if cell == "":
         if column.nullable or column.name == "concept_name":
@@ -237,7 +237,7 @@ _SHORTER = {"source_code": 50}
 
 def _whole_number(cell: str) -> int:
     if not cell.isascii() or not cell.isdecimal() or int(cell) >= 2**31:
-        raise ValueError("no 32-bit whole number")
+        raise ValueError("not a 32-bit integer")
     return int(cell)
 
 
@@ -246,7 +246,7 @@ def _athena_day(cell: str) -> datetime.date:
 
 
 def _make_naming_row(table: sa.Table, kind: str, name: str) -> Row:
-    """Return a row that names a vocabulary, a domain or a class, its other columns filled as they must be."""
+    """Return a row that defines a vocabulary, domain or class, with its other required columns filled."""
     values = dict(_fill(table))
     return values | {f"{kind}_id": name, f"{kind}_name": name}
 

@@ -1,4 +1,4 @@
-"""The judges of exports refuse what is broken, and accept what is not."""
+"""The validators of exports reject broken files and accept valid ones."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from tests.robustness.outputs.rules import VERSIONS, OmopDatabase, fhir_problems
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_broken_documents_are_refused(version: str) -> None:
+def test_rejects_broken_documents(version: str) -> None:
     good = fhir_document(make_linked())
     assert fhir_problems(good, version) == []
     assert [bool(fhir_problems(each, version)) for each in iter_broken_documents(good)] == [True] * 27
 
 
-def test_broken_maps_are_refused(tiny_kb: Path) -> None:
+def test_rejects_broken_maps(tiny_kb: Path) -> None:
     linker = ExactLinker(KnowledgeBase.open(tiny_kb))
     for version in RELEASES:
         good: dict[str, Any] = write_map(MAPPINGS, linker, version=version)
         assert [bool(fhir_problems(each, version)) for each in iter_broken_maps(good, version)] == [True] * 13
 
 
-def test_broken_tables_are_refused_and_the_good_one_is_not(tiny_kb: Path, tmp_path: Path) -> None:
+def test_rejects_broken_tables_and_accepts_valid_one(tiny_kb: Path, tmp_path: Path) -> None:
     write_stand_in(KnowledgeBase.open(tiny_kb), tmp_path)
     concepts = OmopConcepts.read(tmp_path, {"MeSH"})
     assert [len(each.standard) for code in ("D005334", "D006973", "D009203") if (each := concepts.find("MeSH", code))] == [
@@ -59,7 +59,7 @@ def test_broken_tables_are_refused_and_the_good_one_is_not(tiny_kb: Path, tmp_pa
     assert refused == [True] * len(NOTE_NLP)
 
 
-def test_what_is_lost_is_counted(tiny_kb: Path, tmp_path: Path) -> None:
+def test_counts_lost_mentions_and_terms(tiny_kb: Path, tmp_path: Path) -> None:
     doc = make_linked(assertion=("negated",))
     assert [_count_lost_mentions(doc, each) for each in (fhir_document(doc), fhir_document(make_linked()), {})] == [0, 1, 1]
     path, fever = tmp_path / "note_nlp.csv", note("fever")

@@ -1,1 +1,1 @@
-"""Packs made to do harm."""
+"""Suite of hostile packs."""

@@ -1,7 +1,7 @@
-"""Packs made to do harm: a small real one, changed in many ways. Each must be refused by a code, and leave nothing behind.
+"""Hostile packs: a small real pack, changed in many ways. Each must be rejected with an error code and leave no files behind.
 
-Where a case says `listed`, the record was made anew, so that names, sizes and digests fit: then only a look at what they say
-can refuse it.
+In cases named `listed`, the record was rebuilt so that names, sizes and digests match, and only validating the content can
+detect the attack.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ _NAMES = (
 
 @dataclass(frozen=True)
 class Hostile:
-    """A file, and what is wrong with it."""
+    """A hostile pack, and what is wrong with it."""
 
     what: str
     data: bytes
 
 
 def small_pack(folder: Path) -> Path:
-    """Build a pack of three concepts, found by the dictionary and linked by a reranker."""
+    """Build a pack of three concepts with a dictionary detector and a reranker."""
     folder.mkdir()
     (folder / "terms.tsv").write_text(_TABLE)
     build_kb(Recipe.of({"sources": [{"path": "terms.tsv", "name": "terms"}]}), folder / "kb", root=folder)
@@ -69,7 +69,7 @@ def small_pack(folder: Path) -> Path:
 
 
 def hostile_packs(good: Path) -> list[Hostile]:
-    """Return all hostile packs that are made of a sound one."""
+    """Return all hostile packs derived from a valid one."""
     made = Made(good)
     found = [
         *_files(made),
@@ -86,12 +86,12 @@ def hostile_packs(good: Path) -> list[Hostile]:
         *_iter_torn(made),
     ]
     if len({each.data for each in found}) != len(found) or any(each.data == made.data for each in found):
-        raise ValueError("two hostile packs are the same, or one is the sound one")
+        raise ValueError("two hostile packs are identical, or one equals the valid pack")
     return found
 
 
 class Made:
-    """A sound pack in parts, from which others are put together."""
+    """The parts of a valid pack, from which hostile ones are assembled."""
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
@@ -101,13 +101,13 @@ class Made:
             self.record: dict[str, Any] = json.loads(archive.read(_RECORD))
 
     def pack(self, files: dict[str, bytes] | None = None, record: bytes | dict[str, Any] | None = None) -> bytes:
-        """Return an archive of files with a record; the sound ones, where none are named."""
+        """Return an archive of files with a record; both default to the valid ones."""
         files = self.files if files is None else files
         record = self.record if record is None else record
         return write_zip([*files.items(), (_RECORD, record if isinstance(record, bytes) else write_record(record))])
 
     def pack_listed(self, files: dict[str, bytes]) -> bytes:
-        """Return a pack of files whose record fits them."""
+        """Return a pack of files with a matching record."""
         return self.pack(files, self.listing(files))
 
     def listing(self, files: dict[str, bytes]) -> dict[str, Any]:
@@ -115,12 +115,12 @@ class Made:
         return {**self.record, "files": entries}
 
     def with_pipeline(self, data: bytes | dict[str, Any]) -> bytes:
-        """Return a pack with another pipeline, which the record lists."""
+        """Return a pack with another pipeline and a matching record."""
         return self.pack_listed({**self.files, _PIPELINE: data if isinstance(data, bytes) else json.dumps(data).encode()})
 
     @property
     def pipeline(self) -> dict[str, Any]:
-        """The pipeline's configuration, to be changed."""
+        """A copy of the pipeline's configuration, to be modified."""
         found: dict[str, Any] = json.loads(self.files[_PIPELINE])
         return found
 
@@ -140,7 +140,7 @@ def write_zip(members: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = 
 
 
 def _files(made: Made) -> Iterator[Hostile]:
-    """Yield files that are no packs at all."""
+    """Yield files that are not packs."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
         archive.addfile(tarfile.TarInfo("pack.json"), io.BytesIO())
@@ -167,7 +167,7 @@ def _files(made: Made) -> Iterator[Hostile]:
 
 
 def _names(made: Made) -> Iterator[Hostile]:
-    """Yield packs with a file whose name leads out, or means another thing on some system."""
+    """Yield packs with file names that escape the folder or have a special meaning on some systems."""
     for name in _NAMES:
         files = {**made.files, name: b"evil"}
         yield Hostile(f"a file {name[:40]!r}", made.pack(files))
@@ -175,7 +175,7 @@ def _names(made: Made) -> Iterator[Hostile]:
 
 
 def _links(made: Made) -> Iterator[Hostile]:
-    """Yield packs with links: to files outside, and instead of a file of the pack."""
+    """Yield packs with links to files outside, and with a link in place of a file."""
     for target in ("/etc/passwd", "../../../etc/passwd", "pipeline.json"):
         for name in ("link", _CARD):
             info = zipfile.ZipInfo(name)
@@ -186,7 +186,7 @@ def _links(made: Made) -> Iterator[Hostile]:
 
 
 def _doubles(made: Made) -> Iterator[Hostile]:
-    """Yield packs with two members of one name: programs differ in which of them they take."""
+    """Yield packs with two members of the same name, since programs differ in which one they read."""
     whole = [*made.files.items(), (_RECORD, write_record(made.record))]
     for name, data in (
         (_RECORD, write_record(made.record)),
@@ -203,13 +203,13 @@ def _with_doubles(members: list[tuple[str, bytes]]) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, (name, data) in enumerate(members):
             info = zipfile.ZipInfo(name, (1980 + number % 100, 1, 1, 0, 0, 0))
-            archive.NameToInfo.pop(name, None)  # else it warns
+            archive.NameToInfo.pop(name, None)  # avoids zipfile's warning about duplicate names
             archive.writestr(info, data, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
 def _bombs(made: Made) -> Iterator[Hostile]:
-    """Yield packs that unpack to far more than they are."""
+    """Yield decompression bombs."""
     zeros = bytes(32 * _MIB)
     yield Hostile("32 MiB of zeros", made.pack({**made.files, "zeros": zeros}))
     yield Hostile("32 MiB of zeros, listed", made.pack_listed({**made.files, "zeros": zeros}))
@@ -229,7 +229,7 @@ def _bombs(made: Made) -> Iterator[Hostile]:
 
 
 def _with_size(data: bytes, name: bytes, size: int) -> bytes:
-    """Return an archive whose directory says that a member has another size."""
+    """Return an archive whose directory gives a wrong size for a member."""
     changed = bytearray(data)
     at = _entry(data, name)
     changed[at + 24 : at + 28] = struct.pack("<I", size)
@@ -237,7 +237,7 @@ def _with_size(data: bytes, name: bytes, size: int) -> bytes:
 
 
 def _with_offset(data: bytes, name: bytes, offset: int) -> bytes:
-    """Return an archive whose directory says that a member is elsewhere."""
+    """Return an archive whose directory gives a wrong offset for a member."""
     changed = bytearray(data)
     at = _entry(data, name)
     changed[at + 42 : at + 46] = struct.pack("<I", offset)
@@ -245,7 +245,7 @@ def _with_offset(data: bytes, name: bytes, offset: int) -> bytes:
 
 
 def _entry(data: bytes, name: bytes) -> int:
-    """Return where the directory's entry of a member begins."""
+    """Return the offset of a member's directory entry."""
     at = data.find(b"PK\x01\x02")
     while data[at + 46 : at + 46 + struct.unpack_from("<H", data, at + 28)[0]] != name:
         at = data.find(b"PK\x01\x02", at + 1)
@@ -253,7 +253,7 @@ def _entry(data: bytes, name: bytes) -> int:
 
 
 def _lists(made: Made) -> Iterator[Hostile]:
-    """Yield packs whose members are not those that they list."""
+    """Yield packs whose members differ from the record."""
     for name in made.files:
         yield Hostile(f"without {name}", made.pack({each: data for each, data in made.files.items() if each != name}))
     yield Hostile("with a file more", made.pack({**made.files, "more.txt": b"more"}))
@@ -263,7 +263,7 @@ def _lists(made: Made) -> Iterator[Hostile]:
 
 
 def _contents(made: Made) -> Iterator[Hostile]:
-    """Yield packs with a file that is not the listed one."""
+    """Yield packs with a file whose content differs from the record."""
     for name, data in made.files.items():
         changed = bytes([data[0] ^ 1]) + data[1:]
         yield Hostile(f"another {name}", made.pack({**made.files, name: changed}))
@@ -275,7 +275,7 @@ def _contents(made: Made) -> Iterator[Hostile]:
 
 
 def _records(made: Made) -> Iterator[Hostile]:
-    """Yield packs whose record is none."""
+    """Yield packs with an invalid record."""
     record = made.record
     for what in (b"", b"null", b"[]", b"1", b'"pack"', b"{}", b"{", b"\xff\xfe{}", b"[" * 100_000, b'{"a":' * 50_000):
         yield Hostile(f"the record {what[:10]!r}", made.pack(record=what))
@@ -305,7 +305,7 @@ def _records(made: Made) -> Iterator[Hostile]:
 
 
 def _pipelines(made: Made) -> Iterator[Hostile]:
-    """Yield packs whose pipeline leads out, or cannot be one."""
+    """Yield packs whose pipeline refers to paths outside or is invalid."""
     for path in (
         "/etc",
         "../kb",
@@ -331,7 +331,7 @@ def _pipelines(made: Made) -> Iterator[Hostile]:
 
 
 def packs_with_outside_models(made: Made) -> Iterator[Hostile]:
-    """Yield packs with a model outside: the very one that was packed, so that only the path can tell."""
+    """Yield packs that refer to a model outside; it is a copy of the packed one, so that only the path differs."""
     absolute = str(made.outside.resolve())
     upwards = "../" * 40 + absolute.lstrip("/")
     inside = made.pipeline["linker"]["model"]["path"]
@@ -365,7 +365,7 @@ def _change_value(values: dict[str, Any], keys: tuple[str, ...], value: Any) -> 
 
 
 def _iter_forged(made: Made) -> Iterator[Hostile]:
-    """Yield packs with a damaged artefact inside, whose record fits the damage."""
+    """Yield packs with a damaged artefact and a record that matches it."""
     for name in made.files:
         if not name.startswith(("knowledge-base/", "models/")):
             continue
@@ -379,7 +379,7 @@ def _iter_forged(made: Made) -> Iterator[Hostile]:
 
 
 def _iter_torn(made: Made) -> Iterator[Hostile]:
-    """Yield packs that were cut off, and such with one changed bit in the data of a member."""
+    """Yield truncated packs, and packs with one flipped bit in a member's data."""
     for part in range(1, 20):
         yield Hostile(f"{part} of 20 parts", made.data[: len(made.data) * part // 20])
     rng = random.Random(SEED)
@@ -389,21 +389,21 @@ def _iter_torn(made: Made) -> Iterator[Hostile]:
         ]
     for start, size, name in spans:
         if size:
-            # in the first half: the last bits of deflated data may mean nothing
+            # in the first half, because the last bits of deflated data may be padding
             changed = bytearray(made.data)
             changed[start + rng.randrange((size + 1) // 2)] ^= 1 << rng.randrange(8)
             yield Hostile(f"a changed bit in {name}", bytes(changed))
 
 
-# Whether hostile packs are refused: by a code of Onym's, without a trace in the cache directory or around it.
+# Checks that hostile packs are rejected with an error code and leave no files in or outside the cache directory.
 
 _EXPECTED = ["mesh:D009203", "mesh:D006973", "mesh:D005334"]
 
 
 def count_refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
-    """Return how many packs were refused and left nothing; the others are named on stderr.
+    """Return how many packs were rejected and left no files; name the others on stderr.
 
-    The sound pack is accepted before and after them, or this fails.
+    Fails unless the valid pack is accepted before and after them.
     """
     folder.mkdir()
     count = 0
@@ -426,21 +426,21 @@ def count_refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
 
 
 def _answer(path: Path) -> str:
-    """Return what became of a pack, if it was not refused as it should be."""
+    """Return what went wrong with a pack, or an empty string if it was rejected properly."""
     try:
         onym.load(path).link(TEXT)
     except InternalError as e:
         return f"[{e.code}] {e.what}"
     except OnymError:
         return ""
-    except BaseException as e:  # whatever else is a defect
+    except BaseException as e:  # any other exception is a defect
         return f"{type(e).__name__}: {e}"
     return "accepted"
 
 
 def _find_leftovers(folder: Path) -> set[str]:
-    """Return all files and folders of packs and pipelines, and what is outside of the cache directory."""
-    notes = ("cache/verified", "cache/digests")  # what was found out about files, by the digests of their paths
+    """Return all files and folders of packs and pipelines, and those outside the cache directory."""
+    notes = ("cache/verified", "cache/digests")  # cached facts about files, named by digests of their paths
     empty = {"cache", "cache/packs"}
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return {name for name in found if name not in empty and not name.startswith(notes)} | {
@@ -452,4 +452,4 @@ def _require_accepted(good: Path, cache: Path) -> None:
     with own_cache(cache):
         answers = [link.concept_id for link in onym.load(good).link(TEXT).links]
     if answers != _EXPECTED:
-        sys.exit(f"the sound pack answers {answers}")
+        sys.exit(f"the valid pack returns {answers} instead of {_EXPECTED}")

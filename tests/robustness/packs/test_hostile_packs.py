@@ -1,4 +1,4 @@
-"""Packs made to do harm; all of them are judged by `python -m benchmarks pack`."""
+"""Some hostile packs; `python -m benchmarks pack` runs all of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.robustness.packs.hostile_packs import (
 
 
 @pytest.mark.slow
-def test_hostile_packs_are_refused(tmp_path: Path) -> None:
+def test_rejects_hostile_packs(tmp_path: Path) -> None:
     good = small_pack(tmp_path / "good")
     cases = hostile_packs(good)
     assert len(cases) >= 100
@@ -27,12 +27,12 @@ def test_hostile_packs_are_refused(tmp_path: Path) -> None:
     assert count_refused(some, good, tmp_path / "run") == len(some)
 
 
-def test_one_that_is_not_refused_is_seen(tmp_path: Path, capsys: object) -> None:
+def test_detects_accepted_hostile_pack(tmp_path: Path, capsys: object) -> None:
     good = small_pack(tmp_path / "good")
     assert count_refused([Hostile("a sound pack", good.read_bytes())], good, tmp_path / "run") == 0
 
 
-def test_models_outside_of_a_pack_are_rejected_before_anything_is_opened(tmp_path: Path) -> None:
+def test_rejects_models_outside_the_pack_before_opening_anything(tmp_path: Path) -> None:
     good, path = small_pack(tmp_path / "good"), tmp_path / "bad.onymp"
     for case in packs_with_outside_models(Made(good)):
         path.write_bytes(case.data)

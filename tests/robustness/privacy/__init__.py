@@ -1,1 +1,1 @@
-"""Canary phrases in documents: none may ever be shown."""
+"""Suite of privacy: text of documents must never appear in errors, logs or leftover files."""

@@ -1,4 +1,4 @@
-"""Phrases that occur nowhere else, planted in documents: whoever shows one has shown text."""
+"""Canary phrases: unique words planted in documents, whose appearance in any output means that text leaked."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _LENGTH = 12
 
 
 class Canaries:
-    """Makes phrases of two words each, and finds these words in what was shown."""
+    """Makes phrases of two unique words, and finds these words in outputs."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self.words: list[str] = []
 
     def phrase(self) -> str:
-        """Return a phrase; its words are of letters alone, so that no way to escape or to quote text changes them."""
+        """Return a phrase; its words consist of letters only, so that no escaping or quoting changes them."""
         fresh = ["".join(self._rng.choices(_LETTERS, k=_LENGTH)) for _ in range(2)]
         self.words += fresh
         return " ".join(fresh)
 
     def find_in(self, shown: str) -> list[str]:
-        """Return the words that were shown, in whatever case."""
+        """Return the canary words that occur in an output, in any case."""
         lower = shown.lower()
         return [word for word in self.words if word in lower]
 
 
 def plant_documents(canaries: Canaries, count: int = 3) -> list[Document]:
-    """Return documents with phrases in title, text, surfaces, notes and relations; their ids are plain."""
+    """Return documents with phrases in title, text, surfaces, notes and relations, but not in ids."""
     return [_plant_document(canaries, f"note{number}") for number in range(1, count + 1)]
 
 
@@ -55,13 +55,13 @@ def _plant_document(canaries: Canaries, document_id: str) -> Document:
     return Document(document_id, text, mentions, passages, (relation,), (("seen by", canaries.phrase()),))
 
 
-# What a piece of work shows: its errors and problems, everything that is logged, warned, or printed.
+# Everything that an action outputs: errors, problems, logs, warnings and prints.
 
 
 def capture_shown(act: Callable[[], object]) -> str:
-    """Run something, and return all that it shows. `act` may return more text that counts as shown.
+    """Call `act` and return everything it outputs. `act` may return more text, which counts as output.
 
-    An exception that is not Onym's shows nothing by itself: what becomes of it is the task of whoever catches it.
+    The message of an exception that is not Onym's does not count: whoever catches it decides what to show.
     """
     with _everything() as buffer:
         try:
@@ -74,7 +74,7 @@ def capture_shown(act: Callable[[], object]) -> str:
 
 
 def describe_problems(problems: list[Problem]) -> str:
-    """Return problems as they are printed and written."""
+    """Return problems as they are printed and as they are written to files."""
     return "\n".join(f"{problem!r} {json.dumps(asdict(problem))}" for problem in problems)
 
 
@@ -89,7 +89,7 @@ def _everything() -> Iterator[io.StringIO]:
         log.setLevel(logging.DEBUG)
     try:
         with redirect_stdout(buffer), redirect_stderr(buffer), warnings.catch_warnings():
-            warnings.simplefilter("always")  # they are printed, to what is now stderr
+            warnings.simplefilter("always")  # print warnings to the captured stderr
             yield buffer
     finally:
         root.removeHandler(handler)

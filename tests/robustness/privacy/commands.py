@@ -1,4 +1,4 @@
-"""What the runs share: a knowledge base, a pipeline, a dataset with canary phrases, and a plug-in that raises with text."""
+"""Setup of the runs: a knowledge base, a pipeline, a dataset with canary phrases, and a plug-in whose errors contain text."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ logging.basicConfig(level=logging.DEBUG, filename=os.environ.get("PRIVACY_LOG", 
 
 @dataclass(frozen=True)
 class Setup:
-    """The folder with `kb`, `pipeline`, `s800` (a dataset) and `plug-ins`, and the canary phrases of the dataset."""
+    """The folder with `kb`, `pipeline`, `s800` (a dataset) and `plug-ins`, and the dataset's canary phrases."""
 
     folder: Path
     canaries: Canaries
 
     @classmethod
     def make(cls, folder: Path) -> Setup:
-        """Make all of it; the plug-in first, since the registry looks for plug-ins once."""
+        """Create everything; the plug-in first, because the registry searches for plug-ins only once."""
         _write_plug_in(folder / PLUG_INS)
         canaries = Canaries(random.Random("setup"))
         rows = "mesh:D005334\tfever\nmesh:D000001\theart attack\nncbitaxon:10090\tmouse\n"
@@ -98,7 +98,7 @@ class Setup:
 
 
 def species(canaries: Canaries) -> str:
-    """Return PubTator of two documents with a mention each."""
+    """Return two documents with one mention each in PubTator format."""
     blocks = []
     for number in (1, 2):
         title = f"{canaries.phrase()} and a mouse"
@@ -118,7 +118,7 @@ def _write_plug_in(folder: Path) -> None:
     (folder / "sitecustomize.py").write_text(_SITE)
 
 
-# Corpora of every format with canary phrases in them, whole or damaged.
+# Intact or damaged corpora of every format, with canary phrases.
 
 FORMATS = ORDER
 WRITABLE = tuple(name for name in ORDER if name not in READ_ONLY)
@@ -137,18 +137,18 @@ _ENCODINGS = ("utf-16", "utf-8-sig", "utf-7", "utf-32-le")
 
 @dataclass(frozen=True)
 class DamagedCorpus:
-    """Files of a format, and how large they may be."""
+    """Files of a format, and the reader's limits."""
 
     format: str
     files: dict[str, bytes]
     limits: Limits = DEFAULT_LIMITS
 
     def source(self) -> Source:
-        """Return them as a source that is read from memory."""
+        """Return the files as an in-memory source."""
         return Source.of_files("made", [InputFile.from_bytes(name, data, self.limits) for name, data in self.files.items()])
 
     def write(self, folder: Path) -> Path:
-        """Write them to disk, and return what a command is given: the file, or the folder of several."""
+        """Write the files to disk, and return the path for a command: the file, or the folder if there are several."""
         folder.mkdir()
         for name, data in self.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ class DamagedCorpus:
 
 
 def whole_corpus(canaries: Canaries, name: str) -> dict[str, bytes]:
-    """Return the files of a corpus of that format."""
+    """Return the files of a corpus in this format."""
     if name == "pubmed":
         return {"pubmed.xml": _pubmed(canaries)}
     made = write_to_memory(get(name), plant_documents(canaries))
@@ -165,7 +165,7 @@ def whole_corpus(canaries: Canaries, name: str) -> dict[str, bytes]:
 
 
 def draw_damaged_corpus(rng: random.Random, canaries: Canaries) -> DamagedCorpus:
-    """Return a corpus of a random format after some damage; now and then whole, recoded, packed, or within tight limits."""
+    """Return a damaged corpus in a random format; sometimes intact, in another encoding, compressed, or with tight limits."""
     name = rng.choice(FORMATS)
     files = whole_corpus(canaries, name)
     victim = rng.choice(list(files))
@@ -194,21 +194,21 @@ def _pubmed(canaries: Canaries) -> bytes:
     return f'<?xml version="1.0"?>\n<PubmedArticleSet>{articles}</PubmedArticleSet>\n'.encode()
 
 
-# Commands on damaged files: the words of each, and what is shown by it that must not hold text.
+# Commands on damaged files: their arguments, and the outputs that must not contain text.
 
 _TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
 class Command:
-    """The words of a command; `--json` may be among them. Its standard output may be the text itself."""
+    """A command's arguments, sometimes with `--json`, and whether its standard output may contain text."""
 
     words: tuple[str, ...]
     prints_text: bool = False
 
 
 def random_command(rng: random.Random, canaries: Canaries, setup: Setup, folder: Path) -> Command:
-    """Write a damaged file into the folder, and return a command that reads it."""
+    """Write a damaged file to the folder, and return a command that reads it."""
     kind = rng.choices(_KINDS, _WEIGHTS)[0]
     command = kind(rng, canaries, setup, folder)
     json_too = ("--json",) if rng.random() < 0.4 else ()
@@ -216,7 +216,7 @@ def random_command(rng: random.Random, canaries: Canaries, setup: Setup, folder:
 
 
 def run_here(command: Command, folder: Path) -> str:
-    """Run a command in this process, and return what it shows."""
+    """Run a command in this process, and return its output."""
     out, err = io.StringIO(), io.StringIO()
     words = patch.object(sys, "argv", ["onym", *command.words])
     with chdir(folder), words, redirect_stdout(out), redirect_stderr(err), suppress(SystemExit):
@@ -225,7 +225,7 @@ def run_here(command: Command, folder: Path) -> str:
 
 
 def run_process(command: Command, folder: Path, setup: Setup) -> str:
-    """Run a command as a process of its own, with logs at DEBUG, and return what it shows."""
+    """Run a command in a separate process with DEBUG logs, and return its output."""
     log = folder / "debug.log"
     environment = {
         **os.environ, "PYTHONPATH": str(setup.folder / PLUG_INS), "PRIVACY_LOG": str(log), "PYTHONWARNINGS": "always",
@@ -240,7 +240,7 @@ def run_process(command: Command, folder: Path, setup: Setup) -> str:
 
 
 def _read_leftovers(folder: Path) -> str:
-    """Return hidden files that were left, and the problems in the predictions that were written."""
+    """Return the content of leftover hidden files, and the problems in written predictions."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     hidden = [path.read_bytes() for path in files if any(part.startswith(".") for part in path.relative_to(folder).parts)]
     lines = [line for path in files if path.name == "links.jsonl" for line in path.read_bytes().splitlines()]
@@ -249,7 +249,7 @@ def _read_leftovers(folder: Path) -> str:
 
 
 def _corpus(rng: random.Random, canaries: Canaries, folder: Path) -> tuple[str, ...]:
-    """Write a damaged corpus, and return its path, now and then with its format."""
+    """Write a damaged corpus, and return its path, sometimes with a format option."""
     damaged = draw_damaged_corpus(rng, canaries)
     path = damaged.write(folder / "corpus").relative_to(folder)
     return (str(path), "--from", damaged.format) if rng.random() < 0.6 else (str(path),)
@@ -260,7 +260,7 @@ def _check(rng: random.Random, canaries: Canaries, _: Setup, folder: Path) -> Co
 
 
 def _stats(rng: random.Random, canaries: Canaries, _: Setup, folder: Path) -> Command:
-    return Command(("corpus", "stats", *_corpus(rng, canaries, folder)), prints_text=True)  # types are what the file says
+    return Command(("corpus", "stats", *_corpus(rng, canaries, folder)), prints_text=True)  # types come from the file
 
 
 def _convert(rng: random.Random, canaries: Canaries, _: Setup, folder: Path) -> Command:

@@ -1,14 +1,14 @@
-"""Canary phrases in documents, through everything that fails or may fail: none is ever shown.
+"""Plant canary phrases in documents, provoke failures, and check that no phrase appears in errors, logs or leftover files.
 
 runs           damaged corpora of every format read and written, linkers and pipelines that raise with text in their message,
-               malformed calls of the MCP tools, and commands on damaged files, most of them in this process, some as processes
-               of their own
-canaries_seen  words of the phrases in error messages, problems, logs at DEBUG, warnings, what a command printed and is not the
-               text itself, or in hidden files that it left; it fails if there is one
-open_to_others files and folders of a private batch run, its temp files and its exports that other users may read; it fails if
-               there is one
+               malformed calls of the MCP tools, and commands on damaged files, most of them in this process, some in separate
+               processes
+canaries_seen  canary words in error messages, problems, DEBUG logs, warnings, other printed output (except the text a command
+               is meant to print), or hidden files left behind; the suite fails unless this is 0
+open_to_others files and folders of a private batch run, including temp files and exports, that other users may read; the suite
+               fails unless this is 0
 
-What shows a phrase is named on stderr with the number of its run, which `--replay` runs again.
+Leaks are reported on stderr with the number of the run, which `--replay` runs again.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from tests.robustness.privacy.private_runs import open_to_others
 FULL, QUICK = (10_000, 500), (150, 12)
 """Runs in all, and how many of them are processes of their own."""
 _WORKERS = 2
-_CALLS = 5  # of MCP tools in a run
+_CALLS = 5  # calls of MCP tools in a run
 Run = Callable[[random.Random, Canaries, Path], str]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=int, default=0, help="in all; 10,000 without --quick, 150 with it")
-    parser.add_argument("--processes", type=int, default=0, help="of them as processes; 500 without --quick, 12 with it")
+    parser.add_argument("--runs", type=int, default=0, help="number of runs (default: 10,000, or 150 with --quick)")
+    parser.add_argument("--processes", type=int, default=0, help="runs as separate processes (500, or 12 with --quick)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--replay", type=int, default=-1, metavar="NUMBER", help="run one of them and print what it shows")
+    parser.add_argument("--replay", type=int, default=-1, metavar="NUMBER", help="run only this number and print its output")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -75,17 +75,17 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         if options.replay >= 0:
             return {"canaries_seen": len(one(options.replay, verbose=True))}
         with ThreadPoolExecutor(_WORKERS) as pool:
-            apart = pool.map(one, range(processes))  # these work by themselves, and change nothing here
+            apart = pool.map(one, range(processes))  # self-contained; they change nothing in this process
             seen = sum(map(_summary, map(one, range(processes, runs)))) + sum(map(_summary, apart))
         (folder / "private").mkdir()
         left_open = _summary(open_to_others(folder / "private", folder / "pipeline"))
     if seen or left_open:
-        sys.exit(f"{seen} words of canary phrases were shown, and {left_open} files of a private run are open to others")
+        sys.exit(f"{seen} canary words leaked, and {left_open} files of a private run are readable by other users")
     return {"runs": runs, "canaries_seen": seen, "open_to_others": left_open}
 
 
 def _summary(lines: list[str]) -> int:
-    """Tell what a run showed at once, and return how much."""
+    """Report the leaks of a run immediately, and return their number."""
     for line in lines:
         print(line, file=sys.stderr, flush=True)
     return len(lines)
@@ -94,7 +94,7 @@ def _summary(lines: list[str]) -> int:
 def _find_leaks(
     seed: int, setup: Setup, parts: list[Breakable], processes: int, number: int, *, verbose: bool = False
 ) -> list[str]:
-    """Run one, and return a line about each word of its phrases that it shows."""
+    """Run one case, and return a line about each canary word that it leaks."""
     rng = random.Random(f"{seed}:{number}")
     canaries = Canaries(rng)
     act: Run = partial(_process, setup) if number < processes else rng.choices(_kinds(setup, parts), (6, 3, 2, 1))[0]
@@ -164,21 +164,21 @@ def make_malformed_calls(kb: KnowledgeBase, rng: random.Random, canaries: Canari
     return asyncio.run(act())
 
 
-# Linkers and pipelines that raise where they read text, with the text in the message.
+# Linkers and pipelines that are made to raise while they process text, with the text in the message.
 
 Link = Callable[[Iterable[Document]], Iterable[LinkedDocument]]
 
 
 @dataclass(frozen=True)
 class Breakable:
-    """Something that links, and where it can be made to raise: objects, and names of functions that receive text."""
+    """A linker or pipeline, and where it can be made to raise: objects, and names of functions that receive text."""
 
     link: Link
     spots: tuple[tuple[Any, str], ...]
 
 
 def breakables(kb: KnowledgeBase, folder: Path, *, with_models: bool) -> list[Breakable]:
-    """Open linkers and a pipeline that need no model, and those with tiny models."""
+    """Open linkers and a pipeline without a model, and some with tiny models."""
     return [*_without_models(kb), *(_with_models(kb, folder) if with_models else ())]
 
 
@@ -204,7 +204,7 @@ def _with_models(kb: KnowledgeBase, folder: Path) -> list[Breakable]:
 
 
 def run_broken(rng: random.Random, canaries: Canaries, parts: list[Breakable]) -> str:
-    """Break one of the parts, link planted documents, and return what was shown."""
+    """Make one component raise, link documents with canaries, and return the output."""
     part, docs = rng.choice(parts), plant_documents(canaries)
     target, name = rng.choice(part.spots)
 

@@ -1,7 +1,7 @@
-"""A private run of `onym batch`, and everything that it writes: is any of it open to other users?
+"""A private run of `onym batch`, to find written files that other users can read.
 
-The umask is 0, so that a file is private only if Onym makes it so. Workers are killed while they write, so that temp files and
-notes about quarantined shards are left; then the run ends, and is exported in every format.
+The umask is 0, so that a file is private only if Onym makes it so. Workers are killed while they write, which leaves temp files
+and notes about quarantined shards; then the run is completed and exported in every format.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ EXPORTS = 14
 
 
 def open_to_others(folder: Path, pipeline: Path) -> list[str]:
-    """Make a private run in a folder, and return what it wrote that other users may read, list or change."""
+    """Do a private run in a folder, and return the files and folders that other users may read, list or change."""
     notes = folder / "notes"
     notes.mkdir(mode=0o700)
     (notes / "1.txt").write_text("High fever.")

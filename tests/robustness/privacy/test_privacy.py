@@ -1,4 +1,4 @@
-"""The benchmark `privacy` sees a canary phrase wherever one is shown."""
+"""The suite `privacy` detects a canary phrase in every kind of output."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 
 @pytest.fixture
 def plug_ins(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Install the plug-ins that leak, for one test: which are installed is found out once in a process."""
+    """Install the leaking plug-ins for one test; clears the cache of installed plug-ins, which is filled once per process."""
     monkeypatch.syspath_prepend(setup.folder / PLUG_INS)
     _forget_plug_ins()
     yield
@@ -56,7 +56,7 @@ def canaries() -> Canaries:
     return Canaries(random.Random(0))
 
 
-def test_a_phrase_is_seen_whole_or_in_part_and_in_any_case() -> None:
+def test_finds_phrase_whole_or_in_part_in_any_case() -> None:
     made = canaries()
     one, other = made.phrase().split()
     assert made.find_in(f"x {other.upper()}y") == [other]
@@ -64,14 +64,14 @@ def test_a_phrase_is_seen_whole_or_in_part_and_in_any_case() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_format_has_phrases(name: str) -> None:
+def test_every_format_contains_phrases(name: str) -> None:
     made = canaries()
     files = whole_corpus(made, name)
     source = Source.of_files("made", [InputFile.from_bytes(key, data) for key, data in files.items()])
     assert made.find_in(" ".join(item.text for item in read_sources([source], name) if not isinstance(item, Problem)))
 
 
-def test_what_is_raised_logged_and_printed_is_shown() -> None:
+def test_captures_errors_logs_and_prints() -> None:
     def act() -> str:
         print("printed")
         isolation._log.debug("logged")
@@ -80,7 +80,7 @@ def test_what_is_raised_logged_and_printed_is_shown() -> None:
     assert all(word in capture_shown(act) for word in ("printed", "logged", "raised"))
 
 
-def test_a_leaking_message_is_seen(setup: Setup) -> None:
+def test_detects_leaking_error_message(setup: Setup) -> None:
     linker = ExactLinker(KnowledgeBase.open(setup.folder / "kb"))
     part, made = Breakable(linker.link, ((ExactLinker, "_find"),)), canaries()
     assert made.find_in(run_broken(random.Random(0), made, [part])) == []
@@ -89,26 +89,26 @@ def test_a_leaking_message_is_seen(setup: Setup) -> None:
         assert made.find_in(run_broken(random.Random(0), made, [part]))
 
 
-def test_errors_of_mcp_tools_show_no_phrase(setup: Setup) -> None:
+def test_errors_of_mcp_tools_contain_no_phrase(setup: Setup) -> None:
     made, kb = canaries(), KnowledgeBase.open(setup.folder / "kb")
     shown = capture_shown(lambda: "".join(make_malformed_calls(kb, random.Random(seed), made) for seed in range(10)))
     assert "request-malformed" in shown
     assert made.find_in(shown) == []
 
 
-def test_text_that_a_command_leaves_behind_is_seen(setup: Setup, tmp_path: Path) -> None:
+def test_detects_text_in_leftover_files(setup: Setup, tmp_path: Path) -> None:
     made = canaries()
     (tmp_path / ".stage").write_text(made.phrase())
     (tmp_path / "links.jsonl").write_text(f'{{"document":"1","problem":{{"code":"a-b","what":"{made.phrase()}"}}}}\n')
     assert len(made.find_in(run_here(Command(("--version",)), tmp_path))) == 4
 
 
-def test_what_a_private_run_writes_is_closed_to_others(setup: Setup, tmp_path: Path) -> None:
+def test_private_run_writes_only_private_files(setup: Setup, tmp_path: Path) -> None:
     assert open_to_others(tmp_path, setup.folder / "pipeline") == []
     assert len(list((tmp_path / "exports").iterdir())) == EXPORTS
 
 
-def test_what_a_private_run_leaves_open_is_seen(setup: Setup, tmp_path: Path) -> None:
+def test_detects_files_that_others_can_read(setup: Setup, tmp_path: Path) -> None:
     with patch.object(private_runs, "_SCRIPT", private_runs._SCRIPT.replace("private=True", "private=False")):
         found = open_to_others(tmp_path, setup.folder / "pipeline")
     wanted = {"runs/private/plan.json", "killed/run/quarantine/000000.json", "exports/links.csv", "exports/brat/1.ann"}

@@ -1,1 +1,1 @@
-"""Services under faults, overload, hostile pages, and clients of another make."""
+"""Suites of the HTTP service: faults, overload, hostile pages, and third-party clients."""

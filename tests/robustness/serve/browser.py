@@ -1,4 +1,4 @@
-"""Chromium without a screen, driven by playwright; it talks to nobody but the pages that it is sent to."""
+"""Headless Chromium driven by playwright; it connects to nothing but the pages it is sent to."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _INSTALL = "install it with `apt-get install -y chromium` or name another one by
 
 
 def chromium() -> Path:
-    """Return the program: what `ONYM_CHROMIUM` names, else that of Debian."""
+    """Return the path of Chromium: `ONYM_CHROMIUM`, or Debian's by default."""
     return Path(os.environ.get("ONYM_CHROMIUM") or "/usr/bin/chromium")
 
 
 def missing() -> str:
-    """Return what is missing for a browser, and how to get it; nothing where all is there."""
+    """Return what is missing to run a browser and how to install it, or an empty string."""
     if not chromium().exists():
         return f"there is no Chromium at {chromium()}: {_INSTALL}"
     return "" if find_spec("playwright") else f"playwright is not installed: {_INSTALL}"
@@ -40,7 +40,7 @@ def missing() -> str:
 
 @contextmanager
 def open_browser(*flags: str) -> Iterator[Browser]:
-    """Run a browser while the block runs."""
+    """Run a browser within the block."""
     if missing():
         raise SystemExit(missing())
     from playwright.sync_api import sync_playwright
@@ -53,7 +53,7 @@ def open_browser(*flags: str) -> Iterator[Browser]:
             browser.close()
 
 
-# A page of a browser with witnesses: scripts that ran, dialogs, requests, and answers.
+# A browser page that records executed scripts, dialogs, requests and responses.
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Response
@@ -73,7 +73,7 @@ _READY = "#release:not(:empty), #token-form:not([hidden])"
 
 
 class Watched:
-    """A page that counts what should not happen."""
+    """A browser page that counts forbidden events."""
 
     def __init__(self, browser: Browser, url: str, **options: Any) -> None:
         self.url = url
@@ -99,12 +99,12 @@ class Watched:
             self.external.append(url)
 
     def count_executed(self) -> int:
-        """Return how often a script ran, a dialog came, or the page went elsewhere."""
+        """Return how often a script ran, a dialog opened, or the page navigated away."""
         ran = self.evaluate(_SETTLED)
         return int(ran or 0) + self.dialogs + (self.page.url.rstrip("/") != self.url)
 
     def evaluate(self, script: str) -> Any:
-        """Return what a script of the debugger gives. The page's policy lets no other one run, and holds for what it does."""
+        """Evaluate a script through the debugger. The page's policy blocks any other script, and still applies to this one."""
         session = self.page.context.new_cdp_session(self.page)
         wanted = {"expression": script, "awaitPromise": True, "returnByValue": True, "allowUnsafeEvalBlockedByCSP": False}
         answer = session.send("Runtime.evaluate", wanted)
@@ -112,11 +112,11 @@ class Watched:
         return answer["result"].get("value")
 
     def count_injected(self, area: str) -> int:
-        """Return how many elements there are in an area that a page of text nodes has not."""
+        """Count the elements in an area that should hold only text nodes."""
         return self.page.locator(area).locator(_MADE).count()
 
     def wait(self) -> None:
-        """Wait until the page knows its pipelines."""
+        """Wait until the page has loaded the list of pipelines."""
         self.page.wait_for_selector(_READY)
 
     def link(self, text: str, pipeline: str) -> None:
@@ -127,11 +127,11 @@ class Watched:
         self.page.wait_for_selector("#linked:not([hidden])")
 
     def read_marked_text(self) -> str:
-        """Return the text with marks as it is shown, without the types."""
+        """Return the marked text as displayed, without the types."""
         return str(self.page.locator("#marked").evaluate(_WITHOUT_TYPES))
 
     def look_at_all(self) -> str:
-        """Select all mentions and all their candidates, and return what was shown."""
+        """Select every mention and candidate, and return the displayed text."""
         shown = [self.page.inner_text("main")]
         for number in range(self.page.locator("#marked button").count()):
             self.page.locator("#marked button").nth(number).click()
@@ -140,7 +140,7 @@ class Watched:
         return "\n".join(shown)
 
     def map(self, content: str, name: str, pipeline: str) -> str:
-        """Map the last column of a table, and return what was shown."""
+        """Map the last column of a table, and return the displayed text."""
         self.page.click("#tab-table")
         self.page.select_option("#pipeline", pipeline)
         self.page.set_input_files("#file", {"name": name, "mimeType": "text/csv", "buffer": content.encode()})
@@ -151,14 +151,14 @@ class Watched:
         return str(self.page.locator("main").evaluate("each => each.textContent"))
 
     def careless(self, text: str) -> None:
-        """Hand a text to the control page."""
+        """Pass a text to the control page."""
         self.evaluate(f"careless({json.dumps(text)})")
 
     def close(self) -> None:
         self.page.close()
 
 
-# axe-core, which finds what a page withholds from people who do not see it or use no mouse; fetched by npm.
+# axe-core checks the accessibility of a page (screen readers, keyboard only); downloaded with npm.
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -169,7 +169,7 @@ _RUN = """axe.run(document, {resultTypes: ["violations"]})
 
 
 def axe_script() -> str:
-    """Return the script: from the file that `ONYM_AXE` names, or of the pinned version, fetched once."""
+    """Return the axe-core script: the file `ONYM_AXE`, or the pinned version, which is downloaded once."""
     if named := os.environ.get("ONYM_AXE"):
         return Path(named).read_text("utf-8")
     kept = cache_folder() / "benchmarks" / f"axe-{VERSION}.js"
@@ -179,9 +179,9 @@ def axe_script() -> str:
 
 
 def violations(page: Page, script: str) -> list[tuple[str, int]]:
-    """Return the rules that a page violates, each with the number of its elements.
+    """Return the rules that a page violates, each with the number of violating elements.
 
-    The script goes in by the debugger: the page's own policy lets nothing in.
+    The script is injected by the debugger, because the page's Content-Security-Policy blocks it otherwise.
     """
     session = page.context.new_cdp_session(page)
     session.send("Runtime.evaluate", {"expression": script})
@@ -194,7 +194,7 @@ def violations(page: Page, script: str) -> list[tuple[str, int]]:
 
 def _fetch(kept: Path) -> None:
     if shutil.which("npm") is None:
-        raise SystemExit("axe-core comes by npm: `apt-get install -y npm`, or let ONYM_AXE name its axe.min.js")
+        raise SystemExit("axe-core needs npm: run `apt-get install -y npm`, or set ONYM_AXE to the path of axe.min.js")
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         command = ["npm", "pack", f"axe-core@{VERSION}", "--silent"]

@@ -1,4 +1,4 @@
-"""Clients that ask as those behind a balancer do: for texts, one after the other, for as long as /ready says yes."""
+"""Clients that behave like those behind a load balancer: send texts one after the other while /ready succeeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onym.packs.locate import load
 from onym.pipeline.folder import build_pipeline
 from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 
-PATIENCE_S = 60.0  # on a busy machine, a client that sleeps for a moment sleeps for longer
+PATIENCE_S = 60.0  # seconds; generous, because sleeps take longer on a busy machine
 _READY = b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
 _LOOK_S = 0.05
 UNSENT = Got(0, {}, b"", 0.0)
@@ -28,24 +28,24 @@ _TEXTS, _MAX_NAMES = 200, 100
 
 
 class Exchange(NamedTuple):
-    """A request, and what a pipeline answers to it."""
+    """A request and the pipeline's expected answer."""
 
     request: bytes
     answer: object
 
 
 def make_exchanges(pipeline: Path) -> list[Exchange]:
-    """Return requests with texts of few or many names, and the answers of the pipeline itself."""
+    """Return requests with texts of few or many names, and the pipeline's answers."""
     rng, linking = random.Random(13), load(pipeline)
     texts = [" ".join(rng.choices(NAMES, k=rng.randrange(1, _MAX_NAMES))) for _ in range(_TEXTS)]
     return [Exchange(link_request(text), linking.link(text).to_dict()) for text in texts]
 
 
 class Clients:
-    """Asks a service, and counts what comes of it.
+    """Sends requests to a service and counts the outcomes.
 
-    counts: `answers`, of which `refused` are 503; `wrong` ones; requests that were `lost`, or `dropped` while the service was
-    about to end; those that `hung`; and those that were `unsent`, since nobody listened any more.
+    counts: `answers`, of which `refused` are 503; `wrong` answers; requests that were `lost`, `dropped` while the service was
+    shutting down; requests that `hung`; and requests that were `unsent`, because nothing was listening any more.
     """
 
     def __init__(self, url: str, exchanges: Sequence[Exchange], seed: int = 13) -> None:
@@ -56,7 +56,7 @@ class Clients:
         self._rng = random.Random(seed)
 
     async def ask_until_not_ready(self) -> None:
-        """Be one client. While all linker processes were killed, it waits; it ends when the service is about to."""
+        """Run one client: wait while all linker processes are dead, and return when the service shuts down."""
         connection = Connection(self._url)
         while (is_ready := (await self._ask(connection, _READY)).status == 200) or not self.is_ending:
             if not is_ready:
@@ -67,7 +67,7 @@ class Clients:
         connection.close()
 
     def wrong(self, what: str) -> None:
-        """Count something that is not as it should be."""
+        """Count an unexpected outcome."""
         self.counts["wrong"] += 1
         self.notes.append(what)
 
@@ -97,14 +97,14 @@ def start(clients: Clients, count: int) -> list[asyncio.Task[None]]:
     return [asyncio.create_task(clients.ask_until_not_ready()) for _ in range(count)]
 
 
-# A service that is ended under load, again and again: is what was sent before it stopped listening answered?
+# Stops a service under load again and again: requests sent before it stopped listening must be answered.
 
 _CLIENTS = 8
 _WORDS = ("--drain-delay", "0.5")
 
 
 def end_under_load(pipeline: Path, exchanges: Sequence[Exchange], log: Path, times: int) -> tuple[Counter[str], list[str]]:
-    """Start a service so many times, and end it by SIGTERM while clients ask; return the counts of all answers, and notes."""
+    """Start a service `times` times, and stop it by SIGTERM while clients send requests; return the counts, and notes."""
     counts: Counter[str] = Counter()
     notes: list[str] = []
     rng = random.Random(13)
@@ -132,7 +132,7 @@ async def _end(service: Running, clients: Clients, after_s: float) -> None:
     await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
 
 
-# A service whose pipeline is exchanged under load, again and again: is each request answered by one release alone?
+# Replaces the pipeline of a service under load again and again: each request must be answered by a single release.
 
 RELEASES = ("old", "new")
 _SWAP_CLIENTS = 4
@@ -141,7 +141,7 @@ _PIPELINES = b"GET /v1/pipelines HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 def swap_under_load(base: Path, times: int) -> Counter[str]:
-    """Exchange the pipeline of a service so many times; return `swaps`, `swap_answers`, `mixed_answers` and `stale_answers`."""
+    """Replace a service's pipeline repeatedly; return `swaps`, `swap_answers`, `mixed_answers` and `stale_answers`."""
     for name in RELEASES:
         (base / name).mkdir()
         build_pipeline(make_kb(base / name, name), base / name / "pipeline")
@@ -159,7 +159,7 @@ def swap_under_load(base: Path, times: int) -> Counter[str]:
 
 @dataclass
 class Swaps:
-    """What is done to a service, and what came of it."""
+    """Replaces the pipeline of a service, and counts the outcomes."""
 
     service: Running
     link: Path
@@ -170,7 +170,7 @@ class Swaps:
     _is_over: bool = False
 
     async def run(self, times: int) -> None:
-        """Exchange the pipeline while clients ask."""
+        """Replace the pipeline while clients send requests."""
         connection = Connection(self.service.url)
         self._release_of[await self._current(connection)] = RELEASES[0]
         self._settled = 0, RELEASES[0]
@@ -182,7 +182,7 @@ class Swaps:
         await asyncio.gather(*clients)
 
     async def _swap(self, connection: Connection, number: int) -> None:
-        """Turn the link, send the signal, and wait until the service says that it has the other release."""
+        """Switch the symlink, send the signal, and wait until the service reports the other release."""
         before, name = await self._current(connection), RELEASES[number % 2]
         self._settled = number, ""
         turned = self.link.with_suffix(".turned")
@@ -213,7 +213,7 @@ class Swaps:
         connection.close()
 
     def _judge(self, answer: Got, expected: str, lines: int) -> None:
-        """Look which release each link is of, and whether the header names the same one."""
+        """Check which release each link comes from, and that the header names the same one."""
         self.counts["swap_answers"] += 1
         found = [json.loads(line) for line in answer.body.splitlines()] if answer.status == 200 else []
         names = {link["concept_id"].partition(":")[0].lower() for each in found for link in each["links"]}

@@ -1,4 +1,4 @@
-"""Texts that run a script where a page takes them for HTML, an address, a template or an object's key. They call `pwned()`."""
+"""Injection payloads: they call `pwned()` if a page interprets them as HTML, a URL, a template or an object key."""
 
 from __future__ import annotations
 
@@ -71,19 +71,19 @@ _PREFIXES = ("", '">', "'>", "</b></p></td></table>")
 
 
 def payloads(*, is_quick: bool) -> list[str]:
-    """Return the texts: one for each way, or each after several ways to end what stands before."""
+    """Return the payloads: one for each technique, or each with several prefixes that close the surrounding markup."""
     if is_quick:
         return list(_PATTERNS[:8])
     return [f"{prefix}{pattern}" for prefix in _PREFIXES for pattern in _PATTERNS]
 
 
 def trigger(number: int) -> str:
-    """Return a harmless name of the concept of a payload, so that a text can mention it."""
+    """Return a harmless name for a payload's concept, so that a text can mention it."""
     return f"triggerword{number}"
 
 
 def hostile_pipeline(texts: Iterable[str], folder: Path) -> Path:
-    """Build a pipeline of a concept for each payload, which is its name, a synonym, its definition, its type and its id."""
+    """Build a pipeline with one concept per payload; the payload is its name, a synonym, its definition, type and id."""
     with (folder / "hostile.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "name", "synonyms", "definition", "types", "xrefs"])
@@ -94,7 +94,7 @@ def hostile_pipeline(texts: Iterable[str], folder: Path) -> Path:
     return folder / "hostile"
 
 
-# What a web page of another origin can do with a service: fetch, load, frame. It is let in where any of this works.
+# What a web page of another origin can try with a service: fetch, load, frame. Any success counts as let in.
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -131,21 +131,21 @@ _FRAME = "document.body.append(Object.assign(document.createElement('iframe'), {
 
 
 def read_from(browser: Browser, page: str, service: str, paths: Sequence[str], for_all: Sequence[str]) -> tuple[int, int]:
-    """Let a page try to use a service; return how much was tried, and how much worked.
+    """Let a page try to use a service; return the number of attempts and of successes.
 
-    What works is an answer that it can read, a file that it can load, a frame, and any answer of a path that is not `for_all`.
+    A success is a readable response, a loaded file, a frame, or any response from a path that is not `for_all`.
     """
     watched = Watched(browser, page)
     tried, readable = watched.evaluate(_FETCHES % (service, list(paths)))
     watched.evaluate(_FRAME % service)
-    watched.count_executed()  # waits a moment
+    watched.count_executed()  # let pending requests finish
     framed = sum(frame.url.startswith(service) and frame.title() != "" for frame in watched.page.frames[1:])
     answered = [each.url.removeprefix(service) for each in watched.answers if each.url.startswith(service) and each.ok]
     watched.close()
     return int(tried) + 1, int(readable) + framed + sum(path not in for_all for path in answered)
 
 
-# A page of another origin, without any of the care that Onym's page takes: what is looked for must be found on it.
+# A deliberately vulnerable page of another origin: the checks must find all vulnerabilities on it.
 
 _PAGE = b"""<!doctype html><title></title><body><img src="/there.png"><input><p style="color:#ccc;background:#fff">Pale</p>
 <div id="careless"></div><script>
@@ -170,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def control_page() -> Iterator[str]:
-    """Serve the page while the block runs; its address is yielded."""
+    """Serve the page within the block, and yield its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

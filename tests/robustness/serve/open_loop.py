@@ -1,10 +1,10 @@
-"""Send requests at their time, whatever became of those before.
+"""Send requests at a fixed rate, without waiting for earlier responses (open loop).
 
     python -m tests.robustness.serve.open_loop URL RATE SECONDS CORE
 
-It reads texts as lines of JSON from standard input, waits for answers to all requests, and prints a line of JSON for each: its
-status, and the seconds from the moment at which it was meant to be sent. With a rate of 0 it finds out how many answers there
-are in a second: some clients send as soon as they have an answer.
+It reads texts as lines of JSON from standard input, waits for all responses, and prints one line of JSON per request: the
+status, and the seconds since the time at which the request was scheduled. With a rate of 0 it measures capacity instead:
+several clients send the next request as soon as they have a response.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PATIENCE_S = 30.0
 
 
 async def capacity(url: str, requests: Sequence[bytes], seconds: float) -> float:
-    """Return how many answers a service gives in a second, with as much to do as it can take."""
+    """Return how many responses per second a service gives at full load."""
     await load(url, requests, _CLIENTS)
     answered, began = 0, time.perf_counter()
     while (passed := time.perf_counter() - began) < seconds:
@@ -34,7 +34,7 @@ async def capacity(url: str, requests: Sequence[bytes], seconds: float) -> float
 
 
 async def send_on_schedule(url: str, requests: Sequence[bytes], rate: float, seconds: float) -> list[tuple[int, float]]:
-    """Send requests at a rate; return the status of each, and the seconds since it was to be sent."""
+    """Send requests at a rate; return the status and the seconds since the scheduled time of each."""
     free: list[Connection] = []
     began = time.perf_counter()
 
@@ -42,7 +42,7 @@ async def send_on_schedule(url: str, requests: Sequence[bytes], rate: float, sec
         is_kept = bool(free)
         connection = free.pop() if free else Connection(url)
         answer = await _answer(connection, request)
-        if answer is NOTHING and is_kept:  # the service ended an idle connection: clients send again on a new one
+        if answer is NOTHING and is_kept:  # the service closed an idle connection: retry on a new one, as clients do
             answer = await _answer(connection, request)
         free.append(connection)
         return answer.status, time.perf_counter() - due

@@ -1,4 +1,4 @@
-"""The real OpenRefine without a window, driven through its own HTTP API, as its page in a browser does it."""
+"""The real OpenRefine, headless and driven through its HTTP API, as its web page does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INSTALL = "this benchmark needs OpenRefine: apt-get install openrefine (Debian),
 
 
 class OpenRefine:
-    """A server of its own, with a folder of its own. Run it in a network of its own: it has no password."""
+    """An OpenRefine server with its own folder. Run it in its own network namespace: it has no password."""
 
     def __init__(self, folder: Path) -> None:
         if not shutil.which("openrefine"):
@@ -69,7 +69,7 @@ class OpenRefine:
         return str(self._client.get("get-version").json()["version"])
 
     def project_of(self, values: Sequence[str]) -> str:
-        """Make a project with a row for each value, and return its id."""
+        """Create a project with one row per value, and return its id."""
         options = {
             "encoding": "UTF-8",
             "separator": "",
@@ -87,7 +87,7 @@ class OpenRefine:
         return httpx.URL(made.headers["location"]).params["project"]
 
     def reconcile(self, project: str, service: str) -> float:
-        """Reconcile the column with a service, as `Start reconciling` does, and return the seconds that it took."""
+        """Reconcile the column with a service, as `Start reconciling` does, and return the seconds it took."""
         manifest = httpx.get(service).json()
         config = {
             "mode": "standard-service",
@@ -116,7 +116,7 @@ class OpenRefine:
         self._apply(project, {**operation, **names, "engineConfig": _ENGINE})
 
     def rows(self, project: str) -> list[dict[str, Any]]:
-        """Return all rows: the values of their cells, and the judgement and candidates of the first."""
+        """Return all rows: the cell values, and the judgement and candidates of the first cell."""
         answer = self._client.get("get-rows", params={"project": project, "start": 0, "limit": 100_000}).json()
         recons = answer["pool"].get("recons", {})
 
@@ -135,7 +135,7 @@ class OpenRefine:
         return [row(each["cells"]) for each in answer["rows"]]
 
     def _apply(self, project: str, operation: dict[str, Any]) -> None:
-        """Apply an operation, and wait until its process has ended."""
+        """Apply an operation, and wait until it has finished."""
         fields = {"operations": json.dumps([operation]), "csrf_token": self._token()}
         said = self._client.post("apply-operations", params={"project": project}, data=fields).json()
         if said["code"] not in ("ok", "pending"):
@@ -143,7 +143,7 @@ class OpenRefine:
         until = time.monotonic() + _RUN_S
         while self._client.get("get-processes", params={"project": project}).json()["processes"]:
             if time.monotonic() > until:
-                raise RuntimeError("OpenRefine does not end")
+                raise RuntimeError("OpenRefine did not finish the operation in time")
             time.sleep(0.05)
 
     def _token(self) -> str:

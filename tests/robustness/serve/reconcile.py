@@ -1,18 +1,18 @@
-"""The reconciliation service: is it what the specification says, and how right is it in OpenRefine?
+"""Check that the reconciliation service conforms to its specification, and measure its accuracy in OpenRefine.
 
-schema_cases, violations  requests to the service of the starter, and examples of the Reconciliation Service API 0.2; what is
-                          against its JSON schemas, or against what it says in words
-rows, junk                distinct disease mentions of the test splits of BC5CDR and NCBI disease as they are written, and
-                          values that are no disease: random letters, dates, units, people, cities
-gold_in_kb                the share of rows with a gold id that is a cross-reference in the knowledge base: the others are wrong
-top1                      the share of rows whose first candidate is right
-matches, match_coverage   rows that were matched without a person, at `--precision` (0.95), and their share
-match_precision           the share of them that is right; `wrong_match_share` is the rest
-junk_matched              junk that was matched
-rows_per_s                rows a second of the clock, as OpenRefine sends them: ten at a time
+schema_cases, violations  requests to the starter's service and examples of the Reconciliation Service API 0.2; violations of
+                          its JSON schemas or its text
+rows, junk                distinct disease mentions of the test splits of BC5CDR and NCBI disease as written in the texts, and
+                          values that are not diseases: random letters, dates, units, people, cities
+gold_in_kb                share of rows whose gold id is a cross-reference in the knowledge base; the others count as wrong
+top1                      share of rows whose first candidate is right
+matches, match_coverage   rows that were matched automatically, at `--precision` (0.95), and their share
+match_precision           share of these matches that are right; `wrong_match_share` is the rest
+junk_matched              junk values that were matched
+rows_per_s                rows per second of wall time, sent ten at a time as OpenRefine does
 
-The rows go through the real OpenRefine, without a window, in a network of its own with the service. With `--quick`, a few rows
-are sent in the way of OpenRefine without it. `--split dev` is for choices.
+The rows go through the real OpenRefine, headless and in a network namespace that it shares with the service. With `--quick`, a
+few rows are sent directly, in OpenRefine's format. Use `--split dev` to tune the service.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ _TERMS, _IDS = 20, 20
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--split", default="test", help="dev for choices")
-    parser.add_argument("--precision", type=float, default=0.95, help="of matches; 0.95 by default")
-    parser.add_argument("--plain", action="store_true", help="without OpenRefine, but all rows")
+    parser.add_argument("--split", default="test", help="dataset split; use dev for tuning")
+    parser.add_argument("--precision", type=float, default=0.95, help="target precision of matches (default: 0.95)")
+    parser.add_argument("--plain", action="store_true", help="send all rows directly, without OpenRefine")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -85,13 +85,13 @@ def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list
         found = openrefine.rows(project)
         version = openrefine.version()
     if [row["value"] for row in found] != list(values) or any(row["error"] for row in found):
-        sys.exit("OpenRefine has other rows, or rows with errors")
+        sys.exit("OpenRefine returned other rows, or rows with errors")
     rows = [ReconciledRow(row["value"], row["matched"] or next(iter(row["candidates"]), None), row["matched"]) for row in found]
     return rows, seconds, f"OpenRefine {version}"
 
 
 def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float, str]:
-    """Send values as OpenRefine does: ten in a form. It takes the first candidate of those that are a match."""
+    """Send values as OpenRefine does, ten per form. A value is matched with its first candidate marked as a match."""
     rows, began = [], time.perf_counter()
     with httpx.Client(timeout=60.0) as client:
         for first in range(0, len(values), _AT_ONCE):
@@ -106,7 +106,7 @@ def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float
     return rows, time.perf_counter() - began, "HTTP"
 
 
-# Rows for a reconciliation service: distinct disease mentions as they are written, with their gold ids, and junk.
+# Rows for a reconciliation service: distinct disease mentions as written in the texts, with gold ids, and junk.
 
 _SEED = 21
 _WORDS = 20
@@ -129,16 +129,16 @@ Gold = Mapping[str, frozenset[str]]
 
 
 def junk() -> list[str]:
-    """Return 50 values that are no disease: random letters, dates, units, people and cities."""
+    """Return 50 values that are not diseases: random letters, dates, units, people and cities."""
     rng = random.Random(_SEED)
     words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randrange(4, 13))) for _ in range(_WORDS)]
     return [*words, *_DATES, *_UNITS, *_PEOPLE, *_CITIES]
 
 
 def mentions(split: str, count: int) -> dict[str, frozenset[str]]:
-    """Return distinct surfaces of the diseases of two corpora, with the ids that mentions of this surface have alone.
+    """Return the distinct disease surfaces of two corpora, with the gold ids of their mentions that have a single id.
 
-    A surface all of whose mentions are composites has none: no single concept is right.
+    A surface whose mentions are all composites has no gold id: no single concept is right.
     """
     found: dict[str, set[str]] = {}
     for name in CORPORA.values():
@@ -154,7 +154,7 @@ def mentions(split: str, count: int) -> dict[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class ReconciledRow:
-    """A value, its first candidate, and the concept that it was matched with without a person."""
+    """A value, its first candidate, and the concept it was automatically matched with."""
 
     value: str
     first: str | None
@@ -162,7 +162,7 @@ class ReconciledRow:
 
 
 def judge_candidates(rows: Iterable[ReconciledRow], gold: Gold, kb: KnowledgeBase) -> dict[str, object]:
-    """Return how many first candidates and matches are right. A concept is right that has a gold id, as a cross-reference."""
+    """Count right first candidates and matches. A concept is right if one of its cross-references is a gold id."""
     values = {row.value: row for row in rows}
     right = {value: {concept for each in ids for concept in kb.concepts_with_id(each)} for value, ids in gold.items()}
 

@@ -1,4 +1,4 @@
-"""The JSON schemas and examples of the Reconciliation Service API 0.2, which are not part of this project."""
+"""Conformance tests with the schemas and examples of the Reconciliation Service API 0.2, which are downloaded separately."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ _SWAGGER = "http://swagger.io/v2/schema.json"
 
 
 def specs_folder() -> Path:
-    """Return the folder of specifications: `ONYM_SPECS`, else `../shared/specs` beside the project."""
+    """Return the folder of specifications: `ONYM_SPECS`, or `../shared/specs` by default."""
     return Path(os.environ.get("ONYM_SPECS") or Path(__file__).parents[3] / ".." / "shared" / "specs").resolve()
 
 
 def reconcile_schemas() -> ReconcileSchemas:
-    """Return the schemas; without them a benchmark ends."""
+    """Return the schemas; exit if they are missing."""
     folder = specs_folder() / _VERSION
     if not folder.is_dir():
-        sys.exit(f"this benchmark needs the Reconciliation API's schemas and examples: set ONYM_SPECS (looked in {folder})")
+        sys.exit(
+            f"this benchmark needs the Reconciliation API's schemas, which are not in {folder}: set ONYM_SPECS to their folder"
+        )
     return ReconcileSchemas(folder)
 
 
 class ReconcileSchemas:
-    """Checks values by the schema of a name, such as `manifest`."""
+    """Validates values with a named schema, such as `manifest`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -44,30 +46,30 @@ class ReconcileSchemas:
 
     @cached_property
     def _registry(self) -> Registry[Any]:
-        """Return the schemas by their own addresses: nothing is fetched."""
+        """Return the schemas by `$id`, so that none is downloaded."""
         resources = [(_SWAGGER, self._schemas["openapi"])]
         resources += [(schema["$id"], schema) for name, schema in self._schemas.items() if name != "openapi"]
         return Registry().with_resources((uri, DRAFT7.create_resource(schema)) for uri, schema in resources)
 
     def problems(self, name: str, value: object) -> list[str]:
-        """Return what is wrong with a value."""
+        """Return the validation errors of a value."""
         validator = Draft7Validator(self._schemas[name], registry=self._registry)
         return [f"{name}: {error.json_path}: {error.message[:200]}" for error in validator.iter_errors(value)]
 
     def examples(self, name: str, kind: str) -> Iterator[tuple[str, Any]]:
-        """Yield the examples of a schema that are `valid` or `invalid`, with their names."""
+        """Yield the `valid` or `invalid` examples of a schema, with their names."""
         for path in sorted((self._folder / "examples" / name / kind).glob("*.json")):
             yield f"{name}/{kind}/{path.name}", json.loads(path.read_text("utf-8"))
 
     def own_cases(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the specification's own examples: those that are valid must be, and those that are not must not."""
+        """Check the specification's own examples: valid ones must pass, and invalid ones must fail."""
         for name in self._schemas:
             yield from ((each, self.problems(name, value)) for each, value in self.examples(name, "valid"))
             for each, value in self.examples(name, "invalid"):
                 yield each, [] if self.problems(name, value) else ["it is let through"]
 
 
-# Requests to a reconciliation service, and whether its answers are what the specification says, in form and in sense.
+# Requests to a reconciliation service, and checks that responses conform to the specification in form and meaning.
 
 Case = tuple[str, list[str]]
 _PROPERTIES = ("name", "synonyms", "definition", "xrefs", "groups", "types", "alternative_ids", "no-such-property")
@@ -98,7 +100,7 @@ _KEYS = ("q0", "", "\u00e9", "a b", "<q>", "q" * 100)
 
 
 class ReconcileCases:
-    """Tries a service at an address with some terms, ids and types of its knowledge base."""
+    """Tests the service at a URL with terms, ids and types of its knowledge base."""
 
     def __init__(
         self, base: str, schemas: ReconcileSchemas, terms: Sequence[str], ids: Sequence[str], types: Sequence[str]
@@ -108,7 +110,7 @@ class ReconcileCases:
         self._client = httpx.Client(timeout=60.0)
 
     def run(self) -> Iterator[Case]:
-        """Yield what was tried, and what was wrong with the answer."""
+        """Yield each test with the errors in the response."""
         for path in ("", "/"):
             yield f"manifest {path}", self._judge_answer("manifest", self._client.get(f"{self._base}{path}"))
         for name, batch in self._batches():
@@ -149,7 +151,7 @@ class ReconcileCases:
         return [problem for key, query in batch.items() for problem in _candidates(query, results[key]["result"])]
 
     def _iter_refused(self) -> Iterator[Case]:
-        """Yield what is no batch: an error with a code, or what is tolerated."""
+        """Send invalid batches: each must give an error with a code, unless it is tolerated."""
         for name, batch in self._schemas.examples("reconciliation-query-batch", "invalid"):
             answer = self._client.post(self._base, data={"queries": json.dumps(batch)})
             yield (
@@ -224,7 +226,7 @@ class ReconcileCases:
         )
 
     def _judge_answer(self, schema: str, answer: httpx.Response) -> list[str]:
-        """Return what is wrong with an answer of JSON."""
+        """Return the errors in a JSON response."""
         if answer.status_code != 200:
             return [f"status {answer.status_code}"]
         wrong = [] if answer.headers.get("access-control-allow-origin") == "*" else ["pages cannot read it: no CORS"]
@@ -233,7 +235,7 @@ class ReconcileCases:
 
 
 def _candidates(query: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what is wrong with the candidates of a query: scores fall from 100 at most, and only the first is a match."""
+    """Return the errors in a query's candidates: scores must descend from at most 100, and only the first may be a match."""
     scores, limit = [each["score"] for each in found], query.get("limit")
     wrong = (
         [] if scores == sorted(scores, reverse=True) and all(0 <= each <= 100 for each in scores) else ["scores do not fall"]

@@ -1,21 +1,21 @@
-"""A service that meets what goes wrong: is each request answered once, rightly or with a refusal, and does it go on?
+"""Inject faults into a service, and check that each request gets one right answer or a 503 and that the service survives.
 
-One service with two linker processes over a made-up pipeline, on this machine alone. Linker processes are killed under load;
-clients send slowly, half a request, a gigabyte, bytes that are no UTF-8, NaN and other numbers where none are allowed, or
-requests with random bytes changed; they go away before the answer. Each time other clients ask on, and each of their answers
-must be that of the pipeline, or 503 where a linker process was killed. Then services are ended under load, while clients watch
-/ready as a balancer does, and at last one whose pipeline is exchanged again and again.
+Runs a local service with two linker processes and a small made-up pipeline. Linker processes are killed under load; clients
+send slowly, half a request, a gigabyte, bytes that are not UTF-8, NaN and other invalid numbers, or requests with random bytes
+changed, or disconnect before the response. Meanwhile, other clients keep sending requests: each answer must be that of the
+pipeline, or 503 if a linker process was killed. Then services are stopped under load while clients poll /ready as a load
+balancer does, and finally the pipeline of a service is replaced again and again.
 
-cases           what was tried; `by_kind` says how often what
-answers         answers to requests that are right; `refused` of them are 503
-unsent          requests for which nobody listened any more
-wrong           answers that are not those of the pipeline, and statuses that should not be
-lost            requests that are right and have no answer
+cases           faults injected; `by_kind` counts them by kind
+answers         answers to valid requests; `refused` of them are 503
+unsent          requests that could not be sent because nothing was listening any more
+wrong           answers that differ from the pipeline's, and unexpected statuses
+lost            valid requests without an answer
 hung            requests without an answer for a minute
-dropped         requests without an answer when a service was ended
-swap_answers    answers while the pipeline was exchanged
-mixed_answers   of these, those that are missing, or not of one release alone, or name another one in their header
-stale_answers   of these, those by the old release to a request that was sent after the service named the new one
+dropped         requests without an answer when a service was stopped
+swap_answers    answers while the pipeline was being replaced
+mixed_answers   of these, answers that are missing, mix two releases, or name another release in their header
+stale_answers   of these, answers by the old release to a request sent after the service reported the new one
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tests.robustness.serve.reconcile_cases import NOT_A_LIMIT
 from tests.robustness.text.pipeline_hostile_text import NAMES
 
 _FULL, _QUICK = 100, 3
-_MUTATED_SHARE, _SWAPPED_SHARE = 100, 10  # mutated requests, and exchanges of the pipeline, for each other case
+_MUTATED_SHARE, _SWAPPED_SHARE = 100, 10  # mutated requests and pipeline swaps for each case of another kind
 _CLIENTS, _AT_ONCE = 8, 8
 _BODY_S = 4
 UPPER_BOUNDS = dict.fromkeys(("wrong", "lost", "hung", "dropped", "mixed_answers", "stale_answers"), 0)
@@ -62,7 +62,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--cases",
         type=int,
         default=0,
-        help="of each kind; mutated requests 100 times as many, exchanges 10 times",
+        help="number of cases of each kind; 100 times as many mutated requests, 10 times as many pipeline swaps",
     )
 
 
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 class Faults:
-    """What is done to a service, and what came of it."""
+    """Injects faults into a service, and counts the outcomes."""
 
     def __init__(self, service: Running, exchanges: Sequence[Exchange]) -> None:
         self.service = service
@@ -97,7 +97,7 @@ class Faults:
         self._rng = random.Random(13)
 
     async def run(self, cases: int) -> None:
-        """Try everything, while clients ask."""
+        """Inject every kind of fault while clients send requests."""
         asking = start(self.clients, _CLIENTS)
         kinds: tuple[tuple[str, Case, int], ...] = (
             ("kill", Faults._kill, cases),
@@ -120,14 +120,14 @@ class Faults:
         await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
 
     async def _kill(self) -> None:
-        """Kill a linker process, and wait until another one is there."""
+        """Kill a linker process, and wait until it is replaced."""
         pids = self.service.linker_pids()
         if pids:
             os.kill(self._rng.choice(pids), signal.SIGKILL)
         await asyncio.sleep(self._rng.random())
 
     async def _raw(self, data: bytes, pause: float = 0.0, *, wait: float = 5.0 * _BODY_S) -> bytes:
-        """Send bytes, perhaps slowly, and return what comes back until the connection ends."""
+        """Send bytes, optionally slowly, and return all bytes received until the connection is closed."""
         host, port = self.service.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         try:
@@ -143,7 +143,7 @@ class Faults:
             writer.close()
 
     def _expect(self, found: bytes, *statuses: int) -> None:
-        """Count an answer that has none of these statuses as wrong."""
+        """Count a response with any other status as wrong."""
         status = int(found.split(None, 2)[1]) if found.startswith(b"HTTP/1.1 ") else 0
         if status not in statuses:
             self.clients.wrong(f"status {status} instead of {statuses}")
@@ -162,7 +162,7 @@ class Faults:
         body = b'{"text": "' + b"a" * 100 + b'"}'
         head = _HEAD + b"Content-Length: %d\r\n\r\n" % len(body)
         self._expect(await self._raw(head + body, 0.02), 200)
-        self._expect(await self._raw(head + body, _BODY_S / 5), 0, 408)  # too slow
+        self._expect(await self._raw(head + body, _BODY_S / 5), 0, 408)  # slower than the service accepts
 
     async def _send_oversized(self) -> None:
         self._expect(await self._raw(_HEAD + b"Content-Length: 1000000000\r\n\r\n"), 413)
@@ -174,7 +174,7 @@ class Faults:
         self._expect(await self._raw(_HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body), 400)
 
     async def _numbers(self) -> None:
-        """Send NaN, Infinity, 1e400 and the like in every body of JSON."""
+        """Send NaN, Infinity, 1e400 and similar numbers in every kind of JSON body."""
         for number in NOT_A_LIMIT:
             for path, media_type, body in _with_number(number):
                 self._expect(await self._post(path, media_type, body), 400)
@@ -184,7 +184,7 @@ class Faults:
         return await self._raw(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
 
     async def _send_mutated(self) -> None:
-        """Change some bytes of a right request: whatever it is then, the service is not to blame."""
+        """Change some bytes of a valid request: the response must never be a 5xx error."""
         data = bytearray(link_request("High fever and heart attack.", "Connection: close"))
         for _ in range(self._rng.randrange(1, 6)):
             at, kind = self._rng.randrange(len(data)), self._rng.randrange(3)
@@ -194,13 +194,13 @@ class Faults:
                 del data[at : at + self._rng.randrange(1, 9)]
             else:
                 data[at:at] = self._rng.randbytes(self._rng.randrange(1, 9))
-        found = await self._raw(bytes(data), wait=1.0)  # one that is incomplete is waited for longer than that
+        found = await self._raw(bytes(data), wait=1.0)  # the service waits longer for an incomplete request
         if found.startswith(b"HTTP/1.1 5"):
             self.clients.wrong(f"status {found[9:12].decode()} for a mutated request")
 
 
 def _with_number(number: str) -> Iterator[tuple[str, str, str]]:
-    """Yield path, media type and body of requests that have a number at the wrong place."""
+    """Yield path, media type and body of requests with an invalid number."""
     yield "/v1/link", _JSON, f'{{"text": "fever", "top_k": {number}}}'
     yield "/v1/link", _JSON, f'{{"text": "fever", "precision": {number}}}'
     yield "/v1/link", _JSON, f'{{"document": {{"id": "1", "text": "fever", "mentions": [{{"start": {number}, "end": 5}}]}}}}'

@@ -1,18 +1,19 @@
-"""The page of the service in Chromium, with hostile texts and knowledge bases, hostile pages of other origins, and axe-core.
+"""Attack the web page of the service in Chromium with injection payloads and hostile origins, and check it with axe-core.
 
-Payloads that run a script where a page takes text for HTML come to the page as text, as name, synonym, definition, type,
-cross-reference and id of concepts, as cells, headers and names of tables, and in errors. All mentions and tables are looked at.
+Payloads that run a script if interpreted as HTML are put into texts, into names, synonyms, definitions, types,
+cross-references and ids of concepts, into cells, headers and names of tables, and into errors. All mentions and tables are
+opened.
 
-cases              what was tried; `by_kind` says how often what
-executed           scripts that ran, dialogs, and changes of the address
-injected           elements that texts have become
-unshown            payloads that the page did not show, so that nothing was tried
+cases              attacks; `by_kind` counts them by kind
+executed           scripts that ran, dialogs, and navigations
+injected           elements created from text
+unshown            payloads that the page did not display, so that nothing was tested
 external_requests  requests to anything but the service
-csp_weak           answers whose Content-Security-Policy is missing or allows too much
-let_in             requests that were answered, or pages that were framed, though they come from another origin, name another
+csp_weak           responses whose Content-Security-Policy is missing or allows too much
+let_in             requests that were answered, or pages that were framed, although they come from another origin, name another
                    host (DNS rebinding), or have no token or a wrong one
-a11y_violations    rules of axe-core that a state of the page violates, in light and dark, wide and narrow
-control_...        the same on a careless page: what is counted above is found there, or the count means nothing
+a11y_violations    axe-core rules that a state of the page violates, in light and dark mode, wide and narrow
+control_...        the same counts on a vulnerable page; they must not be 0, or the checks do not work
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 class Trial:
-    """What is tried, and what came of it."""
+    """Runs the attacks, and counts the outcomes."""
 
     service: Running
     guarded: Running
@@ -154,7 +155,7 @@ class Trial:
         return watched
 
     def _inject(self, start: int, texts: Sequence[str]) -> None:
-        """Show payloads by all ways at once: the knowledge base has them all, and each text and table too."""
+        """Display payloads in every field at once: in the knowledge base, the texts and the tables."""
         watched = self._open_page()
         text = ". ".join(f"{trigger(start + at)} {each}" for at, each in enumerate(texts))
         watched.link(text, "hostile")
@@ -182,7 +183,7 @@ class Trial:
         watched.close()
 
     def _error(self, watched: Watched, texts: Sequence[str]) -> str:
-        """Show errors of a service, or of a proxy before it, that hold payloads; return what was shown."""
+        """Display errors of a service or a proxy that contain payloads; return the displayed text."""
         shown = ""
         for each in texts:
             watched.page.route("**/map", _refusing(each))
@@ -194,7 +195,7 @@ class Trial:
         return shown
 
     def _force(self) -> None:
-        """Assume that the page did take text for HTML: the policy has to stop what comes then."""
+        """Insert payloads as HTML on purpose: the Content-Security-Policy must stop them."""
         watched = self._open_page()
         for each in self.texts:
             watched.evaluate(f"try {{ document.querySelector('footer').innerHTML = {json.dumps(each)} }} catch {{}}")
@@ -223,7 +224,7 @@ class Trial:
         self.kinds["policies"] += len(answers)
 
     def _ask(self, service: Running, headers: dict[str, str], allowed: Sequence[str], kind: str) -> None:
-        """Ask for everything with some headers; answers of other paths than those that are allowed are let in."""
+        """Request every path with some headers; count responses from paths that are not allowed as let in."""
         host = service.url.removeprefix("http://")
         sent = {name: value.replace("{host}", host) for name, value in headers.items()}
         with httpx.Client(base_url=service.url, headers=sent) as client:
@@ -259,7 +260,7 @@ class Trial:
             self._count("let_in", worked, "a page of another origin")
 
     def _rebinding(self) -> None:
-        """Let a name of an attacker lead to this machine, as DNS rebinding does."""
+        """Resolve an attacker's host name to this machine, as in DNS rebinding."""
         port = self.service.url.rpartition(":")[2]
         for path in (*_OPEN, *_CLOSED):
             page = self.browser.new_page()
@@ -276,7 +277,7 @@ class Trial:
                 self.kinds["accessibility"] += 1
 
     def _states(self, scheme: str, width: int) -> Iterator[tuple[str, Watched]]:
-        """Yield the page at first, with links, with details, with a table, with an error, and when it wants a token."""
+        """Yield the page in each state: initial, with links, with details, with a table, with an error, asking for a token."""
         options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
         watched = Watched(self.browser, self.service.url, **options)
         watched.wait()
@@ -302,7 +303,7 @@ class Trial:
         watched.close()
 
     def test_control(self) -> None:
-        """Do the same on a careless page."""
+        """Run the same checks on a vulnerable page."""
         for each in self.texts:
             watched = Watched(self.browser, self.control)
             watched.careless(each)
@@ -322,7 +323,7 @@ def _refusing(text: str) -> Callable[[Route], None]:
 
 
 def _expect_shown(number: int, text: str, row: int) -> list[str]:
-    """Return what the page shows of a payload: name and id, definition, type, cross-reference, a cell, an error."""
+    """Return the texts in which the page displays a payload: name and id, definition, type, cross-reference, cell, error."""
     return [
         f"{text} EVIL:{number}{text}",
         f"Definition{text}",

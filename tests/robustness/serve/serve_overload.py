@@ -1,18 +1,18 @@
-"""A service that gets more requests than it can answer: does it answer as many as before, in time, and refuse the others?
+"""Overload a service, and check that it keeps its throughput and latency and rejects the excess requests.
 
-Real abstracts of BC5CDR's training split go to `onym serve` with the starter, one linker process and a time limit of two
-seconds, all on this machine. First `capacity` is found: 32 clients, each sends as soon as it has an answer. Then requests are
-sent in an open loop at 2, 5 and 10 times that rate, for a minute each: at their time, whatever became of those before. The
-linker process is pinned to a core, the generator, a process of its own, to another one, which it shares with the HTTP process.
+Sends abstracts of BC5CDR's training split to a local `onym serve` with the starter, one linker process and a time limit of two
+seconds. First `capacity` is measured: 32 clients send the next request as soon as they have a response. Then requests are sent
+in an open loop at 2, 5 and 10 times that rate, for a minute each, without waiting for responses. The linker process is pinned
+to one core; the load generator, a separate process, shares another one with the HTTP process.
 
-capacity              answers in a second when there is always something to do
-goodput_share         answers in a second under overload, of capacity, the least of all rates
-p99_s                 99th percentile of the seconds to an answer, from the moment at which its request was to be sent, the most
-memory_growth_pct     how much more memory HTTP and linker process hold at the end of all than before the first overload
-unanswered            requests without an answer, or with another one than 2xx, 429, 503 or 504
-late                  requests that were let in and not answered within the time limit (504), which a full run may not have; on
-                      a machine with other work some are, since its speed changes
-rows                  for each rate: `goodput_share`, `p99_s`, and how many requests had which status
+capacity              responses per second at full load
+goodput_share         responses per second under overload divided by capacity; the minimum over all rates
+p99_s                 99th percentile of the latency in seconds since the scheduled time; the maximum over all rates
+memory_growth_pct     memory growth of the HTTP and linker processes from before the first overload to the end, in per cent
+unanswered            requests without a response, or with a status other than 2xx, 429, 503 or 504
+late                  requests that were accepted and not answered within the time limit (504); must be 0 in a full run, but
+                      some occur on a busy machine, whose speed varies
+rows                  for each rate: `goodput_share`, `p99_s`, and the number of requests by status
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ FULL_BOUNDS = {"p99_s": _TIMEOUT_S, "memory_growth_pct": 5.0, "late": 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seconds", type=float, default=0.0, help="of each rate; by default 60, or 4 with --quick")
-    parser.add_argument("--pipeline", default=STARTER, help="another pipeline in its place")
+    parser.add_argument("--seconds", type=float, default=0.0, help="seconds per rate (default: 60, or 4 with --quick)")
+    parser.add_argument("--pipeline", default=STARTER, help="pipeline to use instead of the starter")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Generator:
-    """Sends texts for some seconds, from a process of its own."""
+    """Sends texts for some seconds, from a separate process."""
 
     url: str
     seconds: float
@@ -90,7 +90,7 @@ class Generator:
     texts: Sequence[str]
 
     def run(self, rate: float) -> list[Any]:
-        """Return the lines that it prints."""
+        """Return the lines printed by the generator."""
         words = [self.url, str(rate), str(self.seconds), str(self.core)]
         done = subprocess.run(
             [sys.executable, "-m", "tests.robustness.serve.open_loop", *words],
@@ -107,7 +107,7 @@ def _row(generator: Generator, times: int, capacity: float) -> dict[str, float]:
     found = generator.run(rate)
     statuses = Counter(status for status, _ in found)
     passed = [seconds for status, seconds in found if status == 200]
-    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))  # late answers took their time, too
+    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))  # late responses took time, too
     return {
         "requests": len(found),
         "goodput_share": round(len(passed) / (max(generator.seconds, last_s) * capacity), 3),
@@ -119,11 +119,11 @@ def _row(generator: Generator, times: int, capacity: float) -> dict[str, float]:
 
 
 def pin(pid: int, core: int) -> None:
-    """Let a process run on one core alone, with all of its threads."""
+    """Pin a process with all its threads to one core."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         os.sched_setaffinity(int(task.name), {core})
 
 
 def memory(service: Running, linker: int) -> int:
-    """Return the bytes that the processes of a service hold."""
+    """Return the memory of a service's processes in bytes."""
     return own_bytes("VmRSS", linker) + own_bytes("VmRSS", service.process.pid)

@@ -1,4 +1,4 @@
-"""How the rows of the benchmark `reconcile` are judged."""
+"""Scoring of rows in the suite `reconcile`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stumbles of exports and batch runs: leftovers of refused runs, private runs, and large files."""
+"""Check exports and batch runs: leftovers of rejected runs, private runs, and large files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def refused_omop_run_does_not_block_the_next(scene: Scene) -> str:
     words = ("link", "notes", "-o", "note_nlp.csv", "--nlp-date", "2026-01-31")
     assert scene.onym(*words).status == 3
     left = [path.name for path in scene.folder.iterdir() if path != notes]
-    assert not left, f"the refused run left {left}"
+    assert not left, f"the rejected run left {left}"
     assert scene.onym(*words, "--note-keys", "keys.csv").status == 5
     assert (scene.folder / "note_nlp.csv").exists()
-    return "the refused run leaves nothing behind, and the next run writes note_nlp.csv"
+    return "the rejected run leaves no files, and the next run writes note_nlp.csv"
 
 
 @stumble("onym batch plan notes -o run --private")
@@ -40,7 +40,7 @@ def private_run_and_its_exports_are_closed_to_others(scene: Scene) -> str:
     written = [path for name in ("run", "exports") for path in (scene.folder / name, *(scene.folder / name).rglob("*"))]
     left_open = [path.name for path in written if path.stat().st_mode & 0o077]
     assert not left_open, f"other users may read {left_open}"
-    return f"{len(written)} files and folders, among them plan.json and the export, can be read by their owner alone"
+    return f"{len(written)} files and folders, including plan.json and the export, can be read only by their owner"
 
 
 _PLAN = ("batch", "plan", "pubmed.xml.gz", "-o", "run", "--shard-mb", "1", "--shard-documents", "50", "--json")
@@ -53,7 +53,7 @@ def one_large_file_is_shared_by_all_workers(scene: Scene) -> str:
     assert shards == 4, f"the file is planned as {shards} shards"
     counts = json.loads(scene.onym("batch", "run", "run", "--workers", "2", "--json").stdout)
     assert (counts["done"], counts["documents"], counts["problems"]) == (4, 200, {})
-    return "a packed file of 200 documents is divided into 4 shards, and each document is linked once"
+    return "a compressed file of 200 documents is split into 4 shards, and each document is linked once"
 
 
 @stumble("onym batch run run")
@@ -68,7 +68,7 @@ def progress_of_a_run_counts_documents(scene: Scene) -> str:
 
 
 def _write_citations(path: Path, count: int) -> None:
-    """Write citations to a packed file that is large for its few documents."""
+    """Write citations to a compressed file that is large for its few documents."""
     articles = (
         f"<PubmedArticle><MedlineCitation><PMID>{number}</PMID><Article><ArticleTitle>Type 2 diabetes.</ArticleTitle>"
         f"</Article></MedlineCitation><PubmedData>{'x' * 1000}</PubmedData></PubmedArticle>"
@@ -85,7 +85,7 @@ def _stderr_on_a_terminal(folder: Path, *arguments: str) -> str:
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=other_end):
         os.close(other_end)
         shown = b""
-        with suppress(OSError):  # raised when the process has ended
+        with suppress(OSError):  # raised by os.read when the process has ended
             while data := os.read(terminal, 1 << 16):
                 shown += data
     os.close(terminal)

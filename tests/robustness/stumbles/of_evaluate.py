@@ -1,4 +1,4 @@
-"""Stumbles of scoring, comparing and training."""
+"""Check commands that evaluate, compare and train."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def find_installed(name, path=None, target=None):
     return None if name.partition(".")[0] in ("accelerate", "torch", "transformers") else find_spec(name, path, target)
 PathFinder.find_spec = find_installed
 """
-"""What hides these packages from a Python that runs it first."""
+"""Python code that makes these packages impossible to import."""
 
 
 @stumble("onym train pipeline --encoder none; onym train rerank (without torch)")

@@ -1,4 +1,4 @@
-"""Explanations: what was once left unsaid."""
+"""Check `onym explain`, and links restricted to types."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def a_type_filter_links_a_mention_again_only_where_candidates_differ(scene: Scen
 
 
 class CountingLinker(ExactLinker):
-    """Exact match that notes whether each call has a filter."""
+    """Exact match that records whether each call has a filter."""
 
     def __init__(self, kb: KnowledgeBase, calls: list[bool]) -> None:
         super().__init__(kb)
@@ -57,6 +57,6 @@ class CountingLinker(ExactLinker):
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Note the call, and link."""
+        """Record the call, and link."""
         self._calls.append(only is not None)
         return super().link(documents, top_k=top_k, only=only)

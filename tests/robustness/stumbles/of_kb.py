@@ -1,4 +1,4 @@
-"""Stumbles of building knowledge bases, of tables, and of naming a knowledge base."""
+"""Check commands that build or open knowledge bases and read tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stumbles of people who install pipelines and packs."""
+"""Check commands that install pipelines and packs."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def dense_pipeline_is_installed_without_torch(scene: Scene) -> str:
 
 @contextmanager
 def _redirecting_server(to: str) -> Iterator[tuple[str, list[str]]]:
-    """Serve nothing but redirects to this path, or back to the path itself."""
+    """Run a server that answers every request with a redirect to `to`, or to the requested path itself if empty."""
     seen: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Stumbles of the HTTP service, its page, and the MCP server."""
+"""Check the HTTP service, its web page, and the MCP server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mcp_error_shows_no_argument_value(_: Scene) -> str:
 
 @contextmanager
 def serve(scene: Scene, *options: str) -> Iterator[httpx.Client]:
-    """Serve the starter, and yield a client."""
+    """Serve the starter within the block, and yield a client."""
     service = Running("starter", scene.folder / "log.txt", "--drain-delay", "0", *options)
     try:
         service.wait_until_ready()

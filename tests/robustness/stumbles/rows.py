@@ -6,7 +6,7 @@ A module of this folder whose name starts with `of_` declares rows with the deco
     def output_format_follows_the_extension(scene: Scene) -> str:
         ...
 
-The function raises AssertionError while the stumble is still there, and returns one line that says what happens now.
+The function raises AssertionError if the command still fails, and otherwise returns one line that says what happens now.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Repeat every command that once failed a user, and check that it works.
 
-stumbles    commands that were repeated
-failing     those that still fail
-rows        for each one its name, the command, and what happens now
+stumbles    number of commands
+failing     commands that still fail
+rows        for each command: its name, the command line, and what happens now
 """
 
 from __future__ import annotations
@@ -39,6 +39,6 @@ def _repeat(row: Stumble) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         try:
             works, result = True, row.check(Scene(Path(folder)))
-        except Exception:  # a check that breaks is a row that fails
+        except Exception:  # a check that raises another error counts as failing
             works, result = False, traceback.format_exc(limit=-2)
     return {"stumble": row.name, "command": row.command, "works": works, "result": result}

@@ -1,1 +1,1 @@
-"""Texts that are hard on offsets, or on time."""
+"""Suites of texts that break offsets or take too long."""

@@ -1,10 +1,10 @@
-"""Random and exhaustive strings: whatever is normalised, counted or split must lead back to the raw code points.
+"""Check on all characters and random strings that normalised text, other offset units and splits map back to raw code points.
 
-scalars     characters of Unicode, each alone, between ASCII letters, and between characters that combine
-cases       random strings of characters that grow, shrink, combine, reorder, vanish or take two units
-violations  properties that did not hold
+scalars     Unicode characters, each tested alone, between ASCII letters, and between combining characters
+cases       random strings of characters that expand, shrink, combine, reorder, vanish or take two UTF-16 units
+violations  violated properties
 
-What does not hold is told on stderr with its string, escaped.
+Violations are reported on stderr with the escaped string.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from onym.text.normal import PUNCTUATION, normal_name
 from onym.types import Offsets
 
 Task = tuple[str, int]
-Finding = tuple[str, str]  # what does not hold, and of which text
+Finding = tuple[str, str]  # (violated property, text)
 
 SCALARS = (*range(0xD800), *range(0xE000, 0x110000))
-CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")  # a letter with a nukta and an accent on either side
+CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")  # alone, in ASCII, and between a letter that takes a nukta and an accent
 FULL, QUICK = 10_000_000, 1_000_000
 MAX_LENGTH = 10
 _MAX_SHOWN = 20
@@ -38,7 +38,7 @@ _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 
 
 class Chain(NamedTuple):
-    """Steps, and what they do to a text by the plain functions of Python; and whether they look at one character at a time."""
+    """Normalisation steps, an equivalent plain Python function, and whether the steps map each character separately."""
 
     name: str
     steps: tuple[Step, ...]
@@ -59,7 +59,7 @@ def plain_punctuation(text: str) -> str:
 
 
 def plain_name(text: str) -> str:
-    """Return the normal form of a name, with white space beyond ASCII collapsed as well."""
+    """Return the normal form of a name, with non-ASCII white space collapsed, too."""
     return plain_spaces(normal_name(text))
 
 
@@ -79,7 +79,7 @@ CODECS: dict[Unit, tuple[str, int]] = {"utf8": ("utf-8", 1), "utf16": ("utf-16-l
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cases", type=int, default=0, help=f"random strings; {FULL:,} without --quick, {QUICK:,} with it")
+    parser.add_argument("--cases", type=int, default=0, help=f"random strings (default: {FULL:,}, or {QUICK:,} with --quick)")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--workers", type=int, default=2)
 
@@ -112,7 +112,7 @@ def _work(seed: int, cases: int, task: Task) -> list[Finding]:
 
 
 def iter_contexts(codes: Iterable[int]) -> Iterator[str]:
-    """Yield each character in each context: as a text of its own, or, where nothing happens to it, as one word of many."""
+    """Yield each character in each context: as a separate text, or as one of many words if it is never normalised."""
     chars = list(map(chr, codes))
     quiet = [char for char in chars if _is_quiet(char)]
     for context in CONTEXTS:
@@ -122,7 +122,7 @@ def iter_contexts(codes: Iterable[int]) -> Iterator[str]:
 
 
 def _is_quiet(char: str) -> bool:
-    """Tell whether a character is not normalised, takes part in nothing, and is neither space nor mark nor punctuation."""
+    """Return whether a character is never normalised or combined, and is not a space, mark or punctuation."""
     is_plain = unicodedata.category(char) in ("Lo", "So", "Cn", "Co") and not unicodedata.combining(char)
     return is_plain and plain_nfkc(char) == char == char.lower() and not "\u1100" <= char <= "\u11ff"
 
@@ -142,7 +142,7 @@ def iter_cases(seed: int, start: int, end: int) -> Iterator[str]:
 
 
 def difficult() -> list[str]:
-    """Return the characters of random strings; the more difficult stand more often."""
+    """Return the alphabet of random strings; difficult characters occur more often."""
     ranges = [
         *[(0x20, 0x7F)] * 4, (0xA0, 0x250), *[(0x300, 0x370)] * 3, (0x370, 0x400), (0x5B0, 0x5F0), (0x900, 0x980),
         (0x9BC, 0x9D8), *[(0xF71, 0xF86)] * 3, (0x1100, 0x1200), (0x1E00, 0x2000), (0x2000, 0x2070), (0x2070, 0x20F0),
@@ -155,7 +155,7 @@ def difficult() -> list[str]:
 
 
 def violations_of(texts: Sequence[str]) -> list[Finding]:
-    """Return what does not hold, and of which text. Chain by chain, as Python is quicker at doing the same again."""
+    """Return the violated properties with their texts. Loops over chains first, which is faster in Python."""
     found = [(f"{what} of {chain.name}", text) for chain in CHAINS for text in texts for what in _wrong_alignment(text, chain)]
     found += [("units", text) for text in texts if not _is_counted(text)]
     found += [("words", text) for text in texts if not _is_split(text, words(text), str.isalnum)]
@@ -176,13 +176,13 @@ def _wrong_alignment(text: str, chain: Chain) -> Sequence[str]:
 
 
 def _is_itself(aligned: Aligned) -> bool:
-    """Tell whether every character stands for the raw one at its place."""
+    """Return whether the alignment is the identity."""
     size = len(aligned.raw)
     return len(aligned.text) == size and aligned.starts == tuple(range(size)) and aligned.ends == tuple(range(1, size + 1))
 
 
 def _is_sound(aligned: Aligned) -> bool:
-    """Tell whether every character has a span inside the raw text, and whether spans are in order."""
+    """Return whether every character has a span inside the raw text, and spans are in order."""
     starts, ends = aligned.starts, aligned.ends
     if not len(starts) == len(ends) == len(aligned.text):
         return False
@@ -193,7 +193,7 @@ def _is_sound(aligned: Aligned) -> bool:
 
 
 def _is_kept(aligned: Aligned, plain: Callable[[str], str]) -> bool:
-    """Tell whether what no character stands for is nothing when it is normalised."""
+    """Return whether raw text that no character maps to is empty after normalisation."""
     raw, starts, ends = aligned.raw, aligned.starts, aligned.ends
     offset = 0
     for start, end in zip(starts, ends, strict=True):
@@ -204,7 +204,7 @@ def _is_kept(aligned: Aligned, plain: Callable[[str], str]) -> bool:
 
 
 def _leads_back(aligned: Aligned, plain: Callable[[str], str]) -> bool:
-    """Tell whether a raw span is found in the normalised text, and that leads back to it and to nothing else."""
+    """Return whether a raw span maps to a span of the normalised text, which maps back to exactly the raw span."""
     raw, starts, ends = aligned.raw, aligned.starts, aligned.ends
     start, end = _within(raw)
     first, last = aligned.norm_span(start, end)
@@ -215,7 +215,7 @@ def _leads_back(aligned: Aligned, plain: Callable[[str], str]) -> bool:
         return False
     if back_end < end and plain(raw[back_end:end]).strip():
         return False
-    while first and ends[first - 1] > starts[first]:  # one raw character gave several, and a space of them was collapsed
+    while first and ends[first - 1] > starts[first]:  # one raw character became several, one of which was a collapsed space
         first -= 1
     while last < len(starts) and ends[last - 1] > starts[last]:
         last += 1
@@ -229,12 +229,12 @@ def _within(text: str) -> Offsets:
 
 
 def _comparable(text: str) -> str:
-    """Drop spaces at the ends, and the form of a sigma that depends on what follows it."""
+    """Strip spaces, and replace the final sigma, whose form depends on what follows."""
     return text.strip().replace("\u03c2", "\u03c3")
 
 
 def _is_counted(text: str) -> bool:
-    """Tell whether some places are the length of what is before them, in bytes and in UTF-16, and are found again."""
+    """Return whether some offsets convert correctly to bytes and UTF-16 units and back."""
     for unit, (codec, size) in CODECS.items():
         units = Units(text, unit)
         for offset in (*_within(text), len(text)):
@@ -245,7 +245,7 @@ def _is_counted(text: str) -> bool:
 
 
 def _is_split(text: str, spans: list[Offsets], belongs: Callable[[str], bool]) -> bool:
-    """Tell whether spans are in order, apart, inside and not empty, and whether nothing that belongs is between them."""
+    """Return whether spans are sorted, disjoint, in range and not empty, and no character that belongs is outside them."""
     offset = 0
     for start, end in spans:
         if not offset <= start < end <= len(text) or any(map(belongs, text[offset:start])):

@@ -1,10 +1,10 @@
-"""Texts of one shape over and over, through a pipeline with a dictionary, exact match and assertion marks: is its time linear?
+"""Link pathological texts with a dictionary, exact match and assertion marks, and check that the time is linear.
 
-texts                   how many shapes there are: brackets, marks, white space, scripts, letters that grow, definitions
-time_ratio_per_doubling the most that twice the text took of the time of the text, over all shapes; at sizes that take well
-                        over the noise, in processor time; where it seems too much, the median of several pairs of runs
-worst_s                 the longest that one text of 40,000 characters took, in seconds of CPU time; 10,000 with `--quick`;
-                        one above half a second is timed five times again, since others may use the core
+texts                   number of text shapes: brackets, marks, white space, scripts, expanding letters, definitions
+time_ratio_per_doubling largest ratio of the CPU times for a text of twice the length and the text itself, over all shapes, at
+                        sizes well above the noise; if it seems too large, the median of several pairs of runs
+worst_s                 longest CPU time for one text of 40,000 characters (10,000 with `--quick`), in seconds; above half a
+                        second it is timed five more times, because the core may be busy
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from onym.types import Document
 from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 
 LENGTH, MAX_LENGTH, QUICK = 40_000, 160_000, 10_000
-ENOUGH_S, QUICK_S = 0.1, 0.03  # of a run that is compared with one of twice its size
+ENOUGH_S, QUICK_S = 0.1, 0.03  # minimum CPU seconds of a run whose time is compared with that of twice the size
 MAX_RATIO, MAX_S = 2.5, 2.0
-SLOW_S, AGAIN = 0.5, 5  # what takes longer than the first is timed so often again
+SLOW_S, AGAIN = 0.5, 5  # a text slower than SLOW_S is timed AGAIN times more
 ROUNDS = 15
 
 Shape = Callable[[int], str]
 
 
 def _over(unit: str) -> Shape:
-    """Return a text of one thing over and over."""
+    """Return the shape that repeats `unit`."""
     return lambda length: (unit * (length // len(unit) + 1))[:length]
 
 
@@ -41,12 +41,12 @@ def _nest(opening: str, inside: str, closing: str) -> Shape:
 
 
 def _then(first: str, second: str) -> Shape:
-    """Return a text of which the first half is one thing, and the second another."""
+    """Return the shape whose first half repeats one unit and whose second half another."""
     return lambda length: _over(first)(length // 2) + _over(second)(length // 2)
 
 
 def _number_parts(form: str) -> Shape:
-    """Return a text in which each part has a number of its own."""
+    """Return the shape in which each part has its own number."""
 
     def text(length: int) -> str:
         size = len(form.format(100_000))
@@ -150,7 +150,7 @@ SHAPES: dict[str, Shape] = {
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    """Link every shape; with `--quick` a quarter as long, and once."""
+    """Link every shape; with `--quick`, a quarter as long and only once."""
     worst = 0.0
     ratios: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -164,37 +164,37 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             worst, ratios = max(worst, took), [*ratios, ratio]
     figures = {"texts": len(SHAPES), "time_ratio_per_doubling": round(max(ratios), 2), "worst_s": round(worst, 2)}
     if max(ratios) > MAX_RATIO or worst > MAX_S:
-        sys.exit(f"{figures}; at most {MAX_RATIO} and {MAX_S} are allowed")
+        sys.exit(f"{figures}; the maximum is a ratio of {MAX_RATIO} and {MAX_S} s")
     return {**figures}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--verbose", action="store_true", help="tell about each text on stderr")
+    parser.add_argument("--verbose", action="store_true", help="report each text on stderr")
 
 
 def ratio_of(pipeline: Pipeline, shape: Shape, took: float, options: argparse.Namespace) -> float:
-    """Return by how much the time grows when the text doubles, from a size on that takes long enough."""
+    """Return the ratio of times when the text doubles, at a size that takes long enough to measure."""
     length, max_length, enough, repeats = (QUICK, QUICK, QUICK_S, 1) if options.quick else (LENGTH, MAX_LENGTH, ENOUGH_S, 3)
     while took < enough and length < max_length:
         length *= 2
         took = seconds(pipeline, shape(length), repeats)
     if took < enough:
-        return 0.0  # too quick to say, and to matter
+        return 0.0  # too fast to measure, and to matter
     ratio = seconds(pipeline, shape(2 * length), repeats) / took
     if ratio <= MAX_RATIO:
         return ratio
-    # a core that others use as well may say that linear time is not: of pairs of runs the one in the middle counts
+    # on a busy core, linear time may look superlinear: use the median of several pairs of runs
     return median(seconds(pipeline, shape(2 * length), 1) / seconds(pipeline, shape(length), 1) for _ in range(ROUNDS))
 
 
 def first_seconds(pipeline: Pipeline, text: str, repeats: int) -> float:
-    """Return the time of a text; where it is far above that of the others, others may use the core: it is taken again."""
+    """Return the time of a text; a slow text is timed again, because the core may be busy."""
     took = seconds(pipeline, text, repeats)
     return took if took < SLOW_S else min(took, seconds(pipeline, text, AGAIN))
 
 
 def seconds(pipeline: Pipeline, text: str, repeats: int) -> float:
-    """Return the least processor time of several runs."""
+    """Return the smallest CPU time of several runs."""
     times = []
     for _ in range(repeats):
         before = time.process_time()

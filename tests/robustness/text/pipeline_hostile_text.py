@@ -1,14 +1,14 @@
-"""Texts that are hard on offsets, through a pipeline: whatever is found stands where it is said to stand.
+"""Link texts with difficult Unicode, and check that the offsets of all mentions are right.
 
-documents      texts that were made: emoji and their joiners, combining marks, CRLF and lone returns, zero-width characters,
-               text from right to left, characters beyond the first 65,536, halves of surrogate pairs, letters that grow in
-               lower case, unclosed brackets by the thousand; up to 200,000 characters
-mentions       mentions that were found in them
-planted        names that were put between two spaces, and `missed` those of them that lie in no mention: some texts happen to
-               define such a name as short for something else, as in `Na (Na+/K+ ATPase)`
-offset_errors  mentions whose surface is not `text[start:end]`, or that are not a name when read again, and texts that changed
-crashes        texts that were answered by an exception or a problem
-worst_s        the longest time of a processor that one text took, in seconds
+documents      generated texts: emoji with joiners, combining marks, CRLF and lone carriage returns, zero-width characters,
+               right-to-left text, characters beyond the BMP, lone surrogates, letters whose lower case is longer, thousands of
+               unclosed brackets; up to 200,000 characters
+mentions       mentions found
+planted        names inserted between two spaces; `missed` are those outside all mentions: some texts happen to define such a
+               name as an abbreviation, as in `Na (Na+/K+ ATPase)`
+offset_errors  mentions whose surface is not `text[start:end]` or not a name, and texts that changed
+crashes        texts that raised an exception or gave a problem
+worst_s        longest CPU time for one text, in seconds
 peak_gb        peak memory of the process, in GB
 """
 
@@ -50,15 +50,15 @@ RUNS = ("(", "[", ")", " ", ".", "-", "\u0301", "\U0001f9ec", "a", "fever ", "(M
 
 @dataclass(frozen=True)
 class Made:
-    """A text, and where names were put in it between two spaces."""
+    """A text, and the spans of the names inserted between two spaces."""
 
     text: str
     planted: tuple[tuple[int, int], ...]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--detector", default="dictionary", help="the detector, by its name")
-    parser.add_argument("--documents", type=int, default=0, help="how many texts; by default 1,000, or 50 with --quick")
+    parser.add_argument("--detector", default="dictionary", help="name of the detector")
+    parser.add_argument("--documents", type=int, default=0, help="number of texts (default: 1,000, or 50 with --quick)")
     parser.add_argument("--seed", type=int, default=0)
 
 
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def make_kb(folder: Path, prefix: str = "made") -> Path:
-    """Build a knowledge base of names that are hard to find; its ids have a prefix."""
+    """Build a knowledge base of names that are hard to find; its ids start with a prefix."""
     rows = "".join(f"{prefix}:{number}\t{name}\n" for number, name in enumerate(NAMES))
     (folder / "made.tsv").write_text(f"id\tname\n{rows}", encoding="utf-8")
     build_kb(Recipe.of({"sources": [{"path": "made.tsv"}]}), folder / "kb", root=folder)
@@ -86,7 +86,7 @@ def make_kb(folder: Path, prefix: str = "made") -> Path:
 
 
 def make(number: int, seed: int = 0) -> Made:
-    """Make a text: every 50th is as long as texts get, every 25th is little but one thing over and over."""
+    """Make a text: every 50th has the maximum length, and every 25th mostly repeats one unit."""
     rng = random.Random(f"{seed} {number}")
     length = MAX_LENGTH if number % 50 == 0 else int(10 ** rng.uniform(0, 4.3))
     pieces: list[str] = []
@@ -116,13 +116,13 @@ def make(number: int, seed: int = 0) -> Made:
 
 
 def judge_text(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]:
-    """Link one text, and count what is wrong with the answer."""
+    """Link one text, and count the errors in the result."""
     figures = Counter(documents=1, planted=len(made.planted))
     try:
         linked = pipeline.link(Document(document_id, made.text))
-    except Exception:  # whatever it is, it is what is counted
+    except Exception:  # any exception counts as a crash
         return figures + Counter(crashes=1)
-    figures["crashes"] = int(not linked.is_complete)  # a bug in a part is a problem of the document
+    figures["crashes"] = int(not linked.is_complete)  # a bug in a component is reported as a problem of the document
     figures["mentions"] = len(linked.links)
     figures["offset_errors"] = int(linked.document.text != made.text)
     for link in linked.links:
@@ -134,7 +134,7 @@ def judge_text(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]
 
 
 def count_missed(planted: tuple[tuple[int, int], ...], covered: list[tuple[int, int]]) -> int:
-    """Return how many of the places lie in none of the spans, which do not overlap; both are in order."""
+    """Return how many planted spans are outside all covered spans; both are sorted, and the latter are disjoint."""
     count = span = 0
     for start, end in planted:
         while span < len(covered) and covered[span][1] < end:

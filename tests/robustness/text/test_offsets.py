@@ -1,4 +1,4 @@
-"""The benchmark of offsets finds nothing wrong in what is right, and everything in what is wrong."""
+"""The suite `offsets` accepts correct normalisers and detects wrong ones."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def few_scalars(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offsets, "SCALARS", (*range(0x20, 0x400), *range(0x1100, 0x1200), *range(0xFB00, 0xFC00)))
 
 
-def test_nothing_is_found_in_what_is_right() -> None:
+def test_finds_no_violations_in_correct_code() -> None:
     assert offsets.run(OPTIONS) == {"scalars": len(offsets.SCALARS), "cases": 2_000, "violations": 0}
 
 
 def whole(text: str) -> Iterator[Stretch]:
-    """Normalise as one stretch, which loses the places."""
+    """Normalise the whole text as one stretch, which loses the offsets."""
     yield 0, len(text), offsets.plain_nfkc(text)
 
 
 def shift_space(text: str) -> Iterator[Stretch]:
-    """Drop a space at the end, and take it for one at the beginning."""
+    """Drop trailing spaces, but shift the offset as if they were leading spaces."""
     kept = text.rstrip()
     yield len(text) - len(kept), len(text), kept
 
 
 def lossy(text: str) -> Iterator[Stretch]:
-    """Leave out what is not ASCII."""
+    """Drop non-ASCII characters."""
     yield from ((offset, offset + 1, char if char.isascii() else "") for offset, char in enumerate(text))
 
 
@@ -47,7 +47,7 @@ def backwards(text: str) -> Iterator[Stretch]:
 
 
 def reorder_step(step: Step) -> Step:
-    """Take what has changed places for what has not: it has as many characters."""
+    """Return a step that treats reordered characters as unchanged, because their number is the same."""
 
     def wrong(text: str) -> Iterable[Stretch]:
         clusters: dict[int, Stretch] = {}
@@ -71,7 +71,7 @@ def reorder_step(step: Step) -> Step:
         ((lower, punctuation, collapse), str.lower),
     ],
 )
-def test_a_wrong_normaliser_is_found(
+def test_detects_wrong_normaliser(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], steps: tuple[Step, ...], plain: Callable[[str], str]
 ) -> None:
     monkeypatch.setattr(offsets, "CHAINS", (*CHAINS, Chain("wrong", steps, plain, is_by_character=False)))
@@ -95,16 +95,16 @@ def shorter(split: Callable[[str], list[Offsets]]) -> Callable[[str], list[Offse
         ("Units", lambda text, _: Units(text, "utf8")),
     ],
 )
-def test_wrong_boundaries_and_units_are_found(monkeypatch: pytest.MonkeyPatch, name: str, wrong: object) -> None:
+def test_detects_wrong_boundaries_and_units(monkeypatch: pytest.MonkeyPatch, name: str, wrong: object) -> None:
     monkeypatch.setattr(offsets, name, wrong)
     assert {what for what, _ in violations_of(["\u03b1-actin fell.", "\U0001f9ec a"])} == {name.lower()}
 
 
-def test_cases_are_the_same_for_a_seed() -> None:
+def test_cases_are_deterministic_for_a_seed() -> None:
     assert list(iter_cases(1, 0, 50)) == list(iter_cases(1, 0, 50))
     assert list(iter_cases(1, 0, 50)) != list(iter_cases(2, 0, 50))
 
 
-def test_each_scalar_is_in_each_context() -> None:
+def test_covers_each_scalar_in_each_context() -> None:
     texts = " ".join(iter_contexts([0x41, 0x4E00, 0x301, 0x4E01])).split(" ")
     assert sorted(texts) == sorted(context.format(char) for context in offsets.CONTEXTS for char in "A\u4e00\u0301\u4e01")

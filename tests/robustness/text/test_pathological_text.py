@@ -1,4 +1,4 @@
-"""The benchmark of pathological texts tells linear time from quadratic."""
+"""The suite `pathological-text` distinguishes linear from quadratic time."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Slow:
 
 
 @pytest.mark.slow
-def test_quadratic_time_is_found_and_linear_time_is_not() -> None:
+def test_distinguishes_quadratic_from_linear_time() -> None:
     ratios = [ratio_of(cast("Pipeline", Slow(power)), SHAPES["a letter"], 0.04, Namespace(quick=True)) for power in (1, 2)]
     assert ratios[0] < MAX_RATIO < ratios[1]
 
 
-def test_there_are_many_texts_and_each_has_its_length() -> None:
+def test_has_many_texts_of_the_requested_length() -> None:
     assert len(SHAPES) >= 50
     assert {len(shape(1_000)) // 100 for shape in SHAPES.values()} <= {9, 10, 20}

@@ -1,4 +1,4 @@
-"""The benchmark of hostile texts finds what is wrong, and finds nothing in a few of its texts."""
+"""The suite `pipeline-hostile-text` detects errors, and finds none in a few of its texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.robustness.text import pipeline_hostile_text
 from tests.robustness.text.pipeline_hostile_text import MAX_LENGTH, NAMES, Made, count_missed, judge_text, make, make_kb, run
 
 
-def test_texts_are_the_same_each_time_and_as_hard_as_they_are_said_to_be() -> None:
+def test_texts_are_deterministic_and_contain_all_difficulties() -> None:
     texts = [make(number) for number in range(1, 60)]
     assert texts == [make(number) for number in range(1, 60)]
     all_text = "".join(made.text for made in texts)
@@ -29,7 +29,7 @@ def test_texts_are_the_same_each_time_and_as_hard_as_they_are_said_to_be() -> No
         assert all(made.text[start:end] in NAMES for start, end in made.planted)
 
 
-def test_nothing_is_wrong_in_some_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finds_no_errors_in_some_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline_hostile_text, "MAX_LENGTH", 5_000)
     figures = run(Namespace(quick=True, documents=12, detector="dictionary", seed=1))
     assert (figures["documents"], figures["offset_errors"], figures["crashes"]) == (12, 0, 0)
@@ -38,7 +38,7 @@ def test_nothing_is_wrong_in_some_texts(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Wrong:
-    """A detector that finds one place, or fails."""
+    """A detector that finds one span, or raises."""
 
     def __init__(self, span: Span | None) -> None:
         self.config: dict[str, Any] = {}
@@ -54,13 +54,13 @@ class Wrong:
 @pytest.mark.parametrize(
     ("span", "figure"), [(None, "crashes"), (Span(0, 3), "offset_errors"), (Span(90, 95), "crashes"), (Span(2, 7), "missed")]
 )
-def test_what_is_wrong_is_counted(tmp_path: Path, span: Span | None, figure: str) -> None:
+def test_counts_errors(tmp_path: Path, span: Span | None, figure: str) -> None:
     linker = ExactLinker(KnowledgeBase.open(make_kb(tmp_path)))
     figures = judge_text(Pipeline(linker, Wrong(span)), Made("a fever or a fever", ((2, 7), (13, 18))), "1")
     assert figures[figure] == 1
 
 
-def test_a_problem_of_a_part_is_a_crash(tmp_path: Path) -> None:
+def test_counts_problem_of_a_component_as_crash(tmp_path: Path) -> None:
     class Lost(Wrong):
         def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
             return detect_batches(documents, lambda _: [[Span(90, 95)]])
@@ -70,7 +70,7 @@ def test_a_problem_of_a_part_is_a_crash(tmp_path: Path) -> None:
     assert judge_text(Pipeline(linker, Wrong(Span(2, 7))), Made("a fever", ()), "1")["crashes"] == 0
 
 
-def test_what_is_missed() -> None:
+def test_counts_missed_names() -> None:
     assert count_missed(((0, 5), (7, 9), (20, 22)), [(0, 9), (19, 30)]) == 0
     assert count_missed(((0, 5), (7, 9)), [(1, 5)]) == 2
     assert count_missed((), [(1, 2)]) == 0
