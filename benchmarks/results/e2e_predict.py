@@ -130,7 +130,7 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     if described["linker"] == "exact":
         own |= {form: described[form] for form in FORMS if form in described}
     linker = open_linker(linker_config(described["linker"], **own), task.kb)
-    restrict = not described.get(COMPETE, False)  # older rows were made with the other concepts ignored
+    restrict = not described.get(COMPETE, False)  # older rows lack the key: they ignored concepts outside `only`
     if described["detector"] == ANNOTATED:
         return Pipeline(linker, only=task.only, restrict=restrict, top_k=_RANKED)
     detector = _detector(described, task, getattr(linker, "model", None))

@@ -54,7 +54,7 @@ def same(found: Tensor, expected: Any, within: float) -> None:
 
 
 def require_finite_gradients(loss: Callable[[Preference], Tensor]) -> None:
-    """Assert finite losses and gradients for models that are certain and wrong or right, also in bfloat16."""
+    """Assert that losses and gradients are finite for extreme scores (right, wrong, tied), in float32 and bfloat16."""
     for dtype in (torch.float32, torch.bfloat16):
         preferred = torch.tensor([-1e4, 0.0, -1e4, 0.0], dtype=dtype, requires_grad=True)
         rejected = torch.tensor([0.0, -1e4, -1e4, 0.0], dtype=dtype, requires_grad=True)

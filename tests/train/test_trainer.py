@@ -84,7 +84,7 @@ class Counted:
 def reference_run(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[GenerativeOptimConfig, dict[str, Tensor]]:
-    """Return settings with dropout, and the weights after ten steps with them."""
+    """Train a model with dropout for ten steps without interruption; return the settings and the final weights."""
     settings, model = optim(precision=request.param, **TEN), tiny_bart(dropout=0.3)
     train_model(model, samples(40), tmp_path_factory.mktemp("whole"), settings)
     return settings, weights_of(model)

@@ -49,7 +49,7 @@ def _runner(out: str, pipeline: str | None) -> ShardRunner:
 
 
 class RayEngine:
-    """Links shards in tasks of a cluster: at most `workers` at a time, by default one per CPU. `link` links one shard."""
+    """Links shards as Ray tasks: at most `workers` at a time, by default one per CPU. `link` links one shard."""
 
     def __init__(self, workers: int | None = None, address: str = LOCAL, link: Callable[..., Any] = link_shard) -> None:
         self._workers, self._address, self._link = workers, address, link

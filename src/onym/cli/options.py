@@ -98,7 +98,7 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
 
         @property
         def params(self) -> list[Any]:
-            """All parameters, as one list that typer also modifies in place."""
+            """All parameters: always the same list object, because typer modifies it in place."""
             for name, source in sources.items():
                 if name not in self._added and not (self._is_plain and isinstance(source, PartOptions)):
                     self._added[name] = []  # prevents recursion: typer reads `params` while the options are created

@@ -22,7 +22,7 @@ from onym.types import Document
 
 @dataclass(frozen=True, slots=True)
 class WantedType:
-    """A mention type to detect: the model outputs whose mean is its probability, and the threshold."""
+    """A mention type to detect. Its probability is the mean of the model outputs in `columns`."""
 
     type: str
     columns: tuple[int, ...]

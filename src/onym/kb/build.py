@@ -32,9 +32,9 @@ Ints = npt.NDArray[Any]
 
 @dataclass
 class Terms:
-    """One row per (concept, name): their codes, kind, language, sources, and the name row that the form is taken from.
+    """Columns of terms, one row per distinct (concept, name) pair, both as integer codes.
 
-    `is_lent` marks names that come only from joined concepts of other vocabularies.
+    `row` is the row of the gathered names from which the written form is taken. `is_lent` marks names that come only from joined concepts of other vocabularies.
     """
 
     concept: Ints

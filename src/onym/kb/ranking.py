@@ -81,7 +81,7 @@ def names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
 
 
 def own_names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
-    """Return a mask of the names that one of the concepts has from its own vocabulary, not only from joined concepts.
+    """Return a mask of the names of the concepts in `only`, without names that only joined concepts of other vocabularies have.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> bool(own_names_of(kb, np.ones(len(kb), dtype=bool)).all())

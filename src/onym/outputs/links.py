@@ -40,8 +40,9 @@ Sink = Callable[[Iterable[LinkedDocument]], None]
 class LinkCounts:
     """Counts of a linking run. `tied` counts mentions with several concepts at the best score (resolved by `onym.kb.order`).
 
-    `left_out` counts documents and mentions that could not be read or written, `problems` documents that could not be linked,
-    and `bugs` unexpected errors. `lost` counts documents by information that the output format cannot store.
+    `left_out` counts documents and mentions that could not be read or written; `problems` counts documents that could not be
+    linked, and `bugs` those with an unexpected error. `lost` maps each kind of information that the output format cannot store
+    to the number of documents that have it.
     """
 
     documents: int = 0

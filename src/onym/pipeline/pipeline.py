@@ -338,7 +338,7 @@ class DriftWatch:
 
     @property
     def warning(self) -> str | None:
-        """A warning if the confidences differ from the calibration data, so that precision and coverage may not hold."""
+        """A warning if the distribution of confidences differs from the calibration data: target precision may not hold."""
         if self._fitted is None or len(self._seen) < MIN_ANSWERS:
             return None
         index = self._fitted.calibration.spread.index(np.array(self._seen))

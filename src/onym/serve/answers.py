@@ -31,7 +31,7 @@ _WITHOUT_VALUES = {
     "concept-ambiguous": "several concepts have this id",
     "filter-unknown": "no concept has one of these semantic types",
 }
-_VARIANTS = 32  # maximum number of cached pipelines with other types or another precision
+_VARIANTS = 32  # maximum number of cached copies of the pipeline with the types or precision of a request
 _TURNS = FEW_CALLS + 1  # TF-IDF builds its full weight matrix after FEW_CALLS calls
 
 

@@ -128,7 +128,7 @@ class LinkerPool:
                 "serve-release",
                 what,
                 where=str(self._folder),
-                fix="start or reload the service when the folder no longer changes",
+                fix="start or reload the service once the folder has stopped changing",
             )
         if error is not None:
             for process in processes:

@@ -211,7 +211,7 @@ def _attempt(address: _Address, part: _PartialDownload, patience: Patience, adva
             return _receive(response, part, start, patience, advance)
     except httpx.TooManyRedirects as e:
         fix = "tell the owner of the server, or give another mirror with --mirror"
-        raise DownloadError("download-redirect", "the server redirects in a loop", where=address.url, fix=fix) from e
+        raise DownloadError("download-redirect", "too many redirects", where=address.url, fix=fix) from e
     except (httpx.ConnectError, httpx.ConnectTimeout):
         return "the server cannot be reached"
     except (httpx.TransportError, httpx.StreamError):

@@ -97,7 +97,7 @@ class GramVocabulary:
         return Vectors(counts.offsets, counts.grams, (weights / norms[rows]).astype(np.float32))
 
     def norms(self, counts: GramCounts) -> npt.NDArray[np.float64]:
-        """Return the L2 norm of each text's unscaled weights, so that a subset of weights can be computed later."""
+        """Return the L2 norm of each text's weights; with it `some_weights` computes single weights without all others."""
         texts = len(counts.offsets) - 1
         found = [np.zeros(0)]
         for start in range(0, texts, _BATCH):  # batches that fit the CPU cache are faster

@@ -164,7 +164,7 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
 def tune_thresholds(
     classifier: MentionClassifier, found: Mapping[str, Occurrences]
 ) -> tuple[ClassifierSettings, dict[str, dict[str, float]]]:
-    """Return settings with the best thresholds, and F1 by dataset without the classifier and with each of the two thresholds.
+    """Return settings with the best thresholds, and for each dataset F1 without the classifier and with each threshold.
 
     The general threshold, used when no annotation convention is given, maximises the mean F1 over the datasets. Each dataset's
     convention gets its own threshold. If `found` is empty, return the defaults.

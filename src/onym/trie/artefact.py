@@ -24,7 +24,7 @@ from onym.types import Progress, silent
 
 
 class TokenSource(Protocol):
-    """A tokenizer. Equal digests mean equal tokens of a text."""
+    """A tokenizer. Tokenizers with the same digest produce the same tokens for any text."""
 
     digest: str
     vocabulary: int
@@ -35,7 +35,7 @@ class TokenSource(Protocol):
 
 
 class NameTemplate(Protocol):
-    """A template that formats names. Equal template names mean equal output."""
+    """A template that formats names. Templates with the same name produce the same output."""
 
     @property
     def name(self) -> str:

@@ -92,7 +92,7 @@ def _pack_file(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
 
 def _require_sound(batch: pa.RecordBatch) -> None:
     if not batch.schema.equals(SCHEMA):
-        raise ValueError("a batch has another schema")
+        raise ValueError("a batch has the wrong schema")
     batch.validate(full=True)
     if batch.column("concept_id").null_count:
         raise ValueError("a row has no concept_id")

@@ -82,7 +82,7 @@ def _lying_page(size: int) -> bytes:
 
 
 def _dictionary(values: int, size: int, rows: int) -> bytes:
-    """Return a dictionary of texts of `size` letters; all rows use the first."""
+    """Return a Parquet file whose text column has a dictionary of texts of `size` letters; every row refers to the first."""
 
     def column(leaf: Leaf) -> Column:
         words = Page((struct.pack("<I", size) + b"a" * size) * values, values, is_dictionary=True)

@@ -1,4 +1,4 @@
-"""Samples by index: orders, draws, and batches of similar length."""
+"""Index-based sampling: shuffled orders, random draws, and batches of samples of similar length."""
 
 from __future__ import annotations
 

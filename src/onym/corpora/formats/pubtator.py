@@ -44,9 +44,9 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets.
+    """Return the facets that survive writing.
 
-    Line breaks become spaces, and so do tabs in types and ids. The only passages are one title and one abstract.
+    The writer replaces line breaks, and tabs in types and ids, by spaces, and can store one title and one abstract only.
     """
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
@@ -159,7 +159,7 @@ def _read_line(draft: Draft, line: str, known: _MentionIds, where: str) -> None:
 
 def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> None:
     surface = draft.text[start:end]
-    if not rest.startswith(f"{surface}\t"):  # otherwise the surface may contain tabs
+    if not rest.startswith(f"{surface}\t"):  # differs from the text; a surface that equals the text may contain tabs
         surface = rest.partition("\t")[0]
     kind, *more = rest[len(surface) + 1 :].split("\t")
     concept_ids, notes = _parse_columns(more, kind)

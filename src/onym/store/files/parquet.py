@@ -98,7 +98,7 @@ class DecodedRows:
 
 
 def _ends(costs: npt.NDArray[np.int64]) -> Iterator[int]:
-    """Yield the end row of each batch, so that batches stay below `_ROWS` rows and `_BYTES` bytes."""
+    """Yield the end row of each batch of at most `_ROWS` rows and `_BYTES` bytes; a larger row is a batch of its own."""
     total = np.cumsum(costs)
     start = 0
     while start < len(costs):

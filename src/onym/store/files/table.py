@@ -216,7 +216,7 @@ def describe_columns(there: Sequence[str]) -> str:
 
 
 def _refusal(message: str, file: InputFile, stream: InputStream) -> OnymError:
-    """Convert an Arrow error, without its message, which quotes the row's text."""
+    """Convert the message of an Arrow error to an error with a code; the message is dropped, because it quotes the input."""
     where = f"{file.name} (before byte {stream.bytes_on_disk:,})"
     if "UTF8" in message or "utf-8" in message:
         return InputError("input-encoding", "not valid UTF-8", where=where, fix="convert the file to UTF-8")

@@ -29,7 +29,7 @@ from onym.types import Document, Mention
 
 _MAX_PAIRS = 50  # pairs per concept, so that concepts with many names do not dominate
 _STREAM = 4
-_FINEST = 1000  # largest denominator of the share in `Mixed`
+_FINEST = 1000  # `Mixed.share` is rounded to a fraction with at most this denominator
 
 
 class PositivePairs(OrderedSamples):
@@ -252,7 +252,7 @@ class HardPairs:
 
 
 def mine(linker: DenseLinker, pairs: MentionPairs, hard: int) -> list[list[Wrong]]:
-    """Return the `hard` nearest wrong concepts of each mention, each with its nearest name."""
+    """Return hard negatives for each mention: the nearest `hard` wrong concepts, each with its nearest name."""
     kb = linker.kb
     gold = [set(each.concepts) for each in pairs.queries]
     documents = (Document(str(row), each.surface, (_whole(each.surface),)) for row, each in enumerate(pairs.queries))
