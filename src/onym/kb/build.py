@@ -34,7 +34,8 @@ Ints = npt.NDArray[Any]
 class Terms:
     """Columns of terms, one row per distinct (concept, name) pair, both as integer codes.
 
-    `row` is the row of the gathered names from which the written form is taken. `is_lent` marks names that come only from joined concepts of other vocabularies.
+    `row` is the row of the gathered names from which the written form is taken. `is_lent` marks names
+    that come only from joined concepts of other vocabularies.
     """
 
     concept: Ints
