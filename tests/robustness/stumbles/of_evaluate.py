@@ -140,7 +140,7 @@ def the_notebook_says_what_to_set(scene: Scene) -> str:
 def docstrings_follow_their_constants(scene: Scene) -> str:
     own = {
         "packs/locate.py": ("KB", "The folder of the knowledge base"),
-        "evaluate/end_to_end.py": ("Spans", "The spans of a concept"),
+        "evaluate/end_to_end.py": ("Spans", "The spans of each"),
     }
     for path, (name, beginning) in own.items():
         body = ast.parse((Path(onym_package.__file__).parent / path).read_text("utf-8")).body
