@@ -138,4 +138,4 @@ def _seconds(own: Index, bare: Any, wanted: Vectors, turns: int) -> tuple[float,
 
 
 def _names(kb: KnowledgeBase) -> list[str]:
-    return [kb.names[row] for row in range(len(kb.names))]
+    return list(kb.names)

@@ -223,8 +223,6 @@ def _standard_input() -> BinaryIO:
 
 def resolve_kb(value: Path | None) -> Path | None:
     """Return the folder of a knowledge base, given as this folder or as a pipeline (folder, pack or name)."""
-    if value is None or (value / "CURRENT").is_file():
-        return value
     from onym.packs.locate import locate_kb
 
-    return locate_kb(value)
+    return None if value is None else locate_kb(value)

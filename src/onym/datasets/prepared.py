@@ -21,7 +21,7 @@ from onym.datasets.report import Counts, KbCoverage, Report, SplitCounts, report
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, format_id
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.store.artefact import Artefact
+from onym.store.artefact import POINTER, Artefact
 from onym.store.cache import Verify, cache_folder
 from onym.store.files.source import Source
 from onym.store.limits import DEFAULT_LIMITS
@@ -113,7 +113,7 @@ def prepare_dataset(dataset: Dataset, inputs: DatasetFiles, dest: Path, kb: Know
 def require_free(dest: Path, *, force: bool) -> None:
     """Raise ConfigError if `dest` holds a prepared dataset and `force` is False, or if it holds anything else."""
     require_artefact(dest)
-    if not (dest / "CURRENT").exists():
+    if not (dest / POINTER).exists():
         return
     if not force:
         fix = "choose another folder, or add --force"
@@ -174,11 +174,11 @@ def open_dataset(name_or_folder: str, data: Path | None = None, *, verify: Verif
     Traceback (most recent call last):
     onym.errors.ConfigError: [dataset-unknown] no dataset is named 'no-such-dataset'...
     """
-    if (Path(name_or_folder) / "CURRENT").is_file():
+    if (Path(name_or_folder) / POINTER).is_file():
         return PreparedDataset.open(name_or_folder, verify=verify)
     dataset = get(name_or_folder)
     cached = cache_folder() / "datasets" / dataset.name
-    if (cached / "CURRENT").is_file():
+    if (cached / POINTER).is_file():
         return PreparedDataset.open(cached, verify=verify)
     if data is None:
         fix = "pass the folder with the corpus files as --data, or set ONYM_DATA"

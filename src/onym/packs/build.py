@@ -36,7 +36,7 @@ from onym.pipeline.config import PipelineConfig, Reference
 from onym.pipeline.folder import open_pipeline
 from onym.rerank.memory import open_memory
 from onym.store.archive import Content
-from onym.store.artefact import FileEntry, Manifest
+from onym.store.artefact import POINTER, FileEntry, Manifest
 from onym.store.derived import collect_derived
 from onym.store.files.stream import read_regular
 from onym.store.hidden import scratch_folder
@@ -81,7 +81,7 @@ def _smaller(
 
 RECORDS = ("training.json", "tokenizer_config.json")
 _SHAPE = "config.json"  # index names contain its digest, so it must not be rewritten
-_MANIFEST, _POINTER = "manifest.json", "CURRENT"
+_MANIFEST = "manifest.json"
 _ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][^/\\\n]+){2,}[/\\]?")
 
 
@@ -134,7 +134,7 @@ def _replace(files: dict[str, Content], name: str, data: bytes) -> None:
     renamed = version.parent / new.digest()[:16]
     for each in [each for each in files if PurePosixPath(each).parent == version]:
         files[str(renamed / PurePosixPath(each).name)] = files.pop(each)
-    files[str(version.parent / _POINTER)] = renamed.name.encode() + b"\n"
+    files[str(version.parent / POINTER)] = renamed.name.encode() + b"\n"
 
 
 FOLDER = "models"
@@ -202,7 +202,7 @@ def find_restricted_models(folders: list[Path]) -> list[str]:
 
 
 def _find_restricted_ids(folder: Path) -> list[str]:
-    if not (folder / _MEMORY / "CURRENT").is_file():
+    if not (folder / _MEMORY / POINTER).is_file():
         return []
     return find_restricted_ids(open_memory(folder / _MEMORY).concepts)
 

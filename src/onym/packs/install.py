@@ -55,6 +55,7 @@ from onym.packs.recipe import (
 from onym.parts import ModelReference, OpenContext
 from onym.pipeline.config import FILE as PIPELINE
 from onym.pipeline.folder import build_pipeline, store_calibration
+from onym.store.artefact import POINTER
 from onym.store.download import Patience
 from onym.store.files.source import Source
 from onym.store.models import read_model_json, read_small
@@ -64,7 +65,7 @@ from onym.store.versions import current_folder, new_version, switch_version
 from onym.types import Progress, silent
 
 _ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # one of these sets of packages is enough
-_TOKENIZER, _SETTINGS, _CURRENT = "tokenizer.json", "tokenizer_config.json", "CURRENT"
+_TOKENIZER, _SETTINGS = "tokenizer.json", "tokenizer_config.json"
 _log = logging.getLogger("onym.pipeline")
 
 
@@ -206,7 +207,7 @@ def _make_kb(
     recipe: PipelineRecipe, inputs: RecipeInputs, record: InstallRecord, dest: Path, progress: Progress, *, share: bool
 ) -> None:
     """Build the knowledge base, or copy it from an installed pipeline with the same inputs and recipe."""
-    if (dest / _CURRENT).is_file():
+    if (dest / POINTER).is_file():
         return
     with _hold_twin(record) if share else nullcontext() as twin:
         if twin is not None and not dest.exists():
@@ -223,7 +224,7 @@ def _hold_twin(record: InstallRecord) -> Iterator[Path | None]:
     for name in installed_names():
         with open_folder(name) as folder:
             found = read_record(folder)
-            if found is not None and found.kb_digest == record.kb_digest and (folder / KB / _CURRENT).is_file():
+            if found is not None and found.kb_digest == record.kb_digest and (folder / KB / POINTER).is_file():
                 yield folder
                 return
     yield None

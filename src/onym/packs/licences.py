@@ -56,7 +56,7 @@ def describe_sources(
 def find_restricted(kb: KnowledgeBase) -> list[str]:
     """Return the vocabularies in a knowledge base that may never be redistributed, whatever licence is stated."""
     meant = [each for config in kb.manifest.config["sources"] if (each := _vocabulary(config, kb))]
-    labels = " ".join(kb.sources[row] for row in range(len(kb.sources))).lower()
+    labels = " ".join(kb.sources).lower()
     by_ids = {*find_restricted_ids(kb.concept_ids), *find_restricted_ids(_find_joined_ids(kb))}
     return [
         each.title

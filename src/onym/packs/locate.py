@@ -18,6 +18,7 @@ from onym.parts import OpenContext
 from onym.pipeline.config import FILE, PipelineConfig
 from onym.pipeline.folder import open_pipeline, read_folder
 from onym.pipeline.pipeline import Pipeline
+from onym.store.artefact import POINTER
 from onym.store.cache import cache_folder
 from onym.store.models import read_small
 from onym.store.versions import HeldFolder, current_folder, hold_current, hold_version, is_version
@@ -233,7 +234,7 @@ def locate_kb(folder: Path | str) -> Path:
     ('knowledge-base', True, 'my/kb')
     """
     own = Path(folder)
-    if (own / "CURRENT").is_file():
+    if (own / POINTER).is_file():
         return own
     with open_folder(folder) as path:
         if not (path / FILE).is_file() and str(folder) not in recipe_names():

@@ -109,7 +109,9 @@ def is_verified(folder: Path, state: State) -> bool:
 T = TypeVar("T")
 VERSION = re.compile(r"^[0-9a-f]{16}$")
 """Pattern of version folder names."""
-_POINTER = re.compile(rb"[0-9a-f]{16}\n?")
+POINTER = "CURRENT"
+"""Name of the file that holds the name of the current version."""
+_POINTER_CONTENT = re.compile(rb"[0-9a-f]{16}\n?")
 
 
 class Artefact:
@@ -308,18 +310,18 @@ def artefact_files(dest: Path) -> list[Path]:
     """
     folder, manifest = _while_current(dest, lambda folder: (folder, _read_manifest(folder)))
     version = Path(folder.name)
-    return [Path("CURRENT"), version / "manifest.json", *(version / name for name in sorted(manifest.files))]
+    return [Path(POINTER), version / "manifest.json", *(version / name for name in sorted(manifest.files))]
 
 
 def current_version(dest: Path) -> str:
     """Return the name of the current version, or an empty string if there is none."""
     try:
-        with open_regular(dest / "CURRENT") as file:
+        with open_regular(dest / POINTER) as file:
             pointer = file.read(64)
     except OSError as e:
         _require_damage(e)
         return ""
-    return pointer[:16].decode("ascii") if _POINTER.fullmatch(pointer) else ""
+    return pointer[:16].decode("ascii") if _POINTER_CONTENT.fullmatch(pointer) else ""
 
 
 def _current_copy(dest: Path) -> tuple[str, int, int]:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from onym.errors import IntegrityError, LimitError
 from onym.store import artefact as verified
 from onym.store.arrays import Strings, open_array, smallest_offsets
-from onym.store.artefact import VERSION, FileEntry, InputEntry, Manifest, current_version, find_problems
+from onym.store.artefact import POINTER, VERSION, FileEntry, InputEntry, Manifest, current_version, find_problems
 from onym.store.limits import DEFAULT_LIMITS
 from onym.store.output import new_folder, remove_folder, require_artefact, sync_folder, whole_file, writable
 
@@ -145,7 +145,7 @@ class Stage:
                 self._folder.rename(final)
             sync_folder(dest)
             verified.remember(final, verified.state_of(final, manifest))
-            with whole_file(dest / "CURRENT", force=True) as pointer:
+            with whole_file(dest / POINTER, force=True) as pointer:
                 pointer.write(final.name.encode() + b"\n")
         except BaseException:
             if is_new and current_version(dest) != final.name:

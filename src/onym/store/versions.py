@@ -15,11 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from onym.store.artefact import VERSION, current_version
+from onym.store.artefact import POINTER, VERSION, current_version
 from onym.store.hidden import hold, release, remove_all_left
 from onym.store.output import sync_folder, whole_file
-
-_POINTER = "CURRENT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def switch_version(version: Path) -> None:
     True
     """
     sync_folder(version.parent)
-    with whole_file(version.parent / _POINTER, force=True) as file:
+    with whole_file(version.parent / POINTER, force=True) as file:
         file.write(version.name.encode() + b"\n")
     _remove_unused(version.parent)
 
@@ -96,7 +94,7 @@ def is_version(path: Path) -> bool:
     >>> is_version(Path("pipelines/hpo"))
     False
     """
-    return bool(VERSION.match(path.name)) and (path.parent / _POINTER).is_file()
+    return bool(VERSION.match(path.name)) and (path.parent / POINTER).is_file()
 
 
 def _remove_unused(folder: Path) -> None:

@@ -14,7 +14,7 @@ from onym.corpora import reading
 from onym.corpora.base import Item
 from onym.corpora.reading import Reading
 from onym.kb import gather
-from onym.store.files.quotes import QuoteCheck
+from onym.store.files.table import QuoteCheck
 from onym.types import Document
 from tests.robustness.cli.input_trees import Maker, Tree
 from tests.robustness.cli.inputs_accounted import _judge, _Judged

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError
 from onym.store.files import table
-from onym.store.files.quotes import QuoteCheck
 from onym.store.files.source import InputFile
-from onym.store.files.table import TableFormat, header, iter_table, sniff_format
+from onym.store.files.table import QuoteCheck, TableFormat, header, iter_table, sniff_format
 from onym.store.limits import Limits
 from tests.store.answers import answer
 

@@ -19,7 +19,6 @@ from onym.kb import KnowledgeBase
 from onym.kb.search import search
 from onym.pipeline.pipeline import Pipeline
 from onym.serve.reconcile.concepts import extend_concepts
-from onym.store.arrays import Strings
 from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, style_id
 
 Act = Callable[[dict[str, Any]], Any]
@@ -191,12 +190,12 @@ class SemanticTypes:
     @cached_property
     def labels(self) -> dict[str, str]:
         """Groups and types by lower-cased name; a group wins over a type of the same name."""
-        labels = [*_all(self._kb.groups), *_all(self._kb.types)]
+        labels = [*self._kb.groups, *self._kb.types]
         return {label.lower(): label for label in reversed(labels)}
 
     def default(self) -> list[str]:
         """Return the default types for a column: the groups, or the types if there are no groups."""
-        return (_all(self._kb.groups) or _all(self._kb.types))[:_MAX_DEFAULT]
+        return (list(self._kb.groups) or list(self._kb.types))[:_MAX_DEFAULT]
 
     def select_known(self, names: Sequence[str]) -> list[str]:
         """Return the names that the knowledge base has, in its spelling."""
@@ -213,10 +212,6 @@ class SemanticTypes:
         wanted = prefix.strip().lower()
         found = [label for name, label in self.labels.items() if wanted in name]
         return sorted(found, key=lambda label: (not label.lower().startswith(wanted), label))
-
-
-def _all(labels: Strings) -> list[str]:
-    return [labels[row] for row in range(len(labels))]
 
 
 def as_type(label: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ def read_xlsx(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str
 def read_xlsx_bytes(content: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
     """Like `read_xlsx`, for a workbook in memory."""
     with _as_file(content) as path:
-        yield from (tuple(map(cell_text, row)) for row in read_cells(path, limits))
+        yield from read_xlsx(path, limits)
 
 
 @contextmanager
