@@ -124,7 +124,8 @@ def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     >>> target.read_bytes()
     b'whole'
     """
-    remove_left(path)
+    if path != STDOUT:
+        remove_left(path)
     require_file(path, force=force, may_stream=True)
     with writable(path):
         if path == STDOUT:
