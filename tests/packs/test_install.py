@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 import time
@@ -48,16 +47,24 @@ def test_replaces_another_pipeline_only_with_force(pack: Path, tiny_kb: Path, tm
 
 def test_a_loaded_pipeline_keeps_its_version(pack: Path) -> None:
     first = install_pack(pack)[1]
-    pipeline = onym.load("tiny").with_assertion()
-    second = install_pack(pack, force=True)[1]
-    assert find_install_folder("tiny") == second
-    assert (first / "pipeline.json").is_file()
-    assert onym.load(first).link("fever").links
-    assert pipeline.link("fever").links
-    del pipeline
-    gc.collect()
+    code = """
+import sys, onym
+pipeline = onym.load("tiny").with_assertion()
+print("loaded", flush=True)
+input()
+print(len(pipeline.link("fever").links), len(onym.load(sys.argv[1]).link("fever").links))
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code, first], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "loaded\n"
+        second = install_pack(pack, force=True)[1]
+        assert find_install_folder("tiny") == second
+        assert (first / "pipeline.json").is_file()
+        assert reader.communicate("\n", timeout=60)[0] == "1 1\n"
     install_pack(pack, force=True)
-    assert sorted(path.name for path in installed_root("tiny").iterdir() if path.is_dir()) == [find_install_folder("tiny").name]
+    assert not first.exists()
 
 
 def test_the_folder_of_a_replaced_version_opens_the_current_one(pack: Path) -> None:
