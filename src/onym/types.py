@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import lru_cache
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from onym.errors import InputError, format_id
 from onym.fields import PROBABILITY, column, frame_of, plain_fields
@@ -165,6 +165,81 @@ class Name:
     sources: tuple[str, ...]
 
 
+class ParentKind(IntEnum):
+    """What a source says about a concept and its parent. The values are stored in knowledge bases."""
+
+    IS_A = 0  # every instance of the concept is one of the parent: OBO, SNOMED CT
+    BROADER = 1  # the parent is above it in a thesaurus: MeSH, CTD, UMLS
+    MAPPED_TO = 2  # a supplementary record of MeSH is indexed under this heading; no hierarchy
+
+    @property
+    def label(self) -> str:
+        """The kind as shown to users, such as `is a`."""
+        return self.name.lower().replace("_", " ")
+
+
+class SuccessorKind(IntEnum):
+    """What a source says about a retired id and another id. The values are stored in knowledge bases."""
+
+    REPLACED_BY = 0
+    SAME_AS = 1
+    MERGED = 2
+    MOVED_TO = 3
+    POSSIBLY_EQUIVALENT = 4
+    ALTERNATIVE = 5
+    CONSIDER = 6
+    SPLIT = 7
+    BROADER = 8
+    NARROWER = 9
+    RELATED = 10
+
+    @property
+    def label(self) -> str:
+        """The kind as shown to users, such as `replaced by`."""
+        return self.name.lower().replace("_", " ")
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the other id means the same, so that it can be used without asking."""
+        return self in (SuccessorKind.REPLACED_BY, SuccessorKind.SAME_AS, SuccessorKind.MERGED)
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A parent or child of a concept, with the kind of the relation and the source that states it."""
+
+    id: str
+    name: str
+    kind: ParentKind
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """An id that a source gives for a retired one. `release` is empty unless the source names the release of the change."""
+
+    target: str
+    kind: SuccessorKind
+    source: str
+    release: str = ""
+
+
+class Relatives(Protocol):
+    """The hierarchy of a knowledge base, as a concept uses it."""
+
+    def children(self, concept_id: str) -> tuple[Relative, ...]:
+        """Return the children that the sources state."""
+        ...
+
+    def ancestors(self, concept_id: str) -> tuple[str, ...]:
+        """Return the ids of all concepts above, the nearest first."""
+        ...
+
+    def descendants(self, concept_id: str) -> tuple[str, ...]:
+        """Return the ids of all concepts below, the nearest first."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Concept:
     """A concept of a knowledge base, with its names in order of preference.
@@ -181,6 +256,8 @@ class Concept:
     xrefs: tuple[str, ...] = ()
     alternative_ids: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    parents: tuple[Relative, ...] = ()
+    hierarchy: Relatives | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if ":" not in self.id:
@@ -200,6 +277,21 @@ class Concept:
     def names(self) -> tuple[str, ...]:
         """The normalised names, in order of preference."""
         return tuple(term.text for term in self.terms)
+
+    @property
+    def children(self) -> tuple[Relative, ...]:
+        """The concepts directly below, as the sources state them."""
+        return self.hierarchy.children(self.id) if self.hierarchy else ()
+
+    @property
+    def ancestors(self) -> tuple[str, ...]:
+        """The ids of all concepts above, the nearest first; without mapped headings."""
+        return self.hierarchy.ancestors(self.id) if self.hierarchy else ()
+
+    @property
+    def descendants(self) -> tuple[str, ...]:
+        """The ids of all concepts below, the nearest first; without mapped supplementary records."""
+        return self.hierarchy.descendants(self.id) if self.hierarchy else ()
 
 
 def concept_to_dict(concept: Concept) -> dict[str, Any]:

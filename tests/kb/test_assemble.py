@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.kb import build as assemble
+from onym.kb.columns import encode_values, group_values
 from tests.kb.conftest import Builder
 
 WORDS = st.sampled_from(["fever", "Fever", "pain", "ache", "flu", "MI"])
@@ -17,7 +18,7 @@ WORDS = st.sampled_from(["fever", "Fever", "pain", "ache", "flu", "MI"])
 
 @given(st.lists(st.text(max_size=5), min_size=1))
 def test_codes_are_ranks_of_the_distinct_values(values: list[str]) -> None:
-    distinct, codes = assemble.encode_values(pl.Series(values))
+    distinct, codes = encode_values(pl.Series(values))
     assert distinct.to_list() == sorted(set(values), key=str.encode)
     assert [distinct[int(code)] for code in codes] == values
 
@@ -25,7 +26,7 @@ def test_codes_are_ranks_of_the_distinct_values(values: list[str]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9))))
 def test_grouped_lists_are_sorted_and_distinct(pairs: list[tuple[int, int]]) -> None:
     owner, value = np.array([p[0] for p in pairs], dtype=np.uint32), np.array([p[1] for p in pairs], dtype=np.uint32)
-    offsets, values = assemble.group_values(owner, value, 6)
+    offsets, values = group_values(owner, value, 6)
     expected = [sorted({v for o, v in pairs if o == i}) for i in range(6)]
     assert [values[offsets[i] : offsets[i + 1]].tolist() for i in range(6)] == expected
 

@@ -13,14 +13,14 @@ from onym.types import NameKind
 def test_rows_survive_batching() -> None:
     rows = Rows()
     rows.add("x:1", name="a", kind=NameKind.PREFERRED, xrefs=["y:1"])
-    rows.add("x:2", replaced_by="x:1")
+    rows.add("x:2", successors=["x:1"])
     (batch,) = rows.rest()
     assert batch.schema.equals(SCHEMA)
     batch.validate(full=True)
     unknown = dict.fromkeys(SCHEMA.names)
     assert batch.to_pylist() == [
         {**unknown, "concept_id": "x:1", "name": "a", "kind": 0, "xrefs": ["y:1"]},
-        {**unknown, "concept_id": "x:2", "replaced_by": "x:1"},
+        {**unknown, "concept_id": "x:2", "successors": ["x:1"]},
     ]
     assert list(rows.rest()) == []
 

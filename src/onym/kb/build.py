@@ -14,6 +14,16 @@ import numpy.typing as npt
 import polars as pl
 
 from onym.errors import InputError
+from onym.kb.columns import (
+    Ints,
+    counts_to_offsets,
+    distinct,
+    encode_used_values,
+    encode_values,
+    group_values,
+    starts,
+    to_strings,
+)  # fmt: skip
 from onym.kb.curie import prefix_of
 from onym.kb.diff import read_replacements
 from onym.kb.gather import Decisions, Gathered, decide, gather, portable
@@ -21,13 +31,12 @@ from onym.kb.identity import Identity
 from onym.kb.ignored import IgnoredFile, summarise_ignored
 from onym.kb.knowledge_base import FORMAT, KIND, NO_CONCEPT, NO_RULE
 from onym.kb.recipe import Recipe
+from onym.kb.relations import select_certain, write_hierarchy, write_successors
 from onym.store.arrays import Ragged, Strings
 from onym.store.artefact import InputEntry, Manifest
 from onym.store.files.source import InputFile, Source
 from onym.store.stage import Record, Stage, staging
-from onym.types import NameKind, Progress, silent
-
-Ints = npt.NDArray[Any]
+from onym.types import NameKind, Progress, SuccessorKind, silent
 
 
 @dataclass
@@ -129,31 +138,6 @@ def _to_final(rows: pl.DataFrame, final: pl.DataFrame) -> pl.DataFrame:
     return found.with_columns(concept=pl.coalesce("final", "concept")).drop("final")
 
 
-def encode_values(column: pl.Series) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
-    """Return the sorted distinct values, and the index of each row's value.
-
-    >>> values, codes = encode_values(pl.Series(["b", "a", "b"]))
-    >>> values.to_list(), codes.tolist()
-    (['a', 'b'], [1, 0, 1])
-    """
-    values = column.unique().sort()
-    table = values.alias("value").to_frame().with_row_index("code")
-    codes = column.alias("value").to_frame().join(table, on="value", how="left", maintain_order="left")["code"]
-    return values, codes.to_numpy().astype(np.uint32)
-
-
-def encode_used_values(column: pl.Series, rows: Ints) -> tuple[pl.Series, npt.NDArray[np.uint32]]:
-    """Like `encode_values`, but only for the given rows; the codes of other rows are undefined."""
-    used = np.zeros(len(column), dtype=bool)
-    used[rows] = True
-    if used.all():
-        return encode_values(column)
-    values, some = encode_values(column.filter(pl.Series(used)))
-    codes = np.zeros(len(column), dtype=np.uint32)
-    codes[used] = some
-    return values, codes
-
-
 def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
     """Merge rows with the same concept and name into one term; the form is that of the first row with the best kind."""
     kind = found.names.column("kind").to_numpy()[named.row]
@@ -161,9 +145,9 @@ def unique_terms(named: Named, name: Ints, found: Gathered) -> Terms:
     source = found.names.column("source").to_numpy()[named.row]
     key = named.concept.astype(np.uint64) << 32 | name[named.row]
     order = np.lexsort((named.row, kind, key))
-    first = _starts(key[order])
+    first = starts(key[order])
     is_lent = np.logical_and.reduceat(named.is_lent[order], np.flatnonzero(first))
-    pairs = _distinct((np.cumsum(first) - 1).astype(np.uint64) << 16 | source[order])
+    pairs = distinct((np.cumsum(first) - 1).astype(np.uint64) << 16 | source[order])
     selected = order[first]
     return Terms(
         concept=named.concept[selected],
@@ -186,9 +170,9 @@ def fewest(terms: Terms, counts: Counter[str]) -> Terms:
     sizes = np.bincount(terms.concept)
     order = np.lexsort((terms.concept, sizes[terms.concept], terms.name))
     keep = np.zeros(len(order), dtype=bool)
-    keep[order[_starts(terms.name[order])]] = True
+    keep[order[starts(terms.name[order])]] = True
     best = np.lexsort((terms.row, terms.kind, terms.concept))
-    best = best[_starts(terms.concept[best])]
+    best = best[starts(terms.concept[best])]
     emptied = best[np.bincount(terms.concept[keep], minlength=len(sizes))[terms.concept[best]] == 0]
     keep[emptied] = True
     counts["shared name left to the concept with fewest names"] += int((~keep).sum())
@@ -198,31 +182,6 @@ def fewest(terms: Terms, counts: Counter[str]) -> Terms:
 def by_concept(terms: Terms) -> Terms:
     """Sort terms by concept, then by kind, then in the order of the sources."""
     return terms.reorder(np.lexsort((terms.row, terms.kind, terms.concept)))
-
-
-def _starts(values: Ints) -> npt.NDArray[np.bool_]:
-    """Return True at the first row of each value of a sorted column."""
-    first = np.ones(len(values), dtype=bool)
-    first[1:] = values[1:] != values[:-1]
-    return first
-
-
-def _distinct(values: Ints) -> Ints:
-    """Return the sorted distinct values; `np.unique` uses hashing, which is ten times slower here."""
-    values = np.sort(values)
-    return values[_starts(values)]
-
-
-def counts_to_offsets(counts: Ints) -> npt.NDArray[np.int64]:
-    """Return the offsets of consecutive lists, given their lengths."""
-    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-
-
-def group_values(owner: Ints, values: Ints, owners: int) -> tuple[npt.NDArray[np.int64], Ints]:
-    """Return the sorted distinct values of each owner, as offsets and values."""
-    key = _distinct(owner.astype(np.uint64) << 32 | values.astype(np.uint64))
-    offsets = counts_to_offsets(np.bincount((key >> 32).astype(np.int64), minlength=owners))
-    return offsets, (key & 0xFFFFFFFF).astype(np.uint32)
 
 
 def facts(
@@ -236,29 +195,6 @@ def facts(
     values, codes = encode_values(known[column])
     offsets, members = group_values(known["code"].to_numpy(), codes, len(concepts))
     return to_strings(values), offsets, members, rows.height - known.height
-
-
-def to_strings(column: pl.Series) -> Strings:
-    """Return a polars column of strings as `Strings` (bytes and offsets)."""
-    import pyarrow as pa
-
-    array = column.rechunk().to_arrow()
-    array = array.cast(pa.large_string()) if array.type != pa.large_string() else array
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    _, offsets, data = array.buffers()
-    ends = (
-        np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
-        if len(array)
-        else np.zeros(1, np.int64)
-    )
-    raw = (
-        np.frombuffer(data, dtype=np.uint8)[int(ends[0]) : int(ends[-1])]
-        if data is not None and len(data)
-        else np.empty(0, np.uint8)
-    )
-    ends = ends - ends[0]
-    return Strings(ends.astype("<u4" if ends[-1] < 2**32 else "<u8"), raw)
 
 
 _log = logging.getLogger("onym.kb")
@@ -290,9 +226,10 @@ def build_kb(
         if found.ignored:
             report_ignored(found.ignored)
         progress("joining sources", found.rows)
-        decisions = decide(found, recipe, _successors(found, recipe, root))
+        successors = _successors(found, recipe, root)
+        decisions = decide(found, recipe, select_certain(successors, found.decided))
         progress("sorting names", found.rows)
-        numbers = _write_terms(stage, found, decisions, recipe)
+        numbers = _write_terms(stage, found, decisions, recipe) | write_successors(stage, successors)
         stage.write_json("report.json", _report(found))
         progress("writing", found.rows)
         counts = {**numbers, "rows": found.rows}
@@ -301,9 +238,10 @@ def build_kb(
 
 
 def _report(found: Gathered) -> dict[str, Any]:
-    """Return the build report: counts of dropped rows and of decisions, and the ignored files, if any."""
+    """Return the build report: counts of dropped rows and of decisions, and ignored files and cyclic parents, if any."""
     report: dict[str, Any] = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
-    return {**report, "ignored": [asdict(file) for file in found.ignored]} if found.ignored else report
+    ignored = [asdict(file) for file in found.ignored]
+    return report | {key: value for key, value in (("ignored", ignored), ("loops", found.loops)) if value}
 
 
 def _config(recipe: Recipe) -> dict[str, Any]:
@@ -315,12 +253,18 @@ def _config(recipe: Recipe) -> dict[str, Any]:
 
 def _successors(found: Gathered, recipe: Recipe, root: Path) -> pl.DataFrame:
     """Return the successors of retired ids; the recipe's own table takes precedence over the sources."""
+    stated = found.successors.frame()
     if not recipe.replacements:
-        return found.successors.frame()
+        return stated
     path = root / recipe.replacements
     file = InputFile.from_path(path)
     found.inputs.append(InputEntry(name=portable(recipe.replacements), bytes=file.size, sha256=file.digest()))
-    return pl.concat([read_replacements(path), found.successors.frame()])
+    table = read_replacements(path)
+    source = found.sources.of(pl.Series([Path(recipe.replacements).name.split(".")[0]] * table.height, dtype=pl.String))
+    kind = pl.lit(int(SuccessorKind.REPLACED_BY), dtype=pl.UInt8)
+    own = table.select("concept", "successor", kind=kind, source=source, release=pl.lit(""))
+    certain = pl.col("kind").is_in([int(each) for each in SuccessorKind if each.is_certain])
+    return pl.concat([own, stated.filter(~certain | ~pl.col("concept").is_in(own["concept"].implode()))])
 
 
 def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Recipe) -> dict[str, int]:
@@ -328,6 +272,9 @@ def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Re
     if not len(named.row):
         fix = "relax languages, vocabularies, semantic_types or drop_kinds in the recipe"
         raise InputError("kb-empty", "the filters of the recipe dropped all names", fix=fix)
+    hierarchy = write_hierarchy(stage, found.parents.frame(), decisions.identity, named.concepts, found.dropped)
+    found.loops = hierarchy.pop("loops", {})
+    found.parents.clear()
     names, codes = encode_used_values(found.names.column("name"), named.row)
     found.names.drop("name")
     stage.write_strings("names", to_strings(names))
@@ -338,7 +285,7 @@ def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Re
     terms = by_concept(terms)
     concepts = named.concepts
     stage.write_strings("concepts", to_strings(concepts))
-    numbers = {"concepts": len(concepts), "names": len(names), "terms": len(terms.row)}
+    numbers = {"concepts": len(concepts), "names": len(names), "terms": len(terms.row), **hierarchy}
     del named, codes, names
     _write_term_columns(stage, terms, numbers["concepts"], numbers["names"])
     if decisions.has_rules:

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 # URL patterns that contain an id of any vocabulary, and the CURIE they stand for. Other URLs are not converted.
 _ADDRESSES = (
     (r"^https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_([A-Za-z0-9_]+)$", "${1}:${2}"),
+    (r"^obo\.([A-Za-z]+)_([A-Za-z0-9_]+)$", "${1}:${2}"),  # in MONDO's `consider`
     (r"^https?://(?:identifiers\.org|bioregistry\.io)/([A-Za-z][A-Za-z0-9._-]*)[:/](\S+)$", "${1}:${2}"),
     (r"^https?://\S*[/#]([A-Za-z]+)_([A-Z]?[0-9]{5,})$", "${1}:${2}"),
 )
-_MAY_BE_ADDRESS = re.compile(r"://|^[A-Za-z]+_")  # URLs, and ids such as CVCL_0001 that name their vocabulary
+_MAY_BE_ADDRESS = re.compile(r"://|^[A-Za-z]+_|^obo\.")  # URLs, and ids such as CVCL_0001 that name their vocabulary
 
 
 @cache

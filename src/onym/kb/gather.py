@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -21,10 +22,10 @@ from onym.kb.recipe import JoinConfig, Recipe, SourceConfig
 from onym.store.artefact import InputEntry
 from onym.store.files.source import Source
 from onym.text.normal import normal_names
-from onym.types import NameKind, Progress
+from onym.types import NameKind, ParentKind, Progress, SuccessorKind
 from onym.vocabularies import vocabularies
 
-_GENERATIONS = 20  # levels of a hierarchy that groups are inherited through; more than any vocabulary needs
+_GENERATIONS = 20  # mappings from heading to heading that groups are inherited through; more than any vocabulary has
 
 _COMPACT = pl.CompatLevel.oldest()  # strings as contiguous bytes, not as views
 _NO_NAMES = pl.DataFrame(
@@ -81,6 +82,10 @@ class Batches:
         """Return all frames, concatenated."""
         return pl.DataFrame(pa.concat_tables(self._tables))
 
+    def clear(self) -> None:
+        """Drop all frames, to free their memory."""
+        self._tables = [self._tables[0].slice(0, 0)]
+
     def drop(self, name: str) -> None:
         """Drop a column, to free its memory."""
         self._tables = [table.drop_columns([name]) for table in self._tables]
@@ -110,8 +115,8 @@ class Ids:
         return self._batches.column("id")
 
 
-def _facts(column: str) -> Batches:
-    return Batches(pl.DataFrame(schema={"concept": pl.String, column: pl.String}))
+def _facts(column: str, **others: type[pl.DataType]) -> Batches:
+    return Batches(pl.DataFrame(schema={"concept": pl.String, column: pl.String, **others}))
 
 
 @dataclass
@@ -124,8 +129,8 @@ class Gathered:
     definitions: Batches = field(default_factory=lambda: _facts("definition"))
     xrefs: Batches = field(default_factory=lambda: _facts("xref"))
     alternatives: Batches = field(default_factory=lambda: _facts("alternative"))
-    successors: Batches = field(default_factory=lambda: _facts("successor"))
-    broader: Batches = field(default_factory=lambda: _facts("broader"))
+    successors: Batches = field(default_factory=lambda: _facts("successor", kind=pl.UInt8, source=pl.UInt16, release=pl.String))
+    parents: Batches = field(default_factory=lambda: _facts("parent", kind=pl.UInt8, source=pl.UInt16))
     groups: Batches = field(default_factory=lambda: _facts("group"))
     lent: Batches = field(default_factory=lambda: Batches(pl.DataFrame(schema={"concept": pl.String, "is_lent": pl.Boolean})))
     languages: Codes = field(default_factory=Codes)
@@ -134,6 +139,7 @@ class Gathered:
     decided: Counter[str] = field(default_factory=Counter)
     inputs: list[InputEntry] = field(default_factory=list)
     ignored: list[IgnoredFile] = field(default_factory=list)
+    loops: dict[str, Any] = field(default_factory=dict)  # parents that close a cycle, for the build report
     rows: int = 0
 
 
@@ -188,13 +194,12 @@ def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, config: SourceCo
     )
     found.types.add(_explode(frame, "semantic_types", "type"))
     found.xrefs.add(_xrefs(found, frame, config))
-    found.broader.add(_explode(frame, "broader", "broader"))
+    found.parents.add(_parents(found, frame, label))
     found.groups.add(_groups(frame, config))
     found.alternatives.add(_explode(frame, "alternative_ids", "alternative"))
     defined = frame.filter(pl.col("definition").is_not_null() & (pl.col("definition") != ""))
     found.definitions.add(defined.select(concept="concept_id", definition="definition"))
-    retired = frame.filter(pl.col("kind").eq_missing(int(NameKind.RETIRED)) | pl.col("replaced_by").is_not_null())
-    found.successors.add(retired.select(concept="concept_id", successor="replaced_by"))
+    found.successors.add(_successors(found, frame, label))
     named = frame.filter(pl.col("name").is_not_null())
     if any(source.only_joined for source in recipe.sources):
         found.lent.add(named.select(concept="concept_id", is_lent=pl.lit(config.only_joined)).unique(maintain_order=True))
@@ -207,6 +212,30 @@ def _xrefs(found: Gathered, frame: pl.DataFrame, config: SourceConfig) -> pl.Dat
         return rows
     other = ~prefix_of("xref").is_in(config.xrefs)
     return rows.filter(_count_dropped(found.dropped, rows, "cross-reference to another vocabulary", other))
+
+
+def _parents(found: Gathered, frame: pl.DataFrame, label: str) -> pl.DataFrame:
+    stated = frame.filter(pl.col("parents").list.len() > 0)
+    rows = stated.select(
+        concept="concept_id",
+        parent="parents",
+        kind=pl.col("parent_kind").fill_null(int(ParentKind.IS_A)),
+        source=found.sources.of(stated["source"].fill_null(label)),
+    )
+    return rows.explode("parent").unique(maintain_order=True)
+
+
+def _successors(found: Gathered, frame: pl.DataFrame, label: str) -> pl.DataFrame:
+    """Return the retired ids with their successors; an id without any has one row whose successor is null."""
+    retired = frame.filter(pl.col("kind").eq_missing(int(NameKind.RETIRED)) | (pl.col("successors").list.len() > 0))
+    rows = retired.select(
+        concept="concept_id",
+        successor=pl.when(pl.col("successors").list.len() > 0).then("successors"),
+        kind=pl.col("successor_kind").fill_null(int(SuccessorKind.REPLACED_BY)),
+        source=found.sources.of(retired["source"].fill_null(label)),
+        release=pl.col("release").fill_null(""),
+    )
+    return rows.explode("successor")
 
 
 def _groups(frame: pl.DataFrame, config: SourceConfig) -> pl.DataFrame:
@@ -298,9 +327,14 @@ def _groups_of_concepts(found: Gathered, active: pl.Series, xrefs: pl.DataFrame,
         stated=found.groups.frame(),
         types=found.types.frame(),
         xrefs=xrefs,
-        broader=found.broader.frame(),
+        headings=_find_headings(found),
         names=names.select("concept", "name"),
     )
+
+
+def _find_headings(found: Gathered) -> pl.DataFrame:
+    """Return the headings that supplementary records are mapped to, as (concept, heading)."""
+    return found.parents.frame().filter(pl.col("kind") == int(ParentKind.MAPPED_TO)).select("concept", heading="parent")
 
 
 def _find_unjoined(found: Gathered, identity: Identity) -> pl.DataFrame:
@@ -317,26 +351,26 @@ def assign_groups(
     stated: pl.DataFrame,
     types: pl.DataFrame,
     xrefs: pl.DataFrame,
-    broader: pl.DataFrame,
+    headings: pl.DataFrame,
     names: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the semantic groups of concepts, as (concept, group).
 
     Groups come from the sources, semantic types, vocabularies and cross-references; concepts without one inherit the groups of
-    their broader concepts, or else of concepts with the same name.
+    the headings that they are mapped to, or else of concepts with the same name.
 
     >>> none = {column: pl.DataFrame(schema={"concept": pl.String, column: pl.String}) for column in ("group", "xref", "name")}
     >>> types = pl.DataFrame({"concept": ["mesh:D1"], "type": ["D03"]})
-    >>> mapped = pl.DataFrame({"concept": ["mesh:C1"], "broader": ["mesh:D1"]})
+    >>> mapped = pl.DataFrame({"concept": ["mesh:C1"], "heading": ["mesh:D1"]})
     >>> ids = pl.DataFrame({"concept": ["mesh:C1", "mesh:D1"]})
-    >>> assign_groups(ids, stated=none["group"], types=types, xrefs=none["xref"], broader=mapped, names=none["name"]).rows()
+    >>> assign_groups(ids, stated=none["group"], types=types, xrefs=none["xref"], headings=mapped, names=none["name"]).rows()
     [('mesh:C1', 'Chemical'), ('mesh:D1', 'Chemical')]
     """
     own = pl.concat(
         [stated, _groups_of_types(types), _groups_of_vocabulary(ids, "concept"), _groups_of_vocabulary(xrefs, "xref")]
     )
     found = own.join(ids, on="concept", how="semi").unique()
-    found = _groups_of_broader(found, broader.join(ids, on="concept", how="semi"))
+    found = _groups_of_headings(found, headings.join(ids, on="concept", how="semi"))
     return _groups_of_names(found, ids, names).sort("concept", "group")
 
 
@@ -353,11 +387,11 @@ def _groups_of_vocabulary(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     return rows.select("concept", prefix=prefix_of(column)).join(table, on="prefix").select("concept", "group")
 
 
-def _groups_of_broader(found: pl.DataFrame, broader: pl.DataFrame) -> pl.DataFrame:
-    """Assign concepts without a group the most common groups of their broader concepts, from the top of the hierarchy down."""
+def _groups_of_headings(found: pl.DataFrame, headings: pl.DataFrame) -> pl.DataFrame:
+    """Assign concepts without a group the most common groups of their headings, which may be mapped to others themselves."""
     for _ in range(_GENERATIONS):
-        waiting = broader.unique().join(found, on="concept", how="anti")
-        above = waiting.join(found.rename({"concept": "broader"}), on="broader").group_by("concept", "group").len()
+        waiting = headings.unique().join(found, on="concept", how="anti")
+        above = waiting.join(found.rename({"concept": "heading"}), on="heading").group_by("concept", "group").len()
         if above.is_empty():
             break
         commonest = above.filter(pl.col("len") == pl.col("len").max().over("concept"))

@@ -11,7 +11,8 @@ concept.definitions, concept.xrefs                  aliases           other ids,
 alias.concept   alias -> concept, or NO_CONCEPT     alias.kind        AliasKind
 concept.aliases concept -> aliases
 
-Only if the recipe asks for them:
+The columns of the hierarchy and of retired ids are listed in `onym.kb.hierarchy` and `onym.kb.retired`; they are missing if
+the sources state none, and in knowledge bases of older versions. Only if the recipe asks for them:
 
 concept.groups  concept -> groups                   alias.rule        JoinRule, or NO_RULE if the alias is not a joined concept
 term.lent       1 if the name comes only from joined concepts of other vocabularies
@@ -29,12 +30,14 @@ import numpy.typing as npt
 
 from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.groups import groups_of_type
+from onym.kb.hierarchy import Hierarchy
 from onym.kb.order import CandidateOrder, iter_prefixes
+from onym.kb.retired import How, Resolution, RetiredIds
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.store.artefact import Artefact, Manifest
 from onym.store.cache import Verify
 from onym.text.normal import normal_name
-from onym.types import Concept, Name, NameKind
+from onym.types import Concept, Name, NameKind, Successor
 from onym.vocabularies import canonical_prefix, find_vocabulary
 
 KIND = "onym-kb"
@@ -43,6 +46,7 @@ NO_CONCEPT = 0xFFFFFFFF
 NO_RULE = 0xFF
 
 
+_HOW: tuple[How, ...] = ("joined", "alternative", "replaced")  # by AliasKind
 _MAX_LABELS = 200_000  # maximum number of concept labels cached in memory
 
 
@@ -89,6 +93,8 @@ class KnowledgeBase:
         self.alias_kinds: npt.NDArray[np.uint8] = artefact.array("alias.kind")
         self.alias_rules: npt.NDArray[np.uint8] | None = artefact.array("alias.rule") if artefact.has("alias.rule") else None
         self.concept_aliases: Ragged = artefact.read_ragged("concept.aliases", len(self.aliases))
+        self.hierarchy = Hierarchy(artefact, self.concept_ids, self.sources, self.preferred_form)
+        self.retired = RetiredIds(artefact, self.sources)
         self._terms = Ragged(self.concept_terms, self.term_names, into=len(self.names), name=f"{self.folder}, concept.terms")
         self._artefact = artefact
         self._prefixes: tuple[str, ...] | None = None
@@ -162,15 +168,40 @@ class KnowledgeBase:
         row = self.find(name)
         return [int(c) for c in self.name_concepts[row]] if row >= 0 else []
 
-    def resolve(self, concept_id: str) -> tuple[int, ...]:
-        """Return the rows of the concepts with this id or alias; several if concepts share an alternative id."""
+    def resolve(self, concept_id: str) -> Resolution:
+        """Return the rows of the concepts with this id or alias, and how they were found.
+
+        There are several if concepts share an alternative id. A retired id is followed only to a successor that surely means
+        the same; `successors` has the others.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> found = kb.resolve("omim:608446")
+        >>> [kb.concept_ids[row] for row in found], found.how
+        (['mesh:D009203'], 'alternative')
+        """
+        retired = ""
         for candidate in self._spellings(concept_id.strip()):
             row = self.concept_ids.find(candidate)
             if row >= 0:
-                return (row,)
-            if aliased := self._find_aliases(candidate):
-                return aliased
-        return ()
+                return Resolution((row,), candidate, "id")
+            if found := self._find_aliases(candidate):
+                return found
+            retired = retired or (candidate if found.how == "retired" else "")
+        return Resolution((), retired or concept_id, "retired" if retired else "unknown")
+
+    def successors(self, concept_id: str) -> tuple[Successor, ...]:
+        """Return what the sources give for a retired id, the most certain first; empty if it is not retired."""
+        return next((found for each in self._spellings(concept_id.strip()) if (found := self.retired.successors(each))), ())
+
+    def distance(self, one: str, other: str, source: str = "") -> int | None:
+        """Return the number of steps between two concepts through their nearest common ancestor, within one source.
+
+        Without `source`, it is the least distance in any source. It is None if no source connects them.
+        """
+        rows = [self.concept_ids.find(self[each].id) for each in (one, other)]
+        sources = (source,) if source else self.hierarchy.sources
+        found = [self.hierarchy.distance(rows[0], rows[1], each) for each in sources]
+        return min((steps for steps in found if steps is not None), default=None)
 
     def resolve_many(self, concept_ids: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return for each id the row of its concept, or -1 if the id is unknown or ambiguous.
@@ -208,6 +239,8 @@ class KnowledgeBase:
             definitions=tuple(self.definitions[d] for d in self.concept_definitions[row]),
             xrefs=tuple(self.xrefs[x] for x in self.concept_xrefs[row]),
             alternative_ids=tuple(self.aliases[a] for a in self.concept_aliases[row]),
+            parents=self.hierarchy.parents_of(row),
+            hierarchy=self.hierarchy,
         )
 
     def names_of(self, row: int) -> npt.NDArray[np.uint32]:
@@ -284,6 +317,8 @@ class KnowledgeBase:
         self.concept_definitions.require_sound("concept.definitions", len(self.definitions))
         self.concept_xrefs.require_sound("concept.xrefs", len(self.xrefs))
         self.concept_aliases.require_sound("concept.aliases", len(self.aliases))
+        self.hierarchy.require_sound()
+        self.retired.require_sound()
         known = self.alias_concepts[self.alias_concepts != NO_CONCEPT]
         lengths = (
             len(self.name_concepts) == len(self.names),
@@ -323,17 +358,21 @@ class KnowledgeBase:
             raise corrupt("a column points beyond its table", str(self.folder))
         return found
 
-    def _find_aliases(self, alias: str) -> tuple[int, ...]:
+    def _find_aliases(self, alias: str) -> Resolution:
         return self._aliased_from(self.aliases.lower_bound(alias.encode("utf-8", "surrogatepass")), alias)
 
-    def _aliased_from(self, row: int, alias: str) -> tuple[int, ...]:
+    def _aliased_from(self, row: int, alias: str) -> Resolution:
         """Return the concepts of an alias, given its first row in the sorted aliases."""
         key, found = alias.encode("utf-8", "surrogatepass"), []
+        how: How = "unknown"
         while row < len(self.aliases) and self.aliases.bytes_at(row) == key:
             if int(self.alias_concepts[row]) != NO_CONCEPT:
                 found.append(self._row(self.alias_concepts, row, len(self)))
+                how = _HOW[self._row(self.alias_kinds, row, len(_HOW))]
+            elif not found:
+                how = "retired"
             row += 1
-        return tuple(found)
+        return Resolution(found, alias, how)
 
     def _spellings(self, concept_id: str) -> Iterator[str]:
         """Yield the ids to look up: as given, with each possible prefix, and in upper case."""

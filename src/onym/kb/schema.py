@@ -1,8 +1,10 @@
 """The Arrow schema of all readers. A row is a statement about one concept; every column but `concept_id` may be null.
 
 A row may state a name, types, a definition, cross-references (ids of other vocabularies), alternative ids (of the same
-concept), broader concepts of the same vocabulary, and semantic groups that the source states itself. A row of kind `retired`
-says that the concept is no longer current; `replaced_by` is its successor.
+concept), parents in the same vocabulary, and semantic groups that the source states itself. A row of kind `retired` says that
+the concept is no longer current; `successors` are the ids that the source gives instead. `parent_kind` (ParentKind, `is a` if
+null) and `successor_kind` (SuccessorKind, `replaced by` if null) apply to all parents and successors of the row, `release` is
+the release of the vocabulary in which the id was retired, if the source names one.
 """
 
 from __future__ import annotations
@@ -25,8 +27,11 @@ SCHEMA = pa.schema(
         pa.field("definition", pa.large_string()),
         pa.field("xrefs", pa.large_list(pa.large_string())),
         pa.field("alternative_ids", pa.large_list(pa.large_string())),
-        pa.field("replaced_by", pa.large_string()),
-        pa.field("broader", pa.large_list(pa.large_string())),
+        pa.field("successors", pa.large_list(pa.large_string())),
+        pa.field("successor_kind", pa.uint8()),
+        pa.field("release", pa.large_string()),
+        pa.field("parents", pa.large_list(pa.large_string())),
+        pa.field("parent_kind", pa.uint8()),
         pa.field("groups", pa.large_list(pa.large_string())),
     ]
 )
@@ -49,6 +54,8 @@ class Rows:
 
     def add(self, concept_id: str, **values: Any) -> None:
         """Add one row; columns not given are null."""
+        if unknown := values.keys() - self._columns.keys():
+            raise TypeError(f"the schema has no column {min(unknown)!r}")
         for name, column in self._columns.items():
             column.append(values.get(name))
         self._columns["concept_id"][-1] = concept_id

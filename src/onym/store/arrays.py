@@ -178,14 +178,22 @@ class Ragged:
         >>> lists.offsets.tolist(), lists.values.tolist()
         ([0, 1, 1, 3], [9, 7, 8])
         """
+        places, offsets = self.places(rows)
+        return Ragged(offsets, self.at(places))
+
+    def places(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the positions in `values` of the lists of the given rows, and the offset of each list among them."""
         starts = self.offsets[rows].astype(np.int64)
         ends = self.offsets[rows + 1].astype(np.int64)
         if not bool(((starts >= 0) & (starts <= ends) & (ends <= len(self.values))).all()):
             raise corrupt("a column's offsets do not ascend", self._name)
         lengths = ends - starts
         offsets = np.concatenate(([0], np.cumsum(lengths)))
-        values = self.values[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)]
-        return Ragged(offsets, self._inside(values))
+        return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
+
+    def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return the values at the given positions; raise IntegrityError if one is out of range."""
+        return self._inside(self.values[places])
 
     def owners(self) -> npt.NDArray[np.int64]:
         """Return for each value the number of its list.

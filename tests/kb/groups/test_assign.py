@@ -17,7 +17,7 @@ def groups(
     stated: Rows = (),
     types: Rows = (),
     xrefs: Rows = (),
-    broader: Rows = (),
+    headings: Rows = (),
     names: Rows = (),
 ) -> dict[str, set[str]]:
     def frame(rows: Rows, column: str) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def groups(
         stated=frame(stated, "group"),
         types=frame(types, "type"),
         xrefs=frame(xrefs, "xref"),
-        broader=frame(broader, "broader"),
+        headings=frame(headings, "heading"),
         names=frame(names, "name"),
     ).iter_rows():
         found.setdefault(concept, set()).add(group)
@@ -56,20 +56,20 @@ def test_a_record_gets_the_most_common_groups_of_its_headings() -> None:
         ("mesh:C2", "mesh:D3"),
         ("mesh:C2", "mesh:D1"),
     ]
-    found = groups(["mesh:C1", "mesh:C2", "mesh:D1", "mesh:D2", "mesh:D3"], types=types, broader=mapped)
+    found = groups(["mesh:C1", "mesh:C2", "mesh:D1", "mesh:D2", "mesh:D3"], types=types, headings=mapped)
     assert found["mesh:C1"] == {"Chemical"}
     assert found["mesh:C2"] == {"Chemical", "Disease"}
 
 
 def test_groups_are_inherited_over_several_levels_and_cycles_end() -> None:
-    broader = [("x:3", "x:2"), ("x:2", "x:1"), ("x:8", "x:9"), ("x:9", "x:8")]
-    found = groups(["x:1", "x:2", "x:3", "x:8", "x:9"], stated=[("x:1", "Gene")], broader=broader)
+    headings = [("x:3", "x:2"), ("x:2", "x:1"), ("x:8", "x:9"), ("x:9", "x:8")]
+    found = groups(["x:1", "x:2", "x:3", "x:8", "x:9"], stated=[("x:1", "Gene")], headings=headings)
     assert found == {"x:1": {"Gene"}, "x:2": {"Gene"}, "x:3": {"Gene"}}
 
 
 def test_concepts_with_a_group_do_not_inherit() -> None:
     found = groups(
-        ["mesh:C1", "mesh:D1"], stated=[("mesh:C1", "Disease")], types=[("mesh:D1", "D01")], broader=[("mesh:C1", "mesh:D1")]
+        ["mesh:C1", "mesh:D1"], stated=[("mesh:C1", "Disease")], types=[("mesh:D1", "D01")], headings=[("mesh:C1", "mesh:D1")]
     )
     assert found["mesh:C1"] == {"Disease"}
 

@@ -12,6 +12,7 @@ from onym.kb import readers
 from onym.kb.readers import mesh_table
 from onym.store.files.source import Source
 from onym.testing.releases import SAMPLES
+from onym.types import ParentKind
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
 
 DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_table"]
@@ -32,16 +33,18 @@ def test_mapped_headings_of_a_supplement_are_not_tree_branches() -> None:
     rows = rows_of(SUPPLEMENTS, "mesh_table")
     assert [name for _, name, _ in names_of(rows)] == ["glucoquine", "other", "Brandoquin", "GQ"]
     assert facts_of(rows, "semantic_types") == []
-    assert facts_of(rows, "broader") == [("mesh:C900001", ["mesh:D900001"]), ("mesh:C900002", [])]
+    assert facts_of(rows, "parents") == [("mesh:C900001", ["mesh:D900001"]), ("mesh:C900002", [])]
 
 
 def test_a_supplement_may_be_mapped_to_several_headings() -> None:
     rows = rows_of({"a.tsv": "C000001\ta\t\tD000001, D000002\n"}, "mesh_table")
-    assert facts_of(rows, "broader") == [("mesh:C000001", ["mesh:D000001", "mesh:D000002"])]
+    assert facts_of(rows, "parents") == [("mesh:C000001", ["mesh:D000001", "mesh:D000002"])]
 
 
-def test_tree_numbers_are_not_mapped_headings() -> None:
-    assert [ids for _, ids in facts_of(rows_of(DESCRIPTORS, "mesh_table"), "broader")] == [[], []]
+def test_tree_numbers_give_parents_and_are_no_mapped_headings() -> None:
+    rows = rows_of({"a.tsv": "D000001\ta\t\tC01.1.2|C02\nD000002\tb\t\tC01.1\nD000003\tc\t\tC01.1|C03.9\n"}, "mesh_table")
+    stated = [(row["concept_id"], row["parents"], ParentKind(row["parent_kind"])) for row in rows if row.get("parents")]
+    assert stated == [("mesh:D000001", ["mesh:D000002", "mesh:D000003"], ParentKind.BROADER)]
 
 
 @pytest.mark.parametrize(

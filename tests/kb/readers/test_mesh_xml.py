@@ -50,7 +50,7 @@ def test_reads_mapped_headings_of_a_supplementary_record() -> None:
         f"<HeadingMappedToList>{mapped}</HeadingMappedToList></SupplementalRecord></SupplementalRecordSet>"
     )
     rows = rows_of({"supp.xml": text}, "mesh_xml")
-    assert facts_of(rows, "broader") == [("mesh:C000001", ["mesh:D000009"])]
+    assert facts_of(rows, "parents") == [("mesh:C000001", ["mesh:D000009"])]
     assert facts_of(rows, "groups") == [("mesh:C000001", ["Disease"])]
 
 

@@ -19,6 +19,7 @@ from onym.kb import readers
 from onym.store.files import lines
 from onym.store.files.source import Source
 from onym.testing.releases import SAMPLES
+from onym.types import SuccessorKind
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of
 
 
@@ -49,7 +50,7 @@ def test_reads_a_term() -> None:
     assert facts_of(rows, "definition") == [("made:0000001", 'A rise [of "doubt"], see\n[1].')]
     xrefs = ["umls:C9000001", "kegg compound:C00001", "http://en.wikipedia.org/wiki/Made_up"]
     assert facts_of(rows, "xrefs") == [("made:0000001", xrefs)]
-    assert facts_of(rows, "replaced_by") == [("made:0000009", "made:0000001"), ("made:0000003", "made:0000001")]
+    assert facts_of(rows, "successors") == [("made:0000009", ["made:0000001"]), ("made:0000003", ["made:0000001"])]
 
 
 @pytest.mark.parametrize(
@@ -166,20 +167,28 @@ def test_an_obsolete_term_keeps_only_its_name_and_successor() -> None:
         'replaced_by: X:2 {source="x"} ! two',
         "consider: X:3",
     )
-    assert rows == [{"concept_id": "x:1", "name": "obsolete a", "kind": "retired", "replaced_by": "x:2"}]
-    assert term("is_obsolete: true", "name: a") == [{"concept_id": "x:1", "name": "a", "kind": "retired"}]
+    assert rows == [
+        {"concept_id": "x:1", "name": "obsolete a", "kind": "retired", "successors": ["x:2"]},
+        {"concept_id": "x:1", "kind": "retired", "successors": ["x:3"], "successor_kind": SuccessorKind.CONSIDER},
+    ]
+    assert term("is_obsolete: true", "name: a") == [{"concept_id": "x:1", "name": "a", "kind": "retired", "successors": []}]
     assert names_of(term("is_obsolete: false", "name: a")) == [("x:1", "a", "preferred")]
 
 
 def test_alternative_ids_of_an_obsolete_term_are_its_aliases() -> None:
     rows = term("is_obsolete: true", "alt_id: X:9", "replaced_by: X:2")
-    assert facts_of(rows, "replaced_by") == [("x:9", "x:1"), ("x:1", "x:2")]
+    assert facts_of(rows, "successors") == [("x:9", ["x:1"]), ("x:1", ["x:2"])]
 
 
 def test_alternative_ids_are_replaced_by_the_term() -> None:
     rows = term("alt_id: X:8", 'alt_id: X:9 {source="x"} ! y')
-    assert facts_of(rows, "replaced_by") == [("x:8", "x:1"), ("x:9", "x:1")]
-    assert {row["kind"] for row in rows if "replaced_by" in row} == {"retired"}
+    assert facts_of(rows, "successors") == [("x:8", ["x:1"]), ("x:9", ["x:1"])]
+    assert {(row["kind"], row["successor_kind"]) for row in rows if "successors" in row} == {("retired", SuccessorKind.MERGED)}
+
+
+def test_parents() -> None:
+    rows = term("is_a: X:2 ! two", 'is_a: X:3 {source="x"} ! three', "relationship: part_of X:4")
+    assert facts_of(rows, "parents") == [("x:1", ["x:2", "x:3"])]
 
 
 def test_only_terms_are_read() -> None:

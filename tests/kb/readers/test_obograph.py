@@ -32,7 +32,7 @@ def test_reads_a_graph() -> None:
     ]
     assert facts_of(rows, "definition") == [("made:0000001", "A rise of doubt.")]
     assert facts_of(rows, "xrefs") == [("made:0000001", ["umls:C9000001"])]
-    assert facts_of(rows, "replaced_by") == [("made:0000009", "made:0000001"), ("made:0000003", "made:0000001")]
+    assert facts_of(rows, "successors") == [("made:0000009", ["made:0000001"]), ("made:0000003", ["made:0000001"])]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_reads_an_object_keyed_by_id() -> None:
     ]
     assert facts_of(rows, "definition") == [("made:0000001", "A rise.")]
     assert [row for row in rows if row.get("kind") == "retired"] == [
-        {"concept_id": "made:0000003", "kind": "retired", "replaced_by": "made:0000001"}
+        {"concept_id": "made:0000003", "kind": "retired", "successors": ["made:0000001"]}
     ]
 
 
@@ -44,7 +44,7 @@ def test_reads_a_list_of_terms() -> None:
     rows = rows_of(LISTED, "ontology_json")
     assert names_of(rows) == [("made:0000001", "Made-up fever", "preferred"), ("made:0000001", "Doubtful fever", "exact")]
     assert facts_of(rows, "xrefs") == [("made:0000001", ["umls:C9000001", "hp:1"])]
-    assert facts_of(rows, "replaced_by") == [("made:0000009", "made:0000001")]
+    assert facts_of(rows, "successors") == [("made:0000009", ["made:0000001"])]
 
 
 def test_a_deprecated_term_without_a_successor() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from onym.errors import InputError
 from onym.kb.readers.snomed import FSN, PREFERRED, SYNONYM
+from onym.types import SuccessorKind
 from tests.kb.readers.conftest import facts_of, names_of, rows_of
 
 SAME_AS, REPLACED_BY, ALTERNATIVE = "900000000000527005", "900000000000526001", "900000000000530003"
@@ -88,23 +89,39 @@ def test_definitions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "successor"),
+    ("links", "successors"),
     [
-        ([("1", SAME_AS, "200", "100")], "snomedct:100"),
-        ([("1", POSSIBLY, "200", "300"), ("1", REPLACED_BY, "200", "100"), ("1", SAME_AS, "200", "400")], "snomedct:400"),
-        ([("1", ALTERNATIVE, "200", "100"), ("1", POSSIBLY, "200", "300")], "snomedct:100"),
-        ([("1", POSSIBLY, "200", "100")], "snomedct:100"),
-        ([("1", POSSIBLY, "200", "100"), ("1", POSSIBLY, "200", "300")], None),  # ambiguous: two targets
-        ([("0", SAME_AS, "200", "100")], None),
-        ([("1", MOVED_TO, "200", "370137002")], None),  # a namespace
-        ([("1", SAME_AS, "300", "100")], None),
-        ([], None),
+        ([("1", SAME_AS, "200", "100")], [("100", SuccessorKind.SAME_AS)]),
+        ([("1", REPLACED_BY, "200", "100")], [("100", SuccessorKind.REPLACED_BY)]),
+        (
+            [("1", ALTERNATIVE, "200", "100"), ("1", POSSIBLY, "200", "300"), ("1", POSSIBLY, "200", "400")],
+            [
+                ("100", SuccessorKind.ALTERNATIVE),
+                ("300", SuccessorKind.POSSIBLY_EQUIVALENT),
+                ("400", SuccessorKind.POSSIBLY_EQUIVALENT),
+            ],
+        ),
+        ([("0", SAME_AS, "200", "100")], []),
+        ([("1", MOVED_TO, "200", "370137002")], [("370137002", SuccessorKind.MOVED_TO)]),  # a namespace
+        ([("1", SAME_AS, "300", "100")], []),
+        ([], []),
     ],
 )
-def test_successors(links: list[tuple[str, str, str, str]], successor: str | None) -> None:
+def test_successors(links: list[tuple[str, str, str, str]], successors: list[tuple[str, SuccessorKind]]) -> None:
     files = {CONCEPT: concepts(("100", "1"), ("200", "0")), ASSOCIATION: members("targetComponentId", *links)}
-    (row,) = rows_of(files, "snomed")
-    assert (row["concept_id"], row.get("replaced_by")) == ("snomedct:200", successor)
+    rows = rows_of(files, "snomed")
+    assert {(row["concept_id"], row["kind"]) for row in rows} == {("snomedct:200", "retired")}
+    stated = [(row["successors"], row["successor_kind"], row["release"]) for row in rows if "successors" in row]
+    assert stated == [([f"snomedct:{target}"], kind, "20260101") for target, kind in successors]
+
+
+def test_parents() -> None:
+    header = "id\teffectiveTime\tactive\tmoduleId\tsourceId\tdestinationId\trelationshipGroup\ttypeId"
+    is_a, site = "116680003", "363698007"
+    rows = [("1", "100", "300", is_a), ("0", "100", "400", is_a), ("1", "100", "500", site)]
+    relations = table(header, *(f"1\t20260101\t{a}\t{MODULE}\t{low}\t{high}\t0\t{kind}" for a, low, high, kind in rows))
+    files = {CONCEPT: concepts(("100", "1")), "sct2_Relationship_Snapshot_INT_20260101.txt": relations}
+    assert facts_of(rows_of(files, "snomed"), "parents") == [("snomedct:100", ["snomedct:300"])]
 
 
 def test_only_snapshots_are_read() -> None:
@@ -112,7 +129,7 @@ def test_only_snapshots_are_read() -> None:
         f"Snapshot/Terminology/{CONCEPT}": concepts(("100", "1")),
         f"Snapshot/Terminology/{DESCRIPTION}": descriptions(("1", "1", "100", SYNONYM, "Now")),
         "Full/Terminology/sct2_Description_Full-en_INT_20260101.txt": descriptions(("1", "1", "100", SYNONYM, "Once")),
-        "Snapshot/Terminology/sct2_Relationship_Snapshot_INT_20260101.txt": "not\tread\r\n",
+        "Snapshot/Terminology/sct2_StatedRelationship_Snapshot_INT_20260101.txt": "not\tread\r\n",
     }
     assert [name for _, name, _ in names_of(rows_of(files, "snomed"))] == ["Now"]
 

@@ -34,7 +34,7 @@ def test_finds_columns_by_their_usual_names() -> None:
         ("Doubtful fever", "exact"),
         ("MUF", "exact"),
     ]
-    assert facts_of(rows, "replaced_by") == [("made:3", "made:1")]
+    assert facts_of(rows, "successors") == [("made:3", ["made:1"])]
 
 
 def test_commas_quotes_and_newlines_in_cells() -> None:

@@ -10,6 +10,7 @@ from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.readers.umls import LANGUAGES, MRCONSO, MRCUI, MRDEF, MRREL, MRSTY
 from onym.store.files.source import Source
+from onym.types import ParentKind, SuccessorKind
 from tests.kb.readers.conftest import facts_of, names_of, rows_of
 
 
@@ -106,11 +107,27 @@ def test_retired_cuis_have_their_successor() -> None:
         + row(MRCUI, CUI1="C0000006", VER="2000AC", REL="SY", MAPIN="N")
     )
     rows = rows_of({"MRCUI.RRF": text}, "umls")
-    assert [(r["concept_id"], r["kind"], r.get("replaced_by")) for r in rows] == [
-        ("umls:C0000008", "retired", "umls:C0000001"),
-        ("umls:C0000009", "retired", None),
-        ("umls:C0000007", "retired", None),
-        ("umls:C0000006", "retired", None),
+    assert [(r["concept_id"], r["kind"], r.get("successors"), r.get("successor_kind"), r["release"]) for r in rows] == [
+        ("umls:C0000008", "retired", ["umls:C0000001"], SuccessorKind.MERGED, "1993AA"),
+        ("umls:C0000009", "retired", None, None, "1993AA"),
+        ("umls:C0000007", "retired", ["umls:C0000001"], SuccessorKind.BROADER, "2000AC"),
+        ("umls:C0000006", "retired", None, SuccessorKind.MERGED, "2000AC"),
+    ]
+
+
+def test_parents_are_read_in_both_directions() -> None:
+    """CUI1 has the parent CUI2 (PAR), or the child CUI2 (CHD)."""
+
+    def relate(one: str, kind: str, other: str, suppress: str = "N") -> str:
+        return row(MRREL, CUI1=one, REL=kind, CUI2=other, SAB="MSH", SUPPRESS=suppress)
+
+    relations = relate("C0000002", "PAR", "C0000001") + relate("C0000001", "CHD", "C0000002")
+    relations += relate("C0000001", "CHD", "C0000003") + relate("C0000003", "PAR", "C0000003")
+    relations += relate("C0000003", "PAR", "C0000002", "O") + relate("C0000003", "RO", "C0000002")
+    rows = rows_of({"MRCONSO.RRF": atom("C0000001", "a"), "MRREL.RRF": relations}, "umls")
+    assert [(r["concept_id"], r["parents"], r["source"], r["parent_kind"]) for r in rows if "parents" in r] == [
+        ("umls:C0000002", ["umls:C0000001"], "MSH", ParentKind.BROADER),
+        ("umls:C0000003", ["umls:C0000001"], "MSH", ParentKind.BROADER),
     ]
 
 

@@ -9,9 +9,10 @@ import polars as pl
 import pyarrow as pa
 
 from onym.errors import InputError
+from onym.kb.curie import curies
 from onym.kb.schema import SCHEMA
 from onym.store.files.source import InputFile
-from onym.types import NameKind
+from onym.types import NameKind, ParentKind
 
 _HEAD = 64 * 1024
 
@@ -53,6 +54,18 @@ def bar_list(column: str, separator: str = "|") -> pl.Expr:
     """Split a column such as `a| b|c` into lists; members are stripped, and empty ones dropped."""
     member = pl.element().str.strip_chars()
     return pl.col(column).str.split(separator).list.eval(member.filter(member != ""))
+
+
+def curie_lists(frame: pl.DataFrame, column: str, prefix: str) -> pl.Series:
+    """Return a column of ids separated by `|` as lists of CURIEs, null if empty; `list.eval` would need milliseconds a row.
+
+    >>> curie_lists(pl.DataFrame({"ids": ["MESH:D1| D2", ""]}), "ids", "mesh").to_list()
+    [['mesh:D1', 'mesh:D2'], None]
+    """
+    rows = frame.select(ids=bar_list(column)).with_row_index("row")
+    ids = rows.explode("ids").drop_nulls().select("row", ids=curies(pl.col("ids"), prefix))
+    lists = ids.group_by("row", maintain_order=True).agg("ids")
+    return rows.select("row").join(lists, on="row", how="left", maintain_order="left")["ids"]
 
 
 def omim_numbers() -> pl.Expr:
@@ -114,6 +127,21 @@ def branches(tree_numbers: Iterable[str]) -> list[str]:
     ['C04', 'C15']
     """
     return sorted({number.strip()[:3] for number in tree_numbers if number.strip()})
+
+
+def tree_parents(trees: list[pl.DataFrame]) -> Iterator[pa.RecordBatch]:
+    """Yield the parents of MeSH headings, given frames of (concept_id, tree): C04.557.337 is below C04.557.
+
+    >>> trees = pl.DataFrame({"concept_id": ["mesh:D1", "mesh:D2"], "tree": ["C04.557", "C04.557.337"]})
+    >>> [batch.select(["concept_id", "parents"]).to_pylist() for batch in tree_parents([trees])]
+    [[{'concept_id': 'mesh:D2', 'parents': ['mesh:D1']}]]
+    """
+    rows = pl.concat([pl.DataFrame(schema={"concept_id": pl.String, "tree": pl.String}), *trees])
+    above = rows.select(tree="tree", parent="concept_id")
+    below = rows.with_columns(tree=pl.col("tree").str.extract(r"^(.*)\.[^.]*$", 1)).drop_nulls()
+    pairs = below.join(above, on="tree", maintain_order="left_right").select("concept_id", "parent").unique(maintain_order=True)
+    found = pairs.group_by("concept_id", maintain_order=True).agg(parents="parent")
+    yield from batches(found.with_columns(parent_kind=pl.lit(int(ParentKind.BROADER), dtype=pl.UInt8)))
 
 
 _ABBREVIATIONS = {"abbreviation", "acronym", "omo:0003000", "omo_0003000", "omo:0003012", "omo_0003012"}

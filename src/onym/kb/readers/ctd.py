@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from onym.errors import InputError
 from onym.kb.curie import curies
-from onym.kb.readers._shared import bar_list, batches, kind, omim_numbers
+from onym.kb.readers._shared import bar_list, batches, curie_lists, kind, omim_numbers
 from onym.store.files.lines import Block, iter_blocks
 from onym.store.files.source import Source
 from onym.store.files.table import TableFormat, iter_table
-from onym.types import NameKind
+from onym.types import NameKind, ParentKind
 
 _FIELDS = (
     "DiseaseName", "DiseaseID", "AltDiseaseIDs", "Definition", "ParentIDs",
@@ -27,7 +27,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield disease names, synonyms, definitions, and alternative ids (also as cross-references)."""
+    """Yield disease names, synonyms, definitions, parents, and alternative ids (also as cross-references)."""
     for file in source.matching("ctd_diseases*.tsv"):
         for batch in iter_table(file, TableFormat(names=_FIELDS, comment="#"), _FIELDS):
             yield from _read_table(pl.DataFrame(batch))
@@ -44,6 +44,9 @@ def _read_table(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
     defined = rows.filter(pl.col("Definition") != "")
     yield from batches(defined.select("concept_id", definition="Definition"))
     yield from _alternatives(rows.with_columns(other=bar_list("AltDiseaseIDs")))
+    broader = pl.lit(int(ParentKind.BROADER), dtype=pl.UInt8)
+    above = rows.select("concept_id", parents=curie_lists(rows, "ParentIDs", "mesh"), parent_kind=broader)
+    yield from batches(above.drop_nulls("parents"))
     tops = bar_list("TreeNumbers").list.eval(pl.element().str.head(3)).list.unique().list.sort()
     yield from batches(rows.select("concept_id", semantic_types=tops).filter(pl.col("semantic_types").list.len() > 0))
 

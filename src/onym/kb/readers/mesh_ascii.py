@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from onym.errors import InputError, LimitError
-from onym.kb.readers._shared import ABBREVIATION_TAGS, batches, head, kind, matching_files
+from onym.kb.readers._shared import ABBREVIATION_TAGS, batches, head, kind, matching_files, tree_parents
 from onym.store.files.lines import Block, iter_blocks
 from onym.store.files.source import InputFile, Source
 from onym.types import NameKind
@@ -23,10 +23,12 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield headings, entry terms, scope notes, semantic types and tree branches."""
+    """Yield headings, entry terms, scope notes, semantic types, tree branches and parents."""
+    trees: list[pl.DataFrame] = []
     for file in matching_files(source.matching("*.bin"), _is_ascii_mesh):
         for records in _whole_records(file):
-            yield from _read_records(records)
+            yield from _read_records(records, trees)
+    yield from tree_parents(trees)
 
 
 def _is_ascii_mesh(file: InputFile) -> bool:
@@ -50,7 +52,8 @@ def _whole_records(file: InputFile) -> Iterator[Block]:
         yield Block(pending, first_line, file.name)
 
 
-def _read_records(block: Block) -> Iterator[pa.RecordBatch]:
+def _read_records(block: Block, trees: list[pl.DataFrame]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of some records, and add their tree numbers to `trees`."""
     lines = pl.DataFrame({"line": block.data.decode().replace("\r", "").split("\n")}).with_columns(
         record=(pl.col("line") == _RECORD.decode()).cum_sum(),
         key=pl.col("line").str.extract(r"^([A-Z0-9_ ]{1,24}?) = ", 1),
@@ -74,5 +77,7 @@ def _read_records(block: Block) -> Iterator[pa.RecordBatch]:
     notes = rows.filter(pl.col("key").is_in(["MS", "NO"]) & (pl.col("value") != ""))
     yield from batches(notes.select("concept_id", definition="value"))
     types = rows.filter(pl.col("key") == "ST").select("concept_id", semantic_types=pl.concat_list("value"))
-    trees = rows.filter(pl.col("key") == "MN").select("concept_id", semantic_types=pl.concat_list(pl.col("value").str.head(3)))
-    yield from batches(pl.concat([types, trees]))
+    numbers = rows.filter(pl.col("key") == "MN").select("concept_id", tree="value")
+    trees.append(numbers)
+    branches = numbers.select("concept_id", semantic_types=pl.concat_list(pl.col("tree").str.head(3)))
+    yield from batches(pl.concat([types, branches]))

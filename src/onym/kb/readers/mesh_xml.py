@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pyarrow as pa
 
-from onym.kb.readers._shared import ABBREVIATION_TAGS, branches, head, matching_files
+from onym.kb.readers._shared import ABBREVIATION_TAGS, branches, head, matching_files, tree_parents
 from onym.kb.schema import Rows
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
-from onym.types import NameKind
+from onym.types import NameKind, ParentKind
 
 if TYPE_CHECKING:
     from onym.store.files.xml import Element
@@ -30,13 +31,14 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield the terms of all concepts of each record, scope notes, semantic types, tree branches and mapped headings."""
-    rows = Rows(source.name)
+    """Yield terms of all concepts of each record, scope notes, semantic types, tree branches, parents and mapped headings."""
+    rows, trees = Rows(source.name), []
     for file in matching_files(_files(source), _is_mesh):
         for record in iter_records(file, frozenset(RECORDS)):
-            _add(rows, record)
+            trees += _add(rows, record)
             yield from rows.full()
     yield from rows.rest()
+    yield from tree_parents([pl.DataFrame(trees, schema=["concept_id", "tree"], orient="row")] if trees else [])
 
 
 def _files(source: Source) -> list[InputFile]:
@@ -49,10 +51,11 @@ def _is_mesh(file: InputFile) -> bool:
     return b"<DescriptorRecordSet" in first or b"<SupplementalRecordSet" in first
 
 
-def _add(rows: Rows, record: Element) -> None:
+def _add(rows: Rows, record: Element) -> list[tuple[str, str]]:
+    """Add the rows of a record, and return its tree numbers as (concept, number)."""
     ui = _text(record, f"{RECORDS[record.tag]}UI")
     if ui is None:
-        return
+        return []
     concept_id = f"mesh:{ui}"
     for concept in record.iterfind("ConceptList/Concept"):
         for term in concept.iterfind("TermList/Term"):
@@ -67,8 +70,11 @@ def _add(rows: Rows, record: Element) -> None:
     if note := _text(record, "Note"):
         rows.add(concept_id, definition=note)
     mapped = [ui.text.strip(" *") for ui in record.iterfind(_MAPPED) if ui.text]
+    if mapped:
+        rows.add(concept_id, parents=[f"mesh:{ui}" for ui in mapped], parent_kind=ParentKind.MAPPED_TO)
     if groups := _CLASSES.get(record.get("SCRClass", ""), ()):
-        rows.add(concept_id, broader=[f"mesh:{ui}" for ui in mapped], groups=groups)
+        rows.add(concept_id, groups=groups)
+    return [(concept_id, tree.strip()) for tree in trees]
 
 
 def _kind(term: Element) -> NameKind:

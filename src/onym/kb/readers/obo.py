@@ -17,11 +17,11 @@ from onym.kb.readers._shared import synonym_kind
 from onym.kb.schema import Rows
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile, Source
-from onym.types import NameKind
+from onym.types import NameKind, SuccessorKind
 
 _SCOPES = {"EXACT": NameKind.EXACT, "NARROW": NameKind.NARROW, "BROAD": NameKind.BROAD, "RELATED": NameKind.RELATED}
 _SYNONYMS = {f"{scope.lower()}_synonym": kind for scope, kind in _SCOPES.items()} | {"synonym": NameKind.RELATED}
-_USED = frozenset({"id", "name", "def", "xref", "alt_id", "is_obsolete", "replaced_by", *_SYNONYMS})
+_USED = frozenset({"id", "name", "def", "xref", "alt_id", "is_a", "is_obsolete", "replaced_by", "consider", *_SYNONYMS})
 _QUOTED = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"([^\["{!]*+)(?=$|[\[{!])')
 _AFTER_ID = re.compile(r'(?:^|\s)["{!]')
 _QUALIFIERS = re.compile(r'(?<=\s)\{[^\s{}"=]+="[^{}]*\}\s*(?:!.*)?$')
@@ -37,7 +37,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names, definitions, cross-references, alternative ids and successors of all terms."""
+    """Yield names, definitions, cross-references, parents, alternative ids and successors of all terms."""
     rows = Rows(source.name)
     for file in source.matching("*.obo"):
         for term in _terms(file):
@@ -68,9 +68,11 @@ class _Term:
             raise self._make_error("a term has no id", self._line)
         name = next((name for name in names if name), None)
         for other in self._ids("alt_id"):
-            rows.add(other, kind=NameKind.RETIRED, replaced_by=concept_id)
+            rows.add(other, kind=NameKind.RETIRED, successors=[concept_id], successor_kind=SuccessorKind.MERGED)
         if any(value.lower().split()[:1] == ["true"] for value, _ in self._of("is_obsolete")):
-            rows.add(concept_id, name=name, kind=NameKind.RETIRED, replaced_by=next(iter(self._ids("replaced_by")), None))
+            rows.add(concept_id, name=name, kind=NameKind.RETIRED, successors=self._ids("replaced_by"))
+            if others := self._ids("consider"):
+                rows.add(concept_id, kind=NameKind.RETIRED, successors=others, successor_kind=SuccessorKind.CONSIDER)
             return
         rows.add(concept_id, name=name, kind=NameKind.PREFERRED)
         self._add_synonyms(rows, concept_id)
@@ -81,6 +83,8 @@ class _Term:
             rows.add(concept_id, definition=definition or None)
         if xrefs := self._xrefs():
             rows.add(concept_id, xrefs=xrefs)
+        if parents := self._ids("is_a"):
+            rows.add(concept_id, parents=parents)
 
     def _add_synonyms(self, rows: Rows, concept_id: str) -> None:
         for tag, scope in _SYNONYMS.items():

@@ -12,7 +12,7 @@ from onym.kb.readers._shared import head, matching_files, objects, require_objec
 from onym.kb.schema import Rows
 from onym.store.files.json import iter_items
 from onym.store.files.source import InputFile, Source
-from onym.types import NameKind
+from onym.types import NameKind, SuccessorKind
 
 _PREDICATES = {
     "hasExactSynonym": NameKind.EXACT,
@@ -21,7 +21,8 @@ _PREDICATES = {
     "hasRelatedSynonym": NameKind.RELATED,
 }
 _REPLACED_BY = ("IAO_0100001", "replaced_by")
-_ALTERNATIVE = "hasAlternativeId"
+_CONSIDER, _ALTERNATIVE = "consider", "hasAlternativeId"
+_IS_A = ("is_a", "subClassOf")
 
 
 def matches(source: Source) -> bool:
@@ -30,11 +31,14 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield labels, synonyms, definitions, cross-references, alternative ids and successors of class nodes."""
+    """Yield labels, synonyms, definitions, cross-references, parents, alternative ids and successors of class nodes."""
     rows = Rows(source.name)
     for file in matching_files(source.matching("*.json"), _is_graph):
         for node in iter_items(file, "graphs.item.nodes.item"):
             _add(rows, require_object(node, file), file)
+            yield from rows.full()
+        for edge in iter_items(file, "graphs.item.edges.item"):
+            _add_parent(rows, require_object(edge, file), file)
             yield from rows.full()
     yield from rows.rest()
 
@@ -54,10 +58,13 @@ def _add(rows: Rows, node: dict[str, Any], file: InputFile) -> None:
         (string(p, "pred", file) or "", string(p, "val", file) or "") for p in objects(meta, "basicPropertyValues", file)
     ]
     for other in [value for pred, value in properties if pred.endswith(_ALTERNATIVE) and value]:
-        rows.add(to_curie(other), kind=NameKind.RETIRED, replaced_by=concept_id)
+        rows.add(to_curie(other), kind=NameKind.RETIRED, successors=[concept_id], successor_kind=SuccessorKind.MERGED)
     if meta.get("deprecated") is True:
-        successor = next((to_curie(value) for pred, value in properties if pred.endswith(_REPLACED_BY) and value), None)
-        rows.add(concept_id, name=label, kind=NameKind.RETIRED, replaced_by=successor)
+        replaced, others = ([to_curie(value) for pred, value in properties if pred.endswith(end) and value]
+                            for end in (_REPLACED_BY, _CONSIDER))  # fmt: skip
+        rows.add(concept_id, name=label, kind=NameKind.RETIRED, successors=replaced)
+        if others:
+            rows.add(concept_id, kind=NameKind.RETIRED, successors=others, successor_kind=SuccessorKind.CONSIDER)
         return
     rows.add(concept_id, name=label, kind=NameKind.PREFERRED)
     for synonym in objects(meta, "synonyms", file):
@@ -70,3 +77,9 @@ def _add(rows: Rows, node: dict[str, Any], file: InputFile) -> None:
         rows.add(concept_id, definition=text)
     if xrefs := [to_curie(value) for x in objects(meta, "xrefs", file) if (value := string(x, "val", file))]:
         rows.add(concept_id, xrefs=xrefs)
+
+
+def _add_parent(rows: Rows, edge: dict[str, Any], file: InputFile) -> None:
+    child, kind, parent = (string(edge, key, file) for key in ("sub", "pred", "obj"))
+    if child and parent and kind and kind.endswith(_IS_A):
+        rows.add(to_curie(child), parents=[to_curie(parent)])

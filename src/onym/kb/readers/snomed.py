@@ -1,7 +1,8 @@
 """Reader of SNOMED CT in Release Format 2 (snapshot files). Written from the specification, not tested on a real release.
 
-Active concepts come from the concept file, names from descriptions, preferred names from the language reference sets, and
-successors of inactive concepts from the historical association reference sets.
+Active concepts come from the concept file, names from descriptions, preferred names from the language reference sets, parents
+from the relationship file (inferred `is a`), and successors of inactive concepts from the historical association reference
+sets.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ import pyarrow as pa
 from onym.kb.readers._shared import batches, kind
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, iter_table
-from onym.types import NameKind
+from onym.types import NameKind, SuccessorKind
 
 FSN, SYNONYM = "900000000000003001", "900000000000013009"
 PREFERRED = "900000000000548007"
-# Historical associations, the most reliable first: same as, replaced by, alternative, possibly equivalent to. "Moved to" is
-# not used: it points to a namespace, not to a concept.
-SUCCESSORS = ["900000000000527005", "900000000000526001", "900000000000530003", "900000000000523009"]
+IS_A = "116680003"
+SUCCESSORS = {  # historical association reference sets; "moved to" gives a namespace instead of a concept
+    "900000000000526001": SuccessorKind.REPLACED_BY,
+    "900000000000527005": SuccessorKind.SAME_AS,
+    "900000000000524003": SuccessorKind.MOVED_TO,
+    "900000000000523009": SuccessorKind.POSSIBLY_EQUIVALENT,
+    "1186921001": SuccessorKind.POSSIBLY_EQUIVALENT,  # possibly replaced by
+    "900000000000530003": SuccessorKind.ALTERNATIVE,
+    "1186924009": SuccessorKind.SPLIT,  # partially equivalent to
+    "900000000000528000": SuccessorKind.BROADER,  # was a
+    "900000000000529008": SuccessorKind.RELATED,  # similar to
+}
 
 
 def matches(source: Source) -> bool:
@@ -29,7 +39,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield active descriptions of active concepts, semantic tags as types, definitions, and successors of inactive ones."""
+    """Yield descriptions, semantic tags as types, definitions and parents of active concepts, and successors of others."""
     concepts = _frame(source.matching("sct2_concept_snapshot*.txt"), ["id", "active"])
     active = concepts.filter(pl.col("active") == "1").select(conceptId="id").unique(maintain_order=True)
     preferred = _select_preferred(source)
@@ -42,6 +52,10 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
         for frame in _frames(file, ["active", "conceptId", "term"]):
             defined = frame.filter(pl.col("active") == "1").join(active, on="conceptId", maintain_order="left")
             yield from batches(defined.select(_curie("conceptId"), definition="term"))
+    for file in source.matching("sct2_relationship_snapshot*.txt"):
+        for frame in _frames(file, ["active", "sourceId", "destinationId", "typeId"]):
+            above = frame.filter((pl.col("active") == "1") & (pl.col("typeId") == IS_A))
+            yield from batches(above.select(_curie("sourceId"), parents=pl.concat_list("snomedct:" + pl.col("destinationId"))))
     yield from batches(_select_retired(source, concepts))
 
 
@@ -87,18 +101,14 @@ def _names(frame: pl.DataFrame, preferred: pl.DataFrame) -> Iterator[pa.RecordBa
 
 
 def _select_retired(source: Source, concepts: pl.DataFrame) -> pl.DataFrame:
-    """Return inactive concepts with the target of their most reliable association; if it has several targets, with none."""
+    """Return inactive concepts with all targets of their associations; `release` is the date of the association."""
     inactive = concepts.filter(pl.col("active") != "1").select("id")
     files = source.matching("der2_crefset_*association*snapshot*.txt")
-    links = _frame(files, ["active", "refsetId", "referencedComponentId", "targetComponentId"])
-    rank = pl.col("refsetId").replace_strict(SUCCESSORS, list(range(len(SUCCESSORS))), default=None, return_dtype=pl.Int8)
-    best = (
-        links.filter(pl.col("active") == "1")
-        .with_columns(rank=rank)
-        .filter(pl.col("rank").is_not_null())
-        .filter(pl.col("rank") == pl.col("rank").min().over("referencedComponentId"))
-        .filter(pl.col("targetComponentId").n_unique().over("referencedComponentId") == 1)
-        .unique("referencedComponentId", keep="first", maintain_order=True)
+    links = _frame(files, ["effectiveTime", "active", "refsetId", "referencedComponentId", "targetComponentId"])
+    kinds = pl.col("refsetId").replace_strict(
+        list(SUCCESSORS), [int(each) for each in SUCCESSORS.values()], default=None, return_dtype=pl.UInt8
     )
-    rows = inactive.join(best, left_on="id", right_on="referencedComponentId", how="left", maintain_order="left")
-    return rows.select(_curie("id"), kind(NameKind.RETIRED), replaced_by=pl.lit("snomedct:") + pl.col("targetComponentId"))
+    known = links.filter(pl.col("active") == "1").with_columns(successor_kind=kinds).drop_nulls("successor_kind")
+    rows = inactive.join(known, left_on="id", right_on="referencedComponentId", how="left", maintain_order="left")
+    target = pl.when(pl.col("targetComponentId").is_not_null()).then(pl.concat_list("snomedct:" + pl.col("targetComponentId")))
+    return rows.select(_curie("id"), kind(NameKind.RETIRED), "successor_kind", successors=target, release="effectiveTime")

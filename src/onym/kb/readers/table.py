@@ -13,7 +13,7 @@ from pydantic import Field
 
 from onym.errors import ConfigError
 from onym.kb.curie import curies
-from onym.kb.readers._shared import bar_list, batches, kind
+from onym.kb.readers._shared import bar_list, batches, curie_lists, kind
 from onym.parts import PartConfig
 from onym.store.files.source import InputFile, Source, copy_to_disk
 from onym.store.files.table import describe_columns, header, iter_table, require_columns, sniff_format
@@ -31,9 +31,11 @@ USUAL = {
     "source": ("source", "vocabulary"),
     "kind": ("kind",),
     "replaced_by": ("replaced_by", "successor"),
+    "parents": ("parents", "parent", "is_a", "broader"),
 }
 _KINDS = {value.label: int(value) for value in NameKind}
 _KNOWN = [name for names in USUAL.values() for name in names]
+_ID_LISTS = {"xrefs": "xrefs", "parents": "parents", "replaced_by": "successors"}  # roles of lists of ids -> columns of rows
 _ROWS = 10_000  # spreadsheet rows per batch
 
 
@@ -122,9 +124,8 @@ def _read_rows(frame: pl.DataFrame, prefix: str) -> Iterator[pa.RecordBatch]:
         "concept_id", "name",
         kinds if "kind" in present else kind(NameKind.PREFERRED),
         *[_blank_to_null(name) for name in ("language", "source", "definition") if name in present],
-        *([curies(_blank_to_null("replaced_by"), prefix).alias("replaced_by")] if "replaced_by" in present else []),
         *([bar_list("types").alias("semantic_types")] if "types" in present else []),
-        *([bar_list("xrefs").list.eval(curies(pl.element(), prefix)).alias("xrefs")] if "xrefs" in present else []),
+        *[curie_lists(rows, role, prefix).alias(column) for role, column in _ID_LISTS.items() if role in present],
     )  # fmt: skip
     yield from batches(shown)
     if "synonyms" in present:

@@ -1,4 +1,6 @@
-"""Reader of the UMLS Metathesaurus in Rich Release Format: MRCONSO, MRSTY, MRDEF, MRREL (trade names) and MRCUI (history).
+"""Reader of the UMLS Metathesaurus in Rich Release Format.
+
+The files are MRCONSO, MRSTY, MRDEF, MRREL (trade names and parents) and MRCUI (history); all but MRCONSO are optional.
 
 RRF is bar-separated with a trailing bar, without a header and without quoting. Suppressed atoms and trade names are read and
 marked by their kind; the recipe decides whether to drop them.
@@ -14,7 +16,7 @@ import pyarrow as pa
 from onym.kb.readers._shared import batches, kind
 from onym.store.files.source import InputFile, Source
 from onym.store.files.table import TableFormat, iter_table
-from onym.types import NameKind
+from onym.types import NameKind, ParentKind, SuccessorKind
 
 MRCONSO = [
     "CUI", "LAT", "TS", "LUI", "STT", "SUI", "ISPREF", "AUI", "SAUI",
@@ -34,6 +36,9 @@ LANGUAGES = {
     "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja", "KOR": "ko", "LAV": "lv", "NOR": "no",
     "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es", "SWE": "sv", "TUR": "tr", "UKR": "uk", "ARA": "ar",
 }  # fmt: skip
+HISTORY = {  # REL of MRCUI; deleted CUIs (DEL) and those removed from a subset (SUBX) have no successor
+    "SY": SuccessorKind.MERGED, "RB": SuccessorKind.BROADER, "RN": SuccessorKind.NARROWER, "RO": SuccessorKind.RELATED,
+}  # fmt: skip
 ABBREVIATION_TTYS = ["AB", "ACR", "AA", "ABB", "SSN"]
 
 
@@ -43,13 +48,15 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names, trade names, types, definitions and retired CUIs; all files but MRCONSO are optional."""
-    trade = _trade_names(source)
+    """Yield names, trade names, types, definitions, parents and retired CUIs."""
+    trade, parents = _relations(source)
     for file in _files(source, "mrconso"):
         for frame in _rows(file, MRCONSO, ["CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS"]):
             yield from batches(_names(frame))
-            if trade is not None:
+            if trade.height:
                 yield from batches(_brands(frame, trade))
+    while parents:
+        yield from batches(_parents(parents.pop(0)))
     for file in _files(source, "mrsty"):
         for frame in _rows(file, MRSTY, ["CUI", "TUI"]):
             yield from batches(frame.select(_curie("CUI"), semantic_types=pl.concat_list("TUI")))
@@ -58,7 +65,7 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
             kept = frame.filter(pl.col("SUPPRESS") == "N")
             yield from batches(kept.select(_curie("CUI"), source="SAB", definition="DEF"))
     for file in _files(source, "mrcui"):
-        for frame in _rows(file, MRCUI, ["CUI1", "REL", "CUI2"]):
+        for frame in _rows(file, MRCUI, ["CUI1", "VER", "REL", "CUI2"]):
             yield from batches(_history(frame))
 
 
@@ -88,15 +95,22 @@ def _names(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(_curie("CUI"), name="STR", kind=name_kind, language=language, source="SAB")
 
 
-def _trade_names(source: Source) -> pl.DataFrame | None:
-    """Return pairs (generic, CUI of a brand), or None without MRREL, where CUI2 `has_tradename` CUI1."""
-    pairs = [
-        frame.filter((pl.col("RELA") == "has_tradename") & (pl.col("SUPPRESS") == "N") & (pl.col("CUI1") != pl.col("CUI2")))
-        .select(generic="CUI2", CUI="CUI1")
-        for file in _files(source, "mrrel")
-        for frame in _rows(file, MRREL, ["CUI1", "CUI2", "RELA", "SUPPRESS"])
-    ]  # fmt: skip
-    return pl.concat(pairs).unique(maintain_order=True) if pairs else None
+def _relations(source: Source) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+    """Return pairs (generic, CUI of a brand), where CUI2 `has_tradename` CUI1, and frames of CUI, parent and SAB."""
+    trade, parents = [pl.DataFrame(schema={"generic": pl.String, "CUI": pl.String})], []
+    for file in _files(source, "mrrel"):
+        for frame in _rows(file, MRREL, ["CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS"]):
+            used = frame.filter((pl.col("SUPPRESS") == "N") & (pl.col("CUI1") != pl.col("CUI2")))
+            trade.append(used.filter(pl.col("RELA") == "has_tradename").select(generic="CUI2", CUI="CUI1"))
+            up, down = (used.filter(pl.col("REL") == relation) for relation in ("PAR", "CHD"))
+            pairs = pl.concat([up.select("SAB", CUI="CUI1", parent="CUI2"), down.select("SAB", CUI="CUI2", parent="CUI1")])
+            parents.append(pairs.unique(maintain_order=True))
+    return pl.concat(trade).unique(maintain_order=True), parents
+
+
+def _parents(frame: pl.DataFrame) -> pl.DataFrame:
+    kind = pl.lit(int(ParentKind.BROADER), dtype=pl.UInt8)
+    return frame.select(_curie("CUI"), source="SAB", parents=pl.concat_list("umls:" + pl.col("parent")), parent_kind=kind)
 
 
 def _brands(frame: pl.DataFrame, trade: pl.DataFrame) -> pl.DataFrame:
@@ -107,6 +121,10 @@ def _brands(frame: pl.DataFrame, trade: pl.DataFrame) -> pl.DataFrame:
 
 
 def _history(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the retired CUIs. Only the relation `SY` (synonym) gives a successor; other relations and deletions do not."""
-    successor = pl.when((pl.col("REL") == "SY") & (pl.col("CUI2") != "")).then(pl.lit("umls:") + pl.col("CUI2"))
-    return frame.select(_curie("CUI1"), kind(NameKind.RETIRED), replaced_by=successor)
+    """Return the retired CUIs with what the relation to another CUI says about it; `release` is the last one that had them."""
+    kinds = pl.col("REL").replace_strict(
+        list(HISTORY), [int(each) for each in HISTORY.values()], default=None, return_dtype=pl.UInt8
+    )
+    has_target = kinds.is_not_null() & (pl.col("CUI2") != "")
+    target = pl.when(has_target).then(pl.concat_list("umls:" + pl.col("CUI2")))
+    return frame.select(_curie("CUI1"), kind(NameKind.RETIRED), successors=target, successor_kind=kinds, release="VER")
