@@ -93,9 +93,10 @@ class KnowledgeBase:
         self.alias_kinds: npt.NDArray[np.uint8] = artefact.array("alias.kind")
         self.alias_rules: npt.NDArray[np.uint8] | None = artefact.array("alias.rule") if artefact.has("alias.rule") else None
         self.concept_aliases: Ragged = artefact.read_ragged("concept.aliases", len(self.aliases))
-        self.hierarchy = Hierarchy(artefact, self.concept_ids, self.sources, self.preferred_form)
         self.retired = RetiredIds(artefact, self.sources)
         self._terms = Ragged(self.concept_terms, self.term_names, into=len(self.names), name=f"{self.folder}, concept.terms")
+        forms, terms = self.term_forms, self._terms  # not `self`: a reference to it would keep it open until garbage collection
+        self.hierarchy = Hierarchy(artefact, self.concept_ids, self.sources, lambda row: forms[terms.span(row)[0]])
         self._artefact = artefact
         self._prefixes: tuple[str, ...] | None = None
         self._prefer = tuple(prefer)
