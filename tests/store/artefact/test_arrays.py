@@ -210,7 +210,7 @@ def test_list_values_beyond_the_table_raise_on_access() -> None:
     lists = Ragged(np.array([0, 1, 2]), np.array([0, 7]), into=7)
     assert lists[0].tolist() == lists.take(np.array([0])).values.tolist() == [0]
     for look in (lambda: lists[1], lists.owners, lambda: lists.take(np.array([1]))):
-        with pytest.raises(IntegrityError, match="beyond its table"):
+        with pytest.raises(IntegrityError, match="beyond the end of its table"):
             look()
 
 
