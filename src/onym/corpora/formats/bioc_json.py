@@ -47,7 +47,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one collection, one document per line."""
+    """Write all documents as one JSON collection, with one document per line."""
     with output.file() as file:
         file.write(b'{"source":"","date":"","key":"","version":"1.0","infons":{},"documents":[')
         for number_of, document in enumerate(documents):
@@ -102,7 +102,7 @@ def _add_annotations(bioc: BiocDocument, plain: Plain, where: str) -> None:
 def _infons(plain: Plain, where: str) -> Notes:
     infons = plain.get("infons") or {}
     if not isinstance(infons, dict):
-        raise MalformedError("'infons' should be an object", where)
+        raise MalformedError("'infons' should be a JSON object", where)
     return tuple((key, _to_text(value)) for key, value in infons.items())
 
 

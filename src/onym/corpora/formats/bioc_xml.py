@@ -1,4 +1,4 @@
-"""BioC in XML: passages, annotations, relations and infons. Sentences are read as passages if they contain the text."""
+"""BioC in XML: passages, annotations, relations and infons. If the text is in sentences, each is read as a passage."""
 
 from __future__ import annotations
 
