@@ -65,14 +65,14 @@ class Format(Protocol):
         """Yield the documents and problems of one file or one group of files, in order."""
 
     def preserved_facets(self, document: Document) -> frozenset[Facet]:
-        """Return the facets of this document that survive writing and reading it back."""
+        """Return the facets (parts of a document) that are unchanged after writing this document and reading it back."""
 
     def write(self, documents: Iterable[Document], output: Output, style: Style = "") -> None:
         """Write documents, dropping the facets that the format cannot store."""
 
 
 def preserve_all(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Return all facets, for formats that store everything.
+    """Return all facets; for formats that can store every part of a document.
 
     >>> preserve_all(Document("1", "fever")) == ALL
     True
@@ -126,7 +126,7 @@ def require_good(lines: Iterable[Line]) -> None:
 
 
 class Draft:
-    """A document under construction; invalid mentions become problems.
+    """A document under construction. Each invalid mention becomes a problem.
 
     >>> draft = Draft("1", "high fever")
     >>> draft.add(5, 10, "fever")

@@ -22,7 +22,7 @@ View = dict[str, Any]
 
 
 def facets_of(document: Document) -> frozenset[Facet]:
-    """Return the facets that a document uses.
+    """Return the facets that a document uses, such as its text, types and relations.
 
     >>> sorted(facets_of(Document("1", "fever", (Mention(0, 5, "fever", type="Disease"),))))
     ['document ids', 'mentions', 'text', 'types']

@@ -1,4 +1,4 @@
-"""Reproducible zip archives (no timestamps or owners, members in the order of writing), and unpacking them.
+"""Writes and unpacks reproducible zip archives, which have no timestamps or owners and keep the order of writing.
 
 Incompressible members are stored uncompressed, and so are members whose compression ratio would trip zip-bomb checks.
 """
@@ -29,7 +29,7 @@ _MODE = (stat.S_IFREG | 0o644) << 16
 _CHUNK = 1 * MIB
 _WORTH_IT = 0.95  # a member that compresses to more than this fraction of its size is stored uncompressed
 _SUSPICIOUS = 20  # if the first chunk compresses by more than this factor, the whole member is compressed to measure its ratio
-_MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # members that compress better are stored uncompressed: readers would reject them
+_MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # above this ratio, a member is stored uncompressed, because readers would reject it
 
 
 class WrittenMember(NamedTuple):

@@ -58,7 +58,7 @@ def require_whole_maps() -> None:
 
 _SLICE = 4 * 1024 * 1024  # bytes of UTF-8 to validate at a time
 _POSTS = 16_384  # number of evenly spaced strings kept in memory to narrow a binary search
-_FEW_SEARCHES = 5_000  # number of searches after which loading these strings pays off
+_FEW_SEARCHES = 5_000  # number of searches after which loading the sampled strings pays off
 _LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
@@ -113,7 +113,7 @@ def release(column: npt.NDArray[Any]) -> None:
 
 
 def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
-    """Return a buffer that contains the column's bytes, and where they start. Slicing an mmap directly saves a copy."""
+    """Return a buffer with the column's bytes, and the offset at which they start. Slicing an mmap directly saves a copy."""
     mapped = getattr(data, "_mmap", None)
     if isinstance(data, np.memmap) and isinstance(mapped, mmap):
         return mapped, data.offset % ALLOCATIONGRANULARITY
@@ -122,12 +122,12 @@ def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
 
 def corrupt(what: str, where: str) -> IntegrityError:
     """Build the error for invalid column content, which means that the bytes changed after verification."""
-    fix = "check it with --verify full or onym kb check, and build it again"
+    fix = "check the artefact with --verify full or onym kb check, and rebuild it"
     return IntegrityError("artefact-corrupt", what, where=where, fix=fix)
 
 
 def span_of(bounds: memoryview, row: int, size: int, where: str) -> tuple[int, int]:
-    """Return the start and end of a row; raise IntegrityError unless it and its neighbours ascend up to `size`.
+    """Return the start and end of a row; raise IntegrityError if its offsets, or the offsets next to them, do not ascend.
 
     >>> span_of(memoryview(np.array([0, 2, 5])), 1, 5, "names")
     (2, 5)
@@ -300,7 +300,7 @@ class Strings:
         return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
 
     def _search_lower_bound(self, key: bytes) -> int:
-        """Search the whole column, without the sampled strings; raise IntegrityError if an offset on the way is invalid."""
+        """Search the whole column, without the sampled strings; raise IntegrityError if an offset that it reads is invalid."""
         raw, base, ends, size = self._raw, self._base, self._ends, len(self.data)
         low, high = 0, len(ends) - 1
         while low < high:
@@ -328,7 +328,7 @@ class Strings:
         """
         keys = np.array([text.encode("utf-8", "surrogatepass") for text in texts], dtype=bytes)
         low, high = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), len(self), dtype=np.int64)
-        width = keys.dtype.itemsize + 1  # one byte longer than any key, so that a key is not equal to a prefix
+        width = keys.dtype.itemsize + 1  # one byte more than any key, so that no key equals a mere prefix
         while (open_ := np.flatnonzero(low < high)).size:
             middle = (low[open_] + high[open_]) >> 1
             is_below = self._heads(middle, width) < keys[open_]

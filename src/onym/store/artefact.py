@@ -1,8 +1,7 @@
 """Opens and checks artefacts, which are versioned folders written by `stage.py`. Only the current version is opened.
 
 The manifest and the file sizes are checked at each opening. File digests are checked once per machine, or at each opening
-with `verify="full"`.
-`check_artefact` always hashes every file.
+with `verify="full"`. `check_artefact` always hashes every file.
 """
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ class Artefact:
         self.is_new_here = False
 
     def require_intact(self) -> None:
-        """Hash all files, ignoring cached results, and raise IntegrityError if one has changed.
+        """Hash all files, ignoring cached results, and raise IntegrityError if a file has changed.
 
         Called before another artefact is derived from this one. Each `Artefact` object is hashed only once.
         """
@@ -265,12 +264,12 @@ def _find_problems(dest: Path) -> list[str]:
 
 
 def _while_current(dest: Path, act: Callable[[Path], T]) -> T:
-    """Call `act` with the current version; retry if it failed because a writer replaced that version meanwhile."""
+    """Call `act` with the current version; retry if `act` failed because a writer replaced that version meanwhile."""
     while True:
         version, *_ = copy = _current_copy(dest)
         if not version:
             what = "the folder has no artefact" if dest.is_dir() else "no such folder"
-            raise IntegrityError("artefact-missing", what, where=str(dest), fix="build one, for instance with onym kb build")
+            raise IntegrityError("artefact-missing", what, where=str(dest), fix="build it with a command such as onym kb build")
         try:
             return act(dest / version)
         except IntegrityError:

@@ -111,7 +111,7 @@ def file_digest(path: Path) -> str:
             if _is_settled(state) and file_state(path.stat()) == state:
                 _remember(path, state, digest)
     except OSError as e:
-        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(path)) from e
+        raise InputError("input-unreadable", f"the file cannot be read: {e.strerror or e}", where=str(path)) from e
     return digest
 
 

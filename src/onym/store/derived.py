@@ -47,7 +47,7 @@ class Locations(NamedTuple):
 
 @contextmanager
 def collect_derived() -> Iterator[list[Path]]:
-    """Collect the folders of the derived artefacts opened in the block, except those opened only to build others.
+    """Collect the folders of the derived artefacts opened in the block, without those opened only to build another artefact.
 
     >>> with collect_derived() as found:
     ...     pass
@@ -93,7 +93,7 @@ def open_derived(
 
 
 def find_derived(folder: Path, kind: str, is_own: Callable[[Path], bool]) -> list[Path]:
-    """Return the artefacts of a kind in `folder`, and those in the cache directory for which `is_own` returns True."""
+    """Return the artefacts of a kind in `folder`, and the artefacts in the cache directory for which `is_own` is True."""
     kept, cached = (sorted(path.glob(f"{kind}/*/CURRENT")) for path in (folder, cache_folder()))
     return [pointer.parent for pointer in kept] + [pointer.parent for pointer in cached if _is_sound(is_own, pointer.parent)]
 

@@ -55,7 +55,7 @@ class Downloaded:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Retry and timeout settings of a download, and its maximum size."""
+    """Retry and timeout settings of a download, and its maximum size in bytes."""
 
     attempts: int = 5
     pause_s: float = 1.0
@@ -170,7 +170,7 @@ class _PartialDownload:
 
 
 class _Address(NamedTuple):
-    """A URL, and the base URL of its mirror or an empty string."""
+    """A URL, and the base URL of its mirror (empty if the URL is not on a mirror)."""
 
     url: str
     mirror: str
@@ -281,7 +281,7 @@ def _is_below(url: str, mirror: str) -> bool:
 
 
 def _is_delivered(url: str, start: str) -> bool:
-    """Return whether `start` may redirect to `url`: the same host, or one of `_DELIVERERS`.
+    """Return whether a redirect from `start` to `url` is allowed: to the same host, or to a host in `_DELIVERERS`.
 
     >>> _is_delivered("https://release-assets.githubusercontent.com/a", "https://github.com/mondo/a")
     True

@@ -3,8 +3,8 @@
     .NAME.<16 hex digits>.onym-new      a file or folder that will be renamed to NAME
     .NAME.<16 hex digits>.onym-old      a folder that is being replaced by a new NAME
 
-The writer holds an advisory lock on the file or folder, which the system releases when the process ends. If it is not locked,
-a killed process has left it. On file systems without locks, nothing is removed.
+The writer holds an advisory lock on the file or folder, which the system releases when the process ends. A file or
+folder without a lock was left by a killed process. On file systems without locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def set_aside(path: Path) -> Iterator[None]:
 
 
 def remove_left(path: Path) -> None:
-    """Remove temp files that killed processes left next to `path`. If `path` is missing, restore the old folder.
+    """Remove temp files that killed processes left next to `path`. If `path` is missing, undo an interrupted `set_aside`.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> left = target.with_name(".out.txt.0123456789abcdef.onym-new")
@@ -166,7 +166,7 @@ def _make_locked(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
 
 
 def hold(path: Path, *, is_shared: bool = False) -> int | None:
-    """Lock a file or folder; return None if the file system has no locks. Raise BlockingIOError if it is locked.
+    """Lock a file or folder; return None if the file system has no locks. Raise BlockingIOError if already locked.
 
     A shared lock conflicts only with exclusive locks.
     """

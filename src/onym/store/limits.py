@@ -15,7 +15,7 @@ GB = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on the size of input files, which bound the time and memory to read them. Raise them only for files you trust.
+    """Limits on input files, which bound the time and memory to read them. Raise a limit only for files that you trust.
 
     >>> Limits(line_bytes=80).line_bytes
     80
@@ -71,5 +71,5 @@ def panics_as_errors() -> Iterator[None]:
         yield
     except BaseException as e:
         if is_panic(e):
-            raise RuntimeError("a library panicked") from None
+            raise RuntimeError("a Rust library panicked") from None
         raise

@@ -68,7 +68,7 @@ def require_inside(folder: Path, path: Path) -> Path:
         raise InputError("model-outside", "a link leads out of the model's folder", where=str(path), fix=_FIX)
     if not is_regular:
         what = "a link to a folder" if path.is_symlink() and target.is_dir() else "not a regular file"
-        raise InputError("model-outside", f"the entry is {what}", where=str(path), fix=_FIX)
+        raise InputError("model-outside", f"the folder entry is {what}", where=str(path), fix=_FIX)
     return path
 
 
@@ -156,10 +156,10 @@ def _finite(text: str) -> float:
 
 
 def read_small(path: Path) -> bytes:
-    """Return the content of a settings file; raise LimitError if it is too large."""
+    """Return the content of a settings file; raise LimitError if the file is too large."""
     data = read_regular(path, DEFAULT_LIMITS.model_json_bytes + 1)
     if len(data) > DEFAULT_LIMITS.model_json_bytes:
-        raise LimitError("limit-model", f"larger than {DEFAULT_LIMITS.model_json_bytes:,} bytes", where=str(path))
+        raise LimitError("limit-model", f"settings larger than {DEFAULT_LIMITS.model_json_bytes:,} bytes", where=str(path))
     return data
 
 
@@ -200,12 +200,12 @@ def fetch_model(name: str, files: Sequence[str] = FETCHED) -> Path:
         return Path(snapshot_download(name, allow_patterns=list(files)))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as e:
         raise InputError(
-            "model-missing", f"the model {name!r} could not be fetched", fix="check its name and the network"
+            "model-missing", f"the model {name!r} could not be fetched", fix="check the model name and the network"
         ) from e
 
 
 def require_safe(folder: Path) -> None:
-    """Reject a model folder that contains links to outside, an adapter, or no safetensors (`.bin` files may contain code).
+    """Reject a model folder that has links to outside, an adapter, or no safetensors file (`.bin` files may contain code).
 
     An adapter is rejected because, with `peft` installed, transformers would apply it or load weights from elsewhere.
     """

@@ -30,7 +30,7 @@ _OTHERS = {
 
 
 def require_file(path: Path, *, force: bool = False, may_stream: bool = False) -> None:
-    """Raise ConfigError if the output is not a regular file, its folder is not writable, or it exists without `force`.
+    """Raise ConfigError if the output is not a regular file, its folder is not writable, or it exists and `force` is not set.
 
     >>> require_file(Path("/dev/null"), force=True)
     Traceback (most recent call last):
@@ -193,7 +193,7 @@ class Folder:
         return Folder(self._stage / name)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file; slashes in its name create subfolders."""
+        """Write a new file; if its name contains slashes, create the subfolders."""
         *folders, last = name.split("/")
         folder = self
         for each in folders:
@@ -286,7 +286,7 @@ def writable(path: Path) -> Iterator[None]:
     """Convert an OSError to a ConfigError, except BrokenPipeError."""
     try:
         yield
-    except BrokenPipeError:  # the reader of standard output has closed it
+    except BrokenPipeError:  # the program that reads standard output has closed the pipe
         raise
     except OSError as e:
         what = f"cannot be written: {e.strerror or e}"

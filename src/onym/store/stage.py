@@ -33,7 +33,7 @@ from onym.store.output import new_folder, remove_folder, require_artefact, sync_
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`; raise IntegrityError at once if another process holds it."""
+    """Lock the file `path` during the block; raise IntegrityError at once if another process has locked it."""
     with path.open("a+b") as file:
         try:
             _lock(file.fileno())
@@ -47,7 +47,7 @@ def exclusive(path: Path) -> Iterator[None]:
 
 @contextmanager
 def exclusive_at(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, creating its folder if needed.
+    """Lock the file `path` during the block, and create its folder if needed.
 
     >>> with exclusive_at(getfixture("tmp_path") / "new" / ".lock"):
     ...     pass
@@ -75,7 +75,7 @@ _WRITE = 16 * 1024 * 1024
 
 
 class Stage:
-    """An artefact that is being written. Files are hashed during writing, so that they are not read again."""
+    """An artefact that is being written. Files are hashed during writing, so that they need not be read again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -218,7 +218,7 @@ _SIGN = "work.json"
 
 
 class Work:
-    """Intermediate columns of a long build, so that the build can resume. Columns of other inputs are deleted.
+    """Stores intermediate columns of a long build, so that it can resume. If the inputs change, the columns are deleted.
 
     >>> work = Work(getfixture("tmp_path") / "work", ["kb", "encoder"])
     >>> work.keep("first", np.array([1.5, 2.0], dtype=np.float32))

@@ -153,7 +153,7 @@ class LocalStorage:
         except NotADirectoryError as e:
             what = "not a folder"
             raise ConfigError(
-                "output-failed", what, where=str(self._folder / folder), fix="remove it, or use another folder"
+                "output-failed", what, where=str(self._folder / folder), fix="remove this file, or use another folder"
             ) from e
 
     def open(self, name: str) -> BinaryIO:

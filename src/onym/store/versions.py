@@ -59,7 +59,7 @@ def switch_version(version: Path) -> None:
 
 
 def current_folder(folder: Path) -> Path:
-    """Return the current version of a folder, or the folder itself if it has no versions.
+    """Return the path of the current version in a folder, or the folder itself if it has no versions.
 
     >>> current_folder(Path("no/such/folder")).as_posix()
     'no/such/folder'

@@ -116,7 +116,7 @@ _TOKEN = re.compile(r"\S+")
 _MAX_STEPS = 100
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 # A full stop after a single letter does not end a sentence: `S. aureus protein A (spa)`.
-# The pattern starts with a punctuation mark and checks the preceding text by look-behind: it fails fast at other characters.
+# The pattern starts with the mark and checks the text before it by look-behind, so it fails fast at other characters.
 _SENTENCE_END = re.compile(
     r"[.!?;:\n](?:(?:(?<=[^\W_]{2}[.!?])|(?<=[\])\"'%][.!?]))[\])\"']?\s++(?=[^a-z(\[])|(?<=[;:])\s|(?<=\n)[ \t\r]*+\n)"
 )
@@ -220,7 +220,7 @@ class Layout:
         return Region(words, len(words) if near is None else near)
 
     def _aside(self, start: int, end: int) -> int | None:
-        """Return the start of a bracketed aside whose closing bracket is in `start:end`, or None."""
+        """Return the start of the bracketed aside whose closing bracket is in `start:end`, or None if there is none."""
         for offset in range(start, end):
             if self.text[offset] in _CLOSING:
                 opening = self._opening_of.get(offset)
@@ -289,12 +289,12 @@ def anywhere(word: Word, letters: str) -> bool:
 
 
 def spelt_out(word: Word) -> str:
-    """Return a word in lower case, or the name of a Greek letter."""
+    """Return a word in lower case; for a Greek letter, return its name."""
     return GREEK_LETTERS.get(word.lower, word.lower)
 
 
 def _has_in_order(word: Word, letters: str, first: int, *, at_parts: bool = False) -> bool:
-    """Return whether the word contains `letters[first:]` in order. With `at_parts`, each must begin a part of a compound."""
+    """Return whether the word contains `letters[first:]` in order. With `at_parts`, letters must begin parts of a compound."""
     if len(word.lower) > _MAX_WORD:
         return False
     offset = first - 1

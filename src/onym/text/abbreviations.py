@@ -127,7 +127,7 @@ def _is_bare(_short: str, _long: str, words: Sequence[Word]) -> bool:
 
 
 def _begins_badly(_short: str, long: str, words: Sequence[Word]) -> bool:
-    """Reject a long form that begins with a stop word or a lower-case letter. Accept it before a hyphen, as in `c-Jun`."""
+    """Reject a long form whose first word is a stop word or a single lower-case letter, unless a hyphen follows: `c-Jun`."""
     first = words[0]
     is_weak = (first.lower in STOP_WORDS and first.raw != "A") or (len(first.raw) == 1 and first.raw.islower())
     follows = long[len(first.raw) : len(first.raw) + 1] if long.startswith(first.raw) else "-"
@@ -146,7 +146,7 @@ _SEPARATOR = re.compile(r"[;,:]\s|\s(?:or|and)\s")
 _ANNOUNCEMENT = re.compile("abbreviated", re.IGNORECASE)
 _MAX_BRACKET = 300
 _MAX_SHORT_OUTSIDE = 16
-_MAX_TOKEN = 100  # maximum characters of a short form before a bracket, with quotation marks; keeps the run time linear
+_MAX_TOKEN = 100  # maximum characters of the token before a bracket that may be a short form; keeps the run time linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +325,7 @@ def _readings(short: str, region: Region) -> list[str]:
 
 
 def _may_be_spelt(short: str, region: Region) -> bool:
-    """Return False if a letter of the short form is in no word: no rule can match. `x` is exempt, as it matches `cross`."""
+    """Return False if no word has some letter of the short form: no rule can match. Skip `x`, which can match `cross`."""
     there = set().union(*map(spelt_out, region.words))
     return all(char in there or char == "x" for char in short.lower() if "a" <= char <= "z")
 

@@ -149,7 +149,7 @@ def _clusters() -> re.Pattern[str]:
 
 
 def _seconds(decomposed: list[tuple[str, str]]) -> set[str]:
-    """Return the characters that can combine with the previous one: seconds of canonical pairs, Hangul vowels and finals."""
+    """Return the characters that can combine with the previous one: seconds of canonical pairs, Hangul vowels, finals."""
     pairs = [parts.split() for _, parts in decomposed if not parts.startswith("<")]
     hangul = map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)))
     return {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2} | set(hangul)
@@ -234,7 +234,7 @@ def plain(doc: Document) -> Document:
 
 
 def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
-    """Return, for each mention, a copy of the document in which its long form (if defined) replaces it, and the new mention.
+    """Return, for each mention, a copy of the document with the mention replaced by its long form, and the new mention.
 
     The copies are only for use as model input, because their offsets do not match the original text.
 
@@ -249,7 +249,7 @@ def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
 
 
 def defining_mentions(doc: Document) -> tuple[Mention, ...]:
-    """Return, for each mention, the long form in the document's definition. Mentions without a definition are unchanged.
+    """Return, for each mention, its long form where the document defines it. Mentions without a definition are unchanged.
 
     >>> text = "Myocardial infarction (MI) is common. MI kills."
     >>> found = defining_mentions(Document("1", text, (Mention(38, 40, "MI"), Mention(41, 46, "kills"))))

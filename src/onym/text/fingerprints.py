@@ -51,7 +51,7 @@ class Numbered:
         return sums
 
     def fingerprints(self, starts: Ints, ends: Ints) -> Fingerprints:
-        """Return the fingerprints of slices. *Shape:* that of `starts` and `ends`."""
+        """Return the fingerprints of slices. *Shape:* as `starts` and `ends`."""
         sums = self._sums
         return (sums[ends] - sums[starts]) * _powers(_INVERSE, len(sums))[starts]
 

@@ -154,7 +154,7 @@ def positions_of_rows(vectors: Vectors | GramCounts, rows: npt.NDArray[Any]) -> 
 
 
 Found = tuple[npt.NDArray[Any], npt.NDArray[np.float64]]
-_DECIMALS = 6  # scores are rounded to this, so that names with the same 3-grams tie whatever the summation order
+_DECIMALS = 6  # decimals of scores: rounded, so that names with the same 3-grams tie whatever the summation order
 _THREADS = 2
 _PAIRS = 20_000  # pairs compared per batch
 _DENSE = 4_000_000  # maximum entries of the dense query matrix of a batch
@@ -238,7 +238,7 @@ class NameSimilarity:
         return [(rows[:count], scores[:count]) for rows, scores in found]
 
     def _is_early(self, queries: int) -> bool:
-        """Return True if the full weight matrix has not been built and the call is too small to justify it."""
+        """Return True if the full weight matrix has not been built, and there are too few queries and calls to build it."""
         self._calls += 1
         return "_columns" not in self.__dict__ and queries <= _FEW_QUERIES and self._calls <= FEW_CALLS
 
@@ -262,7 +262,7 @@ class NameSimilarity:
     def between(
         self, queries: Sequence[str], query_rows: npt.NDArray[Any], name_rows: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
-        """Return the similarity of pairs: query `query_rows[i]` and name `name_rows[i]`.
+        """Return the similarity of each pair of query `query_rows[i]` and name `name_rows[i]`.
 
         >>> NameSimilarity(["heart attack", "fever"]).between(["fever"], np.array([0, 0]), np.array([0, 1])).tolist()
         [0.0, 1.0]

@@ -44,7 +44,7 @@ def word_window(text: str, start: int, end: int, words: int = 384) -> Window:
 
 
 def token_window(text: str, start: int, end: int, budget: int, tokens: Sequence[tuple[int, int]]) -> Window:
-    """Cut the context to `budget` tokens, including the mention; `tokens` are the spans of the text's tokens, in order.
+    """Cut the text to `budget` tokens around and including the mention. `tokens` are the spans of all tokens, in order.
 
     The mention is never cut. If the mention alone exceeds the budget, the context is empty.
 

@@ -234,7 +234,7 @@ class PackedTrie:
         columns = grow(tokens, eos, vocabulary)
         if name_ids is not None:
             if len(name_ids) != len(tokens):
-                raise InputError("trie-tokens", f"{len(name_ids):,} ids for {len(tokens):,} names")
+                raise InputError("trie-tokens", f"got {len(name_ids):,} name ids for {len(tokens):,} names")
             columns = columns._replace(names=np.asarray(name_ids, dtype=np.uint32)[columns.names])
         return cls(columns, eos, vocabulary)
 
@@ -294,7 +294,7 @@ class PackedTrie:
         starts, ends = first[nodes].astype(np.int64), first[nodes + 1].astype(np.int64)
         before, after = first[np.maximum(nodes - 1, 0)], first[np.minimum(nodes + 2, count)]
         if not bool(((nodes < starts) & (before <= starts) & (starts <= ends) & (ends <= after) & (after <= count)).all()):
-            raise corrupt("the children of a node do not come after it", self._where)
+            raise corrupt("a child comes before its parent", self._where)
         return starts, ends
 
     def _require_known(self, tokens: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -112,7 +112,7 @@ def test_rejects_invalid_string_columns(offsets: list[int], data: bytes) -> None
 def test_rejects_values_beyond_the_table() -> None:
     lists = Ragged(np.array([0, 1, 3]), np.array([0, 4, 2]))
     lists.require_sound("lists", 5)
-    with pytest.raises(IntegrityError, match="points beyond"):
+    with pytest.raises(IntegrityError, match="beyond the end"):
         lists.require_sound("lists", 4)
 
 

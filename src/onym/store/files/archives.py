@@ -93,7 +93,7 @@ class _Info(tarfile.TarInfo):
                 raise  # a block of zeros marks the end of the archive
             raise tarfile.ReadError("damaged header") from e
         if info.type in _EXTENDED and not 0 <= info.size <= _HEADER:
-            raise tarfile.ReadError("extended header too long")
+            raise tarfile.ReadError("an extended header is too long")
         return info
 
 
@@ -196,7 +196,7 @@ def zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
             raise InputError("archive-corrupt", "the archive is encrypted", where=path.name, fix="decrypt the archive first")
         if info.compress_type not in _METHODS:
             raise InputError(
-                "archive-corrupt", "a member is not compressed with deflate", where=where, fix="compress it again with deflate"
+                "archive-corrupt", "a member is not compressed with deflate", where=where, fix="build the archive with deflate"
             )
         yield InputFile(info.filename, _zip_opener(archive, info, where, limits), info.file_size, limits)
 

@@ -58,7 +58,7 @@ class InputFile:
         try:
             raw = self.opener()
         except OSError as e:
-            raise InputError("input-unreadable", f"cannot be opened: {e.strerror or e}", where=self.name) from e
+            raise InputError("input-unreadable", f"the file cannot be opened: {e.strerror or e}", where=self.name) from e
         with raw:
             stream = InputStream(raw, self.name, self.limits)
             self._streams.append(stream)
@@ -102,11 +102,11 @@ class InputFile:
 
     @property
     def was_read(self) -> bool:
-        """True once the file has been read to its end (not by `head` or `peek`)."""
+        """True once the file has been read to its end. Reading with `head` or `peek` does not count."""
         return bool(self._read_digests)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the (compressed) bytes that were read or, if the end was not reached, of those on disk now."""
+        """Return the SHA-256 of the file on disk. If the file was read to its end before, use the bytes that were read then."""
         if not self._read_digests:
             with self.open() as stream:
                 return stream.digest()

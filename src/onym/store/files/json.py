@@ -128,7 +128,7 @@ class _JsonNesting:
         self._rest = b""  # an escape sequence or surrogate pair that was cut off at the end of the previous chunk
 
     def take(self, data: bytes) -> None:
-        """Measure the next chunk; raise LimitError if it is nested too deeply or too large."""
+        """Measure the next chunk; raise LimitError if the nesting is too deep, or an item or token is too large."""
         parts = self._without_escapes(data).split(b'"')
         outside = parts[1::2] if self._in_text else parts[::2]
         self._in_text ^= len(parts) % 2 == 0
@@ -148,9 +148,9 @@ class _JsonNesting:
         if _HALF.search(_PAIR.sub(b"", data)):
             raise InputError(
                 "input-encoding",
-                "lone surrogate escape (\\ud800 to \\udfff)",
+                "the JSON has a lone surrogate escape (\\ud800 to \\udfff)",
                 where=self._where,
-                fix="replace it with a valid character",
+                fix="replace the escape with a valid character",
             )
         return data
 

@@ -118,7 +118,7 @@ def _line(number: int, data: bytes, file: InputFile) -> Line:
         return Line(number, data.decode("utf-8", "replace"), error)
     if NUL in data:
         where = f"{file.name}:{number}"
-        error = InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch the file again")
+        error = InputError("input-encoding", "the text contains a NUL byte", where=where, fix="fetch the file again")
         return Line(number, text, error)
     return Line(number, text)
 
@@ -138,5 +138,5 @@ def _utf8(data: bytes, line: int, file: InputFile) -> bytes:
         raise InputError("input-encoding", "not valid UTF-8", where=where, fix=fix) from e
     if NUL in data:
         where = f"{file.name}:{line + data.count(NEWLINE, 0, data.index(NUL))}"
-        raise InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch the file again")
+        raise InputError("input-encoding", "the text contains a NUL byte", where=where, fix="fetch the file again")
     return data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data

@@ -130,7 +130,7 @@ def _read_guarded(read: Callable[[], bytes], name: str) -> bytes:
     try:
         return read()
     except OSError as e:
-        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=name) from e
+        raise InputError("input-unreadable", f"the file cannot be read: {e.strerror or e}", where=name) from e
 
 
 def _codec_of(head: bytes) -> str:
@@ -193,7 +193,7 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
     except FileNotFoundError as e:
         raise InputError("input-missing", "no such file", where=str(path), fix="check the path") from e
     except OSError as e:
-        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(path)) from e
+        raise InputError("input-unreadable", f"the file cannot be read: {e.strerror or e}", where=str(path)) from e
 
 
 def is_there(path: Path) -> bool:

@@ -23,7 +23,7 @@ _BOM = b"\xef\xbb\xbf"
 _RUN = re.compile(rb'"+')  # one or more consecutive quotes
 _DELIMITERS = (",", ";", "\t", "|")
 _SHOWN = 12  # maximum number of column names listed in an error
-_MIN_HEADINGS = 2  # minimum cells of a row to be taken for a header: one cell may be the first entry of a plain list of terms
+_MIN_HEADINGS = 2  # minimum cells of a header row: a single cell may be the first entry of a plain list of terms
 _HEADING = re.compile(r"(?!.*\d{3})[^\W\d][^\n.]{0,39}|")
 
 
@@ -72,7 +72,7 @@ def header(file: InputFile, form: TableFormat) -> list[str]:
 
 
 def sniff_format(file: InputFile, wanted: Iterable[str] = ()) -> TableFormat:
-    """Detect the delimiter of a table with a header: it gives the most wanted column names or, if tied, the most columns.
+    """Detect the delimiter of a table with a header: the one that gives the most wanted columns, then the most columns.
 
     >>> sniff_format(InputFile.from_bytes("a.csv", b"id;name\\n1;fever, high\\n")).delimiter
     ';'
@@ -118,7 +118,7 @@ class _Text(io.RawIOBase):
         data = self._stream.read(size)
         if b"\x00" in data:
             fix = "fetch the file again, or convert it to UTF-8"
-            raise InputError("input-encoding", "a NUL byte in a text file", where=self._stream.name, fix=fix)
+            raise InputError("input-encoding", "the text contains a NUL byte", where=self._stream.name, fix=fix)
         if self._quotes and data:
             self._quotes.feed(data)
         elif self._quotes and size:

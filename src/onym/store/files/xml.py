@@ -28,14 +28,14 @@ _DECLARATION = re.compile(
     rb"""<\?xml\s+version\s*=\s*["']1\.[0-9]["']"""
     rb"""(?:\s+encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["'])?(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>"""
 )
-# What may precede the root element. Every repetition is possessive, so that matching takes linear time.
+# Patterns of the text before the root element. Every repetition is possessive, so that matching takes linear time.
 _MISC = rb"(?:\s++|<\?(?!xml\s).*?\?>|<!--.*?-->)"
 _ELEMENTS = rb"(?:" + _MISC + rb"""|<!ELEMENT\s[^<>"'&%]*+>)*+"""
 _OUTSIDE = rb"""<!DOCTYPE\s(?:[^<>\[\]"'&%]|"[^"]*+"|'[^']*+')*+"""
 _DOCTYPE = _OUTSIDE + rb"(?:\[" + _ELEMENTS + rb"\]\s*+)?+>"
 _PROLOG = re.compile(rb"(?:" + _MISC + rb")*+(" + _DOCTYPE + rb")?+(?:" + _MISC + rb")*+(?=<[A-Za-z_:\x80-\xff])", re.DOTALL)
 _DECLARES = re.compile(rb"<!(?:ENTITY|ATTLIST|NOTATION)|" + _OUTSIDE + rb"\[")
-_OTHER_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # also matches a standard entity that a chunk cuts off
+_OTHER_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # also matches a standard entity cut off by a chunk
 
 
 def iter_records(file: InputFile, tags: frozenset[str]) -> Iterator[Element]:
@@ -131,7 +131,7 @@ def _require_plain_prolog(stream: InputStream, file: InputFile) -> bytes:
     if len(head) > file.limits.xml_prolog_bytes:
         what = f"no root element within {file.limits.xml_prolog_bytes:,} bytes"
         raise LimitError("limit-xml", what, where=file.name)
-    raise InputError("xml-malformed", "no root element found", where=file.name, fix="fetch the file again")
+    raise InputError("xml-malformed", "the XML has no root element", where=file.name, fix="fetch the file again")
 
 
 def _after_declaration(head: bytes, file: InputFile) -> int:

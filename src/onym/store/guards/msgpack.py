@@ -171,7 +171,7 @@ def _damage_error(file: InputFile) -> InputError:
 def _require_within_limits(size: int, packed: int, limit: int, file: InputFile) -> None:
     if size > limit:
         raise LimitError(
-            "limit-record", f"the file unpacks to more than {limit:,} bytes", where=file.name, fix="split it into several files"
+            "limit-record", f"the file unpacks to more than {limit:,} bytes", where=file.name, fix="split the file into several"
         )
     require_ratio(size, packed, file)
 

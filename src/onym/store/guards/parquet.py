@@ -346,7 +346,7 @@ class _Chunk:
         ends, total = np.cumsum(self.values), np.concatenate(([0], np.cumsum(self.sizes)))
         after = np.searchsorted(
             ends - self.values, ends + rows - 1
-        )  # for each page: `rows` rows that start in it end before this page
+        )  # for each start page: the page after the last one that `rows` rows can reach
         return int((total[after] - total[:-1]).max()) + rows * (_VALUE + self.repeated)
 
 
@@ -394,7 +394,7 @@ class PageSizes:
         return chunk
 
     def _pages(self, chunk: ColumnChunk) -> Iterator[_Page]:
-        """Yield the pages that Arrow will read, until all values of the chunk are covered."""
+        """Yield the pages that Arrow will read, until they contain all values of the chunk."""
         position, missing = chunk.start, chunk.values
         while missing > 0 and position < chunk.end:
             page, size = self._page(position)
