@@ -63,7 +63,7 @@ def ids_text(concept_ids: tuple[str, ...], kind: str = "", default: str = "", st
 
 
 def parse_ids_with_note(text: str, kind: str = "", default: str = "") -> tuple[tuple[str, ...], Notes]:
-    """Parse an id column into CURIEs. If formatting them would give a different text, also return a note with the original.
+    """Parse an id column into CURIEs. If formatting the CURIEs gives a different text, return a note with the original.
 
     >>> parse_ids_with_note("MESH:D003924", "Disease")
     (('mesh:D003924',), (('ids', 'MESH:D003924'),))

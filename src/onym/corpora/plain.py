@@ -16,7 +16,7 @@ LINKED = "linked-document/2"
 
 
 def to_plain(document: Document) -> Plain:
-    """Return a document as plain values; empty fields are omitted.
+    """Return a document as plain values (dicts and lists); empty fields are omitted.
 
     >>> to_plain(Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),)))["mentions"]
     [{'start': 5, 'end': 10, 'surface': 'fever', 'concept_ids': ['mesh:D005334']}]

@@ -112,7 +112,7 @@ def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocumen
 
 
 class _ProblemError(Exception):
-    """Carries a document's problem from a nested component to the caller."""
+    """An exception that carries a document's problem from a nested component to the caller."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.code)
@@ -120,7 +120,7 @@ class _ProblemError(Exception):
 
 
 _MAX = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
-_ENOUGH = 100  # minimum number of documents before a maximum share is checked; at the end of a run it is always checked
+_ENOUGH = 100  # number of documents after which the maximum share is first checked; it is also checked at the end of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class ProblemLog:
             fix = "give another path with --problems, or add --force"
             raise ConfigError("output-exists", "the problem file exists already", where=str(path), fix=fix)
         self.path, self.count = path, 0
-        self._bound, self._always = bound, always or path.exists()  # an old file is always replaced, even by an empty one
+        self._bound, self._always = bound, always or path.exists()  # an old problem file is replaced even by an empty file
         self._documents = self._lost = 0
         self._stack = ExitStack()
         self._file: BinaryIO | None = None

@@ -70,7 +70,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Plan:
-    """The files of a source and the groups to read, both sorted by name, and the errors found so far.
+    """The files of a source and the groups of files to read, both sorted by name, and the errors found so far.
 
     >>> files = [InputFile.from_bytes(name, b"High fever") for name in ("1.txt", "2.bin", "README.md")]
     >>> plan = plan_of(Source.of_files("notes", files))
@@ -168,7 +168,7 @@ KEEPS_DOCUMENT = frozenset({"corpus-offsets", "corpus-bytes", DELETED})
 
 
 class Reading:
-    """An iterator over the documents and problems of sources, sorted by file name; `files` has the state of each file.
+    """An iterator over the documents and problems of sources, sorted by file name. `files` lists the state of each file.
 
     >>> from onym.store.files.source import InputFile
     >>> files = [InputFile.from_bytes("1.txt", b"High fever"), InputFile.from_bytes("2.txt", b"\\xff")]

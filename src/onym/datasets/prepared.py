@@ -87,7 +87,7 @@ class PreparedDataset:
 
 
 def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = None, force: bool = False) -> PreparedDataset:
-    """Prepare a dataset of the catalogue from the files in the folder `source`. `kb` replaces its own dictionary."""
+    """Prepare a dataset of the catalogue from the files in the folder `source`. If given, `kb` replaces its dictionary."""
     dataset = get(name)
     require_free(dest, force=force)
     return prepare_dataset(dataset, DatasetFiles.find(source, dataset.files), dest, kb)

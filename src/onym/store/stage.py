@@ -3,7 +3,7 @@
     DIR/CURRENT             the name of the current version; replaced atomically
     DIR/<16 hex digits>/    a version, named by the digest of its manifest; never changed once published
     DIR/.stage-*/           a version that is being written; if the build is killed, the next build removes it
-    DIR/.lock               held by the one process that may write
+    DIR/.lock               locked by the one process that may write
 
 Publishing: write to a stage, sync every file, rename the stage to its version, replace CURRENT, sync the folder. A reader
 sees either the old or the new version. The previous version is kept, because a reader may be opening it.

@@ -167,7 +167,7 @@ def _tokenise_names(kb: KnowledgeBase, tokenizer: TokenSource, template: NameTem
 
 
 def _narrow_dtype(tokens: npt.NDArray[Any], small: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Convert tokens to a smaller dtype. If a token does not fit, return all unchanged; `grow` will reject them."""
+    """Convert tokens to a smaller dtype. If a token does not fit, return all tokens unchanged; `grow` rejects them."""
     fits = not len(tokens) or 0 <= int(tokens.min()) <= int(tokens.max()) <= np.iinfo(small).max
     return tokens.astype(small) if fits else tokens
 

@@ -45,7 +45,7 @@ def any_looks(source: Source, looks_right: Callable[[InputFile], bool]) -> bool:
 
 
 def iter_lines(file: InputFile) -> Iterator[Line]:
-    """Yield the lines of a file without line ends; invalid lines have an `error`."""
+    """Yield the lines of a file without line ends. `error` is set for invalid lines."""
     for line in iter_raw_lines(file):
         yield line if not line.text.endswith("\r") else line._replace(text=line.text[:-1])
 
@@ -85,7 +85,7 @@ class _Recoded(io.RawIOBase):
 
 
 def whole_text(file: InputFile) -> str:
-    """Return a file's text unchanged; raise LimitError if it is too long."""
+    """Return the text of a file, unchanged; raise LimitError if the file is too long."""
     limit, data = file.limits.document_bytes, bytearray()
     with file.open() as stream:
         while more := stream.read(64 * 1024):
@@ -125,7 +125,7 @@ class FileNames:
         self._counts: Counter[str] = Counter()
 
     def of(self, document_id: str) -> str:
-        """Return the stem for the next document; `id_of_file` recovers its id."""
+        """Return the file name stem for the next document; `id_of_file` recovers the document id from it."""
         stem = file_name(document_id)
         self._counts[stem.casefold()] += 1
         count = self._counts[stem.casefold()]

@@ -26,12 +26,12 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield a document for each line; its id is the file name and the line number."""
+    """Yield a document for each line; the document id is the file name and the line number."""
     return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing. The text must be a single mention, in ISO-8859-1 characters."""
+    """Return the facets that survive writing: none unless the text is a single mention, in ISO-8859-1 characters."""
     text = document.text
     if len(document.mentions) != 1 or document.mentions[0].surface != text or _encode_text(text) != text or not text.strip():
         return frozenset()

@@ -36,7 +36,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing. Relations must have two arguments, and passages must cover the text."""
+    """Return the facets that survive writing. Relations need two arguments, and passages must cover the text."""
     lost: set[Facet] = set()
     bare = replace(document, passages=tuple(replace(passage, notes=()) for passage in document.passages))
     if document.passages and not (covers(bare) and not any(passage.start == passage.end for passage in document.passages)):

@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return all facets, except passages that do not cover the text, and notes with duplicate or reserved keys."""
+    """Return the facets that survive writing. Passages must cover the text; note keys must be unique and not reserved."""
     return find_bioc_facets(document, unique_keys=True)
 
 

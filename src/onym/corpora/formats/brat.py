@@ -34,7 +34,7 @@ def matches(source: Source) -> bool:
 
 
 def groups(source: Source) -> list[tuple[InputFile, ...]]:
-    """Return each annotation file with its text file, if it has one."""
+    """Return each annotation file, together with its text file if there is one."""
     texts = {_stem(file): file for file in source.files if file.stem.endswith(".txt")}
     annotations = [file for file in source.files if file.stem.endswith(_ANNOTATIONS)]
     return [(texts[_stem(file)], file) if _stem(file) in texts else (file,) for file in annotations]

@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing. The document must have one mention, the first occurrence of its surface."""
+    """Return the facets that survive writing: none unless there is one mention, at the first occurrence of its surface."""
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]

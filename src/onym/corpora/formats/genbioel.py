@@ -60,7 +60,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing. The document must be short, in lower case, and have one mention."""
+    """Return the facets that survive writing. The document must be short, in lower case, with one mention."""
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]

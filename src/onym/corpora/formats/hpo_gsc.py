@@ -33,7 +33,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing. The text must not contain line breaks, and types are not stored."""
+    """Return the facets that survive writing. A text with line breaks is changed, and types are not stored."""
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
         lost.add("text")

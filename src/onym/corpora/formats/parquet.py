@@ -1,4 +1,4 @@
-"""Onym's documents as Parquet: one row per document, without loss. Read and written in row groups."""
+"""Onym's documents as Parquet: one row per document, without loss of data. Read and written in row groups."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing. Types must not look like ids, and relations must have two arguments."""
+    """Return the facets that survive writing. Types that look like ids, and relations without two arguments, are lost."""
     lost: set[Facet] = set()
     if any(_ID.fullmatch(mention.type) for mention in document.mentions):
         lost |= {"types", "concept ids", "composites"}

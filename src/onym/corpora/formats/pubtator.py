@@ -70,7 +70,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write documents one after the other."""
+    """Write all documents to one file, one after the other."""
     with output.file() as file:
         for document in documents:
             file.write("".join(_write_document(document, style)).encode())
