@@ -1,7 +1,7 @@
 """Corpora: documents with mentions, read and written in many formats.
 
-Offsets count code points of the raw text. A mention whose surface is not the text at its offsets is reported and dropped,
-never repaired. A malformed document is reported and skipped.
+Offsets count code points of the raw text. A mention whose surface differs from the text at its offsets is reported and
+dropped, never repaired. A malformed document is reported and skipped.
 """
 
 from __future__ import annotations

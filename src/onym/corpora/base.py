@@ -1,4 +1,4 @@
-"""The interface of corpus formats, and the problems that reading may yield besides documents."""
+"""The interface of corpus formats, and helpers to build documents and report problems while reading."""
 
 from __future__ import annotations
 
@@ -51,27 +51,28 @@ class Format(Protocol):
     """The interface of a module in `corpora/formats`. Two more members are optional.
 
     `EXTENSIONS` lists file name extensions that identify the format without reading the file. `groups(source)` is for formats
-    of several files: it returns tuples of files that belong together, and the first is the `source` of the documents.
+    whose documents consist of several files: it returns tuples of files that belong together. The name of the first file
+    becomes the `source` of the documents.
     """
 
     HOLDS: frozenset[Facet]
     IS_FOLDER: bool
 
     def matches(self, source: Source) -> bool:
-        """Return whether a file is of this format, by its name and first bytes; the source is that file, cut to 16 KiB."""
+        """Return whether a file has this format, by its name and first bytes. `source` contains only its first 16 KiB."""
 
     def read(self, source: Source) -> Iterator[Item]:
         """Yield the documents and problems of one file or one group of files, in order."""
 
     def preserved_facets(self, document: Document) -> frozenset[Facet]:
-        """Return the facets of this document that survive writing and reading it back."""
+        """Return the facets (parts of a document) that are unchanged after writing this document and reading it back."""
 
     def write(self, documents: Iterable[Document], output: Output, style: Style = "") -> None:
         """Write documents, dropping the facets that the format cannot store."""
 
 
 def preserve_all(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Return all facets, for formats that store everything.
+    """Return all facets; for formats that can store every part of a document.
 
     >>> preserve_all(Document("1", "fever")) == ALL
     True
@@ -97,7 +98,7 @@ def iter_items(items: Iterable[object]) -> Iterator[Item]:
     return iter_checked(items, Document, Problem)
 
 
-_MARKED = 1_000_000  # total length of mentions, in characters, that is allowed for any text
+_MARKED = 1_000_000  # characters; the total length of a document's mentions may be this plus four times its text
 
 
 class MalformedError(ValueError):
@@ -109,11 +110,11 @@ class MalformedError(ValueError):
 
     @classmethod
     def of(cls, error: OnymError) -> MalformedError:
-        """Convert an error about a line or an item to one about its document."""
+        """Convert an error about a line or an item to an error about the document that contains it."""
         return cls(error.what, error.where, code=error.code)
 
     def problem(self, document_id: str = "") -> Problem:
-        """Return the problem to report for the document."""
+        """Return this error as a problem of the document, to be reported by the reader."""
         return Problem(self.document_id or document_id, self.code, self.what, self.where)
 
 
@@ -125,7 +126,7 @@ def require_good(lines: Iterable[Line]) -> None:
 
 
 class Draft:
-    """A document under construction; invalid mentions become problems.
+    """A document under construction. Each invalid mention becomes a problem.
 
     >>> draft = Draft("1", "high fever")
     >>> draft.add(5, 10, "fever")
@@ -155,7 +156,7 @@ class Draft:
         notes: Notes = (),
         where: str = "",
     ) -> None:
-        """Add a mention, or a problem if its offsets are outside the text or `surface`, if given, is not the text there."""
+        """Add a mention, or a problem if its offsets are outside the text or `surface` differs from the text at them."""
         self.require_short(((start, end), *parts), where)
         found = self.text[start:end] if 0 <= start < end <= len(self.text) else ""
         fits = all(start <= first < last <= end for first, last in parts)
@@ -166,7 +167,7 @@ class Draft:
         self.mentions.append(Mention(start, end, found, concept_ids, type, id, parts, notes))
 
     def require_short(self, spans: Iterable[Offsets], where: str) -> None:
-        """Raise MalformedError if all spans together are far longer than the text, which would use up memory."""
+        """Raise MalformedError if all spans together are far longer than the text, because they would take too much memory."""
         size = len(self.text)
         self._marked += sum(min(end, size) - max(start, 0) for start, end in spans if start < end)
         if self._marked > _MARKED + 4 * size:

@@ -13,7 +13,7 @@ from onym.types import Document, Problem
 
 
 def check_corpus(items: Iterable[Item]) -> Iterator[Problem]:
-    """Yield the problems of a corpus, in its order. Problems never contain text of the documents.
+    """Yield the problems of a corpus, in the order of its documents. Problems never contain text of the documents.
 
     >>> [problem.code for problem in check_corpus([Document("1", "")])]
     ['corpus-empty']
@@ -32,7 +32,7 @@ def check_corpus(items: Iterable[Item]) -> Iterator[Problem]:
 
 
 def _is_next_part(document: Document, last: Document | None) -> bool:
-    """Return whether a document is the next part of an article: same id and file as the last one, but another text."""
+    """Return whether a document continues the article of the last document: same id and file, but a different text."""
     return last is not None and (last.id, last.source) == (document.id, document.source) and last.text != document.text
 
 
@@ -61,7 +61,7 @@ def _problems(document: Document) -> Iterator[Problem]:
 
 @dataclass
 class CorpusStats:
-    """Statistics of a corpus. A composite mention has several concepts.
+    """Statistics of a corpus. `composite` counts mentions with several concepts.
 
     `left_out` counts documents and mentions that could not be read.
     """

@@ -22,7 +22,7 @@ View = dict[str, Any]
 
 
 def facets_of(document: Document) -> frozenset[Facet]:
-    """Return the facets that a document uses.
+    """Return the facets that a document uses, such as its text, types and relations.
 
     >>> sorted(facets_of(Document("1", "fever", (Mention(0, 5, "fever", type="Disease"),))))
     ['document ids', 'mentions', 'text', 'types']
@@ -45,7 +45,7 @@ def facets_of(document: Document) -> frozenset[Facet]:
 
 
 def view(document: Document, facets: Collection[Facet]) -> View:
-    """Return some facets of a document as values that can be compared; mentions are sorted.
+    """Return the given facets of a document as plain values for comparison; mentions are sorted.
 
     >>> view(Document("1", "fever"), {"text"})
     {'text': 'fever'}
@@ -100,9 +100,9 @@ def _all_notes(document: Document) -> Iterator[Notes]:
 
 
 def read_corpus(path: Path | str, format: str = "", *, follow_links: bool = False) -> Reading:  # noqa: A002 - what it is
-    """Yield the documents and problems of a file, a folder or an archive; formats are detected unless `format` is given.
+    """Yield the documents and problems of a file, a folder or an archive; detect each file's format unless `format` is given.
 
-    `files` of the returned iterator has the state of each file.
+    The attribute `files` of the returned iterator lists the state of each file.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.pubtator"
@@ -114,7 +114,7 @@ def read_corpus(path: Path | str, format: str = "", *, follow_links: bool = Fals
 
 
 def read_sources(sources: Sequence[Source], format: str = "") -> Reading:  # noqa: A002
-    """Like `read_corpus`, for sources that are already open.
+    """Like `read_corpus`, but for sources that are already open.
 
     >>> from onym.store.files.source import InputFile
     >>> files = [InputFile.from_bytes(name, b"fever") for name in ("a/1.txt", "b/1.txt")]
@@ -129,7 +129,7 @@ _UNWRITABLE = "corpus-encoding"
 
 @dataclass
 class Written:
-    """The result of writing a corpus: counts, problems, and the number of documents that lost each facet."""
+    """The result of writing a corpus: counts, problems, and for each facet the number of documents that lost it."""
 
     documents: int = 0
     mentions: int = 0
@@ -143,7 +143,7 @@ class Written:
 
     @property
     def skipping_problems(self) -> list[Problem]:
-        """The problems that lost a document or a mention."""
+        """The problems because of which a document or a mention was skipped."""
         return [problem for problem in self.problems if is_loss(problem)]
 
 
@@ -155,7 +155,7 @@ def write_corpus(
     force: bool = False,
     style: Style = "",
 ) -> Written:
-    """Write documents atomically: the file or folder appears only when complete. Problems among the items are collected."""
+    """Write documents atomically: the file or folder appears only when complete. Problems among `items` are returned."""
     form = require_writable(format)
     written = Written()
     with output_at(path, form, force=force) as output:
@@ -202,7 +202,7 @@ def require_writable(format: str) -> Format:  # noqa: A002
 
 
 def require_output(path: Path, form: Format, *, force: bool = False) -> None:
-    """Raise ConfigError early if the output could not be written in a format; `-` means standard output."""
+    """Raise ConfigError, before any work, if this format's output cannot be written to `path`; `-` is standard output."""
     if form.IS_FOLDER:
         require_folder(path, force=force)
     else:

@@ -1,7 +1,8 @@
 """Converts concept ids between the forms used in corpora and CURIEs.
 
-An id without a prefix gets one by its pattern (see `onym.vocabularies`) and by the type of the mention, else the default prefix
-of the format, or `local`. `OMIM_...` has its prefix before the underscore. `-1`, `-`, `null`, `CUI-less` etc. mean no id.
+An id without a prefix gets the prefix that matches its pattern (see `onym.vocabularies`) and the type of the mention. If none
+matches, it gets the default prefix of the format, or `local`. In `OMIM_...`, the prefix is before the underscore. `-1`, `-`,
+`null`, `CUI-less` etc. mean no id.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ KEY = "ids"
 
 _NONE = frozenset({"", "-", "-1", "null", "none", "nil", "cui-less", "cuiless", "cui_less"})
 _SEPARATORS = re.compile(r"[|,;+]")
-_TAXON = re.compile(r"\(tax:[0-9]+\)", re.IGNORECASE)  # GNormPlus: 1234(Tax:10090)
+_TAXON = re.compile(r"\(tax:[0-9]+\)", re.IGNORECASE)  # as written by GNormPlus: 1234(Tax:10090)
 _RS = re.compile(r"(?:^|;)RS#:([0-9]+)")
 _UNDERSCORE = re.compile(r"([A-Za-z]+)_([0-9]+)")
-# Mention type -> semantic group, for types that decide the prefix of a bare id.
+# Mention type -> semantic group, for types that determine the prefix of an id without a prefix.
 _GROUPS = {
     **dict.fromkeys(("gene", "familyname", "domainmotif", "geneorgeneproduct", "geneproduct", "geneprotein"), "Gene"),
     **dict.fromkeys(("protein", "ggp"), "Gene"),
@@ -37,7 +38,7 @@ _NOT_LETTERS = re.compile(r"[^a-z]+")
 
 @lru_cache(maxsize=65_536)
 def parse_ids(text: str, kind: str = "", default: str = "") -> tuple[str, ...]:
-    """Parse an id column into CURIEs, for a mention of type `kind`; a composite mention has several.
+    """Parse the id column of a mention of type `kind` into CURIEs. A composite mention has several ids.
 
     >>> parse_ids("D003924|D009765", "Disease"), parse_ids("7157", "Gene"), parse_ids("-1", "Chemical")
     (('mesh:D003924', 'mesh:D009765'), ('ncbigene:7157',), ())
@@ -51,7 +52,7 @@ def parse_ids(text: str, kind: str = "", default: str = "") -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def ids_text(concept_ids: tuple[str, ...], kind: str = "", default: str = "", style: Style = "") -> str:
-    """Format CURIEs as an id column: without the prefix if parsing restores it, else with an upper-case prefix.
+    """Format CURIEs as an id column. The prefix is omitted if `parse_ids` restores it, otherwise it is in upper case.
 
     >>> ids_text(("mesh:D003924", "omim:125853"), "SpecificDisease"), ids_text(("mesh:D003924",), style="curie")
     ('D003924|125853', 'mesh:D003924')
@@ -62,7 +63,7 @@ def ids_text(concept_ids: tuple[str, ...], kind: str = "", default: str = "", st
 
 
 def parse_ids_with_note(text: str, kind: str = "", default: str = "") -> tuple[tuple[str, ...], Notes]:
-    """Parse an id column into CURIEs and, if they do not determine its spelling, a note with the original text.
+    """Parse an id column into CURIEs. If formatting the CURIEs gives a different text, return a note with the original.
 
     >>> parse_ids_with_note("MESH:D003924", "Disease")
     (('mesh:D003924',), (('ids', 'MESH:D003924'),))
@@ -72,7 +73,7 @@ def parse_ids_with_note(text: str, kind: str = "", default: str = "") -> tuple[t
 
 
 def format_ids(mention: Mention, style: Style = "", default: str = "") -> str:
-    """Return the id column of a mention, as written in its source if that still gives the same concept ids."""
+    """Return the id column of a mention. Use the text from its source if that still gives the same concept ids."""
     noted = dict(mention.notes).get(KEY)
     if not style and noted is not None and parse_ids(noted, mention.type, default) == mention.concept_ids:
         return noted
@@ -85,12 +86,12 @@ def keeps_ids(mention: Mention, default: str = "") -> bool:
 
 
 def drop_type(mention: Mention) -> Mention:
-    """Return the mention without its type, as read back from formats without types; the prefix of an id may depend on it."""
+    """Return the mention without its type, as it is read back from formats without types. Id prefixes may then differ."""
     return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
 
 
 def _variant(text: str) -> tuple[str, ...]:
-    """Return the dbSNP ids of a variant, else its tmVar form, which may contain bars."""
+    """Return the dbSNP ids of a variant; without dbSNP ids, return its tmVar notation, which may contain `|`."""
     first = text.partition(";")[0].strip()
     if found := _RS.search(text):
         return (f"dbsnp:rs{found[1]}",)

@@ -16,7 +16,7 @@ LINKED = "linked-document/2"
 
 
 def to_plain(document: Document) -> Plain:
-    """Return a document as plain values; empty fields are omitted.
+    """Return a document as plain values (dicts and lists); empty fields are omitted.
 
     >>> to_plain(Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),)))["mentions"]
     [{'start': 5, 'end': 10, 'surface': 'fever', 'concept_ids': ['mesh:D005334']}]
@@ -32,9 +32,9 @@ def to_plain(document: Document) -> Plain:
 
 
 def from_plain(plain: Any, where: str) -> Iterator[Item]:
-    """Yield the problems of a plain document, then the document."""
+    """Parse a document from plain values; yield its problems, then the document."""
     if not isinstance(plain, dict):
-        raise MalformedError("a document is not an object", where)
+        raise MalformedError("a document is not a JSON object", where)
     document_id = identifier(plain, "id", where)
     try:
         if plain.get("text") is None:
@@ -53,7 +53,7 @@ def from_plain(plain: Any, where: str) -> Iterator[Item]:
 
 
 def to_plain_linked(linked: LinkedDocument) -> Plain:
-    """Return a linked document as plain values: the document with the linked concepts as concept ids, and the links.
+    """Return a linked document as plain values: the document, with the linked concepts as its concept ids, and the links.
 
     >>> fever = Mention(0, 5, "fever")
     >>> linked = LinkedDocument(Document("1", "fever", (fever,)), (Link(fever, (Candidate("mesh:D005334", "fever", 1.0),)),))
@@ -66,7 +66,7 @@ def to_plain_linked(linked: LinkedDocument) -> Plain:
 
 
 def from_plain_linked(plain: Any, where: str) -> LinkedDocument:
-    """Parse a linked document from plain values; it must have one link per mention, or none."""
+    """Parse a linked document from plain values. It must have one link per mention, or no links at all."""
     items = list(from_plain(plain, where))
     document = items[-1]
     links = objects(plain, "links", where)
@@ -90,12 +90,12 @@ def with_answers(linked: LinkedDocument) -> Document:
     """
     answers = ((link.mention, (link.concept_id,) if link.concept_id else ()) for link in linked.links)
     mentions = tuple(replace(mention, concept_ids=ids) for mention, ids in answers)
-    relations = linked.document.relations if linked.is_complete else ()  # they may refer to dropped mentions
+    relations = linked.document.relations if linked.is_complete else ()  # otherwise, relations may refer to dropped mentions
     return replace(linked.document, mentions=mentions, relations=relations)
 
 
 def string(plain: Plain, key: str, where: str) -> str:
-    """Return the string at `key`; empty if it is missing."""
+    """Return the string at `key`, or "" if it is missing."""
     value = plain.get(key)
     if value is None:
         return ""
@@ -123,7 +123,7 @@ def number(plain: Plain, key: str, where: str) -> int:
 
 
 def objects(plain: Plain, key: str, where: str) -> list[Plain]:
-    """Return the list of objects at `key`; empty if it is missing."""
+    """Return the list of objects at `key`, or an empty list if it is missing."""
     value = plain.get(key)
     if value is None:
         return []
@@ -133,7 +133,7 @@ def objects(plain: Plain, key: str, where: str) -> list[Plain]:
 
 
 def strings(plain: Plain, key: str, where: str) -> tuple[str, ...]:
-    """Return the list of strings at `key`; empty if it is missing."""
+    """Return the list of strings at `key`, or an empty list if it is missing."""
     value = plain.get(key)
     if value is None:
         return ()
@@ -143,7 +143,7 @@ def strings(plain: Plain, key: str, where: str) -> tuple[str, ...]:
 
 
 def pairs_of(plain: Plain, key: str, of: type[str | int], where: str) -> tuple[tuple[Any, Any], ...]:
-    """Return the list of pairs at `key`; empty if it is missing."""
+    """Return the list of pairs at `key`, or an empty list if it is missing."""
     value = plain.get(key)
     if value is None:
         return ()

@@ -2,15 +2,15 @@
 
 Documents are processed in batches; if a batch fails, each of its documents is processed alone. An error about a document
 (`InputError`, `LimitError`) becomes a problem with the error's code. An unexpected exception becomes the problem
-`internal-error`, with its type and where in Onym it was raised, but without its message, which may contain text. `ConfigError`
-and `IntegrityError` concern all documents and end the run.
+`internal-error`, with its type and where in Onym it was raised, but without its message, which may contain document text.
+`ConfigError` and `IntegrityError` concern all documents and end the run.
 
 The problem file contains JSON lines with the file, the document and the code, but no text:
 
     {"source":"a.txt","ordinal":3,"document":"10192393","code":"input-encoding","what":"not valid UTF-8","where":"a.txt:9"}
 
-An `ordinal` of 0 means the whole file. A run that ends with an error leaves no problem file, unless it ended because there were
-too many problems.
+An `ordinal` of 0 means the whole file. A run that ends with an error leaves no problem file. The exception is a run that ends
+because there are too many problems.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def isolate(
     *,
     batch: int,
 ) -> Iterator[T]:
-    """Yield the results of `act` on batches of documents; for a document on which it raises, the result of `failed`.
+    """Yield the results of `act` for batches of documents. If `act` raises for a document, yield the result of `failed`.
 
     >>> def lengths(docs):
     ...     return [10 // len(doc.text) for doc in docs]
@@ -59,7 +59,7 @@ def isolate(
         require_whole_maps()
         try:
             done = list(act(group))
-        except BaseException as e:  # also panics of Rust libraries; each document is then retried alone
+        except BaseException as e:  # BaseException includes panics of Rust libraries; each document is then retried alone
             if _concerns_all(e):
                 raise
             done = [result for doc in group for result in _alone(doc, act, failed)]
@@ -84,7 +84,7 @@ def _concerns_all(error: BaseException) -> bool:
 
 
 def problem_of(error: BaseException, document_id: str) -> Problem:
-    """Convert an exception to a problem. Messages of foreign exceptions are dropped, as they may contain text.
+    """Convert an exception to a problem. Messages of exceptions from other libraries are dropped, as they may contain text.
 
     >>> problem_of(ValueError("patient Smith"), "1").what
     'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
@@ -96,7 +96,7 @@ def problem_of(error: BaseException, document_id: str) -> Problem:
 
 
 def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-    """Yield linked documents; raise InputError at the first that could not be linked.
+    """Yield linked documents; raise InputError at the first document that could not be linked.
 
     >>> failed = LinkedDocument(Document("1", "fever"), problems=(Problem("1", "limit-record", "too long"),))
     >>> list(require_complete([failed]))
@@ -112,7 +112,7 @@ def require_complete(linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocumen
 
 
 class _ProblemError(Exception):
-    """Carries a document's problem from a nested component to the caller."""
+    """An exception that carries a document's problem from a nested component to the caller."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.code)
@@ -120,7 +120,7 @@ class _ProblemError(Exception):
 
 
 _MAX = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
-_ENOUGH = 100  # number of documents before a share is checked, unless the run has ended
+_ENOUGH = 100  # number of documents after which the maximum share is first checked; it is also checked at the end of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class MaxProblems:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse `N` or `P%`; empty means no limit."""
+        """Parse a number (`100`) or a percentage (`5%`); an empty string means no limit."""
         found = _MAX.fullmatch(text.strip())
         if text and not found:
             fix = "give a number such as 100, or a percentage such as 5%"
@@ -147,7 +147,7 @@ class MaxProblems:
 
 
 class _DiscardError(Exception):
-    """Raised into `whole_file` to discard the temp file."""
+    """Passed to `whole_file` as an exception, so that it discards the temp file."""
 
 
 def _is_explained_by_problems(error: BaseException) -> bool:
@@ -169,7 +169,7 @@ class ProblemLog:
             fix = "give another path with --problems, or add --force"
             raise ConfigError("output-exists", "the problem file exists already", where=str(path), fix=fix)
         self.path, self.count = path, 0
-        self._bound, self._always = bound, always or path.exists()  # an old file is always replaced, even by an empty one
+        self._bound, self._always = bound, always or path.exists()  # an old problem file is replaced even by an empty file
         self._documents = self._lost = 0
         self._stack = ExitStack()
         self._file: BinaryIO | None = None
@@ -183,7 +183,7 @@ class ProblemLog:
         if error is None or _is_explained_by_problems(error):
             self._stack.close()
             return
-        with suppress(_DiscardError):  # whole_file removes its temp file
+        with suppress(_DiscardError):  # makes `whole_file` remove its temp file
             self._stack.__exit__(_DiscardError, _DiscardError(), None)
 
     def watch(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -223,11 +223,11 @@ class ProblemLog:
         is_many = self._bound.count is not None and self._lost > self._bound.count
         if is_many or (self._bound.share is not None and is_judged and self._lost > self._bound.share * seen):
             what = f"{self._lost:,} problems in {seen:,} documents are more than --max-problems allows"
-            raise InputError("problems-exceeded", what, where=str(self.path), fix="see that file, or raise --max-problems")
+            raise InputError("problems-exceeded", what, where=str(self.path), fix="see this file, or raise --max-problems")
 
 
 def problem_plain(problem: Problem) -> dict[str, Any]:
-    """Return a problem as the JSON object of its line in the file."""
+    """Return the JSON object for a problem's line in the problem file."""
     return {
         "source": problem.source,
         "ordinal": problem.ordinal,

@@ -1,6 +1,7 @@
 """Reads the files of a corpus in one pass: documents with their `source` and `ordinal`, problems, and the state of each file.
 
-If a file cannot be read to its end, the documents before the error are kept, the file counts as failed, and the next is read.
+If a file cannot be read to its end, the documents before the error are kept, the file counts as failed, and reading continues
+with the next file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _HIDDEN = re.compile(r"(?:^|/)\.")
 class PlannedFile:
     """The state of a file: read in a format, ignored (`why`), or failed with an error `code`.
 
-    `documents` is the number of documents read from it, before any failure. In a group, the first file has them all.
+    `documents` is the number of documents read from the file, before any failure. In a group of files, all documents are
+    counted for the first file.
     """
 
     name: str
@@ -43,7 +45,7 @@ class PlannedFile:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Files that are read together, usually one; documents with ordinals `first` to `last` are read, by default all."""
+    """One file, or several that are read together. Documents with ordinals `first` to `last` are read, by default all."""
 
     format: str
     files: tuple[InputFile, ...] = field(repr=False)
@@ -68,7 +70,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Plan:
-    """The files of a source and the groups to read, both sorted by name, and the errors found so far.
+    """The files of a source and the groups of files to read, both sorted by name, and the errors found so far.
 
     >>> files = [InputFile.from_bytes(name, b"High fever") for name in ("1.txt", "2.bin", "README.md")]
     >>> plan = plan_of(Source.of_files("notes", files))
@@ -166,7 +168,7 @@ KEEPS_DOCUMENT = frozenset({"corpus-offsets", "corpus-bytes", DELETED})
 
 
 class Reading:
-    """An iterator over the documents and problems of sources, sorted by file name; `files` has the state of each file.
+    """An iterator over the documents and problems of sources, sorted by file name. `files` lists the state of each file.
 
     >>> from onym.store.files.source import InputFile
     >>> files = [InputFile.from_bytes("1.txt", b"High fever"), InputFile.from_bytes("2.txt", b"\\xff")]
@@ -202,7 +204,7 @@ class Reading:
         self._files = {file.name: file for plan in plans for file in plan.files}
         self._errors: list[Exception] = [error for plan in plans for error in plan.errors]
         if sum(len(plan.files) for plan in plans) > len(self._files):
-            raise ConfigError("config-invalid", "a file is given twice", fix="give each input once")
+            raise ConfigError("config-invalid", "a file is given twice", fix="give each input file only once")
         self._size, self._finished = sum(group.size for group in self._groups), 0
         self._current = self._groups[0]
         self._items = self._read_all()
@@ -222,7 +224,8 @@ class Reading:
     def share(self) -> float:
         """The share of bytes read so far, for progress bars.
 
-        The current file does not count if it has been read to its end, as it may be loaded whole before its first document.
+        If the current file has been read to its end, its bytes do not count yet: a reader may load a file completely before it
+        yields the first document.
 
         >>> from onym.store.files.source import InputFile
         >>> reading = Reading([Source.of_files("notes", [InputFile.from_bytes(f"{n}.txt", b"High fever") for n in range(4)])])
@@ -233,7 +236,7 @@ class Reading:
         return (self._finished + far) / self._size if self._size else 0.0
 
     def require_whole(self) -> None:
-        """Raise the first error if a file could not be read."""
+        """If any file could not be read, raise the first error."""
         if self._errors:
             raise self._errors[0]
 
@@ -256,7 +259,7 @@ class Reading:
                 file.drain()
         except (ConfigError, IntegrityError):
             raise
-        except Exception as e:  # any error of a reader ends only this file
+        except Exception as e:  # after any error of a reader, only this file is skipped
             problem = replace(problem_of(e, ""), source=group.name)
             self._errors.append(e)
             for file in group.files:
@@ -270,7 +273,7 @@ class Reading:
 
 
 def within_limit(items: Iterable[Item], document_bytes: int) -> Iterator[Item]:
-    """Replace documents whose text is too long by problems.
+    """Yield items, with a problem in place of each document whose text is too long.
 
     >>> list(within_limit([Document("1", "High fever")], 5))
     [Problem(document_id='1', code='limit-record', what='a document is longer than 5 bytes', ...)]
@@ -293,7 +296,7 @@ def is_of_file(problem: Problem) -> bool:
 
 
 def is_loss(problem: Problem) -> bool:
-    """Return whether a problem means that a document or a mention was lost, but not a whole file.
+    """Return whether a problem means that a document or a mention was lost. Problems of whole files do not count.
 
     >>> is_loss(Problem("1", "corpus-offsets", "a mention lies outside the text", source="a.txt", ordinal=1))
     True
@@ -302,9 +305,9 @@ def is_loss(problem: Problem) -> bool:
 
 
 def number_items(items: Iterable[Item], source: str, first: int = 1, last: int | None = None) -> Iterator[Item]:
-    """Set the `source` and `ordinal` of a file's items; documents that could not be read are numbered too.
+    """Set the `source` and `ordinal` of a file's items. Documents that could not be read get an ordinal too.
 
-    With `first` and `last`, only the items with these ordinals are yielded, and reading stops after the last of them.
+    Only items with ordinals from `first` to `last` are yielded, and reading stops after `last`.
 
     >>> lost = Problem("1", "corpus-malformed", "a line has no tab")
     >>> [(item.source, item.ordinal) for item in number_items([lost, Document("2", "fever")], "a.txt")]

@@ -1,6 +1,6 @@
 """Base types of datasets: required files, readers, and counts of dropped mentions.
 
-A file is looked up in the data folder by its usual path or by a suffix of that path.
+A file is looked up in the data folder by its usual path, and then without the leading folders of that path.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True, slots=True)
 class RequiredFile:
-    """A required file, given by its usual path in the data folder; for an archive, the path without `.zip` or `.tar.gz`.
+    """A required file, with its usual path in the data folder. The path of an archive has no `.zip` or `.tar.gz`.
 
-    Leading folders of the path are optional, but the last `min_parts` parts must be present.
+    The leading folders of the path are optional when the file is looked up; the last `min_parts` parts are not.
 
     >>> RequiredFile("bc5cdr/CDR_TestSet.PubTator.txt").paths
     ('bc5cdr/CDR_TestSet.PubTator.txt', 'CDR_TestSet.PubTator.txt')
@@ -46,7 +46,7 @@ class RequiredFile:
         return tuple("/".join(parts[start:]) for start in range(len(parts) - self.min_parts + 1))
 
     def find(self, folder: Path) -> Path | None:
-        """Return the first path that exists in the folder, compressed or not, or None."""
+        """Return the first path that exists in the folder, compressed or not, or None if no path exists."""
         for path in self.paths:
             for suffix in _ARCHIVES if self.is_archive else _PACKED:
                 packed = folder / f"{path}{suffix}"
@@ -80,7 +80,7 @@ class DatasetFiles:
         return self._sources[path]
 
     def entries(self) -> list[InputEntry]:
-        """Return the name, size and digest of each file read. The data folder's own path is left out."""
+        """Return the name, size and digest of each file read. The names do not include the data folder."""
         entries: list[InputEntry] = []
         for required, path in self._paths.items():
             if path.is_dir():
@@ -111,7 +111,7 @@ def _entry(name: str, file: InputFile) -> InputEntry:
 
 @dataclass
 class DropCounts:
-    """Counts by split: dropped mentions by reason, and problems found while reading, by problem code."""
+    """Counts for each split: dropped mentions by reason, and problems found while reading, by problem code."""
 
     dropped: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     problems: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -137,7 +137,7 @@ class DropCounts:
                 yield item
 
     def with_ids(self, split: str, document: Document) -> Document:
-        """Return the document without mentions that have no id; count those as dropped."""
+        """Return the document with only the mentions that have an id; count the other mentions as dropped."""
         mentions = tuple(mention for mention in document.mentions if mention.concept_ids)
         self.drop(split, NO_ID, len(document.mentions) - len(mentions))
         return replace(document, mentions=mentions)
@@ -151,7 +151,7 @@ Dictionary = Callable[[DatasetFiles], tuple[Recipe, dict[str, Source]]]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One way to prepare a corpus. `kb`, `protocol`, `dropped` and `licence` are free text for users."""
+    """A published corpus and one way to prepare it. `kb`, `protocol`, `dropped` and `licence` are texts shown to users."""
 
     name: str
     title: str

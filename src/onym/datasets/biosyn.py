@@ -1,10 +1,11 @@
 """BioSyn's queries: without context, or inserted into the abstracts as GenBioEL and ANGEL do.
 
-BioSyn: one document per `.concept` file. Its text is the mentions, one per line, with composites split into parts.
+With BioSyn's reader, each `.concept` file is a document. Its text is the mentions, one per line, with composites split into
+parts.
 
-GenBioEL: one document per mention of the NCBI disease corpus. Its text is the lower-cased abstract, in which BioSyn's form of
-the mention (only the first part of a composite) replaces the original words. Train contains the mentions of train **and of
-dev** that have one id.
+With GenBioEL's reader, each mention of the NCBI disease corpus is a document. Its text is the lower-cased abstract, in which
+BioSyn's form of the mention (only the first part of a composite) replaces the original words. Train contains the mentions of
+train **and of dev** that have one id.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _FOLDERS = {"train": ("train", "dev"), "dev": ("dev",), "test": ("test",)}
 
 
 def biosyn_reader(archive: str) -> Reader:
-    """Return a reader of an archive with folders `processed_train`, `processed_dev` and `processed_test`."""
+    """Return a reader of a BioSyn archive, which has the folders `processed_train`, `processed_dev` and `processed_test`."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split in SPLITS:
@@ -42,7 +43,7 @@ def biosyn_reader(archive: str) -> Reader:
 
 
 def biosyn_dictionary(archive: str) -> Dictionary:
-    """Return a builder of a KB from the archive's test dictionary; each row is one concept, even if it has several ids."""
+    """Return a function that builds a KB from the archive's test dictionary. Each row is one concept, even with several ids."""
 
     def build(inputs: DatasetFiles) -> tuple[Recipe, dict[str, Source]]:
         source = SourceConfig(path=DICTIONARY, format="biosyn", name="biosyn")
@@ -52,7 +53,7 @@ def biosyn_dictionary(archive: str) -> Dictionary:
 
 
 def queries(inputs: DatasetFiles, archive: str, folder: str, split: str, drops: DropCounts) -> list[Document]:
-    """Return the documents of a folder of queries, sorted by id so that the order in the archive does not matter."""
+    """Return the documents of a folder of query files, sorted by id, so that the order in the archive does not matter."""
     found = members(inputs.source(archive), f"processed_{folder}", "*.concept")
     return sorted(drops.iter_documents(split, biosyn.read(found)), key=attrgetter("id"))
 
@@ -90,7 +91,7 @@ def _cut_composites(doc: Document, split: str, drops: DropCounts) -> Document:
 
 
 def genbioel_reader(archive: str, raw: Mapping[str, str]) -> Reader:
-    """Return a reader of BioSyn's archive; `raw` has the path of the original corpus file of each split."""
+    """Return a reader of a BioSyn archive for GenBioEL's setting. `raw` maps splits to paths of the original corpus files."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         abstracts = {folder: _abstracts(inputs, path) for folder, path in raw.items()}
@@ -135,7 +136,7 @@ def _mention_in_context(document_id: str, abstract_id: str, mention: Mention, co
 
 
 def _context(abstract: Document | None, offsets: str) -> tuple[str, str, bool]:
-    """Return the text before and after a mention, and whether the corpus annotates that span; empty if offsets are invalid."""
+    """Return the text before and after a mention ("" if its offsets are invalid), and whether the corpus annotates the span."""
     start, _, end = offsets.partition("|")
     if abstract is None or not (start.isdecimal() and end.isdecimal()):
         return "", "", False

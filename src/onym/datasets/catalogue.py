@@ -4,7 +4,7 @@ BC5CDR is read as in GenBioEL: a composite mention with a column of fragments is
 the mention, or if there are two fragments and the mention contains " and " or " or "; each piece gets the id at its position.
 Other composites with fragments are dropped. A mention with several ids but no fragments keeps all ids.
 
-Every phrase of AskAPatient is one document; its dictionary has the concept labels and the fold's training phrases.
+Every phrase of AskAPatient is one document. The dictionary of a fold has the concept labels and its training phrases.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DUPLICATE = "duplicate document"
 COMPOSITE = "a composite that cannot be cut"
 WHOLE = "composite"
 """Note of a piece of a composite: the offsets of the whole composite."""
-_FRAGMENTS = "parts"  # note in which the PubTator reader stores the seventh column
+_FRAGMENTS = "parts"  # key of the note in which the PubTator reader stores the seventh column
 _JOINTS = (" and ", " or ")
 NO_SPLIT = "the document is in no list"
 _ASKAPATIENT_WORDS = {"train": "train", "dev": "validation", "test": "test"}
@@ -36,7 +36,7 @@ _ASKAPATIENT_TABLE = "names.tsv"
 
 
 def pubtator_reader(files: Mapping[str, str], *, dev: int = 0) -> Reader:
-    """Return a reader of one PubTator file per split; if `dev` > 0, the last `dev` documents of train become dev."""
+    """Return a reader of one PubTator file per split. If `dev` > 0, the last `dev` documents of train become the dev split."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, path in files.items():
@@ -50,7 +50,7 @@ def pubtator_reader(files: Mapping[str, str], *, dev: int = 0) -> Reader:
 
 
 def unique_pubtator_reader(files: Mapping[str, str]) -> Reader:
-    """Return a reader that drops repeated documents within a file: NCBI's training set has PMID 8528200 twice."""
+    """Return a reader that drops duplicate documents of a file, because NCBI's training set has PMID 8528200 twice."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         seen: set[tuple[str, str]] = set()
@@ -88,7 +88,7 @@ def _select_mentions(doc: Document, split: str, drops: DropCounts) -> Iterator[M
 
 
 def cut(mention: Mention) -> list[Mention]:
-    """Split a composite into pieces with one id each; return [] if it cannot be split, and [mention] if it is not a composite.
+    """Split a composite into pieces with one id each. Return [] if it cannot be split, or [mention] if it is no composite.
 
     >>> notes = (("parts", "renal failure|liver failure"),)
     >>> whole = Mention(4, 27, "renal and liver failure", ("mesh:D051437", "mesh:D017093"), "Disease", notes=notes)
@@ -103,7 +103,7 @@ def cut(mention: Mention) -> list[Mention]:
     if not all(texts):
         return []
     pieces, start = [], mention.start
-    for text, concept_id in zip(texts, ids, strict=False):  # as in GenBioEL, surplus texts or ids are dropped
+    for text, concept_id in zip(texts, ids, strict=False):  # as in GenBioEL, a text without an id is dropped
         end = start + len(text)
         notes = ((WHOLE, f"{mention.start}|{mention.end}"),)
         pieces.append(Mention(start, end, text, parse_ids(concept_id, mention.type), mention.type, notes=notes))
@@ -118,7 +118,7 @@ def _joint(surface: str, fragments: list[str]) -> str:
 
 
 def medmentions_reader(corpus: str, lists: Mapping[str, str]) -> Reader:
-    """Return a reader of MedMentions; `lists` has the path of the PMID list of each split."""
+    """Return a reader of MedMentions. `lists` maps each split to the path of its PMID list."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         split_of = {pmid: split for split, path in lists.items() for pmid in _pmids(inputs, path)}
@@ -141,7 +141,7 @@ def _pmids(inputs: DatasetFiles, path: str) -> list[str]:
 
 
 def hpo_gsc_reader(archive: str, files: Mapping[str, str]) -> Reader:
-    """Return a reader of one file of the archive per split."""
+    """Return a reader of the GSC+ archive. `files` maps each split to a file of the archive."""
 
     def read(inputs: DatasetFiles, drops: DropCounts) -> Iterator[tuple[str, Document]]:
         for split, name in files.items():
@@ -164,12 +164,12 @@ def phrase_reader(parse: Callable[[Source], Iterator[Item]], files: Mapping[str,
 
 
 def askapatient_files(fold: int) -> dict[str, str]:
-    """Return the files of a fold by split."""
+    """Return a dict of the splits of a fold and their files."""
     return {split: f"askapatient/AskAPatient.fold-{fold}.{word}.txt" for split, word in _ASKAPATIENT_WORDS.items()}
 
 
 def askapatient_dictionary(fold: int) -> Dictionary:
-    """Return a builder of a knowledge base from the labels and phrases of a fold's training file."""
+    """Return a function that makes the recipe of a knowledge base from the labels and phrases of a fold's training file."""
 
     def build(inputs: DatasetFiles) -> tuple[Recipe, dict[str, Source]]:
         rows = [

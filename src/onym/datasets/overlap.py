@@ -1,4 +1,4 @@
-"""Train/test overlap: dev and test mentions also found in train, at the same offsets or with the same surface and gold ids."""
+"""Train/test overlap: counts dev and test mentions that are also in train, by offsets or by surface and gold ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SurfaceAndIds = tuple[str, frozenset[str]]
 
 @dataclass
 class Overlap:
-    """Number of mentions of a split that are also in train: same span, or same normalised surface and gold ids."""
+    """Numbers of mentions of a split that are also in train: with the same span, or the same normalised surface and ids."""
 
     mentions: int = 0
     same_span: int = 0
@@ -25,7 +25,7 @@ class Overlap:
 
 @dataclass
 class TrainOverlap:
-    """Counter of the overlap with train. Add all train documents before those of other splits.
+    """Counts the overlap of other splits with train. Add all train documents before the documents of other splits.
 
     >>> doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))
     >>> overlap = TrainOverlap()
@@ -40,7 +40,7 @@ class TrainOverlap:
     _train_pairs: set[SurfaceAndIds] = field(default_factory=set)
 
     def add(self, split: str, document: Document) -> None:
-        """Remember the mentions if the split is train; otherwise count those that are also in train."""
+        """Store the document's mentions if the split is train; otherwise count the mentions that are also in train."""
         for mention in document.mentions:
             span, pair = corpus_span(document, mention), surface_and_ids(mention)
             if split == "train":
@@ -54,7 +54,7 @@ class TrainOverlap:
 
 
 def corpus_span(document: Document, mention: Mention) -> CorpusSpan:
-    """Return the document and offsets of a mention in the published corpus, before any preparation.
+    """Return the document id and offsets that a mention has in the published corpus, before any preparation.
 
     >>> made = Document("7.1", "fever", notes=(("document", "7"),))
     >>> corpus_span(made, Mention(0, 5, "fever", notes=(("offsets", "12|20"),)))
@@ -65,7 +65,7 @@ def corpus_span(document: Document, mention: Mention) -> CorpusSpan:
 
 
 def corpus_document(document: Document) -> str:
-    """Return the document id in the published corpus; a preparation may split one published document into several.
+    """Return the id that a document has in the published corpus. Preparing a corpus may split a document into several.
 
     >>> corpus_document(Document("7.1", "fever", notes=(("document", "7"),))), corpus_document(Document("8", "fever"))
     ('7', '8')

@@ -41,7 +41,7 @@ def prepare_own(
     kb: KnowledgeBase | None = None,
     force: bool = False,
 ) -> PreparedDataset:
-    """Prepare your own corpus from files by split, or from files to be split by shares of train, dev and test.
+    """Prepare your own corpus from one list of files per split, or split the documents by shares of train, dev and test.
 
     >>> folder = getfixture("tmp_path")
     >>> rows = [f"{n}|t|Fever {n}\\n{n}|a|\\n{n}\\t0\\t5\\tFever\\tDisease\\tD005334\\n" for n in range(20)]
@@ -67,9 +67,9 @@ def prepare_folds(
     kb: KnowledgeBase | None = None,
     force: bool = False,
 ) -> list[PreparedDataset]:
-    """Prepare your own corpus for cross-validation, in folders 1, 2, ...: fold N is test, the next one dev, the rest train."""
+    """Prepare your own corpus for cross-validation. In folder N, fold N is test, the next fold dev, and the others train."""
     if folds < MIN_FOLDS:
-        raise ConfigError("config-invalid", f"need at least {MIN_FOLDS} folds: test, dev and train", fix="raise --folds")
+        raise ConfigError("config-invalid", f"at least {MIN_FOLDS} folds are needed (test, dev, train)", fix="raise --folds")
     for fold in range(folds):
         require_free(dest / str(fold + 1), force=force)
 
@@ -81,7 +81,7 @@ def prepare_folds(
 
 
 def by_shares(texts: Sequence[str], shares: Sequence[float]) -> Division:
-    """Assign each text to a split by shares of train, dev and test.
+    """Assign each distinct text to a split, by the shares of train, dev and test.
 
     >>> sorted(by_shares(["a", "b", "c", "d", "d"], (0.5, 0.25, 0.25)).values())
     ['dev', 'test', 'train', 'train']
@@ -103,7 +103,7 @@ def by_fold(texts: Sequence[str], fold: int, folds: int) -> Division:
 
 
 def _in_drawn_order(texts: Sequence[str]) -> list[str]:
-    """Return the distinct texts in pseudo-random order: sorted by hash, so the input order does not matter."""
+    """Return the distinct texts in pseudo-random order. They are sorted by hash, so that the input order does not matter."""
     return sorted(set(texts), key=lambda text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
 
 
@@ -151,7 +151,7 @@ def _prepare(name: str, files: Files, dest: Path, kb: KnowledgeBase | None, read
     missing = [path for path in paths if not path.exists()]
     if not paths or missing:
         what = f"file not found: {missing[0].name}" if missing else "no files given"
-        raise InputError("dataset-files", what, where=str(missing[0]) if missing else name, fix="pass files that exist")
+        raise InputError("dataset-files", what, where=str(missing[0]) if missing else name, fix="give paths of existing files")
     dataset = Dataset(
         name=name,
         title="one's own corpus",
@@ -169,4 +169,4 @@ def _prepare(name: str, files: Files, dest: Path, kb: KnowledgeBase | None, read
 def _require_shares(shares: Sequence[float]) -> None:
     if len(shares) != len(SPLITS) or min(shares) <= 0 or not math.isclose(sum(shares), 1.0):
         what = "shares must be three positive numbers (train, dev, test) that add up to 1"
-        raise ConfigError("config-invalid", what, fix="for example --shares 0.7,0.15,0.15")
+        raise ConfigError("config-invalid", what, fix="give three shares, for example --shares 0.7,0.15,0.15")

@@ -57,7 +57,7 @@ class PreparedDataset:
 
     @classmethod
     def open(cls, folder: Path | str, *, verify: Verify = "once") -> Self:
-        """Open a prepared dataset. Its files are hashed on first use on this machine; with `verify="full"`, every time."""
+        """Open a prepared dataset. Its files are hashed on first use on this machine, or always with `verify="full"`."""
         artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
         dataset = cls(Path(folder), artefact)
         if artefact.is_new_here:
@@ -69,7 +69,7 @@ class PreparedDataset:
 
     @property
     def kb_folder(self) -> Path | None:
-        """Folder of the knowledge base built from the dataset's own dictionary, or None."""
+        """Folder of the knowledge base built from the dataset's own dictionary, or None if it has no dictionary."""
         return self.folder / KB if self.manifest.config.get("options", {}).get("kb") == "own" else None
 
     def documents(self, split: str) -> Iterator[Document]:
@@ -87,7 +87,7 @@ class PreparedDataset:
 
 
 def prepare(name: str, source: Path, dest: Path, *, kb: KnowledgeBase | None = None, force: bool = False) -> PreparedDataset:
-    """Prepare a dataset of the catalogue from the files in the folder `source`; `kb` replaces its own dictionary, if any."""
+    """Prepare a dataset of the catalogue from the files in the folder `source`. If given, `kb` replaces its dictionary."""
     dataset = get(name)
     require_free(dest, force=force)
     return prepare_dataset(dataset, DatasetFiles.find(source, dataset.files), dest, kb)
@@ -111,7 +111,7 @@ def prepare_dataset(dataset: Dataset, inputs: DatasetFiles, dest: Path, kb: Know
 
 
 def require_free(dest: Path, *, force: bool) -> None:
-    """Raise ConfigError if `dest` holds a prepared dataset and `force` is False, or if it holds anything else."""
+    """Raise ConfigError if `dest` is not empty. With `force`, `dest` may contain a prepared dataset, but nothing else."""
     require_artefact(dest)
     if not (dest / POINTER).exists():
         return
@@ -120,7 +120,7 @@ def require_free(dest: Path, *, force: bool) -> None:
         raise ConfigError("output-exists", "the folder already contains a prepared dataset", where=str(dest), fix=fix)
     try:
         Artefact.open(dest, KIND, FORMAT)
-    except IntegrityError as e:  # a damaged dataset may be replaced
+    except IntegrityError as e:  # a damaged dataset may be replaced, but not another kind of artefact
         if e.code == "artefact-kind":
             what = "the folder contains an artefact that is not a dataset"
             raise ConfigError("output-exists", what, where=str(dest), fix="choose another folder") from e
@@ -166,9 +166,9 @@ def _file_of(split: str) -> str:
 
 
 def open_dataset(name_or_folder: str, data: Path | None = None, *, verify: Verify = "once") -> PreparedDataset:
-    """Open a prepared dataset by folder or name. A name not yet in the cache is first prepared from the files in `data`.
+    """Open a prepared dataset by folder or name. A name not yet in the cache is prepared from `data`.
 
-    `verify` says when the files are hashed: on first use on this machine, or every time.
+    `data` is the folder with the corpus files. `verify` sets whether files are hashed on first use on this machine or always.
 
     >>> open_dataset("no-such-dataset")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The report of a preparation: counts, KB coverage and overlap, as a dict for `report.json` and as rows for the terminal."""
+"""The report on a prepared dataset: counts, KB coverage and overlap, as a dict for `report.json` and rows for the terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OVERLAP_LABELS = {
 
 
 class KbCoverage:
-    """Coverage of gold mentions by a knowledge base. Lookups are cached, because ids and surfaces repeat.
+    """Checks whether gold mentions are in a knowledge base. Lookups are cached, because ids and surfaces repeat.
 
     >>> coverage = KbCoverage(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> mention = Mention(0, 8, "pyrexias", ("mesh:D005334",))
@@ -55,7 +55,7 @@ class KbCoverage:
 
 @dataclass
 class SplitCounts:
-    """Counts of one split. The parts of one composite are several mentions but one query."""
+    """Counts of one split. A composite that was split into parts counts as several mentions but as one query."""
 
     documents: int = 0
     mentions: int = 0
@@ -86,7 +86,7 @@ class Counts:
 
 
 def report_of(dataset: Dataset, counts: Counts, drops: DropCounts, *, is_own: bool) -> Report:
-    """Return the report of a preparation; without a knowledge base, the figures that need one are left out."""
+    """Return the report on a prepared dataset. Figures that need a knowledge base are omitted if there is none."""
     report: Report = {
         "name": dataset.name,
         "title": dataset.title,
@@ -101,7 +101,7 @@ def report_of(dataset: Dataset, counts: Counts, drops: DropCounts, *, is_own: bo
 
 
 def warnings_of(report: Report) -> list[str]:
-    """Return a warning for each of dev and test that contains mentions of train.
+    """Return a warning for dev, and one for test, if the split contains mentions of train.
 
     >>> overlap = {"dev in train": {"mentions": 4, "same_span": 3, "same_surface_and_ids": 3}}
     >>> warnings_of({"overlap": overlap})[0][:37]
@@ -118,7 +118,7 @@ def warnings_of(report: Report) -> list[str]:
 
 
 def rows_of(report: Report) -> list[tuple[str, ...]]:
-    """Return the report as rows for the terminal; the first cell of a row is its label."""
+    """Return the report as rows for the terminal. The first cell of each row is its label."""
     splits = {split: report["splits"][split] for split in SPLITS if split in report["splits"]}
     rows = [("split", *_split_cells(split, values)) for split, values in splits.items()]
     for key in ("dropped", "problems"):

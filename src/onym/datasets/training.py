@@ -1,4 +1,4 @@
-"""Select training and calibration documents from several datasets, without documents held out by any of them.
+"""Selects training and calibration documents from several datasets, without documents that any of them holds out.
 
 Corpora share documents: the same abstract may be in train of one corpus and in test of another. A document is left out if a
 held-out document has the same id, the same text, or a long passage in common (ignoring case, spaces and punctuation).
@@ -26,13 +26,13 @@ NOT_SHIPPED = (
     "ncbi-disease-genbioel",
 )
 """Name prefixes of datasets whose annotations may not be redistributed, or whose train split contains the dev split."""
-_MIN_PASSAGE = 200  # letters and digits; shorter passages may be headings that many documents share
+_MIN_PASSAGE = 200  # minimum letters and digits of a compared passage; shorter ones may be headings that many documents share
 _TEST = "test"
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingCorpus:
-    """The training documents of one dataset, and how many were left out, by reason.
+    """The training documents of one dataset, and the number of documents left out, by reason.
 
     `overlap` is the dataset's own overlap report: dev and test mentions that are also in train.
     """
@@ -81,7 +81,7 @@ class EvaluationDocuments:
 
     @classmethod
     def of(cls, datasets: Iterable[PreparedDataset], splits: Sequence[str] = EVALUATION_SPLITS) -> EvaluationDocuments:
-        """Read these splits of the datasets."""
+        """Collect the ids and texts of the given splits of the datasets."""
         documents = [
             doc for dataset in datasets for split in splits if split in dataset.splits for doc in dataset.documents(split)
         ]
@@ -120,7 +120,7 @@ def _corpus(dataset: PreparedDataset, known: EvaluationDocuments) -> TrainingCor
 
 
 def _texts(doc: Document) -> Iterator[str]:
-    """Yield the text of a document and of each long passage, reduced to letters and digits."""
+    """Yield the text of a document and the text of each long passage, reduced to letters and digits."""
     yield _letters(doc.text)
     for passage in doc.passages:
         letters = _letters(doc.text[passage.start : passage.end])
@@ -133,7 +133,7 @@ def _letters(text: str) -> str:
 
 
 def pool_documents(datasets: Sequence[PreparedDataset], split: str) -> list[list[Document]]:
-    """Return one split of each dataset, without documents in that split of an earlier dataset or in test of another one.
+    """Return one split of each dataset, without documents of an earlier dataset's split or another dataset's test.
 
     >>> def dataset(**splits):
     ...     return type("Of", (), {"splits": tuple(splits), "documents": lambda self, split: iter(splits[split])})()

@@ -37,7 +37,7 @@ class IndexPart(NamedTuple):
 
     @property
     def names(self) -> int:
-        """The number of its names."""
+        """The number of names in this part."""
         return self.end - self.start
 
 
@@ -60,7 +60,7 @@ def file_of(number: int) -> str:
 
 
 def build_in_parallel(parts: Sequence[IndexPart], build: Callable[[IndexPart], Any], progress: Progress) -> list[IndexPart]:
-    """Build the indexes of all parts in parallel, one per core."""
+    """Build the indexes of all parts in parallel, with one thread per core."""
 
     def build_alone(part: IndexPart) -> IndexPart:
         with one_thread():
@@ -89,12 +89,12 @@ KIND, FORMAT = "index", 1
 VECTORS = "vectors.f16"
 _METRIC = "inner-product"
 _HALF = np.dtype("<f2")
-_PART = 8_192  # vectors added per call
+_PART = 8_192  # vectors added per FAISS call
 _READING = threading.Lock()
 
 
 class IndexOrigin(BaseModel):
-    """What an index was built from; the `config` of its manifest. `precision` is that in which the names were encoded."""
+    """The inputs from which an index was built, stored as `config` in its manifest. Names were encoded in `precision`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -108,7 +108,7 @@ class IndexOrigin(BaseModel):
 
     @classmethod
     def of(cls, kb: KnowledgeBase, encoder: VectorSource, kind: str) -> IndexOrigin:
-        """Return the origin of an index for these; `kind` may be `auto`."""
+        """Return the origin of an index built with this knowledge base, encoder and kind, which may be `auto`."""
         return cls(
             kb=kb.digest,
             encoder=encoder.digest,
@@ -121,13 +121,13 @@ class IndexOrigin(BaseModel):
 
 
 def write_index(stage: Stage, dest: Path, origin: IndexOrigin, vectors: NameVectors, *, progress: Progress) -> Manifest:
-    """Build the index of vectors, and publish it from a locked stage."""
+    """Build an index of the vectors, and publish it from a locked stage."""
     kind = find_kind(origin.kind)
     index = kind.make(origin.width, origin.names)
     if kind.sample:
         progress("training on a sample of the vectors", 0)
         sample = vectors.sample(kind.sample)
-        index.train(np.concatenate([sample, sample]) if len(sample) == 1 else sample)  # FAISS needs at least two
+        index.train(np.concatenate([sample, sample]) if len(sample) == 1 else sample)  # FAISS needs at least two vectors
     if kind.is_streamed:
         _write_streamed(stage, index, vectors, progress)
     elif kind.is_in_parts:
@@ -155,8 +155,8 @@ class IndexArtefact(NamedTuple):
 def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None, *, verify: Verify = "once") -> IndexArtefact:
     """Open an index with its artefact.
 
-    Before FAISS reads the file, its manifest, size and structure are checked, including every graph neighbour, because FAISS
-    follows them unchecked. `verify` controls when digests are checked.
+    Before FAISS reads a file, its manifest, size and structure are checked. This includes every neighbour in a graph, because
+    FAISS does not check neighbours before it reads them. `verify` controls when file digests are checked.
     """
     artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
@@ -174,7 +174,7 @@ def open_index_artefact(folder: Path | str, expected: IndexOrigin | None = None,
 
 
 def open_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.float16] | None:
-    """Return the memory-mapped vectors stored with an index, or None if its kind has none. *Shape:* (names, width)."""
+    """Return the memory-mapped vectors of an index, or None if its kind stores no vectors. *Shape:* (names, width)."""
     if not find_kind(origin.kind).is_refined:
         return None
     data = artefact.map_bytes(VECTORS)
@@ -184,7 +184,7 @@ def open_vectors(artefact: Artefact, origin: IndexOrigin) -> npt.NDArray[np.floa
 
 
 def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Progress) -> None:
-    """Write header and codes in FAISS's format, with at most one shard in memory."""
+    """Write the header and the codes in FAISS's file format, with at most one shard of vectors in memory."""
     empty: bytes = faiss().serialize_index(index).tobytes()
     item = 4 if empty[:4] == KINDS["flat"].fourcc else 1
     with stage.file(FILE) as file:
@@ -197,7 +197,7 @@ def _write_streamed(stage: Stage, index: Any, vectors: NameVectors, progress: Pr
 
 
 def _build_parts(trained: Any, kind: IndexKind, vectors: NameVectors, progress: Progress) -> list[IndexPart]:
-    """Build each part with a single `add` call, because FAISS inserts the vectors of a call in its own order."""
+    """Build each part with a single `add` call, because FAISS chooses the order in which it inserts a call's vectors."""
     library, empty = faiss(), faiss().serialize_index(trained)
 
     def build(part: IndexPart) -> Any:
@@ -235,13 +235,13 @@ def _origin(manifest: Manifest, where: str) -> IndexOrigin:
 
 
 def _require_expected(found: IndexOrigin, expected: IndexOrigin | None, where: str) -> None:
-    """Raise if an index was built from something else; another precision of the encoder is accepted."""
+    """Raise IntegrityError if an index was built from other inputs. A different precision of the encoder is accepted."""
     if expected is None or found.model_copy(update={"precision": expected.precision}) == expected:
         return
     named = {"kb": "knowledge base", "encoder": "encoder", "kind": "kind"}
     other = [name for field, name in named.items() if getattr(found, field) != getattr(expected, field)]
     what = f"the index was built for another {' and another '.join(other or ['number of names or width'])}"
-    raise IntegrityError("index-mismatch", what, where=where, fix="build it again with onym index build")
+    raise IntegrityError("index-mismatch", what, where=where, fix="build the index again with onym index build")
 
 
 def _require_structure(data: npt.NDArray[np.uint8], origin: IndexOrigin, names: int, where: str, *, is_new: bool) -> None:
@@ -277,9 +277,9 @@ def _limits(vector_bytes: int, loops: int) -> Iterator[None]:
 
 
 def _flags(library: Any) -> int:
-    """Return flags to read the index read-only, without precomputing tables that only other metrics need."""
+    """Return flags to open the index read-only, and to skip tables that only other metrics than inner product need."""
     return int(library.IO_FLAG_READ_ONLY | library.IO_FLAG_SKIP_PRECOMPUTE_TABLE | library.IO_FLAG_PQ_SKIP_SDC_TABLE)
 
 
 def _corrupt_error(what: str, where: str) -> IntegrityError:
-    return IntegrityError("artefact-corrupt", what, where=where, fix="build it again")
+    return IntegrityError("artefact-corrupt", what, where=where, fix="rebuild the index")

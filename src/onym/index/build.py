@@ -1,4 +1,4 @@
-"""Builds an index of a knowledge base with an encoder, opens the one kept with the knowledge base, and describes indexes."""
+"""Builds an index of a knowledge base with an encoder, opens the index stored with a knowledge base, describes indexes."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def stage_index(
 ) -> Manifest:
     """Build an index on a locked stage, and publish it.
 
-    `names_by` is the same encoder in a higher precision, to encode the names; defaults to `encoder`.
+    `names_by` encodes the names: the same encoder in a higher precision, by default `encoder` itself.
     """
     kb.require_intact()
     names_by = names_by or encoder
     origin = IndexOrigin.of(kb, encoder, kind).model_copy(update={"precision": names_by.precision})
-    faiss()  # fail now if FAISS is missing, not after encoding all names
+    faiss()  # if FAISS is missing, fail now and not after encoding all names
     vectors = open_derived_vectors(kb, names_by, progress=progress)
     return write_index(stage, dest, origin, vectors, progress=progress)
 
@@ -55,7 +55,7 @@ FOLDER = "indexes"
 def open_derived_index(kb: KnowledgeBase, encoder: VectorSource, kind: str = AUTO, *, progress: Progress = silent) -> Index:
     """Open the index stored with a knowledge base; build it first if it is missing, corrupt or outdated.
 
-    If several processes need it at once, one builds it and the others wait.
+    If several processes need the index at once, one builds it and the others wait.
     """
     return index_of(open_derived_index_artefact(kb, encoder, kind, progress=progress))
 
@@ -68,9 +68,9 @@ def open_derived_index_artefact(
     names_by: VectorSource | None = None,
     progress: Progress = silent,
 ) -> IndexArtefact:
-    """Open the index stored with a knowledge base, like `open_derived_index`, with its artefact.
+    """Like `open_derived_index`, but return the index's parts, origin and artefact.
 
-    `names_by` is the same encoder in a higher precision, used if the index has to be built.
+    If the index has to be built, `names_by` encodes the names: the same encoder in a higher precision.
     """
     origin = IndexOrigin.of(kb, encoder, kind)
     return open_derived(
@@ -82,12 +82,12 @@ def open_derived_index_artefact(
 
 
 def find_indexes(kb: KnowledgeBase) -> list[Path]:
-    """Return the folders of the indexes stored with a knowledge base, and of those in the cache directory."""
+    """Return the folders of the knowledge base's indexes, both in its own folder and in the cache directory."""
     return find_derived(kb.folder.parent, FOLDER, lambda path: open_index_artefact(path).origin.kb == kb.digest)
 
 
 def info(folder: Path) -> list[dict[str, Any]]:
-    """Describe the index at `folder`, or each index of the knowledge base there."""
+    """Describe the index at `folder`. If `folder` is a knowledge base, describe each of its indexes."""
     return describe_derived(folder, "index", _info, lambda kb: find_indexes(KnowledgeBase.open(kb)))
 
 
@@ -102,7 +102,7 @@ _KIND = "flat"
 
 
 def index_in_memory(kb: KnowledgeBase, encoder: VectorSource, names: npt.NDArray[np.int64] | None = None) -> Index:
-    """Build an exact in-memory index of a knowledge base's names, or only of those with the given ids."""
+    """Build an exact in-memory index of all names of a knowledge base, or only of the names with the given ids."""
     ids = np.arange(len(kb.names)) if names is None else names
     index = faiss().IndexIDMap(find_kind(_KIND).make(encoder.width, len(ids)))
     if len(ids):

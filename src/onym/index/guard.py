@@ -1,7 +1,7 @@
 """Validates the structure of a FAISS file before FAISS reads it: every length and every id.
 
-FAISS follows these unchecked, so we verify that lists have their stated length, that graph neighbours exist on their level, and
-that ids are ids of names. The components of vectors may have any value.
+FAISS uses these lengths and ids without checking them. So we verify that lists have their stated length, that graph neighbours
+exist on their level, and that ids are ids of names. The components of vectors may have any value.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from onym.index.kinds import KINDS, LINKS, code_bits, codes_per_vector, lists_of
 
-_HEAD = struct.Struct("<4siqqqBi")  # kind, width, count, two unused numbers, is_trained, metric
+_HEAD = struct.Struct("<4siqqqBi")  # fields: fourcc, width, count, two unused numbers, is_trained, metric
 _COUNT_AT = 8
 _INNER_PRODUCT = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a FAISS index; `is_ready` if it is trained and uses the inner product."""
+    """The header of a FAISS index. `is_ready` means that the index is trained and uses the inner product."""
 
     fourcc: bytes
     width: int
@@ -32,7 +32,7 @@ class Header:
 
     @classmethod
     def parse(cls, data: bytes) -> Header | None:
-        """Parse the header of a file; return None if it is too short.
+        """Parse the header of a file; return None if the file is too short.
 
         >>> Header.parse(b"IxFI") is None
         True
@@ -49,25 +49,26 @@ SIZE = _HEAD.size
 def make_stream_head(empty: bytes, count: int, code_bytes: int, item_bytes: int) -> bytes:
     """Return the file header of an index with `count` codes, derived from the file of an empty index.
 
-    The file of an empty index ends with the length of its codes, 0, which a flat index counts in 4-byte floats.
+    The file of an empty index ends with the length of its codes, which is 0. A flat index counts this length in 4-byte floats,
+    the other kinds count it in bytes.
     """
     items = count * code_bytes // item_bytes
     return empty[:_COUNT_AT] + struct.pack("<q", count) + empty[_COUNT_AT + 8 : -8] + struct.pack("<Q", items)
 
 
 Bytes = npt.NDArray[np.uint8]
-_PROBABLE = 1e-9  # minimum probability of a graph level; FAISS has no levels below it
-_MAX_EFFORT = 1_000_000  # maximum of efConstruction and efSearch
-_AT_ONCE = 250_000  # numbers checked per step, to stay in the CPU cache
+_PROBABLE = 1e-9  # minimum probability of a graph level; FAISS creates no level with a lower probability
+_MAX_EFFORT = 1_000_000  # maximum value of the HNSW parameters efConstruction and efSearch
+_AT_ONCE = 250_000  # number of neighbours checked per step, so that they fit in the CPU cache
 _TYPES = {"flat16": 4, "sq8": 0}  # FAISS's ids of scalar quantizer types
 _ITEM = {"flat": 4, "flat16": 2, "sq8": 1}  # bytes per vector component
 
 
 def problem_of(data: Bytes, kind: str, width: int, names: int, *, is_new: bool) -> str:
-    """Return what is wrong with the file of an index, or an empty string.
+    """Return a description of what is wrong with the file of an index, or an empty string if it is valid.
 
-    Lengths, constants and graph neighbours are always checked. With `is_new`, the ids in lists are checked too, which takes a
-    pass over all of them; later, `Index.search` detects invalid ids in its results.
+    Lengths, constants and graph neighbours are always checked. The ids in inverted lists are checked only with `is_new`,
+    because this takes a pass over all lists. Afterwards, `Index.search` detects invalid ids in its results.
 
     >>> problem_of(np.zeros(10, dtype=np.uint8), "flat", 16, 3, is_new=True)
     'the file is truncated'
@@ -99,7 +100,7 @@ class _FileCursor:
         self._data, self.at = data, 0
 
     def numbers(self, layout: str) -> tuple[Any, ...]:
-        """Read numbers in a `struct` layout."""
+        """Read numbers with a format string of the `struct` module."""
         one = struct.Struct(f"<{layout}")
         return one.unpack(self.skip(one.size).tobytes())
 
@@ -111,13 +112,13 @@ class _FileCursor:
         return found
 
     def vector(self, dtype: str, length: int | None = None) -> npt.NDArray[Any]:
-        """Read an array with its length prefix, which must equal `length` if given."""
+        """Read an array that follows its length. If `length` is given, the stored length must equal it."""
         (stored,) = self.numbers("Q")
         _require(length is None or stored == length, "an array has the wrong length")
         return self.skip(stored * np.dtype(dtype).itemsize).view(dtype)
 
     def head(self, fourcc: bytes, width: int, count: int) -> None:
-        """Read and check the header of an index, or of a nested one."""
+        """Read and check the header of an index, or of an index inside another index."""
         is_right = Header.parse(self.skip(SIZE).tobytes()) == Header(fourcc, width, count, True)
         _require(is_right, "the header does not match the manifest")
 
@@ -154,7 +155,7 @@ def _graph(walk: _FileCursor, kind: str, width: int, names: int, is_new: bool) -
 
 
 def _levels() -> tuple[list[float], list[int]]:
-    """Return the probability of each graph level, and the cumulative number of neighbours up to each, as FAISS defines them.
+    """Return the probability of each graph level, and the total number of neighbours below each, as FAISS defines them.
 
     >>> [round(share, 4) for share in _levels()[0][:2]], _levels()[1]
     ([0.9688, 0.0303], [0, 64, 96, 128, 160, 192, 224])
@@ -169,7 +170,7 @@ def _levels() -> tuple[list[float], list[int]]:
 def _require_neighbours(
     levels: npt.NDArray[Any], offsets: npt.NDArray[Any], neighbours: npt.NDArray[Any], room: npt.NDArray[np.int64]
 ) -> None:
-    """Require that each neighbour exists on the level where it is listed; otherwise a search would read invalid memory."""
+    """Check that each neighbour exists on the level where it is listed. Otherwise, a search would read invalid memory."""
     names = len(levels)
     if not names:
         return

@@ -1,4 +1,4 @@
-"""The kinds of index, and how to create each. All of them use the inner product."""
+"""The kinds of index, and functions that create them. All kinds use the inner product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onym.errors import ConfigError, missing_extra
 
 
 def faiss() -> Any:
-    """Import FAISS, or raise an error that says what to install.
+    """Import FAISS; raise an error that names the package to install if it is missing.
 
     >>> faiss().IndexFlatIP(3).d
     3
@@ -41,24 +41,24 @@ def one_thread() -> Iterator[None]:
 
 
 _CODE_BITS = 8
-LINKS = 32  # neighbours per vector in an HNSW graph (M)
-_BUILD_EFFORT = 160  # efConstruction of HNSW
+LINKS = 32  # HNSW parameter M: neighbours per vector
+_BUILD_EFFORT = 160  # HNSW parameter efConstruction
 _POINTS_PER_CENTRE = 39  # minimum number of training vectors per centroid that FAISS recommends
 _MAX_LISTS = 65_536
 AUTO = "auto"
-_MAX_FLAT = 250_000  # names up to which `auto` is `flat`
+_MAX_FLAT = 250_000  # maximum number of names for which `auto` chooses `flat`
 _PART, _MAX_PARTS = 100_000, 4  # minimum number of names per part, maximum number of parts
 
 
 @dataclass(frozen=True, slots=True)
 class IndexKind:
-    """A kind of index. `make` takes the width and the number of the vectors.
+    """A kind of index. `make` creates an empty index for vectors of a given width and number.
 
-    The file of a kind that `is_streamed` is a header and the code of each vector, so it is written without holding it in
-    memory. `sample` is the number of training vectors; 0 means no training. An index that `is_in_parts` consists of several
-    FAISS indexes, each built by one thread to be reproducible. If `is_refined`, the fp16 vectors are stored too: a search
-    retrieves more names than requested and reranks them by these vectors. With a `group`, it has inverted lists of
-    product-quantized codes, with one byte for `group` dimensions.
+    If `is_streamed`, the file consists of a header and the code of each vector, so that it can be written without holding the
+    index in memory. `sample` is the number of training vectors; 0 means no training. If `is_in_parts`, the index consists of
+    several FAISS indexes, each built by one thread to be reproducible. If `is_refined`, the fp16 vectors are stored too: a
+    search retrieves more names than requested and reranks them by these vectors. If `group` is not 0, the index has inverted
+    lists of product-quantized codes, with one byte for `group` dimensions.
     """
 
     name: str
@@ -72,7 +72,7 @@ class IndexKind:
 
     @property
     def is_in_lists(self) -> bool:
-        """Whether vectors are in inverted lists, of which a search probes some."""
+        """Whether the index has inverted lists. A search reads only the lists nearest to the query."""
         return self.group > 0
 
 
@@ -88,21 +88,21 @@ def find_kind(name: str) -> IndexKind:
 
 
 def kind_for(name: str, names: int) -> IndexKind:
-    """Return the kind with this name; for `auto`, the recommended one for this number of names.
+    """Return the kind with this name. For `auto`, return the kind that is recommended for this number of names.
 
     >>> [kind_for("auto", names).name for names in (1_000, 250_000, 1_000_000)], kind_for("sq8", 1_000).name
     (['flat', 'flat', 'hnsw'], 'sq8')
     """
     if name != AUTO:
         return find_kind(name)
-    # Exhaustive search is exact and needs no training or tuning; with 250,000 names, two cores link about 200 mentions per
-    # second. For more names, time and memory decide: HNSW over 8-bit codes compares only some thousand vectors, and has the
-    # best recall of the approximate kinds.
+    # Exhaustive search is exact and needs no training or tuning. With 250,000 names, two cores link about 200 mentions per
+    # second. With more names, exhaustive search takes too much time and memory. HNSW over 8-bit codes compares only a few
+    # thousand vectors per query, and has the best recall of the approximate kinds.
     return KINDS["flat" if names <= _MAX_FLAT else "hnsw"]
 
 
 def compact_kind(names: int) -> str:
-    """Return the most compact kind for this number of names: `pq` if there are enough to train its codes, else `sq8`.
+    """Return the most compact kind for this number of names: `pq` if there are enough names to train it, else `sq8`.
 
     >>> compact_kind(9_000), compact_kind(10_000)
     ('sq8', 'pq')
@@ -120,7 +120,7 @@ def parts_for(kind: IndexKind, names: int) -> int:
 
 
 def lists_of(count: int) -> int:
-    """Return the number of lists of `ivfpq` and `pq`: 4 * sqrt(count), as FAISS recommends, but fewer for few vectors.
+    """Return the number of lists of `ivfpq` and `pq`: 4 * sqrt(count), as FAISS recommends, or fewer for few vectors.
 
     >>> [lists_of(count) for count in (3, 10_000, 1_000_000, 6_000_000)]
     [1, 256, 4000, 9797]
@@ -138,7 +138,7 @@ def code_bits(count: int) -> int:
 
 
 def codes_per_vector(width: int, group: int) -> int:
-    """Return the number of codes per vector: about width / group, and a divisor of the width.
+    """Return the number of codes per vector: the largest divisor of `width` that is at most `width / group`.
 
     >>> [codes_per_vector(width, 4) for width in (384, 768, 10, 7)], codes_per_vector(384, 8)
     ([96, 192, 2, 1], 48)
@@ -172,7 +172,7 @@ def _lists(width: int, count: int, group: int) -> Any:
     lists, codes, bits = lists_of(count), codes_per_vector(width, group), code_bits(count)
     index = library.IndexIVFPQ(library.IndexFlatIP(width), width, lists, codes, bits, library.METRIC_INNER_PRODUCT)
     for clustering in (index.cp, index.pq.cp):
-        clustering.min_points_per_centroid = 1  # no warning on stderr for small vocabularies
+        clustering.min_points_per_centroid = 1  # avoids FAISS's warning on stderr for small vocabularies
     return index
 
 

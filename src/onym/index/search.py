@@ -22,15 +22,15 @@ from onym.store.cache import Verify
 Scores = npt.NDArray[np.float32]
 NameIds = npt.NDArray[np.int64]
 _BLOCK = 1_024  # queries per FAISS call
-_FEW = 0.1  # below this share of allowed names, search exhaustively: a graph or lists would miss most of them
-_EFFORT = 64  # efSearch of HNSW
-_PROBED = 32  # nprobe of inverted lists
+_FEW = 0.1  # if fewer names than this share are allowed, search exhaustively: a graph or lists would miss most of them
+_EFFORT = 64  # HNSW parameter efSearch
+_PROBED = 32  # parameter nprobe of inverted lists: how many lists a search reads
 _REFINED = {"hnsw": 2, "ivfpq": 8}  # names retrieved per requested name, before they are reranked by their vectors
 _REFINED_AT_ONCE = 32_768  # vectors read per reranking step
 
 
 class Index:
-    """An open index. Its file is memory-mapped, so processes share one copy; `search` is thread-safe."""
+    """An open index. Its files are memory-mapped, so that processes share one copy. `search` is thread-safe."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class Index:
     ) -> None:
         self.origin, self.digest = origin, digest
         self._parts = parts
-        self._mapped = mapped  # keeps the mapped bytes alive that FAISS points into
-        self._vectors = vectors  # for reranking
+        self._mapped = mapped  # a reference to the mapped bytes that FAISS points into, so that they stay mapped
+        self._vectors = vectors  # vectors of all names, for reranking; None if the kind stores none
 
     def __len__(self) -> int:
         """Return the number of names."""
@@ -54,8 +54,8 @@ class Index:
     ) -> tuple[Scores, NameIds]:
         """Return the `k` nearest names of each vector, best first; ties are ordered by id.
 
-        *Shape:* vectors (n, width) -> scores (n, k), name ids (n, k). If there are fewer than k names, the rest of the ids
-        is -1. `within` restricts the names: a Boolean mask or an array of ids.
+        *Shape:* vectors (n, width) -> scores (n, k), name ids (n, k). If there are fewer than k names, the remaining
+        ids are -1. `within` restricts the names to those in a Boolean mask or an array of ids.
         """
         require_whole_maps()
         vectors = self._require_width(vectors)
@@ -90,19 +90,19 @@ class Index:
         self, part: IndexPart, vectors: Scores, k: int, allowed: npt.NDArray[np.bool_] | None, *, is_few: bool
     ) -> tuple[Scores, NameIds]:
         bits = None if allowed is None else np.packbits(allowed, bitorder="little")
-        selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # keeps a reference to the bits
+        selector = None if bits is None else faiss().IDSelectorBitmap(bits)  # the selector keeps a reference to `bits`
         index, parameters = self._way(part.index, selector, is_few=is_few)
         try:
             scores, ids = index.search(vectors, k, params=parameters)
         except RuntimeError as e:
-            raise IntegrityError("artefact-corrupt", "FAISS cannot search the index", fix="build it again") from e
+            raise IntegrityError("artefact-corrupt", "FAISS cannot search the index", fix="rebuild the index") from e
         if int(ids.min()) < -1 or int(ids.max()) >= part.names:
-            raise IntegrityError("artefact-corrupt", "the index contains an invalid name id", fix="build it again")
+            raise IntegrityError("artefact-corrupt", "the index contains an invalid name id", fix="rebuild the index")
         ids[ids >= 0] += part.start
         return scores, ids
 
     def _way(self, index: Any, selector: Any, *, is_few: bool) -> tuple[Any, Any]:
-        """Return the FAISS index to search, and its parameters; if `is_few`, the search is exhaustive for every kind."""
+        """Return the FAISS index to search and the search parameters. If `is_few`, the search is exhaustive for every kind."""
         library = faiss()
         if self.origin.kind == "hnsw":
             if is_few:
@@ -134,12 +134,12 @@ class Index:
 
 
 def _products(wanted: Scores, ids: NameIds, vectors: npt.NDArray[np.float16]) -> Scores:
-    """Return the inner products of queries and found names. *Shape:* wanted (n, width), ids (n, k) -> (n, k)."""
+    """Return the inner products of each query and its retrieved names. *Shape:* wanted (n, width), ids (n, k) -> (n, k)."""
     products = np.empty(ids.shape, dtype=np.float32)
     rows = max(1, _REFINED_AT_ONCE // max(1, ids.shape[1]))
     for start in range(0, len(ids), rows):
         part = slice(start, start + rows)
-        near = vectors[np.maximum(ids[part], 0)].astype(np.float32)  # (rows, k, width)
+        near = vectors[np.maximum(ids[part], 0)].astype(np.float32)  # shape: (rows, k, width)
         with np.errstate(invalid="ignore", over="ignore"):  # vectors from untrusted files may contain NaN or infinity
             products[part] = np.matmul(near, wanted[part, :, None])[:, :, 0]
     return products
@@ -153,9 +153,9 @@ def _sort_found(scores: Scores, ids: NameIds) -> tuple[Scores, NameIds]:
 
 
 def open_index(folder: Path | str, expected: IndexOrigin | None = None, *, verify: Verify = "once") -> Index:
-    """Open an index, and raise if its origin is not `expected`. Digests are verified on first use on a machine.
+    """Open an index; raise IntegrityError if its origin is not `expected`.
 
-    With `verify="full"`, digests are verified on every call.
+    File digests are verified on first use on a machine or, with `verify="full"`, on every call.
     """
     return index_of(open_index_artefact(folder, expected, verify=verify))
 
@@ -166,16 +166,16 @@ def index_of(found: IndexArtefact) -> Index:
     return Index(parts, origin, artefact.digest, artefact, open_vectors(artefact, origin))
 
 
-_NAMES_PER_CANDIDATE = 4  # names retrieved per candidate; also the growth factor if they have too few concepts
-_MAX_TIED = 1_000  # names retrieved at most to resolve a tie for the best score
-_MAX_FOUND = 1_000_000  # names retrieved per search, summed over mentions
+_NAMES_PER_CANDIDATE = 4  # names retrieved per candidate; multiplied by this again if they have too few concepts
+_MAX_TIED = 1_000  # maximum number of names retrieved if all of them tie for the best score
+_MAX_FOUND = 1_000_000  # maximum number of names retrieved per search, summed over all mentions
 
 Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """Ranks concepts by their nearest names: the index, the number of candidates, and the allowed concepts of a call."""
+    """Ranks concepts by their nearest names in the index. `top_k` is the number of candidates; `only` limits the concepts."""
 
     kb: KnowledgeBase
     index: Index
@@ -205,7 +205,7 @@ class Nearest:
         return found
 
     def _iter_ranked(self, vectors: Vectors, k: int) -> Iterator[tuple[Ranked, bool, bool]]:
-        """Yield, for each vector, the concepts of its `k` nearest names, whether there are more names, and whether all tie."""
+        """Yield, for each vector, the concepts of its `k` nearest names, whether `k` names were found, and whether all tie."""
         rows = max(1, _MAX_FOUND // k)
         for start in range(0, len(vectors), rows):
             scores, names = self.index.search(vectors[start : start + rows], k, self._names)

@@ -1,7 +1,7 @@
 """Stores the embeddings of all names of a knowledge base, from which indexes of any kind are built.
 
-They are encoded in shards: an interrupted build resumes at the current shard. For a new release of the knowledge base, only new
-names are encoded.
+Names are encoded in shards, so that an interrupted build resumes at the current shard. For a new release of the knowledge base,
+only new names are encoded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from onym.types import Progress, silent
 
 
 class VectorSource(Protocol):
-    """An encoder. Equal digests mean equal vectors of a text, except for rounding if the precision differs."""
+    """An encoder. Encoders with the same digest return the same vectors, except for rounding if their precision differs."""
 
     width: int
     precision: str
@@ -45,7 +45,7 @@ Rows = npt.NDArray[np.float32]
 
 
 class VectorsOrigin(BaseModel):
-    """What vectors were computed from; the `config` of their manifest."""
+    """The inputs from which vectors were computed. Stored as `config` in their manifest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +58,7 @@ class VectorsOrigin(BaseModel):
 
     @classmethod
     def of(cls, kb: KnowledgeBase, encoder: VectorSource) -> VectorsOrigin:
-        """Return the origin of the vectors for these."""
+        """Return the origin of vectors computed with this knowledge base and encoder."""
         return cls(
             kb=kb.digest,
             encoder=encoder.digest,
@@ -70,7 +70,7 @@ class VectorsOrigin(BaseModel):
 
 
 class NameVectors:
-    """Memory-mapped vectors of names, with the names."""
+    """Memory-mapped vectors of names, together with the names."""
 
     def __init__(self, artefact: Artefact, origin: VectorsOrigin) -> None:
         self.origin = origin
@@ -81,7 +81,7 @@ class NameVectors:
             rows = min(origin.shard, origin.names - start)
             if column.dtype != np.float32 or len(column) != rows * origin.width or len(self.names) != origin.names:
                 what = "the columns of the vectors have inconsistent lengths or types"
-                raise IntegrityError("artefact-corrupt", what, where=str(artefact.folder), fix="build it again")
+                raise IntegrityError("artefact-corrupt", what, where=str(artefact.folder), fix="rebuild the index")
             self._shards.append(column.reshape(rows, origin.width))
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class NameVectors:
             release(shard)
 
     def rows(self, name_ids: npt.NDArray[np.int64]) -> Rows:
-        """Return the vectors of some names."""
+        """Return the vectors of the names with these ids."""
         found = np.empty((len(name_ids), self.origin.width), dtype=np.float32)
         shard_of = name_ids // self.origin.shard
         for number in np.unique(shard_of).tolist():
@@ -116,9 +116,9 @@ class NameVectors:
 
 
 def open_derived_vectors(kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress = silent) -> NameVectors:
-    """Open the vectors stored with a knowledge base; compute them first if there are none for this release.
+    """Open the vectors stored with a knowledge base; compute them first if they are missing for this release.
 
-    Their digests are always verified, because an index built from them counts as verified.
+    File digests are always verified, because an index built from these vectors counts as verified.
     """
     origin = VectorsOrigin.of(kb, encoder)
     return open_derived(
@@ -130,9 +130,9 @@ def open_derived_vectors(kb: KnowledgeBase, encoder: VectorSource, *, progress: 
 
 
 def open_vectors(folder: Path, expected: VectorsOrigin | None = None, *, verify: Verify = "once") -> NameVectors:
-    """Open vectors, and raise if their origin is not `expected`. Digests are verified on first use on a machine.
+    """Open vectors; raise IntegrityError if their origin is not `expected`.
 
-    With `verify="full"`, digests are verified on every call.
+    File digests are verified on first use on a machine or, with `verify="full"`, on every call.
     """
     artefact = Artefact.open(folder, KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
@@ -140,7 +140,7 @@ def open_vectors(folder: Path, expected: VectorsOrigin | None = None, *, verify:
         origin = VectorsOrigin.model_validate(artefact.manifest.config, strict=True)
     except ValidationError as e:
         what = "the manifest has an invalid description of the vectors"
-        raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again") from e
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="rebuild the index") from e
     if expected is not None and origin != expected:
         what = "the vectors were computed for another knowledge base or encoder"
         raise IntegrityError("index-mismatch", what, where=where, fix="build the index again with onym index build")
@@ -152,7 +152,7 @@ def open_vectors(folder: Path, expected: VectorsOrigin | None = None, *, verify:
 
 
 def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSource, *, progress: Progress) -> Manifest:
-    """Encode the names, reusing earlier vectors, and publish the result from a locked stage."""
+    """Encode the names, reusing vectors of an earlier release, and publish the vectors from a locked stage."""
     kb.require_intact()
     origin = VectorsOrigin.of(kb, encoder)
     known = _EarlierVectors.at(dest, origin, kb.names)
@@ -173,7 +173,7 @@ def write_vectors(stage: Stage, dest: Path, kb: KnowledgeBase, encoder: VectorSo
 
 
 def _encode_shard(names: Strings, start: int, rows: int, encoder: VectorSource, known: _EarlierVectors) -> Rows:
-    """Return the vectors of one shard; known ones are copied, the others encoded."""
+    """Return the vectors of one shard. Vectors of an earlier release are copied; the other names are encoded."""
     earlier = known.rows[start : start + rows]
     is_known = earlier >= 0
     found = np.empty((rows, encoder.width), dtype=np.float32)
@@ -186,7 +186,7 @@ def _encode_shard(names: Strings, start: int, rows: int, encoder: VectorSource, 
 
 
 class _EarlierVectors:
-    """The vectors of an earlier release, and the row of each current name in them, or -1."""
+    """The vectors of an earlier release, and for each current name its row in these vectors, or -1."""
 
     def __init__(self, vectors: NameVectors | None, rows: npt.NDArray[np.int64]) -> None:
         self.vectors, self.rows = vectors, rows
@@ -194,7 +194,7 @@ class _EarlierVectors:
 
     @classmethod
     def at(cls, dest: Path, origin: VectorsOrigin, names: Strings) -> _EarlierVectors:
-        """Open the vectors at `dest` if they are by the same encoder in the same precision."""
+        """Open the vectors at `dest`; use them only if they were computed by the same encoder in the same precision."""
         try:
             vectors = open_vectors(dest, verify="full")
         except IntegrityError:
@@ -206,7 +206,7 @@ class _EarlierVectors:
 
 
 def _rows_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
-    """Return the row of each name among the earlier ones, or -1; vectorised."""
+    """Return, for each name, its row in `earlier`, or -1 if it is missing there. Vectorised with Arrow."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,7 +216,7 @@ def _rows_in(earlier: Strings, names: Strings) -> npt.NDArray[np.int64]:
 
 
 def _locations(kb: KnowledgeBase, origin: VectorsOrigin) -> Locations:
-    """Return the locations of the vectors: with the knowledge base for all releases, or in the cache for each release."""
+    """Return the locations of the vectors: in the knowledge base folder (for all releases) or in the cache (per release)."""
     own, _ = Locations.of(kb.folder.parent, FOLDER, [origin.encoder, origin.precision])
     _, cached = Locations.of(kb.folder.parent, FOLDER, [origin.kb, origin.encoder, origin.precision])
     return Locations(own, cached)

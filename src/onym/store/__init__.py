@@ -1,7 +1,7 @@
 """Disk and network access: no other package writes files or downloads.
 
 Reads untrusted files within limits, publishes artefacts atomically and memory-maps them. Invariants: nothing is unpickled,
-nothing is downloaded implicitly, and incomplete files never have their final name.
+nothing is downloaded implicitly, and an incomplete file has a temporary name until it is complete.
 """
 
 from __future__ import annotations

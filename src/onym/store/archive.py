@@ -1,4 +1,4 @@
-"""Reproducible zip archives (no timestamps or owners, members in the order of writing), and unpacking them.
+"""Writes and unpacks reproducible zip archives, which have no timestamps or owners and keep the order of writing.
 
 Incompressible members are stored uncompressed, and so are members whose compression ratio would trip zip-bomb checks.
 """
@@ -27,9 +27,9 @@ _TIME = (1980, 1, 1, 0, 0, 0)  # the earliest date that zip can store
 _UNIX = 3
 _MODE = (stat.S_IFREG | 0o644) << 16
 _CHUNK = 1 * MIB
-_WORTH_IT = 0.95  # members that compress to more than this fraction of their size are stored
+_WORTH_IT = 0.95  # a member that compresses to more than this fraction of its size is stored uncompressed
 _SUSPICIOUS = 20  # if the first chunk compresses by more than this factor, the whole member is compressed to measure its ratio
-_MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # well below the ratio at which readers reject a member
+_MAX_RATIO = DEFAULT_LIMITS.ratio // 2  # above this ratio, a member is stored uncompressed, because readers would reject it
 
 
 class WrittenMember(NamedTuple):
@@ -87,7 +87,7 @@ def _size(content: Content) -> int:
 
 
 def _method(content: Content) -> int:
-    """Choose the compression of a member by its first chunk, or by all of it if the first chunk is highly compressible."""
+    """Choose the compression method from the member's first chunk, or from all chunks if the first is highly compressible."""
     with _open(content) as source:
         head = source.read(_CHUNK)
         packed = len(zlib.compress(head))
@@ -112,12 +112,12 @@ def read_member(file: InputFile, max_bytes: int) -> bytes:
     with file.opener() as stream:
         data = stream.read(max_bytes + 1)
     if len(data) > max_bytes:
-        raise LimitError("limit-manifest", f"more than {max_bytes:,} bytes", where=file.name)
+        raise LimitError("limit-manifest", f"a member is larger than {max_bytes:,} bytes", where=file.name)
     return data
 
 
 def require_plausible(listed: Mapping[str, WrittenMember], packed: int, limits: Limits, where: str) -> None:
-    """Reject an archive of `packed` bytes whose listed files are implausibly large in total.
+    """Raise LimitError if the listed files are too large in total for an archive of `packed` bytes.
 
     >>> require_plausible({"a": WrittenMember(10**9, "")}, 1_000, Limits(), "a.onymp")
     Traceback (most recent call last):
@@ -125,14 +125,14 @@ def require_plausible(listed: Mapping[str, WrittenMember], packed: int, limits: 
     """
     total = sum(each.bytes for each in listed.values())
     if total > limits.unpacked_bytes:
-        raise LimitError("limit-unpacked", f"more than {limits.unpacked_bytes:,} bytes unpacked", where=where)
+        raise LimitError("limit-unpacked", f"the archive unpacks to more than {limits.unpacked_bytes:,} bytes", where=where)
     if total > max(limits.ratio_grace_bytes, limits.ratio * packed):
         what = f"unpacks to more than {limits.ratio} times its size, as a decompression bomb does"
         raise LimitError("limit-ratio", what, where=where)
 
 
 def unpack(files: Mapping[str, InputFile], listed: Mapping[str, WrittenMember], folder: Path) -> None:
-    """Write the listed files into a folder created by `whole_folder`; reject a file with another size or digest."""
+    """Write the listed files into a folder created by `whole_folder`; reject a file whose size or digest is wrong."""
     for name, expected in listed.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,7 @@ _lock = threading.Lock()
 
 
 def map_file(file: BinaryIO, path: Path, dtype: np.dtype[Any], offset: int = 0) -> npt.NDArray[Any]:
-    """Memory-map an open file read-only, from `offset` to its end. An empty range gives a normal empty array."""
+    """Memory-map an open file read-only, from `offset` to its end. Return an in-memory array if that range is empty."""
     size = file.seek(0, 2)
     length = (size - offset) // dtype.itemsize
     if length == 0:
@@ -46,19 +46,19 @@ def map_file(file: BinaryIO, path: Path, dtype: np.dtype[Any], offset: int = 0) 
 def require_whole_maps() -> None:
     """Raise IntegrityError if a mapped file was truncated: reading a lost page would kill the process (SIGBUS).
 
-    It takes microseconds and is called before each batch. A file truncated during a batch still kills the process.
+    The check takes microseconds and runs before each batch. A file that is truncated during a batch still kills the process.
     """
     with _lock:
         found = list(_open.items())
     for mapped, (path, size) in found:
         if not mapped.closed and mapped.size() < size:
             what, where = f"{path.name} was truncated while it was in use", str(path.parent)
-            raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again")
+            raise IntegrityError("artefact-corrupt", what, where=where, fix="rebuild the artefact")
 
 
-_SLICE = 4 * 1024 * 1024  # bytes decoded at a time
-_POSTS = 16_384  # strings sampled into memory to narrow a search
-_FEW_SEARCHES = 5_000  # number of searches after which sampling strings into memory pays off
+_SLICE = 4 * 1024 * 1024  # bytes of UTF-8 to validate at a time
+_POSTS = 16_384  # number of evenly spaced strings kept in memory to narrow a binary search
+_FEW_SEARCHES = 5_000  # number of searches after which loading the sampled strings pays off
 _LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
 _PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
 
@@ -86,7 +86,7 @@ def _header(file: BinaryIO, path: Path) -> tuple[tuple[int, ...], bool, np.dtype
     try:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError
-        # numpy takes an unparsable header for one written by Python 2, and warns.
+        # numpy assumes that a header it cannot parse was written by Python 2, and warns.
         with warnings.catch_warnings(action="ignore"):
             return np.lib.format.read_array_header_1_0(file, max_header_size=4096)
     except Exception as e:  # for damaged headers, numpy raises syntax, token, memory and recursion errors
@@ -105,7 +105,7 @@ def smallest_offsets(offsets: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
 def release(column: npt.NDArray[Any]) -> None:
     """Release the pages of a mapped column, so that they no longer count as memory of this process.
 
-    They are loaded again on the next access. No-op for columns in memory and on systems without MADV_DONTNEED.
+    The pages are loaded again on the next access. No-op for in-memory columns and on systems without MADV_DONTNEED.
     """
     mapped = getattr(column, "_mmap", None)
     if isinstance(mapped, mmap) and _LET_GO is not None:
@@ -113,7 +113,7 @@ def release(column: npt.NDArray[Any]) -> None:
 
 
 def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
-    """Return a buffer with the column's bytes and their offset in it; slicing the map itself saves a copy."""
+    """Return a buffer with the column's bytes, and the offset at which they start. Slicing an mmap directly saves a copy."""
     mapped = getattr(data, "_mmap", None)
     if isinstance(data, np.memmap) and isinstance(mapped, mmap):
         return mapped, data.offset % ALLOCATIONGRANULARITY
@@ -122,12 +122,12 @@ def _sliceable(data: npt.NDArray[np.uint8]) -> tuple[mmap | memoryview, int]:
 
 def corrupt(what: str, where: str) -> IntegrityError:
     """Build the error for invalid column content, which means that the bytes changed after verification."""
-    fix = "check it with --verify full or onym kb check, and build it again"
+    fix = "check the artefact with --verify full or onym kb check, and rebuild it"
     return IntegrityError("artefact-corrupt", what, where=where, fix=fix)
 
 
 def span_of(bounds: memoryview, row: int, size: int, where: str) -> tuple[int, int]:
-    """Return the start and end of a row; raise IntegrityError if the offsets around it are not ascending or exceed `size`.
+    """Return the start and end of a row; raise IntegrityError if its offsets, or the offsets next to them, do not ascend.
 
     >>> span_of(memoryview(np.array([0, 2, 5])), 1, 5, "names")
     (2, 5)
@@ -141,10 +141,10 @@ def span_of(bounds: memoryview, row: int, size: int, where: str) -> tuple[int, i
 
 
 class Ragged:
-    """Lists of numbers of different lengths, in two flat arrays.
+    """Lists of numbers with different lengths, stored as two flat arrays: all values, and the offset of each list.
 
-    With `into`, the numbers are row numbers of a table of that length. Every access is checked, so damaged arrays raise an
-    error instead of returning wrong values.
+    If `into` is given, the values are row numbers of a table with `into` rows. Every access is checked, so damaged arrays
+    raise an error instead of returning wrong values.
 
     >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9]))
     >>> lists[0].tolist(), lists[1].tolist(), len(lists)
@@ -172,7 +172,7 @@ class Ragged:
         return span_of(self._bounds, i, len(self.values), self._name)
 
     def take(self, rows: npt.NDArray[Any]) -> Ragged:
-        """Return the lists of the given rows, in that order, without reading the others.
+        """Return the lists at the given rows, in that order, without reading any other list.
 
         >>> lists = Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).take(np.array([2, 1, 0]))
         >>> lists.offsets.tolist(), lists.values.tolist()
@@ -196,7 +196,7 @@ class Ragged:
         return self._inside(self.values[places])
 
     def owners(self) -> npt.NDArray[np.int64]:
-        """Return for each value the number of its list.
+        """Return, for each value, the index of the list that contains it.
 
         >>> Ragged(np.array([0, 2, 2, 3]), np.array([7, 8, 9])).owners().tolist()
         [0, 0, 2]
@@ -208,17 +208,17 @@ class Ragged:
         return np.repeat(np.arange(len(self), dtype=np.int64), lengths)
 
     def require_sound(self, name: str, bound: int | None = None) -> None:
-        """Raise IntegrityError unless the offsets ascend from 0 to the end and all values are below `bound`."""
+        """Raise IntegrityError unless the offsets ascend from 0 to `len(values)` and all values are below `bound`."""
         offsets, values = self.offsets, self.values
         sound = len(offsets) > 0 and int(offsets[0]) == 0 and int(offsets[-1]) == len(values)
         if not sound or bool((offsets[1:] < offsets[:-1]).any()):
             raise corrupt("a column's offsets do not ascend", name)
         if bound is not None and len(values) and int(values.max()) >= bound:
-            raise corrupt("a column points beyond its table", name)
+            raise corrupt("a column has a row number beyond the end of its table", name)
 
     def _inside(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self._into is not None and len(values) and int(values.max()) >= self._into:
-            raise corrupt("a column points beyond its table", self._name)
+            raise corrupt("a column has a row number beyond the end of its table", self._name)
         return values
 
 
@@ -268,7 +268,7 @@ class Strings:
         return bytes(self._raw[self._base + start : self._base + end])
 
     def to_arrow(self) -> pa.Array:
-        """Return the column as an Arrow array without copying. The first call validates all of it; Arrow itself does not."""
+        """Return the column as an Arrow array without copying. The first call validates all strings: Arrow does not."""
         import pyarrow as pa
 
         small = len(self.data) < 2**31
@@ -283,7 +283,7 @@ class Strings:
         return column
 
     def lower_bound(self, key: bytes) -> int:
-        """Return the first row whose string is >= `key`. The column must be sorted, else the row is arbitrary."""
+        """Return the first row whose string is >= `key`. The column must be sorted, otherwise the result is arbitrary."""
         low, high = self._stretch(key)
         raw, base, ends = self._raw, self._base, self._ends
         while low < high:
@@ -295,9 +295,9 @@ class Strings:
         return low
 
     def _stretch(self, key: bytes) -> tuple[int, int]:
-        """Return the range of rows to search, narrowed by every n-th string, which is kept in memory.
+        """Return the range of rows to search. Every n-th string is kept in memory to narrow this range.
 
-        The first searches do without these samples, because loading them takes longer than a few searches.
+        The first searches do not use these sampled strings, because loading them takes longer than a few searches.
         """
         if self._searches < _FEW_SEARCHES:
             self._searches += 1
@@ -308,7 +308,7 @@ class Strings:
         return max(0, (post - 1) * self._stride), min(len(self._ends) - 1, post * self._stride)
 
     def _search_lower_bound(self, key: bytes) -> int:
-        """Search without the samples in memory; raise IntegrityError for invalid offsets on the way."""
+        """Search the whole column, without the sampled strings; raise IntegrityError if an offset that it reads is invalid."""
         raw, base, ends, size = self._raw, self._base, self._ends, len(self.data)
         low, high = 0, len(ends) - 1
         while low < high:
@@ -324,7 +324,7 @@ class Strings:
 
     def find(self, text: str) -> int:
         """Return the row of `text` in a sorted column, or -1."""
-        key = text.encode("utf-8", "surrogatepass")  # a lone surrogate, which no name contains, is not found
+        key = text.encode("utf-8", "surrogatepass")  # a text with a lone surrogate is never found
         row = self.lower_bound(key)
         return row if row < len(self) and self.bytes_at(row) == key else -1
 
@@ -336,7 +336,7 @@ class Strings:
         """
         keys = np.array([text.encode("utf-8", "surrogatepass") for text in texts], dtype=bytes)
         low, high = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), len(self), dtype=np.int64)
-        width = keys.dtype.itemsize + 1  # one byte more than the longest key, so that longer strings differ from it
+        width = keys.dtype.itemsize + 1  # one byte more than any key, so that no key equals a mere prefix
         while (open_ := np.flatnonzero(low < high)).size:
             middle = (low[open_] + high[open_]) >> 1
             is_below = self._heads(middle, width) < keys[open_]

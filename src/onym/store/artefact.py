@@ -1,7 +1,7 @@
-"""Opens and checks artefacts: the current version in a folder written by `stage.py`.
+"""Opens and checks artefacts, which are versioned folders written by `stage.py`. Only the current version is opened.
 
-The manifest and the file sizes are checked at each opening; digests once per machine, or each time with `verify="full"`.
-`check_artefact` always hashes every file.
+The manifest and the file sizes are checked at each opening. File digests are checked once per machine, or at each opening
+with `verify="full"`. `check_artefact` always hashes every file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from onym.store.files.stream import SCARCE, open_regular
 from onym.store.limits import DEFAULT_LIMITS
 
 _DIGEST = r"^[0-9a-f]{64}$"
-_MAX_LISTS = 50_000  # brackets and braces in a manifest
+_MAX_LISTS = 50_000  # maximum number of JSON lists and objects in a manifest
 
 
 class FileEntry(Strict):
@@ -71,12 +71,12 @@ class Manifest(Strict):
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> Manifest:
         """Parse and validate a manifest."""
-        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # the parser allocates hundreds of bytes for each
-            raise IntegrityError("artefact-corrupt", "the manifest is too large", where=where, fix="build it again")
+        if data.count(b"{") + data.count(b"[") > _MAX_LISTS:  # the parser allocates hundreds of bytes for each list or object
+            raise IntegrityError("artefact-corrupt", "the manifest is too large", where=where, fix="rebuild the artefact")
         try:
             manifest = cls.model_validate_json(data)
         except ValidationError as e:
-            raise IntegrityError("artefact-corrupt", "the manifest cannot be read", where=where, fix="build it again") from e
+            raise IntegrityError("artefact-corrupt", "the manifest is invalid", where=where, fix="rebuild the artefact") from e
         bad = [
             name for name in manifest.files if "/" in name or "\\" in name or name.startswith(".") or name == "manifest.json"
         ]
@@ -97,12 +97,12 @@ def state_of(folder: Path, manifest: Manifest) -> State:
 
 
 def remember(folder: Path, state: State) -> None:
-    """Record in the cache that the files matched the manifest in this state; no-op if the cache is not writable."""
+    """Record in the cache that files in this state match the manifest; no-op if the cache is not writable."""
     write_note(_KIND, folder, state)
 
 
 def is_verified(folder: Path, state: State) -> bool:
-    """Return whether the files were verified on this machine in this state."""
+    """Return whether the cache records that files in this state were verified on this machine."""
     return bool(read_note(_KIND, folder) == state)
 
 
@@ -124,7 +124,7 @@ class Artefact:
         self.folder, self.manifest, self.verify = folder, manifest, verify
         self.digest = folder.name
         self._hashed = hashed  # state of the files when they were hashed; None if they were verified earlier
-        self.is_new_here = hashed is not None  # True until `remember` is called, after the caller has checked the structure too
+        self.is_new_here = hashed is not None  # True until the caller has checked the structure too and calls `remember`
         self._columns = {
             name.removesuffix(".npy"): open_array(folder / name, entry.dtype, entry.length)
             for name, entry in manifest.files.items()
@@ -136,11 +136,11 @@ class Artefact:
             self._mapped = {name: _map_bytes(folder / name) for name in others if not name.endswith(".json")}
         except OSError as e:
             _require_damage(e)
-            raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
+            raise IntegrityError("artefact-corrupt", "unreadable file", where=str(folder), fix="rebuild the artefact") from e
 
     @classmethod
     def open(cls, dest: Path, kind: str, version: int, verify: Verify = "once") -> Artefact:
-        """Open the current version; `verify` says whether the digests are checked once per machine or each time."""
+        """Open the current version; `verify` sets whether file digests are checked once per machine or at each opening."""
         return _while_current(dest, lambda folder: cls._open(folder, kind, version, verify))
 
     @classmethod
@@ -151,7 +151,7 @@ class Artefact:
             raise IntegrityError("artefact-kind", what, where=where)
         if manifest.format != version:
             what = f"the artefact has format {manifest.format}, but this version of Onym reads format {version}"
-            raise IntegrityError("artefact-version", what, where=where, fix="build it again with this version of Onym")
+            raise IntegrityError("artefact-version", what, where=where, fix="rebuild the artefact with this version of Onym")
         _require_none(_problems_of_sizes(folder, manifest), where)
         state = _state(folder, manifest)
         if verify == "once" and is_verified(folder, state):
@@ -161,7 +161,7 @@ class Artefact:
 
     @property
     def location(self) -> Path:
-        """The folder that was opened; `folder` is its subfolder with the current version."""
+        """The folder passed to `open`; `folder` is its subfolder with the current version."""
         return self.folder.parent
 
     def remember(self) -> None:
@@ -171,9 +171,9 @@ class Artefact:
         self.is_new_here = False
 
     def require_intact(self) -> None:
-        """Hash all files, ignoring cached results, and raise IntegrityError if one has changed.
+        """Hash all files, ignoring cached results, and raise IntegrityError if a file has changed.
 
-        Called before another artefact is derived from this one. An open artefact is hashed only once.
+        Called before another artefact is derived from this one. Each `Artefact` object is hashed only once.
         """
         if self._hashed is None:
             state = _state(self.folder, self.manifest)
@@ -181,7 +181,7 @@ class Artefact:
             self._hashed = state
 
     def has(self, name: str) -> bool:
-        """Return whether there is an array, string column or ragged column with this name; some are optional."""
+        """Return whether an array, string column or ragged column has this name; some columns are optional."""
         return name in self._columns or f"{name}.offsets" in self._columns
 
     def array(self, name: str, kind: str = "u") -> npt.NDArray[Any]:
@@ -189,11 +189,11 @@ class Artefact:
         column = self._columns.get(name)
         if column is None or column.dtype.kind != kind:
             what = f"the column {name} is missing or has the wrong type"
-            raise IntegrityError("artefact-corrupt", what, where=str(self.folder), fix="build it again")
+            raise IntegrityError("artefact-corrupt", what, where=str(self.folder), fix="rebuild the artefact")
         return column
 
     def read_ragged(self, name: str, into: int | None = None) -> Ragged:
-        """Return a column of lists; with `into`, the values are row numbers of a table of that length."""
+        """Return a column of lists; if `into` is given, the values are row numbers of a table with `into` rows."""
         return Ragged(self.array(f"{name}.offsets"), self.array(f"{name}.values"), into=into, name=self._column(name))
 
     def strings(self, name: str) -> Strings:
@@ -211,7 +211,7 @@ class Artefact:
         """Memory-map a file that is neither a column nor a `.json` file."""
         data = self._mapped.get(name)
         if data is None:
-            raise IntegrityError("artefact-corrupt", f"{name} is missing", where=str(self.folder), fix="build it again")
+            raise IntegrityError("artefact-corrupt", f"{name} is missing", where=str(self.folder), fix="rebuild the artefact")
         return data
 
     def file(self, name: str) -> InputFile:
@@ -226,7 +226,7 @@ class Artefact:
         except (ValueError, RecursionError) as e:
             raise IntegrityError("artefact-corrupt", f"{name} cannot be read", where=str(self.folder)) from e
         if not isinstance(value, dict):
-            raise IntegrityError("artefact-corrupt", f"{name} is not an object", where=str(self.folder))
+            raise IntegrityError("artefact-corrupt", f"{name} is not a JSON object", where=str(self.folder))
         return value
 
 
@@ -251,7 +251,7 @@ def check_artefact(dest: Path) -> list[str]:
     """Hash every file and return the problems found; an empty list means that the artefact is intact."""
     while True:
         before, problems = _current_copy(dest), _find_problems(dest)
-        if not problems or _current_copy(dest) == before:  # otherwise a writer has replaced it meanwhile: check again
+        if not problems or _current_copy(dest) == before:  # otherwise a writer has replaced the version meanwhile: check again
             return problems
 
 
@@ -264,12 +264,12 @@ def _find_problems(dest: Path) -> list[str]:
 
 
 def _while_current(dest: Path, act: Callable[[Path], T]) -> T:
-    """Call `act` with the current version; retry if it failed because a writer replaced that version meanwhile."""
+    """Call `act` with the current version; retry if `act` failed because a writer replaced that version meanwhile."""
     while True:
         version, *_ = copy = _current_copy(dest)
         if not version:
             what = "the folder has no artefact" if dest.is_dir() else "no such folder"
-            raise IntegrityError("artefact-missing", what, where=str(dest), fix="build it, for instance with onym kb build")
+            raise IntegrityError("artefact-missing", what, where=str(dest), fix="build it with a command such as onym kb build")
         try:
             return act(dest / version)
         except IntegrityError:
@@ -285,10 +285,10 @@ def _read_manifest(folder: Path) -> Manifest:
     except OSError as e:
         _require_damage(e)
         raise IntegrityError(
-            "artefact-corrupt", "the current version has no manifest", where=where, fix="build it again"
+            "artefact-corrupt", "the current version has no manifest", where=where, fix="rebuild the artefact"
         ) from e
     if hashlib.sha256(data).hexdigest()[:16] != folder.name:
-        raise IntegrityError("artefact-corrupt", "the manifest was changed", where=where, fix="build it again")
+        raise IntegrityError("artefact-corrupt", "the manifest was changed", where=where, fix="rebuild the artefact")
     return Manifest.from_bytes(data, where=where)
 
 
@@ -325,7 +325,7 @@ def current_version(dest: Path) -> str:
 
 
 def _current_copy(dest: Path) -> tuple[str, int, int]:
-    """Return an identity of the current version that changes even if it is removed and published again."""
+    """Return the current version with its inode and change time, which differ if the same version is published again."""
     version = current_version(dest)
     try:
         status = (dest / version).stat()
@@ -339,7 +339,7 @@ def _state(folder: Path, manifest: Manifest) -> State:
         return state_of(folder, manifest)
     except OSError as e:
         _require_damage(e)
-        raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="build it again") from e
+        raise IntegrityError("artefact-corrupt", "a file cannot be read", where=str(folder), fix="rebuild the artefact") from e
 
 
 def _require_damage(error: OSError) -> None:
@@ -350,11 +350,11 @@ def _require_damage(error: OSError) -> None:
 
 def _require_none(problems: list[str], where: str) -> None:
     if problems:
-        raise IntegrityError("artefact-corrupt", problems[0], where=where, fix="build it again")
+        raise IntegrityError("artefact-corrupt", problems[0], where=where, fix="rebuild the artefact")
 
 
 def find_problems(folder: Path, manifest: Manifest) -> list[str]:
-    """Hash the files of a version and return what contradicts its manifest."""
+    """Hash the files of a version and return a description of each file that does not match the manifest."""
     try:
         same = _read_small(folder / "manifest.json") == manifest.to_bytes()
     except OSError as e:

@@ -24,7 +24,7 @@ def cache_folder() -> Path:
 
 
 def default_folder() -> Path:
-    """Return the default cache directory; without a home directory, one in the system's temporary directory."""
+    """Return `~/.cache/onym`, or a folder in the system's temporary directory if there is no home directory."""
     try:
         return Path.home() / ".cache" / "onym"
     except RuntimeError:  # the user has no passwd entry, as in some containers
@@ -47,7 +47,7 @@ def _own_temporary_folder() -> Path:
 
 
 def file_state(status: os.stat_result) -> list[int]:
-    """Return size, times, device and inode: cached facts about a file are valid until one of these changes.
+    """Return size, times, device and inode of a file. Cached values for the file are valid until one of them changes.
 
     >>> len(file_state(Path(getfixture("tmp_path")).stat()))
     5
@@ -67,7 +67,7 @@ def write_note(kind: str, path: Path, value: Any) -> None:
 
 
 def read_note(kind: str, path: Path) -> Any:
-    """Return the cached value for a file or folder, or None."""
+    """Return the cached value for a file or folder, or None if there is no cached value."""
     try:
         return json.loads(_note(kind, path).read_bytes())
     except (OSError, ValueError, OnymError):
@@ -80,15 +80,15 @@ def _note(kind: str, path: Path) -> Path:
 
 
 _KIND = "digests"
-_NOTED = 1_000_000  # bytes; hashing a smaller file is faster than writing its digest to the cache
-_SETTLED = 100_000_000  # nanoseconds; a file changed more recently may change again with the same timestamp
+_NOTED = 1_000_000  # minimum file size, in bytes, for a cached digest: hashing a smaller file is faster than writing the cache
+_SETTLED = 100_000_000  # nanoseconds; if a file changed more recently, it may change again without a new timestamp
 
-_known: dict[Path, list[Any]] = {}  # as in the cache: the state of a file, and its digest in that state
+_known: dict[Path, list[Any]] = {}  # in-memory cache: for each file, its state and its digest in that state
 _has_notes = True
 
 
 def ignore_notes() -> None:
-    """Ignore cached digests in this process, so that every file is hashed once more: a failing disk changes no timestamp."""
+    """Ignore cached digests in this process and hash every file again, because a failing disk changes no timestamps."""
     global _has_notes  # noqa: PLW0603 - set once, at the start of a run
     _has_notes = False
     _known.clear()
@@ -111,18 +111,18 @@ def file_digest(path: Path) -> str:
             if _is_settled(state) and file_state(path.stat()) == state:
                 _remember(path, state, digest)
     except OSError as e:
-        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(path)) from e
+        raise InputError("input-unreadable", f"the file cannot be read: {e.strerror or e}", where=str(path)) from e
     return digest
 
 
 def hash_file(path: Path) -> str:
-    """Hash a file, uncached. All model files are hashed by this function; tests wrap it to see which."""
+    """Hash a file without using the cache. Tests wrap this function to see which model files are hashed."""
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _look_up_digest(path: Path, state: list[int]) -> str | None:
-    """Return the cached digest of a file in this state, or None."""
+    """Return the cached digest of a file, or None if no digest is cached for this state of the file."""
     known = _known.get(path) or (read_note(_KIND, path) if _has_notes and state[0] >= _NOTED else None)
     return known[1] if isinstance(known, list) and len(known) == 2 and known[0] == state else None
 

@@ -1,4 +1,4 @@
-"""Derived artefacts: built from a knowledge base on first use, and stored in its folder.
+"""Derived artefacts: built from a knowledge base on first use, and stored in the knowledge base's folder.
 
     FOLDER/<kind>/<16 hex digits>/      an artefact, named by a digest of its inputs
 
@@ -23,7 +23,7 @@ from onym.store.stage import Stage, staging
 
 T = TypeVar("T")
 _log = logging.getLogger("onym.store")
-WAIT = 0.2  # seconds between checks whether another process has finished building
+WAIT = 0.2  # seconds between checks of whether another process has finished building
 _collection: ContextVar[list[Path] | None] = ContextVar("collection", default=None)
 
 
@@ -47,7 +47,7 @@ class Locations(NamedTuple):
 
 @contextmanager
 def collect_derived() -> Iterator[list[Path]]:
-    """Collect the folders of the derived artefacts opened in the block, except those opened only to build others.
+    """Collect the folders of the derived artefacts opened in the block, without those opened only to build another artefact.
 
     >>> with collect_derived() as found:
     ...     pass
@@ -69,7 +69,7 @@ def open_derived(
     """Open a derived artefact, building it first if it is missing or damaged.
 
     `open_artefact` opens the artefact at a path or raises an `IntegrityError`; `build` publishes an artefact from a stage. If
-    several processes need it at once, one builds it and the others wait; `waiting` is called at each check.
+    several processes need it at once, one builds it; the others check repeatedly whether it is ready, and call `waiting`.
     """
     while True:
         for location in locations:
@@ -84,7 +84,7 @@ def open_derived(
                 waiting()
                 time.sleep(WAIT)
                 continue
-            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process has built it meanwhile
+            if (found := _open_if_sound(dest, open_artefact)) is not None:  # another process has built the artefact meanwhile
                 return _collect(found, dest)
             _log.info("building %s", dest)
             with _collecting(None):
@@ -93,13 +93,13 @@ def open_derived(
 
 
 def find_derived(folder: Path, kind: str, is_own: Callable[[Path], bool]) -> list[Path]:
-    """Return the artefacts of a kind in `folder`, and those in the cache directory for which `is_own` returns True."""
+    """Return the artefacts of a kind in `folder`, and the artefacts in the cache directory for which `is_own` is True."""
     kept, cached = (sorted(path.glob(f"{kind}/*/CURRENT")) for path in (folder, cache_folder()))
     return [pointer.parent for pointer in kept] + [pointer.parent for pointer in cached if _is_sound(is_own, pointer.parent)]
 
 
 def describe_derived(folder: Path, what: str, describe: Callable[[Path], T], find: Callable[[Path], list[Path]]) -> list[T]:
-    """Describe the artefact at `folder` or, if that is a knowledge base, all artefacts that `find` returns for it.
+    """Describe the artefact at `folder`. If `folder` is a knowledge base, describe all artefacts that `find` returns for it.
 
     `describe` opens an artefact of one kind; `what` is the name of that kind in messages.
     """
@@ -125,7 +125,7 @@ def _collecting(found: list[Path] | None) -> Iterator[None]:
 
 
 def _collect(artefact: T, location: Path) -> T:
-    """Add the location to the current `collect_derived` block, if any, and return the artefact."""
+    """Return the artefact; inside a `collect_derived` block, also add its location to the block's list."""
     found = _collection.get()
     if found is not None and location not in found:
         found.append(location)
@@ -135,12 +135,12 @@ def _collect(artefact: T, location: Path) -> T:
 def _open_if_sound(location: Path, open_artefact: Callable[[Path], T]) -> T | None:
     try:
         return open_artefact(location)
-    except IntegrityError:  # missing, damaged or in another format: it is rebuilt
+    except IntegrityError:  # the artefact is missing, damaged or in another format: the caller rebuilds it
         return None
 
 
 def _lock(stack: ExitStack, locations: Locations) -> tuple[Stage, Path]:
-    """Lock the first writable location."""
+    """Lock the first writable location; return its stage and path."""
     try:
         return stack.enter_context(staging(locations.own)), locations.own
     except ConfigError:

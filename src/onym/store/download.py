@@ -3,8 +3,8 @@
     NAME.part           the bytes received so far; NAME.part.json records the validator (ETag, date) and size of the file
     NAME                the complete file; NAME.json records its URL, size and SHA-256
 
-Nothing is downloaded unless the user asks for it. Only https is allowed, or http to localhost. Redirects are followed to the
-same host, to hosts known to deliver its files, and, for a mirror, only to URLs below the mirror's base URL.
+Nothing is downloaded unless the user asks for it. Only https is allowed, or http to localhost. Redirects are followed only to
+the same host and to hosts known to deliver its files. Redirects of a mirror must stay below the mirror's base URL.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Downloaded:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Retry and timeout settings of a download, and its maximum size."""
+    """Retry and timeout settings of a download, and its maximum size in bytes."""
 
     attempts: int = 5
     pause_s: float = 1.0
@@ -74,7 +74,7 @@ def download(
 ) -> Downloaded:
     """Download `url` to `dest`, resuming an earlier attempt; if `sha256` is given, the file must match it.
 
-    `mirror` is the base URL of the mirror, if `url` is on one: redirects must stay below it.
+    If `url` is on a mirror, `mirror` is the mirror's base URL, and redirects must stay below it.
     """
     patience = patience or Patience()
     _require_safe(url)
@@ -94,7 +94,7 @@ def download(
 
 
 def mirror_address(url: str, mirror: str) -> str:
-    """Return the URL of the same path on the mirror; without a mirror, the URL itself.
+    """Return the URL of the same path on the mirror; if `mirror` is empty, return the URL unchanged.
 
     >>> mirror_address("https://example.org/obo/hp.obo", "https://mirror.example.com/copies/")
     'https://mirror.example.com/copies/obo/hp.obo'
@@ -125,7 +125,7 @@ class _PartialDownload:
 
     @property
     def validator(self) -> str:
-        """The ETag and date of the file that is being downloaded; if empty, the download cannot be resumed."""
+        """The file's ETag and Last-Modified date; if both are empty, the download cannot be resumed."""
         return str(self._read_note("validator") or "")
 
     def _read_note(self, key: str) -> Any:
@@ -136,7 +136,7 @@ class _PartialDownload:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all announced bytes are there; a process killed before the rename leaves such a file."""
+        """Whether all announced bytes were received. A process killed before the final rename leaves such a file."""
         return self.path.exists() and self._read_note("bytes") == self.size
 
     def begin(self, validator: str, total: int | None) -> None:
@@ -170,13 +170,13 @@ class _PartialDownload:
 
 
 class _Address(NamedTuple):
-    """A URL and the base URL of its mirror; `mirror` is empty without one."""
+    """A URL, and the base URL of its mirror (empty if the URL is not on a mirror)."""
 
     url: str
     mirror: str
 
     def require_allowed(self, request: httpx.Request) -> None:
-        """Reject forbidden redirects. httpx calls it before each request."""
+        """Reject forbidden redirects. httpx calls this method before each request."""
         to = str(request.url)
         _require_safe(to)
         if to == self.url:
@@ -193,7 +193,7 @@ class _Address(NamedTuple):
 
 
 def _attempt(address: _Address, part: _PartialDownload, patience: Patience, advance: Advance) -> str:
-    """Make one attempt; return why the file is incomplete, or "" if it is complete. Raise if a retry would not help."""
+    """Try once to download; return why the file is incomplete, or "" if complete. Raise if a retry would not help."""
     import httpx
 
     if part.is_whole:
@@ -220,7 +220,7 @@ def _attempt(address: _Address, part: _PartialDownload, patience: Patience, adva
 
 def _receive(response: httpx.Response, part: _PartialDownload, start: int, patience: Patience, advance: Advance) -> str:
     url, status = str(response.url), response.status_code
-    if status == 416:  # the part is longer than the file on the server, which has changed
+    if status == 416:  # the partial file is longer than the file on the server, so the file on the server has changed
         part.discard()
         return _CHANGED
     if status >= 500 or status == 429:
@@ -237,11 +237,11 @@ def _receive(response: httpx.Response, part: _PartialDownload, start: int, patie
     total = start + int(length) if length and length.isdigit() else None
     if not resumed:
         part.begin(validator, total)
-    for chunk in response.iter_raw():  # raw, so that the bytes received are kept when the connection breaks
+    for chunk in response.iter_raw():  # raw: every byte received is written at once, and is kept if the connection breaks
         part.append(chunk)
         if part.size > patience.max_bytes:
             part.discard()
-            raise LimitError("limit-download", f"more than {patience.max_bytes:,} bytes", where=url)
+            raise LimitError("limit-download", f"the file is larger than {patience.max_bytes:,} bytes", where=url)
         advance(part.size, total)
     return "" if total is None or part.size == total else _BROKEN
 
@@ -281,7 +281,7 @@ def _is_below(url: str, mirror: str) -> bool:
 
 
 def _is_delivered(url: str, start: str) -> bool:
-    """Return whether `start` may redirect to `url`: the same host, or one of `_DELIVERERS`.
+    """Return whether a redirect from `start` to `url` is allowed: to the same host, or to a host in `_DELIVERERS`.
 
     >>> _is_delivered("https://release-assets.githubusercontent.com/a", "https://github.com/mondo/a")
     True
@@ -313,7 +313,7 @@ class StoredFile:
 
 
 def download_path(url: str) -> Path:
-    """Return the path at which the download of a URL is stored; it may not exist yet.
+    """Return the path at which the download of a URL is stored. The file may not exist yet.
 
     >>> download_path("https://example.org/obo/hp.obo").name
     'hp.obo'
@@ -329,9 +329,9 @@ def fetch_file(
     patience: Patience | None = None,
     advance: Advance = lambda _got, _all: None,
 ) -> StoredFile:
-    """Return the stored file of a URL, downloading it if it is missing, from the mirror if one is given.
+    """Return the stored file of a URL. If it is missing, download it from the URL, or from the mirror if one is given.
 
-    If `sha256` is given, the file must match it. A lock keeps two processes from downloading the same file: the second raises.
+    If `sha256` is given, the file must match it. Raise IntegrityError if another process is downloading the same file.
     """
     path = download_path(url)
     with exclusive_at(path.with_name(f"{path.name}.lock")):

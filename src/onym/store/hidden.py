@@ -3,8 +3,8 @@
     .NAME.<16 hex digits>.onym-new      a file or folder that will be renamed to NAME
     .NAME.<16 hex digits>.onym-old      a folder that is being replaced by a new NAME
 
-The writer holds an advisory lock on it, which the system releases when the process ends. An unlocked file with such a name was
-left by a killed process. On file systems without locks, nothing is removed.
+The writer holds an advisory lock on the file or folder, which the system releases when the process ends. A file or
+folder without a lock was left by a killed process. On file systems without locks, nothing is removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from onym.store.files.stream import is_there
 _locks: Any
 try:
     import fcntl as _locks
-except ImportError:  # Windows: no locks, so leftovers are not removed
+except ImportError:  # Windows has no such locks, so leftover temp files are not removed
     _locks = None
 
 _NEW, _OLD = "onym-new", "onym-old"
@@ -38,7 +38,7 @@ _is_private: ContextVar[bool] = ContextVar("_is_private", default=False)
 def owner_only(is_private: bool = True) -> Iterator[None]:
     """Create all files and folders in the block with modes 0600 and 0700, whatever the umask is.
 
-    Unlike a umask, it affects only the current thread.
+    Unlike a changed umask, this affects only the current thread.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> with owner_only(), make_hidden(target) as new:
@@ -71,7 +71,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def make_hidden(path: Path, *, is_folder: bool = False) -> Iterator[Path]:
-    """Create a locked hidden file or folder next to `path`; if it has not been renamed when the block ends, remove it.
+    """Create a locked hidden file or folder next to `path`. Remove it at the end of the block, if the block did not rename it.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> with make_hidden(target) as new:
@@ -107,7 +107,7 @@ def set_aside(path: Path) -> Iterator[None]:
 
 
 def remove_left(path: Path) -> None:
-    """Remove temp files that killed processes left next to `path`; restore a folder that was set aside, if `path` is missing.
+    """Remove temp files that killed processes left next to `path`. If `path` is missing, undo an interrupted `set_aside`.
 
     >>> target = getfixture("tmp_path") / "out.txt"
     >>> left = target.with_name(".out.txt.0123456789abcdef.onym-new")
@@ -125,7 +125,7 @@ def remove_left(path: Path) -> None:
 
 
 def remove_all_left(folder: Path) -> None:
-    """Remove all temp files that killed processes left in a folder; keep locked ones.
+    """Remove all temp files that killed processes left in a folder. Keep locked files, because they are in use.
 
     >>> left = getfixture("tmp_path") / ".out.txt.0123456789abcdef.onym-new"
     >>> left.touch()
@@ -166,7 +166,7 @@ def _make_locked(path: Path, *, is_folder: bool) -> tuple[Path, int | None]:
 
 
 def hold(path: Path, *, is_shared: bool = False) -> int | None:
-    """Lock a file or folder; return None if the file system has no locks. Raise BlockingIOError if another process holds it.
+    """Lock a file or folder; return None if the file system has no locks. Raise BlockingIOError if already locked.
 
     A shared lock conflicts only with exclusive locks.
     """
@@ -180,7 +180,7 @@ def hold(path: Path, *, is_shared: bool = False) -> int | None:
         return None
     try:
         _locks.flock(lock, (_locks.LOCK_SH if is_shared else _locks.LOCK_EX) | _locks.LOCK_NB)
-        if not os.path.samestat(os.fstat(lock), path.lstat()):  # removed or replaced since it was opened
+        if not os.path.samestat(os.fstat(lock), path.lstat()):  # the file was removed or replaced since it was opened
             raise FileNotFoundError(path)
     except (BlockingIOError, FileNotFoundError):
         os.close(lock)
@@ -198,7 +198,7 @@ def release(lock: int | None) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a regular file or a folder, if it exists; leave anything else, such as a symlink, alone."""
+    """Remove a regular file or a folder, if it exists. Do not remove anything else, such as a symlink."""
     with suppress(OSError):
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
@@ -208,8 +208,8 @@ def _remove(path: Path) -> None:
 
 
 def _name(path: Path, kind: str) -> Path:
-    # Not `tempfile`, which creates files with mode 0600: to set the usual mode later, the umask would have to be read, and that
-    # changes it for the whole process.
+    # `tempfile` is not used: it creates files with mode 0600. To set the usual mode later, we would need the umask, and
+    # reading the umask changes it for the whole process.
     return path.with_name(f".{path.name}.{secrets.token_hex(8)}.{kind}")
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-_MARKS = re.compile(r"[\\|`*\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # `_` within a word needs no escape
+_MARKS = re.compile(r"[\\|`*\[\]<>#]|(?<![^\W_])_|_(?![^\W_])")  # an underscore within a word needs no escape
 
 
 def page(*blocks: Sequence[str]) -> str:

@@ -68,12 +68,12 @@ def require_inside(folder: Path, path: Path) -> Path:
         raise InputError("model-outside", "a link leads out of the model's folder", where=str(path), fix=_FIX)
     if not is_regular:
         what = "a link to a folder" if path.is_symlink() and target.is_dir() else "not a regular file"
-        raise InputError("model-outside", f"the entry is {what}", where=str(path), fix=_FIX)
+        raise InputError("model-outside", f"the folder entry is {what}", where=str(path), fix=_FIX)
     return path
 
 
 def _folders_of(folder: Path) -> list[Path]:
-    """Return other folders that links may lead to: snapshots in the hub's cache link to `blobs`, two levels up."""
+    """Return other folders that links may lead to. In the Hugging Face cache, snapshots link to `blobs`, two levels up."""
     above = folder.resolve().parents
     is_snapshot = len(above) > 1 and above[0].name == "snapshots" and above[1].name.startswith("models--")
     return [above[1] / "blobs"] if is_snapshot else []
@@ -122,7 +122,7 @@ class FolderSettings(Strict):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read the settings from a model folder; without the file, return the defaults."""
+        """Read the settings from a model folder; if the file is missing, return the defaults."""
         path = find_model_file(folder, cls.FILE)
         if path is None:
             return cls()
@@ -156,10 +156,10 @@ def _finite(text: str) -> float:
 
 
 def read_small(path: Path) -> bytes:
-    """Return the content of a settings file; raise LimitError if it is too large."""
+    """Return the content of a settings file; raise LimitError if the file is too large."""
     data = read_regular(path, DEFAULT_LIMITS.model_json_bytes + 1)
     if len(data) > DEFAULT_LIMITS.model_json_bytes:
-        raise LimitError("limit-model", f"more than {DEFAULT_LIMITS.model_json_bytes:,} bytes of settings", where=str(path))
+        raise LimitError("limit-model", f"settings larger than {DEFAULT_LIMITS.model_json_bytes:,} bytes", where=str(path))
     return data
 
 
@@ -175,7 +175,7 @@ FETCHED = ("*.json", "*.safetensors", "*.txt", "*.model", "*.md")
 
 
 def folder_of(model: Path | str, files: Sequence[str] = FETCHED, *, download: bool) -> Path:
-    """Return the folder of a model; if it is not a local folder and `download` is set, fetch it from the hub.
+    """Return the folder of a model. If `model` is not a local folder and `download` is set, fetch it from the hub.
 
     >>> folder = getfixture("tmp_path")
     >>> folder_of(str(folder), download=False) == folder
@@ -200,14 +200,14 @@ def fetch_model(name: str, files: Sequence[str] = FETCHED) -> Path:
         return Path(snapshot_download(name, allow_patterns=list(files)))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as e:
         raise InputError(
-            "model-missing", f"the model {name!r} could not be fetched", fix="check its name and the network"
+            "model-missing", f"the model {name!r} could not be fetched", fix="check the model name and the network"
         ) from e
 
 
 def require_safe(folder: Path) -> None:
-    """Reject a model folder with links that lead out, without safetensors (`.bin` files may contain code), or with an adapter.
+    """Reject a model folder that has links to outside, an adapter, or no safetensors file (`.bin` files may contain code).
 
-    If `peft` is installed, transformers would apply the adapter, or load weights from outside the folder.
+    An adapter is rejected because, with `peft` installed, transformers would apply it or load weights from elsewhere.
     """
     names = {path.relative_to(folder).as_posix() for path in model_files(folder)}
     if ADAPTER in names:
@@ -223,9 +223,9 @@ def require_safe(folder: Path) -> None:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the weight files of a model: one file, or the shards listed in an index followed by the index.
+    """Return the weight files of a model: a single file, or all shards listed in the index file and then the index file.
 
-    They are among the files that `model_files` returns, so that the folder digest covers them.
+    `model_files` returns these files too, so that the folder digest covers them.
     """
     if find_model_file(folder, WEIGHTS):
         return [folder / WEIGHTS]
@@ -247,7 +247,7 @@ def _shards_of(index: Path) -> set[str]:
 
 
 def weights_digest(folder: Path) -> str:
-    """Return the first 16 hex digits of the SHA-256 of a model's weights, or of the digests of all shards and the index."""
+    """Return the first 16 hex digits of the weight file's SHA-256; for several files, of the SHA-256 of their digests."""
     digests = [file_digest(path) for path in weight_files(folder)]
     if len(digests) == 1:
         return digests[0][:16]
@@ -257,8 +257,8 @@ def weights_digest(folder: Path) -> str:
 def folder_digest(folder: Path, names: Sequence[str] | None = None, *, with_pages: bool = False) -> str:
     """Return a digest (16 hex digits) of the names and contents of a model folder's files.
 
-    It covers the files in `names`, by default all that `model_files` returns. `*.md` files are included only if `with_pages`
-    is set: earlier versions did that, and their pipelines and packs must still open.
+    The digest covers the files in `names`, by default all that `model_files` returns. `*.md` files are included only if
+    `with_pages` is set, for pipelines and packs of earlier versions, whose digests included these files.
 
     >>> folder = getfixture("tmp_path")
     >>> before = folder_digest(folder)
@@ -273,7 +273,7 @@ def folder_digest(folder: Path, names: Sequence[str] | None = None, *, with_page
 
 
 def digest_of_files(files: Mapping[str, str], *, with_pages: bool = False) -> str:
-    """Return the folder digest, as `folder_digest` does, from the file names and the SHA-256 of each file.
+    """Return the same digest as `folder_digest`, but for given file names and their SHA-256 digests.
 
     >>> digest_of_files({"a": "12"}) == digest_of_files({"b": "12"})
     False

@@ -30,7 +30,7 @@ _OTHERS = {
 
 
 def require_file(path: Path, *, force: bool = False, may_stream: bool = False) -> None:
-    """Raise ConfigError if the output file exists (unless `force`), is not a regular file, or its folder is not writable.
+    """Raise ConfigError if the output is not a regular file, its folder is not writable, or it exists and `force` is not set.
 
     >>> require_file(Path("/dev/null"), force=True)
     Traceback (most recent call last):
@@ -47,7 +47,7 @@ def require_file(path: Path, *, force: bool = False, may_stream: bool = False) -
 
 
 def require_folder(path: Path, *, force: bool = False) -> None:
-    """Raise ConfigError if the output folder cannot be written, or is not empty (unless `force`).
+    """Raise ConfigError if the output folder cannot be written, or if it is not empty and `force` is not set.
 
     >>> require_folder(Path("-"))
     Traceback (most recent call last):
@@ -68,7 +68,7 @@ def require_artefact(path: Path) -> None:
     Traceback (most recent call last):
     onym.errors.ConfigError: [output-exists] the folder contains other files...
     """
-    if path.is_dir():  # or a link to a folder: the artefact is written into its target
+    if path.is_dir():  # a folder, or a link to a folder: the artefact is written into the folder
         if any(path.iterdir()) and not (path / ".lock").exists():
             fix = "use an empty or a new folder"
             raise ConfigError("output-exists", "the folder contains other files", where=str(path), fix=fix)
@@ -78,14 +78,14 @@ def require_artefact(path: Path) -> None:
 
 
 def _mode(path: Path, what: str) -> int:
-    """Return the file mode of the output, 0 if it is missing; reject devices, pipes, links and unwritable parent folders."""
+    """Return the file mode of the output, or 0 if it is missing. Reject devices, pipes, links and unwritable folders."""
     if path == STDOUT:
         raise ConfigError(
             "output-stdout", f"{what} cannot be written to standard output", fix="give the path of a file or a folder"
         )
     try:
         mode = path.lstat().st_mode
-    except (OSError, ValueError):  # missing; or unreadable, which the check of the parent folders reports
+    except (OSError, ValueError):  # the output is missing, or its folder is unreadable, which `_require_rights` reports
         mode = 0
     if other := _OTHERS.get(stat.S_IFMT(mode)):
         fix = "use a regular file or a new folder; - is standard output"
@@ -114,8 +114,8 @@ def _require_stdout() -> None:
 def whole_file(path: Path, *, force: bool = False) -> Iterator[BinaryIO]:
     """Write a file atomically: a hidden temp file is renamed to `path` when the block ends without an error.
 
-    Raises ConfigError if it cannot be written. Temp files of killed processes are removed. The path `-` is standard output,
-    which is written directly.
+    Raises ConfigError if the file cannot be written. Temp files of killed processes are removed. The path `-` means standard
+    output, which is written directly.
 
     >>> import pathlib, tempfile
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "out.txt"
@@ -176,7 +176,7 @@ def new_folder(parent: Path, prefix: str) -> Path:
 
 
 class Folder:
-    """A folder that is being written: files must be new, and are synced to disk when they are closed."""
+    """A folder that is being written. Existing files cannot be overwritten. Files are synced to disk when they are closed."""
 
     def __init__(self, stage: Path) -> None:
         self._stage = stage
@@ -193,7 +193,7 @@ class Folder:
         return Folder(self._stage / name)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a new file; slashes in its name create subfolders."""
+        """Write a new file; if its name contains slashes, create the subfolders."""
         *folders, last = name.split("/")
         folder = self
         for each in folders:
@@ -223,7 +223,7 @@ def _require_name(name: str) -> None:
 def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
     """Write a folder atomically: a hidden folder is renamed to `path` when the block ends without an error.
 
-    With `force` it replaces an existing folder, if that contains only files with the same extensions.
+    With `force`, an existing folder is replaced, but only if all its files have the same extensions as the new files.
 
     >>> import pathlib, tempfile
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "out"
@@ -250,7 +250,7 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
 
 
 def _open_up(stage: Path) -> None:
-    """Set default permissions on everything in a new folder: some libraries create files that only their owner can read."""
+    """Set default permissions on everything in a new folder, because some libraries create files with mode 0600."""
     rights = stat.S_IMODE(stage.stat().st_mode)
     for path in stage.rglob("*"):
         path.chmod(rights & 0o666 if path.is_file() else rights)
@@ -286,7 +286,7 @@ def writable(path: Path) -> Iterator[None]:
     """Convert an OSError to a ConfigError, except BrokenPipeError."""
     try:
         yield
-    except BrokenPipeError:  # the reader of standard output has closed it
+    except BrokenPipeError:  # the program that reads standard output has closed the pipe
         raise
     except OSError as e:
         what = f"cannot be written: {e.strerror or e}"

@@ -2,11 +2,11 @@
 
     DIR/CURRENT             the name of the current version; replaced atomically
     DIR/<16 hex digits>/    a version, named by the digest of its manifest; never changed once published
-    DIR/.stage-*/           a version that is being written; if its build was killed, the next build removes it
-    DIR/.lock               held by the one process that may write
+    DIR/.stage-*/           a version that is being written; if the build is killed, the next build removes it
+    DIR/.lock               locked by the one process that may write
 
 Publishing: write to a stage, sync every file, rename the stage to its version, replace CURRENT, sync the folder. A reader
-sees either the old or the new version. The previous version is kept for readers that are just opening it.
+sees either the old or the new version. The previous version is kept, because a reader may be opening it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from onym.store.output import new_folder, remove_folder, require_artefact, sync_
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`; raise IntegrityError at once if another process holds it."""
+    """Lock the file `path` during the block; raise IntegrityError at once if another process has locked it."""
     with path.open("a+b") as file:
         try:
             _lock(file.fileno())
@@ -47,7 +47,7 @@ def exclusive(path: Path) -> Iterator[None]:
 
 @contextmanager
 def exclusive_at(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, creating its folder if needed.
+    """Lock the file `path` during the block, and create its folder if needed.
 
     >>> with exclusive_at(getfixture("tmp_path") / "new" / ".lock"):
     ...     pass
@@ -75,7 +75,7 @@ _WRITE = 16 * 1024 * 1024
 
 
 class Stage:
-    """An artefact that is being written. Files are hashed while they are written, so they need not be read again."""
+    """An artefact that is being written. Files are hashed during writing, so that they need not be read again."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -128,7 +128,7 @@ class Stage:
         data = manifest.to_bytes()
         if len(data) > DEFAULT_LIMITS.manifest_bytes:
             what = f"the manifest is larger than {DEFAULT_LIMITS.manifest_bytes:,} bytes"
-            raise LimitError("limit-manifest", what, where=str(dest), fix="build it from fewer input files")
+            raise LimitError("limit-manifest", what, where=str(dest), fix="build the artefact from fewer input files")
         with _HashedWriter(self._folder / "manifest.json") as file:
             file.write(data)
         sync_folder(self._folder)
@@ -138,7 +138,7 @@ class Stage:
     def _make_current(self, dest: Path, manifest: Manifest) -> None:
         final, previous = dest / manifest.digest()[:16], current_version(dest)
         if final.exists() and find_problems(final, manifest):
-            shutil.rmtree(final)  # a damaged copy of the same version: replaced by the new one
+            shutil.rmtree(final)  # a damaged copy of the same version: the new copy replaces it
         is_new = not final.exists()
         try:
             if is_new:
@@ -155,7 +155,7 @@ class Stage:
 
 
 class Record:
-    """The builder's part of a manifest: configuration, inputs and counts."""
+    """The part of a manifest that the builder provides: configuration, inputs and counts."""
 
     def __init__(self, config: dict[str, Any], inputs: list[InputEntry], counts: dict[str, int]) -> None:
         self.config, self.inputs, self.counts = config, inputs, counts
@@ -192,7 +192,7 @@ class _HashedWriter:
 
 @contextmanager
 def staging(dest: Path) -> Iterator[Stage]:
-    """Lock the artefact at `dest` for writing; the stage is removed at the end unless it was published."""
+    """Lock the artefact at `dest` and yield a new stage. If the stage was not published, it is removed at the end."""
     require_artefact(dest)
     with writable(dest):
         dest.mkdir(parents=True, exist_ok=True)
@@ -218,7 +218,7 @@ _SIGN = "work.json"
 
 
 class Work:
-    """Intermediate columns of a long build, kept so that it can resume. Columns made from other inputs are deleted.
+    """Stores intermediate columns of a long build, so that it can resume. If the inputs change, the columns are deleted.
 
     >>> work = Work(getfixture("tmp_path") / "work", ["kb", "encoder"])
     >>> work.keep("first", np.array([1.5, 2.0], dtype=np.float32))

@@ -38,7 +38,7 @@ def is_address(url: str | Path) -> bool:
 
 
 def absolute(url: str | Path) -> str:
-    """Return a URL unchanged, or an absolute path, so that it is valid in any working directory.
+    """Return a URL unchanged; make a path absolute, so that it is valid in any working directory.
 
     >>> absolute("s3://bucket/run"), Path(absolute("run")).is_absolute()
     ('s3://bucket/run', True)
@@ -95,7 +95,7 @@ def object_source(url: str, limits: Limits = DEFAULT_LIMITS) -> Source:
 
 
 class Storage(Protocol):
-    """A folder of files; file names may contain subfolders."""
+    """A folder of files. File names may contain subfolders, as in `a/b.txt`."""
 
     url: str
 
@@ -106,7 +106,7 @@ class Storage(Protocol):
         """Open a seekable file for reading; raise FileNotFoundError if it is missing."""
 
     def paths(self, names: Sequence[str]) -> AbstractContextManager[list[Path]]:
-        """Provide the files as local paths during the block."""
+        """Yield local paths of the files, which are valid until the block ends."""
 
     def publish(self, name: str, *, once: bool = False) -> AbstractContextManager[BinaryIO]:
         """Write a file atomically. With `once`, raise FileExistsError if it already exists."""
@@ -153,7 +153,7 @@ class LocalStorage:
         except NotADirectoryError as e:
             what = "not a folder"
             raise ConfigError(
-                "output-failed", what, where=str(self._folder / folder), fix="remove it, or use another folder"
+                "output-failed", what, where=str(self._folder / folder), fix="remove this file, or use another folder"
             ) from e
 
     def open(self, name: str) -> BinaryIO:
@@ -231,7 +231,7 @@ class ObjectStorage:
         with (
             writable(Path(name)),
             self._files.open_output_stream(path) as stream,
-        ):  # after an error, the upload is not completed
+        ):  # if this raises, the upload is aborted and no object appears
             stream.write(buffer.getbuffer())
 
     def remove(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Versioned folders: a writer switches to a new version atomically, and readers keep the one that they opened.
+"""Versioned folders: a writer switches to a new version atomically, and readers keep the version that they opened.
 
     DIR/CURRENT             the name of the current version, as in an artefact
     DIR/<16 hex digits>/    a version
@@ -22,13 +22,13 @@ from onym.store.output import sync_folder, whole_file
 
 @dataclass(frozen=True, slots=True)
 class HeldFolder:
-    """A locked folder: writers do not remove it until it is released."""
+    """A locked folder. Writers do not remove it until it is released."""
 
     path: Path
     lock: int | None = None
 
     def release(self) -> None:
-        """Allow writers to remove it."""
+        """Release the lock, so that writers may remove the folder."""
         release(self.lock)
 
 
@@ -42,9 +42,9 @@ def new_version(folder: Path) -> Path:
 
 
 def switch_version(version: Path) -> None:
-    """Make a complete version the current one, and remove old versions that no reader holds.
+    """Make a complete version the current version, and remove old versions that no reader has locked.
 
-    Only one process may do this at a time: the caller must hold a lock.
+    Only one process may do this at a time, so the caller must hold a lock.
 
     >>> version = new_version(getfixture("tmp_path") / "hpo")
     >>> version.mkdir(parents=True)
@@ -59,7 +59,7 @@ def switch_version(version: Path) -> None:
 
 
 def current_folder(folder: Path) -> Path:
-    """Return the current version of a folder, or the folder itself if it has no versions.
+    """Return the path of the current version in a folder, or the folder itself if it has no versions.
 
     >>> current_folder(Path("no/such/folder")).as_posix()
     'no/such/folder'
@@ -73,13 +73,13 @@ def hold_current(folder: Path) -> HeldFolder | None:
         found = hold_version(folder / name)
         if current_version(folder) == name:
             return found
-        if found is not None:  # a writer may have removed it before it was locked
+        if found is not None:  # a writer may have removed the version before it was locked
             found.release()
     return None
 
 
 def hold_version(path: Path) -> HeldFolder | None:
-    """Return the folder, locked if it is a version; None if the version has been or is being removed."""
+    """Return the folder, and lock it if it is a version. Return None if the version was removed or is being removed."""
     if not is_version(path):
         return HeldFolder(path)
     try:
@@ -89,7 +89,7 @@ def hold_version(path: Path) -> HeldFolder | None:
 
 
 def is_version(path: Path) -> bool:
-    """Return whether this is the path of a version, which may have been removed.
+    """Return whether a path has the form of a version's path. The version itself may have been removed.
 
     >>> is_version(Path("pipelines/hpo"))
     False

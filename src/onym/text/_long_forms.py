@@ -66,12 +66,12 @@ GREEK_NAMES = each(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi "
     "omega"
 )
-GREEK_LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GREEK_NAMES, strict=True)) | {"\u00b5": "mu"}  # the micro sign
+GREEK_LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GREEK_NAMES, strict=True)) | {"\u00b5": "mu"}  # U+00B5 is the micro sign
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A run of letters and digits, with its possessive `'s`. `lower` has the same length as `raw`."""
+    """A run of letters and digits, including a possessive `'s`. `lower` is `raw` in lower case, with the same length."""
 
     raw: str
     lower: str
@@ -115,12 +115,12 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 _TOKEN = re.compile(r"\S+")
 _MAX_STEPS = 100
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
-# A full stop after one letter alone does not end a sentence: `S. aureus protein A (spa)`.
-# The pattern starts with the punctuation mark and checks the text before it by look-behind, so most characters fail at once.
+# A full stop after a single letter does not end a sentence: `S. aureus protein A (spa)`.
+# The pattern starts with the mark and checks the text before it by look-behind, so it fails fast at other characters.
 _SENTENCE_END = re.compile(
     r"[.!?;:\n](?:(?:(?<=[^\W_]{2}[.!?])|(?<=[\])\"'%][.!?]))[\])\"']?\s++(?=[^a-z(\[])|(?<=[;:])\s|(?<=\n)[ \t\r]*+\n)"
 )
-# Limits of a long form: characters between two of its words, and bracketed asides. They keep the run time linear.
+# Maximum characters between two words of a long form, and maximum bracketed asides in it. They keep the run time linear.
 _WIDEST_GAP = 40
 _MAX_ASIDES = 2
 
@@ -136,7 +136,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Words in which to search for a long form; the last `near` of them follow the last comma and the last aside."""
+    """Words in which to search for a long form. The last `near` words come after the last comma and the last aside."""
 
     words: list[Word]
     near: int
@@ -170,7 +170,7 @@ class Layout:
     def token_start(self, offset: int) -> int:
         """Return the start of the whitespace-delimited token that contains `offset`.
 
-        Scans back a few characters first; finds all tokens of the text only if that fails.
+        Scans back up to 100 characters first, and tokenises the whole text only if that does not reach the start.
         """
         text = self.text
         if not text[offset].isspace():
@@ -180,11 +180,11 @@ class Layout:
         return self._token_starts[bisect_right(self._token_starts, offset) - 1]
 
     def word_before(self, offset: int) -> int:
-        """Return the index of the last word that begins before `offset`, or -1."""
+        """Return the index of the last word that begins before `offset`, or -1 if there is none."""
         return bisect_left(self.words.starts, offset) - 1
 
     def is_attached(self, offset: int) -> bool:
-        """Return whether no space precedes `offset`, as before the bracket of `E(2)`."""
+        """Return whether the character before `offset` is not a space, as before the bracket of `E(2)`."""
         return offset > 0 and not self.text[offset - 1].isspace()
 
     def trim(self, start: int, end: int) -> tuple[int, int]:
@@ -220,7 +220,7 @@ class Layout:
         return Region(words, len(words) if near is None else near)
 
     def _aside(self, start: int, end: int) -> int | None:
-        """Return the start of a bracketed aside whose closing bracket is in `start:end`, or None."""
+        """Return the start of the bracketed aside whose closing bracket is in `start:end`, or None if there is none."""
         for offset in range(start, end):
             if self.text[offset] in _CLOSING:
                 opening = self._opening_of.get(offset)
@@ -252,7 +252,7 @@ _PARTS = each(
     "transfer trop troph tub vir vit zyg"
 )
 _X_WORDS = ("ex", "trans", "cross")
-_MAX_WORD = 80  # characters; letters are not searched inside longer words, to keep the run time linear
+_MAX_WORD = 80  # characters; longer words are not searched for letters in order, to keep the run time linear
 
 
 def initial(word: Word, letters: str) -> bool:
@@ -269,7 +269,7 @@ def initial(word: Word, letters: str) -> bool:
 
 
 def beginning(word: Word, letters: str) -> bool:
-    """Match a prefix of the word, such as `Bcl` or `beta`."""
+    """Match one or more letters at the beginning of the word, such as `Bcl` or `beta`."""
     return spelt_out(word).startswith(letters) or word.lower.startswith(letters) or initial(word, letters)
 
 
@@ -279,7 +279,7 @@ def parts(word: Word, letters: str) -> bool:
 
 
 def match_scattered(word: Word, letters: str) -> bool:
-    """Match the first letter of the word and any later ones, in order: `CT` for cytotrophoblasts."""
+    """Match the first letter of the word and any later letters, in order: `CT` for cytotrophoblasts."""
     return initial(word, letters) or (word.lower[0] == letters[0] and _has_in_order(word, letters, 1))
 
 
@@ -289,12 +289,12 @@ def anywhere(word: Word, letters: str) -> bool:
 
 
 def spelt_out(word: Word) -> str:
-    """Return a word in lower case, or the name of a Greek letter."""
+    """Return a word in lower case; for a Greek letter, return its name."""
     return GREEK_LETTERS.get(word.lower, word.lower)
 
 
 def _has_in_order(word: Word, letters: str, first: int, *, at_parts: bool = False) -> bool:
-    """Return whether the word contains `letters[first:]` in order; with `at_parts`, only at the start of compound parts."""
+    """Return whether the word contains `letters[first:]` in order. With `at_parts`, letters must begin parts of a compound."""
     if len(word.lower) > _MAX_WORD:
         return False
     offset = first - 1
@@ -318,18 +318,18 @@ Reading = Callable[[str], Iterator[str]]
 
 
 def verbatim(short: str) -> Iterator[str]:
-    """Yield all letters and digits, in order."""
+    """Yield the short form in lower case, with letters and digits only."""
     yield "".join(char for char in short.lower() if char.isalnum())
 
 
 def without_digits(short: str) -> Iterator[str]:
-    """Yield the letters only, if there are digits: `PTS1` for peroxisomal targeting signal."""
+    """If the short form has digits, yield its letters only: `PTS1` for peroxisomal targeting signal."""
     if any(char.isdigit() for char in short):
         yield "".join(char for char in short.lower() if char.isalpha())
 
 
 def rotate_at_breaks(short: str) -> Iterator[str]:
-    """Move the characters before a break to the end: `TAS-20` for 20-item Toronto Alexithymia Scale, `V(T)`, `L1CAM`.
+    """Move the characters before a hyphen, bracket, digit or change of case to the end: `TAS-20` becomes `20tas`.
 
     >>> list(rotate_at_breaks("L1CAM"))
     ['1caml', 'caml1']
@@ -344,7 +344,7 @@ def rotate_at_breaks(short: str) -> Iterator[str]:
 
 
 def rotate_letters(short: str) -> Iterator[str]:
-    """Move the first letters of a short form in capitals to its end: `DM` for myotonic dystrophy."""
+    """If the short form is in capitals, move its first letters to the end: `DM` for myotonic dystrophy."""
     if short.isupper():
         letters = next(verbatim(short))
         yield from (letters[cut:] + letters[:cut] for cut in range(1, len(letters)))
@@ -354,8 +354,8 @@ def rotate_letters(short: str) -> Iterator[str]:
 class Strategy:
     """A rule for matching a short form to words. It may skip `skips` words inside the long form and `tail` words at its end.
 
-    A rule that `reaches_far` may cross commas and bracketed asides; a `tidy` one is precise enough to be used when the
-    bracket follows without a space.
+    A rule that `reaches_far` may cross commas and bracketed asides. A `tidy` rule is precise enough to be used even if there is
+    no space before the bracket.
     """
 
     name: str
@@ -393,8 +393,8 @@ STRATEGIES = (
 def first_word(letters: str, words: Sequence[Word], strategy: Strategy, *, anchored: bool = False) -> int | None:
     """Return the index of the first word of the long form, or None; if `anchored`, only index 0 is accepted.
 
-    Dynamic programming from the last word to the first. A state is (letters left to match, words skipped), so the run time
-    depends on the number of letters and words, not on the number of ways to combine them.
+    Uses dynamic programming from the last word to the first. A state is (letters left to match, words skipped), so the run
+    time depends on the number of letters and words, not on the number of ways to combine them.
     """
     if len(letters) < strategy.min_letters:
         return None
@@ -418,14 +418,14 @@ def first_word(letters: str, words: Sequence[Word], strategy: Strategy, *, ancho
 
 
 def _spelt(letters: str, left: int, word: Word, spelling: Spelling) -> Iterator[int]:
-    """Yield each number of letters left after a suffix of `letters[:left]` is matched to the word."""
+    """Match suffixes of `letters[:left]` to the word; for each that matches, yield how many letters are left before it."""
     for rest in range(left - 1, max(left - len(spelt_out(word)), 0) - 1, -1):
         if spelling(word, letters[rest:left]):
             yield rest
 
 
 def _cost(words: Sequence[Word], number: int, strategy: Strategy, *, inside: bool) -> int:
-    """Return the cost of skipping a word: 0 for stop words, `type`, and numbers and letters of chemical names, else 1."""
+    """Return the cost of skipping a word: 0 for numbers, single letters (chemical names), stop words and `type`, else 1."""
     word = words[number]
     is_joined = number + 1 < len(words) and words[number + 1].start == word.end + 1
     if word.raw.isdigit() or (len(word.raw) == 1 and is_joined):

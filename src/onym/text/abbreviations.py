@@ -4,7 +4,7 @@
     plain_schwartz_hearst  the published Schwartz-Hearst algorithm, as a baseline
     Abbreviations          map short forms to the long forms defined in a document
 
-Uses only the text itself: no model and no list of known abbreviations. Offsets count code points.
+Uses only the text itself, without a model or a list of known abbreviations. Offsets count code points.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Abbreviation:
     `strategy` names the rule that found the pair.
     """
 
-    short: str = field(repr=False)  # keep document text out of logs
+    short: str = field(repr=False)  # not shown in the repr, to keep document text out of logs
     long: str = field(repr=False)
     short_start: int
     short_end: int
@@ -79,7 +79,7 @@ def _has_few_letters(text: str) -> bool:
 
 
 def _may_be_words(words: Sequence[str]) -> bool:
-    """Return whether words look like one short form: `ED 16`, `PS beta G`, but not `group 2`, `pH 7.5`, `0 mg/mL`."""
+    """Return whether the words together look like a short form: `ED 16`, `PS beta G`, but not `group 2` or `pH 7.5`."""
     if len(words) == 1:
         return True
     first, last = words[0], words[-1]
@@ -97,7 +97,7 @@ Refusal = Callable[[str, str, Sequence[Word]], bool]
 
 
 def _is_no_longer(short: str, long: str, _words: Sequence[Word]) -> bool:
-    """Reject a long form that is too long, not longer than its short form, or only its plural."""
+    """Reject a long form that is too long, not longer than the short form, or only the plural of the short form."""
     return not len(short) < len(long) <= _MAX_LONG or (len(long) == len(short) + 1 and long.startswith(short))
 
 
@@ -107,17 +107,17 @@ def _holds_short(short: str, long: str, _words: Sequence[Word]) -> bool:
 
 
 def _is_variant(short: str, long: str, _words: Sequence[Word]) -> bool:
-    """Reject the short form plus a suffix, as in `Notch (NotchIC)`: that is another name."""
+    """Reject a long form that is the short form plus a suffix, as in `Notch (NotchIC)`, because that is a different name."""
     return long.startswith(short) and len(long.split()) == 1 and not long[len(short) :].islower()
 
 
 def _is_cut(_short: str, long: str, _words: Sequence[Word]) -> bool:
-    """Reject unbalanced brackets."""
+    """Reject a long form with unbalanced brackets."""
     return not is_balanced(long)
 
 
 def _is_clause(_short: str, _long: str, words: Sequence[Word]) -> bool:
-    """Reject a long form with a verb or a conjunction: that is a clause, not a term."""
+    """Reject a long form with a verb or a conjunction, because that is a clause, not a term."""
     return any(word.lower in CLAUSE_WORDS for word in words)
 
 
@@ -127,7 +127,7 @@ def _is_bare(_short: str, _long: str, words: Sequence[Word]) -> bool:
 
 
 def _begins_badly(_short: str, long: str, words: Sequence[Word]) -> bool:
-    """Reject a leading stop word or single lower-case letter, unless a hyphen follows: `over-the-counter`, `c-Jun`."""
+    """Reject a long form whose first word is a stop word or a single lower-case letter, unless a hyphen follows: `c-Jun`."""
     first = words[0]
     is_weak = (first.lower in STOP_WORDS and first.raw != "A") or (len(first.raw) == 1 and first.raw.islower())
     follows = long[len(first.raw) : len(first.raw) + 1] if long.startswith(first.raw) else "-"
@@ -138,7 +138,7 @@ REFUSALS: tuple[Refusal, ...] = (_is_no_longer, _holds_short, _is_variant, _is_c
 
 
 def is_refused(short: str, long: str, words: Sequence[Word]) -> bool:
-    """Return whether any check rejects a pair."""
+    """Return whether any check rejects this pair of short and long form."""
     return any(refusal(short, long, words) for refusal in REFUSALS)
 
 
@@ -146,7 +146,7 @@ _SEPARATOR = re.compile(r"[;,:]\s|\s(?:or|and)\s")
 _ANNOUNCEMENT = re.compile("abbreviated", re.IGNORECASE)
 _MAX_BRACKET = 300
 _MAX_SHORT_OUTSIDE = 16
-_MAX_TOKEN = 100  # characters, with quotation marks; keeps the run time linear
+_MAX_TOKEN = 100  # maximum characters of the token before a bracket that may be a short form; keeps the run time linear
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,7 @@ class ShortFormCandidate:
 
 
 def candidates_of(layout: Layout, bracket: Bracket) -> Iterator[ShortFormCandidate]:
-    """Yield the candidates of a bracket, most likely first."""
+    """Yield the candidates in or next to a bracket, most likely first."""
     if bracket.end - bracket.start <= _MAX_BRACKET:
         items = _items(layout, bracket.start + 1, bracket.end)
         for find in (_long_before, _both_inside, _equation, _short_before):
@@ -191,7 +191,7 @@ def find_announced(layout: Layout) -> Iterator[ShortFormCandidate]:
 
 
 def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """Yield short forms in a bracket: `odds ratio (OR)`, `(OR; P < 0.05)`, `(or OR)`, `(EC 1.15.1.1; SOD)`."""
+    """Yield short forms in a bracket after the long form: `odds ratio (OR)`, also `(OR; P < 0.05)`, `(EC 1.15.1.1; SOD)`."""
     begin = max(bracket.inside_of, layout.sentence_start(bracket.start))
     first, last = items[0], items[-1]
     spans = dict.fromkeys((first, (_after_cues(layout, *first), first[1])))
@@ -199,7 +199,7 @@ def _long_before(layout: Layout, bracket: Bracket, items: list[Offsets]) -> Iter
         spans[last] = None
     for start, end in spans:
         if len(items) > 1 and layout.text[start:end].islower():
-            continue  # `(range, 1-19)`, `(with or without)`
+            continue  # not a short form, as in `(range, 1-19)` or `(with or without)`
         siblings = tuple(layout.text[slice(*item)] for item in items if item[1] != end)
         yield ShortFormCandidate(start, end, begin, bracket.start, tidy=layout.is_attached(bracket.start), siblings=siblings)
 
@@ -212,7 +212,7 @@ def _both_inside(_layout: Layout, bracket: Bracket, items: list[Offsets]) -> Ite
 
 
 def _equation(layout: Layout, bracket: Bracket, _all: list[Offsets]) -> Iterator[ShortFormCandidate]:
-    """Yield equations in a bracket: `(AI = artificial insemination)` and vice versa."""
+    """Yield pairs joined by an equals sign: `(AI = artificial insemination)`, `(artificial insemination = AI)`."""
     sign = layout.text.find("=", bracket.start, bracket.end)
     if sign > 0:
         left = layout.trim(bracket.start + 1, sign)
@@ -246,7 +246,7 @@ def _items(layout: Layout, start: int, end: int) -> list[Offsets]:
 
 
 def _after_cues(layout: Layout, start: int, end: int) -> int:
-    """Return the start of a span without its introductory words (`CUES`)."""
+    """Return the start of a span after skipping introductory words such as `or` (`CUES`)."""
     number = layout.word_before(start) + 1
     while number < len(layout.words) and layout.words[number].end < end and layout.words[number].lower in CUES:
         number += 1
@@ -254,7 +254,7 @@ def _after_cues(layout: Layout, start: int, end: int) -> int:
     return min(start, end)
 
 
-# Words allowed beyond Schwartz and Hearst's min(2n, n + 5) for n letters, because parts of hyphenated words count separately.
+# Schwartz and Hearst allow min(2n, n + 5) words for n letters. We allow 3 more, because we split hyphenated words.
 _MORE_WORDS = 3
 _MAX_ATTACHED = 80
 _MAX_KEPT = 500
@@ -287,7 +287,7 @@ def find_abbreviations(text: str) -> list[Abbreviation]:
 
 
 def _definition(layout: Layout, candidate: ShortFormCandidate, undefined: set[_Context]) -> Abbreviation | None:
-    """Return the definition of a candidate, or None; `undefined` caches contexts that are known to have none."""
+    """Return the definition of a candidate, or None. `undefined` caches contexts in which no definition was found."""
     short = layout.text[candidate.short_start : candidate.short_end]
     if not may_be_short(short):
         return None
@@ -310,7 +310,7 @@ def _definition(layout: Layout, candidate: ShortFormCandidate, undefined: set[_C
 
 
 def _context(layout: Layout, candidate: ShortFormCandidate, short: str, region: Region) -> _Context:
-    """Return a cache key of everything that determines the result: a text may repeat a candidate thousands of times."""
+    """Return the cache key of a search, with everything that affects its result. A candidate may occur thousands of times."""
     first = region.words[0].start
     begin = max(candidate.start, first - _MAX_ATTACHED - 1)
     text = layout.text[begin : min(candidate.end, begin + _MAX_KEPT)]
@@ -319,19 +319,19 @@ def _context(layout: Layout, candidate: ShortFormCandidate, short: str, region: 
 
 
 def _readings(short: str, region: Region) -> list[str]:
-    """Return the variants of a short form to try: first without its plural `s`, if the long form is a plural too."""
+    """Return the forms of a short form to try. If both forms look plural, the short form without its `s` comes first."""
     is_plural = len(short) > 2 and short.endswith("s") and not short[:-1].islower() and region.words[-1].lower.endswith("s")
     return [short[:-1], short] if is_plural else [short]
 
 
 def _may_be_spelt(short: str, region: Region) -> bool:
-    """Return False if a letter of the short form is in no word, so no rule can match (`x` may match other letters)."""
+    """Return False if no word has some letter of the short form: no rule can match. Skip `x`, which can match `cross`."""
     there = set().union(*map(spelt_out, region.words))
     return all(char in there or char == "x" for char in short.lower() if "a" <= char <= "z")
 
 
 def _attempts(layout: Layout, candidate: ShortFormCandidate, short: str, region: Region) -> Iterator[Abbreviation]:
-    """Yield the matches of all rules in the nearby words, then of the far-reaching rules across commas and asides."""
+    """Yield the matches of all rules in the nearby words, then those of far-reaching rules across commas and asides."""
     is_far = region.near < len(region.words)
     if not (candidate.anchored and is_far):
         near = region.words[-region.near :]
@@ -363,13 +363,13 @@ def _attempt(
 
 
 def _has_siblings(candidate: ShortFormCandidate, short: str) -> bool:
-    """Return whether the bracket has similar items, `(PLS-1 and PLS-2)`: the long form then names the whole family."""
+    """Return whether the bracket has similar items, as in `(PLS-1 and PLS-2)`, where the long form names the whole family."""
     stem = short.rstrip("0123456789-").lower()
     return any(stem in item.lower() for item in candidate.siblings)
 
 
 def _one_letter(layout: Layout, candidate: ShortFormCandidate, short: str) -> Abbreviation | None:
-    """Match `phosphorus (P)`: one word with that first letter, directly before; not list items such as `(a)` or `(C, D)`."""
+    """Match one letter to the word before it: `phosphorus (P)`. Do not match list items such as `(a)` or `(C, D)`."""
     number = layout.word_before(candidate.end)
     if number < 0 or candidate.anchored or candidate.tidy or not short.isalpha() or short in "abcdef":
         return None
@@ -403,7 +403,7 @@ def _beginning(layout: Layout, candidate: ShortFormCandidate, word: Word) -> int
 
 
 def _type_before(layout: Layout, candidate: ShortFormCandidate, word: Word) -> int:
-    """Return the start of `type` before a number or a letter, as in `type 2 NO synthase`, else the start of the word."""
+    """Return the start of the word or, if it is a number or letter after `type`, of `type`, as in `type 2 NO synthase`."""
     number = layout.word_before(word.start)
     is_mark = word.raw.isdigit() or len(word.raw) == 1 or set(word.raw) <= set("IVX")
     if is_mark and number >= 0:
@@ -427,7 +427,7 @@ class Abbreviations:
         self.definitions = tuple(definitions)
         self._exact: dict[str, Abbreviation] = {}
         self._folded: dict[str, Abbreviation] = {}
-        self._forms: set[str] = set()  # casefolded, with and without a plural `s`; rules out most surfaces quickly
+        self._forms: set[str] = set()  # casefolded short forms, with and without `s`, for a quick first check
         for definition in self.definitions:  # the first definition of a short form wins
             self._exact.setdefault(definition.short, definition)
             folded = definition.short.casefold()
@@ -440,15 +440,15 @@ class Abbreviations:
         return cls(find_abbreviations(text))
 
     def expand(self, surface: str) -> str | None:
-        """Return the long form of a surface, or None."""
+        """Return the long form of a surface, or None if the document does not define it."""
         found = self.definition(surface)
         return found.long if found else None
 
     def definition(self, surface: str) -> Abbreviation | None:
         """Return the definition of a surface, or None.
 
-        Tries the exact surface, then with or without a plural `s`, then ignoring case. The last applies only to surfaces
-        that do not look like an ordinary word: if `ALL` is defined, `All` and `all` are not expanded.
+        Tries the exact surface, then with or without a plural `s`, then ignoring case. Case is ignored only if the surface
+        does not look like an ordinary word: if `ALL` is defined, `All` and `all` are not expanded.
         """
         if surface.casefold() not in self._forms:
             return None
@@ -476,7 +476,7 @@ def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
     >>> [(found.short, found.long) for found in plain_schwartz_hearst("The heat shock protein (HSP) was seen.")]
     [('HSP', 'heat shock protein')]
     """
-    spaced = _WHITE.sub(" ", text)  # the published program reads lines and joins them with spaces
+    spaced = _WHITE.sub(" ", text)  # like the published program, which reads lines and joins them with spaces
     found: list[Abbreviation] = []
     done = 0
     while (opening := spaced.find(" (", done) + 1) and (closing := spaced.find(")", opening)) >= 0:
@@ -490,7 +490,7 @@ def plain_schwartz_hearst(text: str) -> list[Abbreviation]:
 
 
 def _pair(text: str, done: int, opening: int, closing: int) -> tuple[Offsets, Offsets] | None:
-    """Return the span of the short form, and the span in which to search for its long form."""
+    """Return the spans of the short form and of the text in which to search for its long form."""
     clause = max(text.rfind(". ", done, opening), text.rfind(", ", done, opening))
     before = (clause + 2 if clause >= 0 else done, opening)
     inside = (opening + 1, min([closing, *(cut for sign in (", ", "; ") if (cut := text.find(sign, opening, closing)) >= 0)]))
@@ -523,7 +523,7 @@ def _plain_definition(text: str, short_span: Offsets, long_span: Offsets) -> Abb
 
 
 def _best_long_form(short: str, long: str) -> int | None:
-    """Return the offset of the long form in the text before the bracket (figure 1 of the paper)."""
+    """Return the offset of the long form in the text before the bracket (as in figure 1 of the paper)."""
     offset = len(long)
     for number in range(len(short) - 1, -1, -1):
         letter = short[number].lower()

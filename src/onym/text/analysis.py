@@ -1,7 +1,7 @@
 """Text analysis shared by the components of a pipeline: computed once per document, passed from the detector to the linker.
 
 A pipeline wraps each document in an `AnalysedDocument` on entry and unwraps it on exit. In between, `dataclasses.replace` keeps
-the analysis, so later components reuse its abbreviations, sentences, words and encoder outputs.
+the analysis, so that later components reuse the abbreviations, sentences, words and encoder outputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Stretch = tuple[int, int, str]
 """(start, end, replacement): a span of the text before the step, and its new text; an empty replacement deletes the span."""
 Step = Callable[[str], Iterable[Stretch]]
 
-_SPACES = re.compile(r"\s{2,}|[^\S ]|\A | \Z")  # everything but a single space inside the text
+_SPACES = re.compile(r"\s{2,}|[^\S ]|\A | \Z")  # all white space except single spaces inside the text
 _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 
 
@@ -53,7 +53,7 @@ class Aligned:
         return self.starts[start_norm], self.ends[end_norm - 1]
 
     def norm_span(self, start: int, end: int) -> tuple[int, int]:
-        """Map a raw span to the normalised text; the result is empty if normalisation deleted all of it."""
+        """Map a raw span to the normalised text. The result is empty if normalisation deleted all characters of the span."""
         if not 0 <= start <= end <= len(self.raw):
             raise ValueError(f"span {start}:{end} is outside the text of {len(self.raw)} characters")
         first = bisect_right(self.ends, start)
@@ -77,7 +77,7 @@ def _apply_step(before: Aligned, step: Step) -> Aligned:
         if len(new) == 1:
             starts.append(before.starts[start])
             ends.append(before.ends[end - 1])
-        elif len(new) == end - start:  # character by character
+        elif len(new) == end - start:  # same length: align character by character
             starts += before.starts[start:end]
             ends += before.ends[start:end]
         elif new:
@@ -87,7 +87,7 @@ def _apply_step(before: Aligned, step: Step) -> Aligned:
 
 
 def lower(text: str) -> Iterator[Stretch]:
-    """Convert to lower case, as `str.lower` does; the one character that becomes longer (U+0130) is its own stretch."""
+    """Convert to lower case as `str.lower` does. A character that becomes longer (only U+0130) is yielded separately."""
     lowered = text.lower()
     if len(lowered) == len(text):
         yield 0, len(text), lowered
@@ -112,7 +112,7 @@ def nfkc(text: str) -> Iterator[Stretch]:
         new = unicodedata.normalize("NFKC", old)
         if len(new) != end - start or new == old or len(old) == 1:
             yield start, end, new
-        else:  # reordered or recombined characters: align each to the whole cluster
+        else:  # reordered or recombined characters: align each new character to the whole cluster
             yield start, end, new[0]
             yield start, end, new[1:]
 
@@ -136,7 +136,7 @@ def collapse(text: str) -> Iterator[Stretch]:
 
 @cache
 def _clusters() -> re.Pattern[str]:
-    """Compile a pattern that splits text into runs that NFKC leaves alone, and clusters that it must normalise as a whole."""
+    """Compile a pattern that splits text into runs that NFKC does not change, and clusters to be normalised as a unit."""
     chars = list(map(chr, range(0x110000)))
     decomposed = [(char, parts) for char, parts in zip(chars, map(unicodedata.decomposition, chars), strict=True) if parts]
     joined = {char for char, order in zip(chars, map(unicodedata.combining, chars), strict=True) if order}
@@ -149,7 +149,7 @@ def _clusters() -> re.Pattern[str]:
 
 
 def _seconds(decomposed: list[tuple[str, str]]) -> set[str]:
-    """Return the characters that may compose with the previous one: second of a canonical pair, Hangul vowels and finals."""
+    """Return the characters that can combine with the previous one: seconds of canonical pairs, Hangul vowels, finals."""
     pairs = [parts.split() for _, parts in decomposed if not parts.startswith("<")]
     hangul = map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)))
     return {chr(int(pair[1], 16)) for pair in pairs if len(pair) == 2} | set(hangul)
@@ -196,7 +196,7 @@ class TextAnalysis:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AnalysedDocument(Document):
-    """A document with the analysis of its text. The analysis is ignored in comparisons, and replaced if the text changes."""
+    """A document with the analysis of its text. Comparisons ignore the analysis, and a new text gets a new analysis."""
 
     analysis: TextAnalysis = field(kw_only=True)
 
@@ -210,7 +210,7 @@ _values = attrgetter(*(each.name for each in fields(Document)))
 
 
 def analyse(doc: Document) -> AnalysedDocument:
-    """Return the document with an analysis; the same object if it already has one.
+    """Return the document with an analysis attached. If it already has an analysis, return the same object.
 
     >>> doc = analyse(Document("1", "fever"))
     >>> analyse(doc) is doc
@@ -234,9 +234,9 @@ def plain(doc: Document) -> Document:
 
 
 def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
-    """Return, for each mention, a document in which it is replaced by its long form (if defined), and its new mention.
+    """Return, for each mention, a copy of the document with the mention replaced by its long form, and the new mention.
 
-    The input document is unchanged. The returned ones are model input only: their offsets do not fit the original text.
+    The copies are only for use as model input, because their offsets do not match the original text.
 
     >>> text = "Myocardial infarction (MI) is common. MI kills."
     >>> doc = Document("1", text, (Mention(38, 40, "MI"),))
@@ -249,7 +249,7 @@ def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
 
 
 def defining_mentions(doc: Document) -> tuple[Mention, ...]:
-    """Return, for each mention, the span of its long form where the document defines it; otherwise the mention itself.
+    """Return, for each mention, its long form where the document defines it. Mentions without a definition are unchanged.
 
     >>> text = "Myocardial infarction (MI) is common. MI kills."
     >>> found = defining_mentions(Document("1", text, (Mention(38, 40, "MI"), Mention(41, 46, "kills"))))

@@ -1,12 +1,12 @@
 """Splits text into words and sentences (non-empty code-point spans, in order), and aligns spans to brackets and spaCy tokens.
 
-A word is a letter or digit and the letters, digits and combining marks that follow it. Any other visible character ends it:
+A word is a letter or digit and the letters, digits and combining marks that follow it. Any other visible character ends a word:
 hyphens, apostrophes, primes, plus signs, slashes, full stops, underscores. So `IL-2` is `IL` and `2`, `5-HT2A` is `5` and
 `HT2A`, `Na+/K+` is `Na` and `K`, and `p53` is one word. A mention can therefore end inside `paclitaxel-induced`. Invisible
 characters (soft hyphen, joiners) do not end a word. In scripts without spaces, each run of the script is one word.
 
-A sentence ends at `.`, `?` or `!` before white space, unless the context suggests otherwise (abbreviations, numbers ...); at a
-line that was broken early; and before a section heading. Sentences cover everything but white space.
+A sentence ends in three cases: at `.`, `?` or `!` before white space, except in abbreviations, numbers and the like; at the end
+of a line that is shorter than necessary; and before a section heading. Sentences cover all text except white space.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def any_of(chars: Collection[str]) -> str:
-    """Return a pattern that matches any one of the characters, of which there must be at least one.
+    """Return a pattern that matches any one of the characters. `chars` must not be empty.
 
-    Characters above U+FFFF are tested separately, after a range check: `re` looks up the others in a table, but would compare
-    these one by one for every character of a text.
+    Characters above U+FFFF are tested only after a range check. `re` looks up all other characters in a table, but compares
+    those above U+FFFF one by one for every character of a text.
 
     >>> re.findall(any_of("b\U0001f9ec"), "abc\U0001f9ec")
     ['b', '🧬']
@@ -45,8 +45,8 @@ def any_of(chars: Collection[str]) -> str:
 INVISIBLE = "\u00ad\u200c\u200d\u2060\ufeff"
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
-# Matches every mark; whether it ends a sentence is decided later. A look-ahead here would make long runs quadratic: the
-# pattern would be retried from each character.
+# Matches every punctuation mark; `_ends_sentence` decides later whether it ends a sentence. With a look-ahead here, a long
+# run of marks would take quadratic time, because the pattern would be retried from each character.
 _STOP = re.compile(r"[.!?\u2026][.!?\u2026)\]}\"'\u2019\u201d\u00bb]*|[\u3002\uff01\uff1f\uff61]+")
 _FULL_WIDTH = "\u3002\uff01\uff1f\uff61"  # CJK marks, which are not followed by a space
 _SPACES = re.compile(r"\s+")
@@ -68,8 +68,8 @@ def _split_words(several: str) -> frozenset[str]:
     return frozenset(several.split())
 
 
-# Words before a full stop, in lower case. _GO_ON: never end a sentence. _GO_ON_TO_NUMBER: do not end one before a number.
-# _MAY_END: end one only before a word of _STARTERS, which often begin sentences. _LABELLED: take a letter, as "hepatitis B".
+# Words before a full stop, in lower case. _GO_ON: the sentence never ends. _GO_ON_TO_NUMBER: it does not end before a number.
+# _MAY_END: it ends only if the next word is in _STARTERS. _LABELLED: words followed by a letter, as in "hepatitis B".
 _GO_ON = _split_words(
     "approx cf dr e.g eg eq eqs esp f.sp fig figs i.e ie mr mrs ms mt prof ref refs serov sect st subsp suppl ssp var viz vs"
 )
@@ -129,7 +129,7 @@ def sentences(text: str) -> list[Offsets]:
 
 
 def may_cross_sentences(surface: str) -> bool:
-    """Return False if a span certainly lies within one sentence (a fast check that needs no sentence splitting).
+    """Return False if a text span certainly lies within one sentence. This is fast, because it needs no sentence splitting.
 
     A sentence can begin only after an end mark, on a new line, or with an upper-case heading. The span must begin with a word.
 
@@ -149,14 +149,14 @@ def _any_word() -> re.Pattern[str]:
 
 
 def _line_cuts(text: str) -> Iterator[int]:
-    """Yield the ends of lines that end a sentence: those with room left for the first word of the next line."""
+    """Yield the ends of lines that end a sentence: the first word of the next line would have fitted on the line."""
     lines = text.splitlines(keepends=True)
     widths = [len(line.rstrip()) for line in lines]
     width = max(widths, default=0)
     start_of_sentence = 0
     for number, line in enumerate(lines[:-1]):
         start_of_sentence += len(line)
-        if widths[number] or (number and widths[number - 1]):  # of several empty lines, use only the first
+        if widths[number] or (number and widths[number - 1]):  # cut only at the first of several empty lines
             following = _FIRST_PIECE.match(lines[number + 1].lstrip())
             needed = len(following.group()) + 1 if following and following.group() else width
             if width not in _WRAPPED or not widths[number] or widths[number] + needed <= width:
@@ -211,7 +211,7 @@ def _ends_sentence(text: str, start_of_sentence: int, start: int, end: int) -> b
         following += 1
     if following == len(text) or not _may_begin(text, following):
         return following == len(text)
-    if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # the last of several marks ends the sentence
+    if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # not a full stop, or several marks such as "?!"
         return True
     before = _BEFORE.search(text, max(start_of_sentence, start - 24), start)
     if before is None or before.start() == start:  # a full stop between spaces, as in "ml . kg-1"
@@ -229,13 +229,13 @@ def _may_begin(text: str, offset: int) -> bool:
 
 
 def _may_finish(text: str, start_of_sentence: int, start: int, end: int, following: int, *, is_open: bool) -> bool:
-    """Return whether the word `text[start:end]`, followed by a full stop, may be the last of a sentence."""
+    """Return whether the word `text[start:end]`, followed by a full stop, may be the last word of a sentence."""
     word = text[start:end]
     low = word.lower()
     if _ITEM_NUMBER.fullmatch(word) and _is_item(text, start_of_sentence, start, word):
         return False
     if word.isdecimal() and (_REST_OF_NUMBER.match(text, following) or (word == "0" and text[following].isdecimal())):
-        return False  # "2. 3%" and "0. 5" are one number
+        return False  # "2. 3%" and "0. 5" are numbers with a stray space
     if low in _GO_ON or (low in _GO_ON_TO_NUMBER and text[following].isdecimal()):
         return False
     if low in _MAY_END or _DOTTED.fullmatch(word):
@@ -252,7 +252,7 @@ def _is_starter(text: str, offset: int) -> bool:
 
 
 def _is_item(text: str, start_of_sentence: int, start: int, number: str) -> bool:
-    """Return whether a number begins a sentence, as in "2. We found", or a list, as in "we conclude: 1. The"."""
+    """Return whether a number is the label of a list item, as in "2. We found" or "we conclude: 1. The"."""
     if number in ("1", "I") and text[max(start_of_sentence, start - 24) : start].rstrip().endswith(":"):
         return True
     return not text[start_of_sentence:start].strip()
@@ -268,7 +268,7 @@ def is_balanced(text: str) -> bool:
 
 
 def close_brackets(text: str, start: int, end: int) -> Offsets | None:
-    """Extend a span by a missing closing bracket that directly follows it; return None if it cannot be balanced that way.
+    """Add a missing closing bracket to a span if it directly follows the span; return None if brackets stay unbalanced.
 
     >>> text = "poly(ADP-ribose) and (G6PD) deficiency"
     >>> close_brackets(text, 0, 15), close_brackets(text, 22, 38), close_brackets(text, 5, 15)
@@ -283,7 +283,7 @@ def close_brackets(text: str, start: int, end: int) -> Offsets | None:
 
 
 class WholeTokens:
-    """Maps character spans to the spaCy tokens that cover them. Faster than `doc.char_span`, which builds tokens each time.
+    """Maps character spans to the spaCy tokens that cover them. `doc.char_span` is slower: it builds tokens at each call.
 
     >>> import spacy
     >>> tokens = WholeTokens(spacy.blank("en")("Hyperthermia is fever."))
@@ -299,7 +299,7 @@ class WholeTokens:
         self._doc, self._starts, self._ends = doc, columns[:, 0].tolist(), columns.sum(axis=1).tolist()
 
     def span(self, start: int, end: int, label: str = "", kb_id: str = "", span_id: str = "") -> Span:
-        """Return the tokens that overlap `start:end`; for a span of white space only, the token before it."""
+        """Return the tokens that overlap `start:end`; if the span has only white space, return the token before it."""
         after = bisect_left(self._starts, end)
         first = min(bisect_right(self._ends, start), after - 1)
         return self._span(self._doc, first, after, label, None, None, kb_id, span_id)

@@ -1,8 +1,8 @@
 """Vectorised word spans and rolling hashes ("fingerprints") of many normalised texts at once.
 
 The fingerprint of a run of characters is a polynomial hash of its code points, modulo 2**64. With prefix sums, the hash of any
-run is one subtraction, without a Python loop over characters or words. Different runs can collide, if rarely, so a match must
-be confirmed by comparing the strings.
+run is one subtraction, without a Python loop over characters or words. Different runs have the same hash in rare cases, so a
+match must be confirmed by comparing the strings.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from onym.text.normal import PUNCTUATION
 Ints = npt.NDArray[np.int64]
 Fingerprints = npt.NDArray[np.uint64]
 
-_BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2**64; otherwise arbitrary
+_BASE = 0x9E3779B97F4A7C15  # an arbitrary odd number; it must be odd to have an inverse modulo 2**64
 _INVERSE = pow(_BASE, -1, 2**64)
-_OTHER, _SPACE, _WORD, _ODD = range(4)  # kinds of characters
+_OTHER, _SPACE, _WORD, _ODD = range(4)  # kinds of characters, returned by `_kind`
 _ASCII = 128
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """Code points, with the fingerprint of any slice of them.
+    """An array of code points that can compute the fingerprint of any slice.
 
     >>> codes = Numbered(np.frombuffer(b"fever, no fever", dtype=np.uint8))
     >>> one, other = codes.fingerprints(np.array([0, 10]), np.array([5, 15])).tolist()
@@ -42,7 +42,7 @@ class Numbered:
 
     @cached_property
     def _sums(self) -> Fingerprints:
-        """Prefix sums. *Shape:* (code points + 1,)."""
+        """Prefix sums of the hash terms. *Shape:* (code points + 1,)."""
         sums = np.zeros(len(self.codes) + 1, dtype=np.uint64)
         values = self.codes.astype(np.uint64)
         values += np.uint64(1)
@@ -51,7 +51,7 @@ class Numbered:
         return sums
 
     def fingerprints(self, starts: Ints, ends: Ints) -> Fingerprints:
-        """Return the fingerprints of slices. *Shape:* that of `starts` and `ends`."""
+        """Return the fingerprints of slices. *Shape:* as `starts` and `ends`."""
         sums = self._sums
         return (sums[ends] - sums[starts]) * _powers(_INVERSE, len(sums))[starts]
 
@@ -60,7 +60,8 @@ class NormalTexts:
     """The words of many normalised texts; the batch version of `TextAnalysis.normal_form`.
 
     `text` is the concatenation of the normal forms. Word `i` is `text[starts[i]:ends[i]]` and belongs to text `owners[i]`.
-    Texts whose index is in `odd` (with combining marks, invisible characters, or longer in lower case) are not split here.
+    Texts with combining marks or invisible characters, and those that are longer in lower case, are not split into words;
+    `odd` has their indices.
 
     >>> texts = NormalTexts(["No  Fever-X.", "Cough"])
     >>> [texts.text[start:end] for start, end in zip(texts.starts, texts.ends)], texts.owners.tolist()
@@ -96,7 +97,7 @@ class NormalTexts:
 
 
 def code_points(text: str) -> npt.NDArray[Any]:
-    """Return the code points of a text; as uint8 if it is ASCII.
+    """Return the code points of a text, as uint8 if the text is ASCII.
 
     >>> code_points("ab").dtype, code_points("\\u03b2").tolist()
     (dtype('uint8'), [946])
@@ -127,13 +128,13 @@ def _text(codes: npt.NDArray[Any]) -> str:
 
 
 def _runs(is_inside: npt.NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Return the start and end offsets of runs of True."""
+    """Return the start and end offsets of each run of consecutive True values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], is_inside, [False])).astype(np.int8)))
     return edges[::2], edges[1::2]
 
 
 def _kinds(codes: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """Return the kind of each code point; each distinct non-ASCII one is classified once."""
+    """Return the kind of each code point. Each distinct non-ASCII code point is classified only once."""
     kinds: npt.NDArray[np.uint8] = _ascii_kinds()[np.minimum(codes, _ASCII)]
     others = np.flatnonzero(codes >= _ASCII)
     distinct, which = np.unique(codes[others], return_inverse=True)
@@ -148,7 +149,7 @@ def _ascii_kinds() -> npt.NDArray[np.uint8]:
 
 @lru_cache(10_000)
 def _kind(char: str) -> int:
-    """Return the kind of a character, with the word rules of `onym.text.boundaries`."""
+    """Return the kind of a character, by the same word rules as in `onym.text.boundaries`."""
     if char in PUNCTUATION or char.isspace():
         return _SPACE
     if char.isalnum():

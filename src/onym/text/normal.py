@@ -1,6 +1,7 @@
 """Normalises names: GenBioEL's rule (paper, appendix E.1), singular and plural forms, and keys that ignore word order.
 
-Lower case; each of ``,.;{}[]()+-_*/?!`"'=%><`` becomes a space; spaces are collapsed. `:`, `&`, `#`, `^`, `~` and `|` stay.
+Names are lower-cased, each of ``,.;{}[]()+-_*/?!`"'=%><`` becomes a space, and runs of spaces become one space. The characters
+`:`, `&`, `#`, `^`, `~` and `|` are kept.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 PUNCTUATION = ",.;{}[]()+-_*/?!`\"'=%><"
 _SPACES = re.compile(r"[ \t\n\r\x0b\x0c]+")
-_NORMAL = re.compile(r"[a-z0-9:]+(?: [a-z0-9:]+)*")  # fast path: most names looked up are already normalised
+_NORMAL = re.compile(r"[a-z0-9:]+(?: [a-z0-9:]+)*")  # matches names that are already normalised, which most are
 _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 _PATTERN = "[" + re.escape(PUNCTUATION) + r" \t\n\r\x0b\x0c]+"
-_ODD = r"[Σ\P{Age=14.0}]"  # Rust regex syntax
+_ODD = r"[Σ\P{Age=14.0}]"  # in Rust's regex syntax: capital sigma, and characters newer than Unicode 14
 
 
 def normal_name(text: str) -> str:
@@ -32,7 +33,7 @@ def normal_name(text: str) -> str:
     try:
         if _NORMAL.fullmatch(text):
             return text
-    except TypeError:  # check the type only on failure: this is called for millions of names
+    except TypeError:  # the type is checked only after a failure, because this function is called for millions of names
         require_text(text)
         raise
     return _SPACES.sub(" ", text.lower().translate(_TO_SPACE)).strip(" ")
@@ -41,8 +42,8 @@ def normal_name(text: str) -> str:
 def normal_names(column: pl.Expr) -> pl.Expr:
     """Normalise a column of names: the vectorised version of `normal_name`.
 
-    Names go through Python only if Python and Rust may lower-case a character differently: characters newer than
-    Unicode 14, and capital sigma, whose lower case depends on its neighbours.
+    Most names are normalised by polars (Rust). Names are normalised in Python if they contain a character that Rust may
+    lower-case differently: one newer than Unicode 14, or a capital sigma, whose lower case depends on its neighbours.
     """
     import polars as pl
 
@@ -51,14 +52,14 @@ def normal_names(column: pl.Expr) -> pl.Expr:
 
 def _normal_series(names: pl.Series) -> pl.Series:
     normal = names.str.to_lowercase().str.replace_all(_PATTERN, " ").str.strip_chars(" ")
-    others = (names.str.len_bytes() != names.str.len_chars()).arg_true()  # not ASCII
+    others = (names.str.len_bytes() != names.str.len_chars()).arg_true()  # names that are not ASCII
     odd = others.filter(names.gather(others).str.contains(_ODD))
     if len(odd):
         normal = normal.scatter(odd, [normal_name(name) for name in names.gather(odd)])
     return normal
 
 
-_MIN_LETTERS = 4  # a final s of shorter words is rarely a plural: gas, his
+_MIN_LETTERS = 4  # minimum letters of a word: in shorter words, such as gas, a final s is rarely a plural
 _TO_SINGULAR = (
     ("ies", ("y",)),
     ("ses", ("sis", "s", "se")),
@@ -110,7 +111,7 @@ def _of_word(word: str) -> tuple[str, ...]:
 
 
 def _replace_ending(word: str, endings: tuple[tuple[str, tuple[str, ...]], ...]) -> list[str]:
-    """Return the variants of a word under the first ending rule that matches."""
+    """Return the variants of a word, by the first rule whose ending matches."""
     old, new = next(((old, new) for old, new in endings if word.endswith(old)), ("", ()))
     return [word.removesuffix(old) + each for each in new]
 
@@ -140,7 +141,7 @@ _STEMS = (
 
 
 def word_key(words: Iterable[str]) -> str:
-    """Return the sorted stems of lower-case words, without `SMALL_WORDS`, joined by spaces.
+    """Drop `SMALL_WORDS` from lower-case words, stem and sort the others, and join them with spaces.
 
     >>> word_key("calcification of the falx".split()) == word_key(["falx", "calcifications"])
     True

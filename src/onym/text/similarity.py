@@ -18,13 +18,13 @@ from onym.store.arrays import Strings
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
-_BITS = 21  # bits per code point
+_BITS = 21  # bits per code point, so that three fit in 64 bits
 _SPACE = ord(" ")
 _BATCH = 50_000  # texts per batch
 
 
 class GramCounts(NamedTuple):
-    """3-gram counts per text, in CSR layout. *Shape:* offsets (texts + 1,), grams and times (pairs,), sorted within a text."""
+    """3-gram counts of texts, in CSR layout, sorted within each text. *Shape:* offsets (texts + 1,), grams and times (n,)."""
 
     offsets: Ints
     grams: npt.NDArray[Any]
@@ -64,7 +64,7 @@ class GramVocabulary:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> tuple[GramVocabulary, GramCounts]:
-        """Fit a vocabulary to texts; return it and the 3-gram counts of the texts, by vocabulary index."""
+        """Fit a vocabulary to texts; return the vocabulary, and the texts' 3-gram counts with vocabulary indices as grams."""
         parts = [_counts(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)] or [_counts([])]
         grams = np.unique(np.concatenate([np.unique(part.grams) for part in parts]))
         numbers = np.concatenate([np.searchsorted(grams, part.grams) for part in parts])
@@ -97,10 +97,10 @@ class GramVocabulary:
         return Vectors(counts.offsets, counts.grams, (weights / norms[rows]).astype(np.float32))
 
     def norms(self, counts: GramCounts) -> npt.NDArray[np.float64]:
-        """Return the L2 norm of each text's weights; with it `some_weights` computes single weights without all others."""
+        """Return the L2 norm of each text's weights, which `some_weights` needs to compute only the weights that are used."""
         texts = len(counts.offsets) - 1
         found = [np.zeros(0)]
-        for start in range(0, texts, _BATCH):  # batches that fit the CPU cache are faster
+        for start in range(0, texts, _BATCH):  # in batches that fit in the CPU cache, which is faster
             offsets = counts.offsets[start : start + _BATCH + 1]
             at = slice(int(offsets[0]), int(offsets[-1]))
             weights = self._weigh_unscaled(GramCounts(offsets, counts.grams[at], counts.times[at]))
@@ -108,7 +108,7 @@ class GramVocabulary:
         return np.concatenate(found)
 
     def some_weights(self, counts: GramCounts, norms: npt.NDArray[np.float64], at: Ints, rows: npt.NDArray[Any]) -> Floats:
-        """Return the weights at positions `at`, which belong to `rows`; bit-identical to those of `weigh`."""
+        """Return the weights at positions `at` of the given rows. They are bit-identical to those that `weigh` returns."""
         weights = counts.times[at].astype(np.float32) * self.idf[counts.grams[at]]
         return np.asarray((weights / norms[rows]).astype(np.float32))
 
@@ -117,17 +117,17 @@ class GramVocabulary:
 
 
 def _norms(weights: Floats, offsets: Ints) -> npt.NDArray[np.float64]:
-    """Return the L2 norm of each row; 1 for empty rows."""
-    squares = np.append(weights * weights, np.float32(0))  # reduceat needs a valid index if the last rows are empty
+    """Return the L2 norm of each row, or 1 for an empty row to avoid division by zero."""
+    squares = np.append(weights * weights, np.float32(0))  # a 0 is added: reduceat needs a valid index for empty last rows
     sums = np.add.reduceat(squares, offsets[:-1], dtype=np.float64) if len(offsets) > 1 else np.zeros(0)
-    sums[np.diff(offsets) == 0] = 0  # for an empty row, reduceat returns the next value
+    sums[np.diff(offsets) == 0] = 0  # for an empty row, reduceat returns the value that follows instead of 0
     norms: npt.NDArray[np.float64] = np.sqrt(sums)
     norms[norms == 0] = 1
     return norms
 
 
 def _counts(texts: Sequence[str]) -> GramCounts:
-    """Count the 3-grams of texts; a 3-gram is packed into one integer."""
+    """Count the 3-grams of each text. Each 3-gram is packed into one integer."""
     padded = [f" {' '.join(text.lower().split())} " for text in texts]
     points = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
     rows = np.repeat(np.arange(len(padded)), [len(text) for text in padded])
@@ -147,17 +147,17 @@ def _counts(texts: Sequence[str]) -> GramCounts:
 
 
 def positions_of_rows(vectors: Vectors | GramCounts, rows: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-    """Return the concatenated positions of the entries of rows, and the number of entries of each row."""
+    """Return the positions of all entries of the given rows, concatenated, and the number of entries of each row."""
     starts, lengths = vectors.offsets[rows], np.diff(vectors.offsets)[rows]
     before = np.concatenate(([0], np.cumsum(lengths)))[:-1]
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum())), lengths
 
 
 Found = tuple[npt.NDArray[Any], npt.NDArray[np.float64]]
-_DECIMALS = 6  # scores are rounded, so that names with the same 3-grams tie regardless of summation order
+_DECIMALS = 6  # decimals of scores: rounded, so that names with the same 3-grams tie whatever the summation order
 _THREADS = 2
 _PAIRS = 20_000  # pairs compared per batch
-_DENSE = 4_000_000  # entries of the dense query matrix per batch
+_DENSE = 4_000_000  # maximum entries of the dense query matrix of a batch
 _FEW_QUERIES = 200
 FEW_CALLS = 3
 """Number of small calls that compute only the weights they need; later calls build the full matrix."""
@@ -210,7 +210,7 @@ class NameSimilarity:
         return rows.transpose(len(self._vocabulary))
 
     def within(self, is_wanted: npt.NDArray[np.bool_]) -> NameSimilarity:
-        """Return an index that finds only the wanted names; row numbers stay the same."""
+        """Return an index that finds only the wanted names, with the same row numbers as this index."""
         part = object.__new__(NameSimilarity)
         part._set(self._vocabulary, self._counts, is_wanted)
         part._whole = self._whole
@@ -231,19 +231,19 @@ class NameSimilarity:
         return [_in_order(rows, scores) for rows, scores in search(queries, columns, len(self._counts.offsets) - 1, count)]
 
     def _search_few(self, queries: Vectors, columns: Vectors, count: int) -> list[Found] | None:
-        """Search without scipy; return None if a tie at the cut-off could give other results than `_search_all`."""
+        """Search without scipy; return None if scores tie at the cut-off, as `_search_all` could then return other names."""
         found = [_in_order(*each) for each in _search(queries, columns, len(self._counts.offsets) - 1, count + 1)]
         if any(len(scores) > count and scores[count - 1] == scores[count] for _, scores in found):
             return None
         return [(rows[:count], scores[:count]) for rows, scores in found]
 
     def _is_early(self, queries: int) -> bool:
-        """Return True if the full weight matrix has not been built and the call is too small to justify it."""
+        """Return True if the full weight matrix has not been built, and there are too few queries and calls to build it."""
         self._calls += 1
         return "_columns" not in self.__dict__ and queries <= _FEW_QUERIES and self._calls <= FEW_CALLS
 
     def _some_columns(self, queries: Vectors) -> Vectors:
-        """Return the columns of the 3-grams in the queries; the other columns are empty."""
+        """Return the matrix columns of the 3-grams that occur in the queries. All other columns are empty."""
         is_used = np.zeros(len(self._vocabulary), dtype=bool)
         is_used[queries.columns] = True
         counts = self._counts
@@ -262,7 +262,7 @@ class NameSimilarity:
     def between(
         self, queries: Sequence[str], query_rows: npt.NDArray[Any], name_rows: npt.NDArray[Any]
     ) -> npt.NDArray[np.float64]:
-        """Return the similarity of pairs: query `query_rows[i]` and name `name_rows[i]`.
+        """Return the similarity of each pair of query `query_rows[i]` and name `name_rows[i]`.
 
         >>> NameSimilarity(["heart attack", "fever"]).between(["fever"], np.array([0, 0]), np.array([0, 1])).tolist()
         [0.0, 1.0]
@@ -271,7 +271,7 @@ class NameSimilarity:
         return _dots(self._vocabulary.vectors(queries), query_rows, names, name_rows, len(self._vocabulary))
 
     def _some_rows(self, name_rows: npt.NDArray[Any]) -> tuple[Vectors, npt.NDArray[Any]]:
-        """Return the vectors of the distinct `name_rows`, and the index of each given row in them."""
+        """Return the vectors of the distinct rows in `name_rows`, and for each of `name_rows` the index of its vector."""
         wanted, own = np.unique(name_rows, return_inverse=True)
         at, lengths = positions_of_rows(self._counts, wanted)
         weights = self._vocabulary.some_weights(self._counts, self._norms, at, np.repeat(wanted, lengths))
@@ -307,7 +307,7 @@ def _search(queries: Vectors, columns: Vectors, names: int, count: int) -> list[
 
 
 def _search_many() -> Any:
-    """Return a search function that uses sparse_dot_topn, or None if it is not installed."""
+    """Return a search function that uses sparse_dot_topn, or None if sparse_dot_topn is not installed."""
     try:
         from scipy.sparse import csr_matrix
         from sparse_dot_topn import sp_matmul_topn
@@ -328,7 +328,7 @@ def _search_many() -> Any:
 def _dots(
     queries: Vectors, query_rows: npt.NDArray[Any], names: Vectors, name_rows: npt.NDArray[Any], width: int
 ) -> npt.NDArray[np.float64]:
-    """Return the dot products of pairs of rows, with the queries made dense in batches."""
+    """Return the dot product of each pair of rows. Queries are converted to dense vectors, in batches."""
     scores = np.zeros(len(query_rows))
     order = np.argsort(query_rows, kind="stable")
     queries_at_once = max(1, _DENSE // max(1, width))
@@ -345,7 +345,7 @@ def _dots(
 def _block(
     left: tuple[Vectors, npt.NDArray[Any], npt.NDArray[Any]], right: tuple[Vectors, npt.NDArray[Any]], width: int
 ) -> npt.NDArray[np.float64]:
-    """Return dot products of pairs. `left`: queries, the query rows of this block, and for each pair its index in the block."""
+    """Return dot products of pairs. `left` is the queries, the query rows of this block, and each pair's index in the block."""
     (queries, block, own), (names, name_rows) = left, right
     spread = np.zeros((len(block), width), dtype=np.float32)
     at, lengths = positions_of_rows(queries, block)

@@ -1,6 +1,6 @@
-"""Cuts the context window around a mention; used in training and inference alike.
+"""Cuts the context window around a mention, for both training and inference.
 
-Two rules: GenBioEL's, which counts words and balances both sides, and a token budget. Both keep the whole mention.
+`word_window` limits the words, as GenBioEL does; `token_window` limits the tokens. The mention is never cut.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Window:
 def word_window(text: str, start: int, end: int, words: int = 384) -> Window:
     """Cut the context as GenBioEL does: at most `words` space-separated words, half of them on either side.
 
-    The mention and its markers are not counted. If one side is shorter than its half, the other side gets the rest.
+    The mention and its markers are not counted. If one side has fewer words than its half, the other side may have more.
 
     >>> word_window("one two three FEVER four five six", 14, 19, words=2)
     Window(left='three', surface='FEVER', right='four')
@@ -44,9 +44,9 @@ def word_window(text: str, start: int, end: int, words: int = 384) -> Window:
 
 
 def token_window(text: str, start: int, end: int, budget: int, tokens: Sequence[tuple[int, int]]) -> Window:
-    """Cut the context to `budget` tokens, including the mention; `tokens` are the spans of the text's tokens, in order.
+    """Cut the text to `budget` tokens around and including the mention. `tokens` are the spans of all tokens, in order.
 
-    The mention is never cut: if it exceeds the budget, there is no context.
+    The mention is never cut. If the mention alone exceeds the budget, the context is empty.
 
     >>> spans = [(0, 3), (4, 7), (8, 13), (14, 17), (18, 21)]
     >>> token_window("one two FEVER six ten", 8, 13, 3, spans)

@@ -1,6 +1,6 @@
 """A packed prefix tree (trie) of tokenised names for constrained decoding: built with NumPy, memory-mapped from disk.
 
-Needs no model library, and creates no Python object per node.
+Does not need PyTorch or transformers, and does not create a Python object per node.
 """
 
 from onym.trie.artefact import Origin, build_trie, open_derived_trie, open_trie

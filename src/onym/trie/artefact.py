@@ -50,12 +50,12 @@ BATCH = 100_000  # names tokenised per batch
 
 
 class Origin(BaseModel):
-    """What a trie was built from; the `config` of its manifest."""
+    """The inputs from which a trie was built. Stored as `config` in the trie's manifest."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kb: str
-    names: int = Field(ge=0)  # number of names in the knowledge base
+    names: int = Field(ge=0)  # the number of names in the knowledge base
     tokenizer: str
     template: str
     eos: int = Field(ge=0)
@@ -63,7 +63,7 @@ class Origin(BaseModel):
 
     @classmethod
     def of(cls, kb: KnowledgeBase, tokenizer: TokenSource, template: NameTemplate) -> Origin:
-        """Return the origin of a trie for these."""
+        """Return the origin of a trie built from this knowledge base, tokenizer and template."""
         return cls(
             kb=kb.digest,
             names=len(kb.names),
@@ -104,9 +104,9 @@ def write_trie(
 
 
 def open_trie(folder: Path | str, expected: Origin | None = None, *, verify: Verify = "once") -> PackedTrie:
-    """Open a trie, and raise if its origin is not `expected`. Digests are verified on first use on a machine.
+    """Open a trie; raise IntegrityError if its origin is not `expected`.
 
-    With `verify="full"`, digests are verified on every call.
+    File digests are verified on first use on a machine or, with `verify="full"`, on every call.
     """
     return open_trie_artefact(folder, expected, verify=verify).trie
 
@@ -120,7 +120,7 @@ class TrieArtefact(NamedTuple):
 
 
 def open_trie_artefact(folder: Path | str, expected: Origin | None = None, *, verify: Verify = "once") -> TrieArtefact:
-    """Open a trie, like `open_trie`, with its artefact."""
+    """Like `open_trie`, but also return the trie's origin and artefact."""
     artefact = Artefact.open(Path(folder), KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     origin = _origin(artefact.manifest, where)
@@ -138,7 +138,7 @@ def _origin(manifest: Manifest, where: str) -> Origin:
         return Origin.model_validate(manifest.config, strict=True)
     except ValidationError as e:
         what = "the manifest has an invalid description of the trie"
-        raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again") from e
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="rebuild the trie") from e
 
 
 def _require_expected(found: Origin, expected: Origin | None, where: str) -> None:
@@ -147,7 +147,7 @@ def _require_expected(found: Origin, expected: Origin | None, where: str) -> Non
     named = {"kb": "knowledge base", "tokenizer": "tokenizer", "template": "template"}
     other = [name for field, name in named.items() if getattr(found, field) != getattr(expected, field)]
     what = f"the trie was built for another {' and another '.join(other or ['end token or vocabulary'])}"
-    fix = "build it again with onym trie build"
+    fix = "build the trie again with onym trie build"
     raise IntegrityError("trie-mismatch", what, where=where, fix=fix)
 
 
@@ -167,7 +167,7 @@ def _tokenise_names(kb: KnowledgeBase, tokenizer: TokenSource, template: NameTem
 
 
 def _narrow_dtype(tokens: npt.NDArray[Any], small: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Convert tokens to a smaller dtype, or return them unchanged if one does not fit; `grow` then rejects them."""
+    """Convert tokens to a smaller dtype. If a token does not fit, return all tokens unchanged; `grow` rejects them."""
     fits = not len(tokens) or 0 <= int(tokens.min()) <= int(tokens.max()) <= np.iinfo(small).max
     return tokens.astype(small) if fits else tokens
 
@@ -184,7 +184,7 @@ def open_derived_trie(
 ) -> PackedTrie:
     """Open the trie stored with a knowledge base; build it first if it is missing, corrupt or outdated.
 
-    If several processes need it at once, one builds it and the others wait.
+    If several processes need the trie at once, one builds it and the others wait.
     """
     return open_derived_trie_artefact(kb, tokenizer, template, progress=progress).trie
 
@@ -196,7 +196,7 @@ def open_derived_trie_artefact(
     *,
     progress: Progress = silent,
 ) -> TrieArtefact:
-    """Open the trie stored with a knowledge base, like `open_derived_trie`, with its artefact."""
+    """Like `open_derived_trie`, but also return the trie's origin and artefact."""
     origin = Origin.of(kb, tokenizer, template)
     return open_derived(
         trie_locations(kb, origin),
@@ -212,7 +212,7 @@ def trie_locations(kb: KnowledgeBase, origin: Origin) -> Locations:
 
 
 def find_tries(kb: KnowledgeBase) -> list[Path]:
-    """Return the folders of the tries stored with a knowledge base, and of those in the cache directory."""
+    """Return the folders of the knowledge base's tries, both in its own folder and in the cache directory."""
     return find_derived(kb.folder.parent, FOLDER, lambda path: open_trie_artefact(path).origin.kb == kb.digest)
 
 
@@ -221,7 +221,7 @@ _BOUNDS = (2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Statistics shown by `onym trie info`; end tokens are not counted."""
+    """Statistics of a trie, shown by `onym trie info`. Lengths of names do not count the end token."""
 
     names: int
     nodes: int
@@ -235,7 +235,7 @@ class Shape:
 
 
 def shape_of(trie: PackedTrie) -> Shape:
-    """Return the shape of a trie.
+    """Compute the statistics of a trie.
 
     >>> from onym.store.arrays import Ragged
     >>> shape = shape_of(PackedTrie.build(Ragged(np.array([0, 1, 4]), np.array([7, 7, 8, 9])), eos=2, vocabulary=10))
@@ -258,7 +258,7 @@ def shape_of(trie: PackedTrie) -> Shape:
 
 
 def _by_depth(trie: PackedTrie) -> tuple[list[int], list[int]]:
-    """Return the number of nodes, and of names that end, at each depth."""
+    """Return two lists by depth: the number of nodes, and the number of names that end there."""
     nodes, names = [], []
     start, end = 0, 1
     while start < end:
@@ -280,10 +280,10 @@ def _in_short(names_by_depth: list[int]) -> dict[str, int]:
 
 
 def info(folder: Path) -> list[dict[str, Any]]:
-    """Describe the trie at `folder`, or each trie of the knowledge base there."""
+    """Describe the trie at `folder`. If `folder` is a knowledge base, describe each of its tries."""
     return describe_derived(folder, "trie", _info, lambda kb: find_tries(KnowledgeBase.open(kb)))
 
 
 def _info(folder: Path) -> dict[str, Any]:
-    trie, origin, _ = open_trie_artefact(folder, verify="full")  # shape_of reads every node
+    trie, origin, _ = open_trie_artefact(folder, verify="full")  # verified in full, because `shape_of` reads every node
     return {"folder": str(folder), "digest": trie.digest, **origin.model_dump(), **asdict(shape_of(trie))}

@@ -1,4 +1,4 @@
-"""Validates the columns of a trie from disk, so that no traversal can leave the arrays or loop forever."""
+"""Validates the columns of a trie read from disk, so that no traversal can leave the arrays or loop forever."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from onym.trie.packed import Columns, PackedTrie, token_type
 def require_sound(trie: PackedTrie, names: int, where: str) -> None:
     """Raise IntegrityError unless the columns are a valid trie of `names` names."""
     if what := next(_problems(trie, names), ""):
-        raise IntegrityError("artefact-corrupt", what, where=where, fix="build it again")
+        raise IntegrityError("artefact-corrupt", what, where=where, fix="rebuild the trie")
 
 
 def _problems(trie: PackedTrie, names: int) -> Iterator[str]:
-    """Yield what is wrong; each check assumes that the previous ones passed."""
+    """Yield a description of each problem. Each check assumes that all previous checks passed."""
     columns = trie.columns
     if not _has_types(trie) or not _has_lengths(columns):
         yield "the columns of the trie have inconsistent lengths or types"
@@ -57,7 +57,7 @@ def _is_breadth_first(columns: Columns) -> bool:
 
 def _has_sorted_children(trie: PackedTrie) -> bool:
     tokens = trie.tokens
-    falls = np.flatnonzero(tokens[2:] <= tokens[1:-1]) + 2  # these nodes must be first children
+    falls = np.flatnonzero(tokens[2:] <= tokens[1:-1]) + 2  # each must be its parent's first child
     is_eldest = np.zeros(len(tokens) + 1, dtype=bool)
     is_eldest[trie.first[:-1]] = True
     return int(tokens.max()) < trie.vocabulary and bool(is_eldest[falls].all())
@@ -69,7 +69,7 @@ def _ends_at_leaves(trie: PackedTrie) -> bool:
 
 
 def _shares_names_out(columns: Columns) -> bool:
-    """Return whether the names of each node are those of its children in order, and no node is without names."""
+    """Return whether each node has names, and the names of an inner node are the names of its children, in order."""
     first, low, high, count = columns.first, columns.low, columns.high, len(columns.tokens)
     if int(low[0]) != 0 or int(high[0]) != len(columns.names):
         return False

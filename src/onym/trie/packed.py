@@ -11,15 +11,15 @@ import numpy.typing as npt
 from onym.errors import InputError, LimitError
 from onym.store.arrays import Ragged, corrupt, span_of
 
-MAX_NAME_TOKENS = 65_534  # tokens per name, so that heights including the end token fit into 16 bits
+MAX_NAME_TOKENS = 65_534  # maximum tokens of a name, so that heights (which include the end token) fit into 16 bits
 MAX_NODES = 2**32 - 1
 
 
 class Columns(NamedTuple):
     """Columns of a trie. Node *i* has the children `first[i]:first[i + 1]`; `names[low[i]:high[i]]` are the names below it."""
 
-    tokens: npt.NDArray[Any]  # token of the edge into a node; 0 for the root; uint16 if the vocabulary fits, else uint32
-    first: npt.NDArray[np.uint32]  # length: nodes + 1
+    tokens: npt.NDArray[Any]  # token that leads to a node, 0 for the root; uint16 if the vocabulary fits, else uint32
+    first: npt.NDArray[np.uint32]  # first child of each node; length: number of nodes + 1
     low: npt.NDArray[np.uint32]
     high: npt.NDArray[np.uint32]
     height: npt.NDArray[np.uint16]  # number of edges of the longest path down from a node
@@ -36,7 +36,7 @@ def token_type(vocabulary: int) -> np.dtype[Any]:
 
 
 class Restriction:
-    """Restricts a trie to wanted names without rebuilding it; a prefix sum tells whether a node has a wanted name below it.
+    """Restricts a trie to wanted names without rebuilding it; prefix sums show which nodes have wanted names below them.
 
     >>> from onym.store.arrays import Ragged
     >>> from onym.trie.packed import PackedTrie
@@ -50,7 +50,7 @@ class Restriction:
 
     def __init__(self, columns: Columns, is_wanted: npt.NDArray[np.bool_]) -> None:
         if is_wanted.dtype != np.bool_ or (len(columns.names) and int(columns.names.max()) >= len(is_wanted)):
-            raise InputError("trie-restriction", "a restriction must be a Boolean mask of all names of the knowledge base")
+            raise InputError("trie-restriction", "a restriction must be a Boolean mask with an entry per name of the KB")
         self._columns, self._is_wanted = columns, is_wanted
         self._wanted_before = np.zeros(len(columns.names) + 1, dtype=np.uint32)
         np.cumsum(is_wanted[columns.names], out=self._wanted_before[1:])
@@ -80,12 +80,12 @@ class Restriction:
 
 
 def grow(tokens: Ragged, eos: int, vocabulary: int) -> Columns:
-    """Build the columns of a trie, level by level. `tokens` are those of each name, without `eos`; a name's id is its index."""
+    """Build the columns of a trie, level by level. `tokens` has the tokens of each name, without `eos`."""
     require_tokens(tokens, eos, vocabulary)
     levels = _Levels(len(tokens), token_type(vocabulary))
     lengths: npt.NDArray[Any] = np.diff(tokens.offsets.astype(np.int64))
     starts = tokens.offsets[:-1].astype(np.int64)
-    names = np.arange(len(tokens), dtype=np.uint32)  # names that have not ended, in the order of their nodes
+    names = np.arange(len(tokens), dtype=np.uint32)  # names whose end token is not added yet, in the order of their nodes
     nodes = np.zeros(len(tokens), dtype=np.uint32)  # the node of each name, numbered within its level
     depth = 0
     while len(names):
@@ -113,7 +113,7 @@ def require_tokens(tokens: Ragged, eos: int, vocabulary: int) -> None:
     if bool((tokens.values == eos).any()):
         position = int((tokens.values == eos).argmax())
         where = f"name {int(np.searchsorted(tokens.offsets, position, side='right')) - 1:,}"
-        raise InputError("trie-tokens", "a name contains the end token", where=where, fix="drop the name")
+        raise InputError("trie-tokens", "a name contains the end token", where=where, fix="drop this name")
 
 
 class _Levels:
@@ -131,7 +131,7 @@ class _Levels:
     def add(
         self, keys: npt.NDArray[np.uint64], names: npt.NDArray[np.uint32], eos: int, vocabulary: int
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
-        """Add the nodes of the sorted keys; return the names that do not end here, and their nodes."""
+        """Add a level with a node for each distinct key; return the names that do not end at this level, and their nodes."""
         is_first = np.ones(len(keys), dtype=bool)
         np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
         begins = np.flatnonzero(is_first)
@@ -153,7 +153,7 @@ class _Levels:
     ) -> None:
         self._count += len(tokens)
         if self._count > MAX_NODES:
-            raise LimitError("limit-trie", f"the trie has more than {MAX_NODES:,} nodes", fix="build it from fewer names")
+            raise LimitError("limit-trie", f"the trie has more than {MAX_NODES:,} nodes", fix="use a smaller knowledge base")
         self._tokens.append(tokens.astype(self._type))
         self._widths.append(widths.astype(np.uint32))
         self._low.append(low.astype(np.uint32))
@@ -201,8 +201,8 @@ ROOT = 0
 class PackedTrie:
     """A prefix tree whose nodes are integers in breadth-first order: 0 is the root, siblings are adjacent and sorted by token.
 
-    A name is the path of its tokens and the end token, which leads to a leaf with the ids of the names. Every step is checked
-    even if the arrays are corrupt: children must come after their parent, so every traversal terminates.
+    The path of a name is its tokens and then the end token, which leads to a leaf with the ids of all names with these tokens.
+    Every step is checked: children must come after their parent, so a traversal ends even if the arrays are corrupt.
 
     >>> names = Ragged(np.array([0, 2, 3, 5]), np.array([7, 8, 7, 7, 8]))  # the first and the third are equal
     >>> trie = PackedTrie.build(names, eos=2, vocabulary=10)
@@ -221,8 +221,8 @@ class PackedTrie:
 
     def __init__(self, columns: Columns, eos: int, vocabulary: int, digest: str = "", *, kb_names: int | None = None) -> None:
         self.eos, self.vocabulary = eos, vocabulary
-        self.digest = digest  # of the artefact; empty for a trie in memory
-        self._kb_names = kb_names  # number of names in the knowledge base, if name ids have to be checked on access
+        self.digest = digest  # digest of the artefact; empty for a trie in memory
+        self._kb_names = kb_names  # number of names in the knowledge base; None if name ids need not be checked on access
         # Plain ndarray views, because reading single entries of a `memmap` is many times slower.
         plain = Columns(*(column.view(np.ndarray) for column in columns))
         self.tokens, self.first, self.low, self.high, self.height, self.names = plain
@@ -230,11 +230,11 @@ class PackedTrie:
 
     @classmethod
     def build(cls, tokens: Ragged, eos: int, vocabulary: int, name_ids: npt.NDArray[Any] | None = None) -> Self:
-        """Build a trie from the tokens of names, without `eos`; their ids are `name_ids`, or by default their indexes."""
+        """Build a trie from the tokens of names, without `eos`. `name_ids` are the ids of the names, by default 0, 1, 2 ..."""
         columns = grow(tokens, eos, vocabulary)
         if name_ids is not None:
             if len(name_ids) != len(tokens):
-                raise InputError("trie-tokens", f"{len(name_ids):,} ids for {len(tokens):,} names")
+                raise InputError("trie-tokens", f"got {len(name_ids):,} name ids for {len(tokens):,} names")
             columns = columns._replace(names=np.asarray(name_ids, dtype=np.uint32)[columns.names])
         return cls(columns, eos, vocabulary)
 
@@ -262,7 +262,7 @@ class PackedTrie:
         return self._require_known(self.tokens[start:end]), np.arange(start, end)
 
     def span(self, node: int) -> tuple[int, int]:
-        """Return the range of a node's children (first, last + 1); it is empty at a leaf.
+        """Return the range of a node's children as (first, last + 1); for a leaf, the range is empty.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
         >>> trie.span(0), trie.span(3)
@@ -289,12 +289,12 @@ class PackedTrie:
         return rows, self._require_known(self.tokens[found]), found
 
     def _spans(self, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the child ranges of many nodes; raise if they are not in breadth-first order."""
+        """Return the child ranges of many nodes; raise IntegrityError if the nodes are not in breadth-first order."""
         first, count = self.first, self.node_count
         starts, ends = first[nodes].astype(np.int64), first[nodes + 1].astype(np.int64)
         before, after = first[np.maximum(nodes - 1, 0)], first[np.minimum(nodes + 2, count)]
         if not bool(((nodes < starts) & (before <= starts) & (starts <= ends) & (ends <= after) & (after <= count)).all()):
-            raise corrupt("the children of a node do not come after it", self._where)
+            raise corrupt("a child comes before its parent", self._where)
         return starts, ends
 
     def _require_known(self, tokens: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -308,7 +308,7 @@ class PackedTrie:
         return f"the trie {self.digest}".strip()
 
     def child(self, node: int, token: int) -> int:
-        """Return the node that a token leads to, or -1."""
+        """Return the child node that a token leads to, or -1 if there is none."""
         start, end = self.span(node)
         if not 0 <= token < self.vocabulary:
             return -1
@@ -316,7 +316,7 @@ class PackedTrie:
         return child if child < end and int(self.tokens[child]) == token else -1
 
     def step(self, nodes: npt.NDArray[Any], tokens: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Return the child that each node's token leads to, or -1; nodes that are -1 stay -1.
+        """Return, for each node and token, the child node that the token leads to, or -1. For a node -1, return -1.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 1, 2]), np.array([7, 8])), eos=2, vocabulary=10)
         >>> trie.step(np.array([0, 0, -1]), np.array([8, 9, 8])).tolist()
@@ -360,7 +360,7 @@ class PackedTrie:
         return names
 
     def chain(self, node: int) -> npt.NDArray[np.int64]:
-        """Return the unbranched path below a node: each node is the only child of the one before.
+        """Return the unbranched path below a node, in which each node is the only child of the previous node.
 
         >>> trie = PackedTrie.build(Ragged(np.array([0, 3]), np.array([7, 8, 9])), eos=2, vocabulary=10)
         >>> trie.chain(1).tolist()
@@ -374,5 +374,5 @@ class PackedTrie:
         return np.array(found, dtype=np.int64)
 
     def restriction(self, is_wanted: npt.NDArray[np.bool_]) -> Restriction:
-        """Return a restriction to the wanted names; `is_wanted` is a Boolean mask by name id. The trie is not rebuilt."""
+        """Return a restriction of this trie to the names for which the mask `is_wanted` is True. The trie is not rebuilt."""
         return Restriction(self.columns, is_wanted)

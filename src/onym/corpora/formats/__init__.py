@@ -1,4 +1,4 @@
-"""The corpus formats, one module each; a module implements `Format` of `corpora/base.py`."""
+"""The corpus formats. Each format is a module that implements `Format` of `corpora/base.py`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def get(name: str) -> Format:
 
 
 def detect(source: Source) -> str:
-    """Detect the format of the first group of files, or else of the first file.
+    """Detect the format of the first group of files that belong together or, if there are no groups, of the first file.
 
     >>> detect(Source.of_files("a", [InputFile.from_bytes("a.txt", b"1|t|Fever\\n1|a|\\n")]))
     'pubtator'
@@ -50,7 +50,7 @@ def unknown_format(where: str) -> ConfigError:
 
 
 def iter_groups(source: Source, only: str = "") -> Iterator[tuple[str, tuple[InputFile, ...]]]:
-    """Yield the groups of files that belong together, with their format; only those of the format `only`, if given."""
+    """Yield the groups of files that belong together, with their format. If `only` is given, try only that format."""
     for name in FORMATS.names_in_order if not only else [only]:
         form = get(name) if only else _load_format(name)
         if groups := getattr(form, "groups", None):
@@ -58,7 +58,7 @@ def iter_groups(source: Source, only: str = "") -> Iterator[tuple[str, tuple[Inp
 
 
 def format_of(file: InputFile) -> str:
-    """Return the format of a file, by its extension, else the first format that recognises its first bytes; else "".
+    """Detect a file's format by its extension or, if that is unknown, by its first bytes; return "" if not recognised.
 
     >>> format_of(InputFile.from_bytes("a.txt", b"High fever")), format_of(InputFile.from_bytes("a.bin", b"High fever"))
     ('text', '')
@@ -72,7 +72,7 @@ def format_of(file: InputFile) -> str:
 
 
 def formats_to_write() -> dict[str, str]:
-    """Return the formats that can be written to a single file, by extension.
+    """Return a dict of file extensions and formats, for the formats that are written to a single file.
 
     >>> formats_to_write()[".pubtator"]
     'pubtator'
@@ -91,5 +91,5 @@ def _load_format(name: str) -> Format | None:
 def _matches(form: Format, begin: Source) -> bool:
     try:
         return form.matches(begin)
-    except OnymError:  # the first bytes may end in the middle of a record
+    except OnymError:  # the first bytes may end within a record, which raises an error in some formats
         return False

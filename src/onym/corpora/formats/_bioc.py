@@ -1,7 +1,7 @@
 """The BioC data model shared by XML and JSON: passages with offsets, annotations with locations, relations, infons.
 
-Offsets count from the beginning of the document. The specification counts bytes, but most files count code points. A document
-is read in the unit in which more of its annotations match the text; if that is bytes, a problem reports it.
+Offsets count from the beginning of the document. The specification counts bytes, but most files count code points. For
+each document, the unit is chosen in which more annotations match the text. If that is bytes, a problem reports it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Unit = Literal["utf8", "utf16"]
 
 
 class Units:
-    """Converts offsets of a text between code points and another unit.
+    """Converts offsets of a text between code points and UTF-8 bytes or UTF-16 code units.
 
     >>> units = Units("TNF-\\u03b1 \\U0001f9ec", "utf8")
     >>> units.of(5), units.code_point(6)
@@ -42,7 +42,7 @@ class Units:
         return offset if self._is_plain else self._ends[offset]
 
     def code_point(self, offset: int) -> int:
-        """Convert an offset in this unit to code points; raise InputError if it is inside a character."""
+        """Convert an offset in this unit to code points; raise InputError if the offset is inside a character."""
         if self._is_plain:
             return self._length if offset == self._length else self.of(offset)
         found = bisect_left(self._ends, offset)
@@ -58,7 +58,7 @@ def _sizes(text: str, unit: Unit) -> list[int]:
 
 
 _TYPE, _IDENTIFIER = "type", "identifier"
-# Keys of infons that contain concept ids -> the prefix of ids without one.
+# Keys of infons that contain concept ids -> the prefix to add to ids that have no prefix.
 _ID_KEYS = {"identifier": "", "MESH": "mesh", "OMIM": "omim", "NCBI GENE": "ncbigene", "NCBI Gene": "ncbigene"}
 _ID_KEYS |= {"NCBI Taxonomy": "ncbitaxon", "CUI": "umls", "UMLS": "umls", "HPO": "hp"}
 _RESERVED = frozenset({_TYPE, _IDENTIFIER})
@@ -86,7 +86,7 @@ class BiocRelation:
 
 @dataclass
 class BiocPassage:
-    """A passage, or a sentence of one."""
+    """A passage, or a sentence of a passage."""
 
     offset: int
     infons: Notes
@@ -116,7 +116,7 @@ def items_of(bioc: BiocDocument, where: str) -> Iterator[Item]:
 
 
 def bioc_of(document: Document, style: Style = "") -> BiocDocument:
-    """Convert a document to BioC; if its passages do not cover the text, the text becomes one passage."""
+    """Convert a document to BioC. If its passages do not cover the text, the whole text becomes one passage."""
     bioc = BiocDocument(document.id, document.notes)
     passages = document.passages if covers(document) else (Passage(0, len(document.text)),)
     for passage in passages:
@@ -130,7 +130,7 @@ def bioc_of(document: Document, style: Style = "") -> BiocDocument:
 
 
 def by_passage(bioc: BiocDocument) -> list[list[BiocAnnotation]]:
-    """Return the annotations of each passage; an annotation belongs to the last passage that starts at or before it."""
+    """Return the annotations of each passage. An annotation belongs to the last passage that starts at or before it."""
     found: list[list[BiocAnnotation]] = [[] for _ in bioc.passages]
     for annotation in bioc.annotations:
         start = min(offset for offset, _ in annotation.locations)
@@ -140,7 +140,7 @@ def by_passage(bioc: BiocDocument) -> list[list[BiocAnnotation]]:
 
 
 def find_bioc_facets(document: Document, *, unique_keys: bool) -> frozenset[Facet]:
-    """Return the facets that BioC preserves; `unique_keys` is for JSON, where infons cannot have duplicate keys."""
+    """Return the facets that BioC preserves. Set `unique_keys` for JSON, where infons cannot have duplicate keys."""
     lost: set[Facet] = set()
     if document.passages and not covers(document):
         lost.add("passages")
@@ -163,7 +163,7 @@ def _is_reserved(notes: Notes) -> bool:
 
 
 def _keeps_notes(mention: Mention) -> bool:
-    """Return whether the type, ids and notes of a mention are read back unchanged; some note keys are read as ids."""
+    """Return whether type, ids and notes of a mention are read back unchanged. Notes with some keys are read back as ids."""
     infons = _mention_infons(mention, "")
     return _meaning(infons) == (mention.type, mention.concept_ids, mention.notes)
 
@@ -171,7 +171,7 @@ def _keeps_notes(mention: Mention) -> bool:
 def covers(document: Document) -> bool:
     """Return whether the passages are consecutive and cover the text, except for spaces between them.
 
-    A single passage without a kind and notes carries no information and gives False.
+    Return False for a single passage without kind and notes, because it adds no information to the text.
     """
     offset = 0
     for passage in document.passages:
@@ -259,7 +259,7 @@ def _bytes(bioc: BiocDocument, where: str) -> tuple[str, list[int], Callable[[in
 
 
 def pad_passages(passages: Iterable[tuple[int, str]], where: str, size: Callable[[str], int]) -> tuple[str, list[int]]:
-    """Place passages at their offsets, padded with spaces; return the text and the offsets."""
+    """Join passages to one text, with spaces so that each starts at its offset; return the text and the offsets."""
     pieces: list[str] = []
     starts: list[int] = []
     end = 0

@@ -40,12 +40,12 @@ def first_bytes(file: InputFile) -> bytes:
 
 
 def any_looks(source: Source, looks_right: Callable[[InputFile], bool]) -> bool:
-    """Return whether a file of the source looks right."""
+    """Return whether `looks_right` is true for at least one file of the source."""
     return any(looks_right(file) for file in source.files)
 
 
 def iter_lines(file: InputFile) -> Iterator[Line]:
-    """Yield the lines of a file without line ends; invalid lines have an `error`."""
+    """Yield the lines of a file without line ends. `error` is set for invalid lines."""
     for line in iter_raw_lines(file):
         yield line if not line.text.endswith("\r") else line._replace(text=line.text[:-1])
 
@@ -58,7 +58,7 @@ def require_few_lines(lines: int, file: InputFile, number: int) -> None:
 
 
 def from_latin1(file: InputFile) -> InputFile:
-    """Return a view of an ISO-8859-1 file that is read as UTF-8.
+    """Return an input file that yields the content of an ISO-8859-1 file as UTF-8.
 
     >>> [line.text for line in iter_lines(from_latin1(InputFile.from_bytes("a.txt", b"caf\\xe9")))]
     ['caf\xe9']
@@ -75,7 +75,7 @@ class _Recoded(io.RawIOBase):
         self._stream = self._context.__enter__()
 
     def read(self, size: int | None = -1) -> bytes:
-        wanted = -1 if size is None or size < 0 else max(1, size // 2)  # each byte becomes at most two
+        wanted = -1 if size is None or size < 0 else max(1, size // 2)  # in UTF-8, each byte becomes at most two bytes
         return self._stream.read(wanted).decode("latin-1").encode()
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class _Recoded(io.RawIOBase):
 
 
 def whole_text(file: InputFile) -> str:
-    """Return a file's text unchanged; raise LimitError if it is too long."""
+    """Return the text of a file, unchanged; raise LimitError if the file is too long."""
     limit, data = file.limits.document_bytes, bytearray()
     with file.open() as stream:
         while more := stream.read(64 * 1024):
@@ -114,7 +114,7 @@ def file_name(document_id: str) -> str:
 
 
 class FileNames:
-    """Makes unique file name stems for documents: duplicate ids, and ids that differ only in case, are numbered.
+    """Makes unique file name stems for documents. Duplicate ids, and ids that differ only in case, get a number.
 
     >>> names = FileNames()
     >>> [names.of(document_id) for document_id in ("1", "1", "a", "A")]
@@ -125,7 +125,7 @@ class FileNames:
         self._counts: Counter[str] = Counter()
 
     def of(self, document_id: str) -> str:
-        """Return the stem for the next document; `id_of_file` recovers its id."""
+        """Return the file name stem for the next document; `id_of_file` recovers the document id from it."""
         stem = file_name(document_id)
         self._counts[stem.casefold()] += 1
         count = self._counts[stem.casefold()]
@@ -147,7 +147,7 @@ def id_of_file(file: InputFile) -> str:
     try:
         return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), stem).encode("latin-1").decode("utf-8")
     except UnicodeError:
-        return stem  # not escaped by `file_name`
+        return stem  # the name does not come from `file_name`, so it is not escaped
 
 
 def _escape_char(char: str) -> str:
@@ -158,12 +158,12 @@ _LINES = (".jsonl", ".ndjson")
 
 
 def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
-    """Yield the location and the JSON object of each document, or an error for one that is invalid.
+    """Yield the location of each document with its JSON object, or with an error if the document is invalid.
 
-    The file is a list, an object with a list under one of the keys in `lists`, JSON lines, or a single object.
+    The file may be a list, an object with a list under one of the keys in `lists`, JSON lines, or a single object.
     """
     data = head(file)
-    if file.stem.endswith(_LINES):  # by name, so that an invalid first line loses only one document
+    if file.stem.endswith(_LINES):  # recognised by name, so that an invalid first line affects only one document
         yield from _by_line(file)
         return
     if data.startswith(b"["):
@@ -179,14 +179,14 @@ def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[s
 def _members(file: InputFile, prefix: str) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:
     for number, value in enumerate(iter_items(file, prefix), 1):
         where = f"{file.name}, document {number}"
-        yield where, value if isinstance(value, dict) else MalformedError("a document is not an object", where)
+        yield where, value if isinstance(value, dict) else MalformedError("a document is not a JSON object", where)
 
 
 def _is_by_line(data: bytes) -> bool:
-    """Return whether the first line is a complete JSON value, so that the file is read line by line."""
+    """Return whether the first line is a complete JSON value, which means that the file is JSON lines."""
     first, newline, _ = data.partition(b"\n")
     if not newline:
-        return True  # the first line is longer than the head; reading by line also works for a single line
+        return True  # the first line ends beyond `data`, or the file has one line; both can be read by line
     return first.rstrip().endswith(b"}") and first.count(b"{") <= first.count(b"}")
 
 
@@ -205,4 +205,4 @@ def _by_line(file: InputFile) -> Iterator[tuple[str, dict[str, Any] | MalformedE
         except LimitError as e:
             yield where, MalformedError.of(e)
         else:
-            yield where, value if isinstance(value, dict) else MalformedError("a document is not an object", where)
+            yield where, value if isinstance(value, dict) else MalformedError("a document is not a JSON object", where)

@@ -26,12 +26,12 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[Item]:
-    """Yield a document for each line; its id is the file name and the line number."""
+    """Yield a document for each line; the document id is the file name and the line number."""
     return (item for file in source.files for item in _read_file(file))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; only a document that is a single mention, in ISO-8859-1 characters, is preserved."""
+    """Return the facets that survive writing: none unless the text is a single mention, in ISO-8859-1 characters."""
     text = document.text
     if len(document.mentions) != 1 or document.mentions[0].surface != text or _encode_text(text) != text or not text.strip():
         return frozenset()
@@ -63,7 +63,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
             continue
         cells = line.text.split("\t")
         if len(cells) != 3 or not cells[2]:
-            yield MalformedError("a line is not of the form: code, name, phrase", where).problem(document_id)
+            yield MalformedError("a line does not have the three columns code, name, phrase", where).problem(document_id)
             continue
         code, name, phrase = cells
         concept_ids, notes = parse_ids_with_note(code, "", _PREFIX)

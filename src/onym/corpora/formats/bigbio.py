@@ -1,6 +1,6 @@
 """BigBIO's KB schema as JSON or JSONL: passages, entities with normalised ids, relations; events and coreferences as notes.
 
-The schema requires ids for entities and relations; missing ones are generated (`DOCUMENT#T1`), and dropped when reading.
+The schema requires ids for entities and relations. Missing ids are generated (`DOCUMENT#T1`), and dropped again on reading.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; relations must have two arguments, and passages must cover the text."""
+    """Return the facets that survive writing. Relations need two arguments, and passages must cover the text."""
     lost: set[Facet] = set()
     bare = replace(document, passages=tuple(replace(passage, notes=()) for passage in document.passages))
     if document.passages and not (covers(bare) and not any(passage.start == passage.end for passage in document.passages)):
@@ -54,7 +54,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one object per line."""
+    """Write one JSON object per line."""
     with output.file() as file:
         for document in documents:
             plain = json.dumps(_plain(document, style), ensure_ascii=False, separators=(",", ":"))

@@ -42,12 +42,12 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return all facets, except passages that do not cover the text, and notes with duplicate or reserved keys."""
+    """Return the facets that survive writing. Passages must cover the text; note keys must be unique and not reserved."""
     return find_bioc_facets(document, unique_keys=True)
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one collection, one document per line."""
+    """Write all documents as one JSON collection, with one document per line."""
     with output.file() as file:
         file.write(b'{"source":"","date":"","key":"","version":"1.0","infons":{},"documents":[')
         for number_of, document in enumerate(documents):
@@ -102,7 +102,7 @@ def _add_annotations(bioc: BiocDocument, plain: Plain, where: str) -> None:
 def _infons(plain: Plain, where: str) -> Notes:
     infons = plain.get("infons") or {}
     if not isinstance(infons, dict):
-        raise MalformedError("'infons' should be an object", where)
+        raise MalformedError("'infons' should be a JSON object", where)
     return tuple((key, _to_text(value)) for key, value in infons.items())
 
 

@@ -1,4 +1,4 @@
-"""BioC in XML: passages, annotations, relations and infons. Sentences are read as passages if they contain the text."""
+"""BioC in XML: passages, annotations, relations and infons. If the text is in sentences, each is read as a passage."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return all facets, except those with characters XML forbids, passages that do not cover the text, and reserved notes."""
+    """Return the facets that survive writing. Passages must cover the text, and XML must allow all characters."""
     facets = find_bioc_facets(document, unique_keys=False)
     if _FORBIDDEN.search(document.text):
         facets -= {"text"}
@@ -71,7 +71,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one collection; each character that XML forbids is replaced by U+FFFD."""
+    """Write all documents as one XML collection; each character that XML forbids is replaced by U+FFFD."""
     with output.file() as file:
         file.write(_HEAD.encode())
         for document in documents:

@@ -1,7 +1,7 @@
 """BioSyn's and SapBERT's query files (`.concept`): lines of `document||start|end||type||mention||ids`, without the text.
 
-The mentions are preprocessed (lower case, expanded abbreviations) and do not match the original text. So the text of a document
-is its mentions, one per line, and a note of each mention keeps the original offsets.
+The mentions are preprocessed (lower case, expanded abbreviations) and do not match the original text. So we use the
+mentions, one per line, as the text of a document, and store the original offsets in a note of each mention.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; text and mentions only if the text is just the mentions, one per line."""
+    """Return the facets that survive writing. Text and mentions survive only if the text is the mentions, one per line."""
     lost: set[Facet] = set()
     if document.text != "\n".join(mention.surface for mention in document.mentions) or not _are_lines(document):
         lost |= {"text", "mentions"}
@@ -72,7 +72,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
             yield from _document(rows)
             rows = []
         if line.error or not row:
-            bad = MalformedError("a line is not of the form: ID||START|END||TYPE||MENTION||IDS", where)
+            bad = MalformedError("a line does not have the form ID||START|END||TYPE||MENTION||IDS", where)
             yield (MalformedError.of(line.error) if line.error else bad).problem(row["id"] if row else "")
             continue
         rows.append((row, where))
@@ -115,7 +115,7 @@ def _offsets(mention: Mention) -> str:
 
 
 def _surface(mention: Mention) -> str:
-    """Return the surface on one line and without the separator `||`."""
+    """Return the surface without line breaks and without the separator `||`."""
     return re.sub(r"^\||\|(?=\|)|\|$", " ", mention.surface.translate(_TO_SPACE))
 
 

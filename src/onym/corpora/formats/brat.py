@@ -29,12 +29,12 @@ _ANNOTATIONS = ".ann"
 
 
 def matches(source: Source) -> bool:
-    """Return whether there are annotation files."""
+    """Return whether the source contains `.ann` files."""
     return bool(groups(source))
 
 
 def groups(source: Source) -> list[tuple[InputFile, ...]]:
-    """Return each annotation file with its text file, if it has one."""
+    """Return each annotation file, together with its text file if there is one."""
     texts = {_stem(file): file for file in source.files if file.stem.endswith(".txt")}
     annotations = [file for file in source.files if file.stem.endswith(_ANNOTATIONS)]
     return [(texts[_stem(file)], file) if _stem(file) in texts else (file,) for file in annotations]
@@ -50,7 +50,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets.
+    """Return the facets that survive writing.
 
     Mention ids must have the form `T1`, arguments of relations must be mentions, and types must not contain spaces.
     """
@@ -87,7 +87,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
 
 
 def _stem(file: InputFile) -> str:
-    """Return the path without its extensions, which a text file and its annotation file share."""
+    """Return the path without extensions, which is the same for a text file and its annotation file."""
     path = re.sub(r"\.(?:gz|zst)$", "", file.name, flags=re.IGNORECASE)
     return path[: -len(_ANNOTATIONS)]
 
@@ -123,7 +123,7 @@ def _read_annotations(draft: Draft, file: InputFile) -> None:
         elif name[:1] in lines:
             lines[name[0]].append((name, rest, where))
         else:
-            raise MalformedError("an unknown kind of annotation", where)
+            raise MalformedError("a line has an unknown kind of annotation", where)
     draft.notes = (*draft.notes, *notes)
     ids = _normalisations(lines["N"])
     for name, rest, where in lines["T"]:
@@ -139,7 +139,7 @@ def _normalisations(lines: list[tuple[str, str, str]]) -> dict[str, list[tuple[s
         reference, _, name = rest.partition("\t")
         words = reference.split(" ", 2)
         if len(words) != 3:
-            raise MalformedError("a normalisation is not of the form: Reference T1 ID", where)
+            raise MalformedError("a normalisation does not have the form Reference T1 ID", where)
         found.setdefault(words[1], []).append((to_curie(words[2], "local"), name))
     return found
 
@@ -148,7 +148,7 @@ def _add_mention(draft: Draft, name: str, rest: str, ids: list[tuple[str, str]],
     head, _, surface = rest.partition("\t")
     match = _TYPE_AND_OFFSETS.fullmatch(head)
     if not match:
-        raise MalformedError("a mention is not of the form: Type START END", where)
+        raise MalformedError("a mention does not have the form Type START END", where)
     spans: list[Offsets] = [(int(start), int(end)) for start, end in (span.split(" ") for span in match[2].split(";"))]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
     draft.require_short(spans, where)
@@ -171,7 +171,7 @@ def _relation(name: str, rest: str, where: str) -> Relation:
     kind, *arguments = rest.strip().split(" ")
     pairs = tuple((role, value) for role, colon, value in (argument.partition(":") for argument in arguments) if colon)
     if len(pairs) != len(arguments) or not pairs:
-        raise MalformedError("a relation is not of the form: Type Arg1:T1 Arg2:T2", where)
+        raise MalformedError("a relation does not have the form Type Arg1:T1 Arg2:T2", where)
     return Relation(kind, pairs, name)
 
 
@@ -214,7 +214,7 @@ def _are_named(mentions: tuple[Mention, ...]) -> bool:
 
 
 def _relation_line(relation: Relation, renamed: dict[str, str]) -> str:
-    """Format a relation between mentions for BRAT; empty if an argument is not a mention."""
+    """Format a relation between mentions for BRAT; return "" if an argument is not a mention."""
     words = [_SPACE.sub("_", relation.type) or "Relation"]
     for role, argument in relation.arguments:
         if argument not in renamed:
@@ -242,7 +242,7 @@ def _loses_notes(document: Document) -> bool:
 
 
 def _keeps_names(mention: Mention, text: str) -> bool:
-    """Return whether a mention's notes are just the names of its concepts, in order, so that they are read back."""
+    """Return whether a mention's notes are only the names of its concepts, in order, because only those can be written."""
     said = dict(mention.notes)
     flat = _flat(text, mention.parts or ((mention.start, mention.end),))
     pairs = [(f"{_NAME}{curie}", said.get(f"{_NAME}{curie}", flat)) for curie in mention.concept_ids]

@@ -1,7 +1,7 @@
 """COMETA: a tab-separated table with the columns id, term, general label and id, specific label and id, example.
 
-Written from the specification. The concept is the general one; notes keep the other columns. The mention is the first
-occurrence of the term in the example; if it does not occur, it is prepended to the example, as in GenBioEL.
+Written from the specification. The general id is the concept of the mention; notes keep the other columns. The mention is the
+first occurrence of the term in the example. If the term does not occur, it is prepended to the example, as in GenBioEL.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; only a document with one mention, at its first occurrence in the text, is preserved."""
+    """Return the facets that survive writing: none unless there is one mention, at the first occurrence of its surface."""
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]
@@ -88,15 +88,15 @@ def _read_file(file: InputFile) -> Iterator[Item]:
         where = f"{file.name}, row {number}"
         if isinstance(row, MalformedError):
             yield MalformedError(row.what, row.where or where, code=row.code).problem()
-        elif number > 0:  # the first is the header
+        elif number > 0:  # the first row is the header
             yield from _document(row, where)
 
 
 def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
     """Yield the cells of each row, or an error for an invalid line or a wrong number of cells.
 
-    A quoted cell may span several lines. If the result is not a row, the quote was a stray one: only its own line is an error,
-    and the lines after it are read again as rows.
+    A quoted cell may span several lines. If the lines do not form a valid row, we assume a stray quote: only the line with
+    the quote is an error, and the following lines are read again as rows.
     """
     waiting: deque[Line] = deque()
     rest = iter_lines(file)
@@ -113,7 +113,7 @@ def _rows(file: InputFile) -> Iterator[list[str] | MalformedError]:
 
 
 def _cells(lines: list[Line], rest: Iterator[Line], where: str) -> list[str] | None:
-    """Return the cells of a row, or None if it is not one; lines that a quoted cell continues on are added to `lines`."""
+    """Return the cells of a row, or None if it is invalid. If a quoted cell spans several lines, add those to `lines`."""
 
     def texts() -> Iterator[str]:
         yield f"{lines[0].text}\n"
@@ -123,7 +123,7 @@ def _cells(lines: list[Line], rest: Iterator[Line], where: str) -> list[str] | N
 
     try:
         row = next(csv.reader(texts(), delimiter=_FORM.delimiter))
-    except csv.Error as e:  # a cell of more than 131,072 characters, perhaps because a stray quote swallowed rows
+    except csv.Error as e:  # a cell has more than 131,072 characters, perhaps because a stray quote joined several rows
         if len(lines) == 1 or _has_rows(lines[1:]):
             return None
         what, fix = "a quoted cell is longer than 131,072 characters", "close the quote, or double it"
@@ -136,7 +136,7 @@ def _has_rows(lines: list[Line]) -> bool:
 
 
 def _is_like_a_row(line: str) -> bool:
-    """Return whether a line is a row by itself, not the end of a quoted cell, which has an unpaired quote."""
+    """Return whether a line is a complete row. The last line of a quoted cell is not: it has an unpaired quote."""
     return line.count(_FORM.delimiter) == len(COLUMNS) - 1 and line.count('"') % 2 == 0
 
 

@@ -1,10 +1,10 @@
 """spaCy's `DocBin` (`*.spacy`): tokens of a blank English pipeline, entities, and all mentions as `doc.spans["onym"]`.
 
 Data that spaCy cannot store, such as exact offsets within tokens, several ids per mention and notes, is kept in `doc.user_data`
-under `onym_document`. If the entities were edited since, they are used instead.
+under `onym_document`. If a user has edited the entities since then, the edited entities are used instead.
 
-Files are parsed without spaCy's own reader, which does not validate the numbers in a file. Here, each is checked against the
-size of the file before use, and no `Doc` is created.
+Files are parsed without spaCy's own reader, because that does not validate the lengths and indices in a file. Here, they are
+checked against the size of the file before use, and no `Doc` is created.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ENTITY_ATTRS = ("ENT_IOB", "ENT_TYPE", "ENT_KB_ID", "ENT_ID")
 _LISTS = ("cats", "flags", "span_groups", "user_data")
-_INSIDE, _BEGIN = 1, 3  # values of ENT_IOB
+_INSIDE, _BEGIN = 1, 3  # values of spaCy's token attribute ENT_IOB
 _BEGINNING = 64
 
 
@@ -69,13 +69,13 @@ class PackedDoc:
 
 
 def is_docbin(data: bytes) -> bool:
-    """Return whether these first bytes are of a DocBin: a compressed map whose first key is `version` or `attrs`."""
+    """Return whether a file with these first bytes is a DocBin: a compressed map whose first key is `version` or `attrs`."""
     found = inflate_first_bytes(data, _BEGINNING)
     return found[:1] > b"\x80" and found[:1] < b"\x90" and (b"\xa7version" in found or b"\xa5attrs" in found)
 
 
 def iter_packed(file: InputFile) -> Iterator[PackedDoc | MalformedError]:
-    """Yield the documents of a file, or an error for each that cannot be read."""
+    """Yield the documents of a file, with an error in place of each document that cannot be read."""
     data = inflate(file, file.limits.docbin_bytes)
     message = MsgpackReader(data, file.name, values=file.limits.docbin_values, limits=file.limits).value()
     packed = _Packed(message, file)
@@ -183,12 +183,12 @@ class _Packed:
         return np.frombuffer(data, dtype=kind)
 
     def _make_error(self, what: str) -> InputError:
-        fix = "write it again with spaCy, or give its actual format with --from"
+        fix = "write the file again with spaCy, or give its actual format with --from"
         return InputError("docbin-malformed", what, where=self._file.name, fix=fix)
 
 
 def _strings_by_hash(strings: list[Any]) -> dict[int, str]:
-    """Return the strings of a file by their spaCy hashes."""
+    """Return a dict that maps spaCy hashes to the strings of a file."""
     try:
         from spacy.strings import get_string_id
     except ImportError as e:
@@ -197,7 +197,7 @@ def _strings_by_hash(strings: list[Any]) -> dict[int, str]:
 
 
 def _columns(attrs: list[Any], tokens: Column) -> dict[str, Column]:
-    """Return the token columns that we read, by attribute name."""
+    """Return a dict of attribute names and token columns, for the attributes that Onym reads."""
     from spacy.attrs import IDS
 
     table = tokens.reshape((-1, len(attrs))) if attrs else tokens.reshape((0, 0))
@@ -211,7 +211,7 @@ preserved_facets = preserve_all
 
 RECORD, GROUP = "onym_document", "onym"
 _UNTYPED = "ENTITY"
-_LONG_RUN = re.compile(r"(\S{500,})")  # spaCy's tokenizer takes quadratic time on these
+_LONG_RUN = re.compile(r"(\S{500,})")  # spaCy's tokenizer takes quadratic time for such long runs without a space
 
 
 def matches(source: Source) -> bool:
@@ -225,7 +225,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one DocBin, which is built in memory; ids have upper-case prefixes (as in OBO) unless `style` is given."""
+    """Write one DocBin, which is built in memory; by default, ids have upper-case prefixes as in OBO (see `style`)."""
     nlp = _english()
     from spacy.tokens import DocBin
 
@@ -236,7 +236,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
             size += packed.tokens[-1].nbytes + len(packed.user_data[-1] or b"")
             if size > DEFAULT_LIMITS.docbin_bytes:
                 what = f"a DocBin would have more than {DEFAULT_LIMITS.docbin_bytes:,} bytes"
-                raise LimitError("limit-record", what, fix="write jsonl or parquet, or fewer documents at once")
+                raise LimitError("limit-record", what, fix="write jsonl or parquet instead, or write fewer documents")
         file.write(packed.to_bytes())
 
 
@@ -251,7 +251,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _plain(packed: PackedDoc, number: int) -> Plain:
-    """Return a document as plain values; its mentions are replaced by the entities if these were edited."""
+    """Return a document as plain values. If the entities were edited, they replace the stored mentions."""
     record = packed.user_data.get(RECORD)
     if not isinstance(record, dict):
         record = {"id": str(number)}
@@ -270,7 +270,7 @@ def _mention(entity: Entity) -> Plain:
 
 
 def _doc(nlp: Language, document: Document, style: Style) -> Doc:
-    """Convert a document to a spaCy `Doc`, with its record in `user_data`."""
+    """Convert a document to a spaCy `Doc`, and store what spaCy cannot represent in `user_data`."""
     from spacy.util import filter_spans
 
     doc = _tokenise(nlp, document.text)

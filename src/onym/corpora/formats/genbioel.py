@@ -1,7 +1,7 @@
 """GenBioEL's and ANGEL's training files: SPLIT.source, SPLIT.target, SPLITlabel.txt. Each line is a mention in its context.
 
-The text is lower-cased, and the words START and END enclose the mention. Writing gives one line per mention, with GenBioEL's
-context window. The target name is that of the note `target`, else the mention itself.
+The text is lower-cased, and the words START and END enclose the mention. The writer writes one line per mention, with
+GenBioEL's context window. The target name is the mention's note `target` or, without this note, the mention itself.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; only a short lower-case document with one mention is preserved."""
+    """Return the facets that survive writing. The document must be short, in lower case, with one mention."""
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]
@@ -75,7 +75,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write three files per split, as given by the documents' note `split`; the default is `test`."""
+    """Write three files per split. A document's note `split` names its split, by default `test`."""
     with ExitStack() as stack:
         files: dict[str, tuple[BinaryIO, BinaryIO, BinaryIO]] = {}
         for document in documents:
@@ -103,7 +103,7 @@ def _read_split(contexts: InputFile, targets: InputFile | None, labels: InputFil
         document_id, where = f"{split}.{number}", f"{contexts.name}:{number}"
         try:
             if context is None or (targets and target is None) or (labels and label is None):
-                raise MalformedError("the files of the split have different lengths", where)
+                raise MalformedError("the files of the split have different numbers of lines", where)
             require_good(line for line in (context, target, label) if line)
             line, prompt = _strings(context.text, 1, where), _strings(target.text, 2, where) if target else []
             draft = Draft(document_id, *_text_and_notes(line[0], split, where))
@@ -123,7 +123,7 @@ def _strings(line: str, count: int, where: str) -> list[str]:
     except OnymError as e:
         raise MalformedError(e.what, where) from e
     if not isinstance(value, list) or len(value) < count or not all(isinstance(member, str) for member in value):
-        raise MalformedError("a line is not a list of strings", where)
+        raise MalformedError("a line is not a JSON list of strings", where)
     return value
 
 
@@ -146,13 +146,13 @@ def _add_mention(draft: Draft, context: str, prompt: list[str], label: str, wher
 
 
 def _label(line: str, where: str) -> str:
-    """Return the ids of a label line, which is a JSON list in ANGEL."""
+    """Return the ids in a line of a label file, which is a JSON list in ANGEL's files."""
     return "|".join(_strings(line, 0, where)) if line.startswith("[") else line
 
 
 def _parse_context(context: str) -> tuple[str, int, int] | None:
     first = _START.search(context)
-    last = _END.search(context, first.end() + 1) if first else None  # only the END after the first START counts
+    last = _END.search(context, first.end() + 1) if first else None  # the first END after the first START
     if not first or not last:
         return None
     start, surface = first.start(), context[first.end() : last.start()]

@@ -33,7 +33,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; the text must not contain line breaks, and types are not stored."""
+    """Return the facets that survive writing. A text with line breaks is changed, and types are not stored."""
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
         lost.add("text")
@@ -90,7 +90,7 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
         where = f"{name}:{line.number}"
         found = _LINE.fullmatch(line.text)
         if not found or "\t" not in found[3]:
-            yield MalformedError("a line is not of the form: START END surface ID", where).problem(draft.id)
+            yield MalformedError("a line does not have the form START END surface ID", where).problem(draft.id)
             return
         start, end = int(found[1]), int(found[2])
         surface, _, ids = found[3].rpartition("\t")

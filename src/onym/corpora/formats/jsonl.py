@@ -1,4 +1,4 @@
-"""Onym's JSONL: one document per line, losslessly. See docs/reference/corpus-formats.md.
+"""Onym's JSONL: one document per line, without loss of data. See docs/reference/corpus-formats.md.
 
 A JSON list of documents, or a single document, can be read too.
 """
@@ -41,7 +41,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
 
 
 def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
-    """Write one line per linked document, with all candidates and scores, or with its problems."""
+    """Write one line per linked document, with all candidates and scores, or with its problems if linking failed."""
     with output.file() as file:
         for each in linked:
             file.write(_line(to_plain_linked(each)))
@@ -55,7 +55,7 @@ def read_linked(source: Source) -> Iterator[LinkedDocument]:
                 raise plain
             yield from_plain_linked(plain, where)
         except MalformedError as e:
-            raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
+            raise InputError("corpus-malformed", e.what, where=where, fix="write the file again with onym link") from e
 
 
 def _line(plain: Plain) -> bytes:

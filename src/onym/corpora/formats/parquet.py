@@ -1,4 +1,4 @@
-"""Onym's documents as Parquet: one row per document, without loss. Read and written in row groups."""
+"""Onym's documents as Parquet: one row per document, without loss of data. Read and written in row groups."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ SCHEMA = pa.schema(
 _CANDIDATE = {"concept_id": pa.string(), "name": pa.string(), "score": pa.float64()}
 _KINDS = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 _EVIDENCE = {each.name: pa.list_(_KINDS[each.kind]) if each.is_list else _KINDS[each.kind] for each in EVIDENCE}
-_FIRST = ("detection_score", "stage", "confidence", "nil_reason")  # fields of a link in all files
-_ADDED = ("tied", "assertion")  # fields that older files lack; new ones are appended after these
+_FIRST = ("detection_score", "stage", "confidence", "nil_reason")  # fields of a link that are in all files
+_ADDED = ("tied", "assertion")  # fields of a link that are missing in older files; append new fields here
 _LINK = {"candidates": pa.list_(pa.struct(list(_CANDIDATE.items())))} | {
     name: _EVIDENCE[name] for name in dict.fromkeys([*_FIRST, *_ADDED, *_EVIDENCE])
 }
@@ -52,7 +52,7 @@ def _link_schema(of_link: dict[str, pa.DataType]) -> pa.Schema:
 
 LINKED_SCHEMA = _link_schema(_LINK)
 _SCHEMAS = [_link_schema(dict(list(_LINK.items())[:known])) for known in range(1 + len(_FIRST), len(_LINK) + 1)]
-_ROWS, _LETTERS = 512, 4_000_000  # limits of a row group, which readers load whole: rows, characters of text
+_ROWS, _LETTERS = 512, 4_000_000  # maximum rows and characters of text in a row group, because readers load a whole row group
 
 
 def matches(source: Source) -> bool:
@@ -72,7 +72,7 @@ def write(documents: Iterable[Document], output: Output, style: Style = "") -> N
 
 
 def write_linked(linked: Iterable[LinkedDocument], output: Output) -> None:
-    """Write one row per linked document, with all candidates and scores, or with its problems."""
+    """Write one row per linked document, with all candidates and scores, or with its problems if linking failed."""
     with output.file() as file:
         write_parquet(_batches(map(to_plain_linked, linked), LINKED_SCHEMA), LINKED_SCHEMA, file)
 
@@ -86,7 +86,7 @@ def read_linked(source: Source) -> Iterator[LinkedDocument]:
             try:
                 yield from_plain_linked(_without_nulls(row), where)
             except MalformedError as e:
-                raise InputError("corpus-malformed", e.what, where=where, fix="write it again with onym link") from e
+                raise InputError("corpus-malformed", e.what, where=where, fix="write the file again with onym link") from e
 
 
 def _schema_of(file: InputFile) -> pa.Schema:
@@ -126,7 +126,7 @@ def _read_file(file: InputFile) -> Iterator[Item]:
 
 
 def _rows(batch: pa.RecordBatch) -> Iterator[Plain | None]:
-    """Yield the rows of a batch, or None for a row with invalid UTF-8, which Arrow does not validate."""
+    """Yield the rows of a batch, or None for a row with invalid UTF-8, because Arrow does not check it."""
     try:
         yield from batch.to_pylist()
     except UnicodeDecodeError:
@@ -138,7 +138,7 @@ def _rows(batch: pa.RecordBatch) -> Iterator[Plain | None]:
 
 
 def _columns(file: InputFile) -> pa.Schema:
-    """Return the schema to read: `id` and `text` with any string type (or integer ids), other columns as in `SCHEMA`."""
+    """Return the schema to read. `id` and `text` keep their string types (`id` may be an integer); others follow `SCHEMA`."""
     found = parquet_schema(file)
     if missing := [name for name in ("id", "text") if name not in found.names]:
         fix = f"rename columns to id and text; the file has {', '.join(found.names[:12])}"[:200]

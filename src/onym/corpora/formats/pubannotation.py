@@ -38,7 +38,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; types must not look like ids, and relations must have two arguments."""
+    """Return the facets that survive writing. Types that look like ids, and relations without two arguments, are lost."""
     lost: set[Facet] = set()
     if any(_ID.fullmatch(mention.type) for mention in document.mentions):
         lost |= {"types", "concept ids", "composites"}
@@ -53,7 +53,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write one list, one document per line."""
+    """Write all documents as one JSON list, with one document per line."""
     with output.file() as file:
         file.write(b"[")
         for index, document in enumerate(documents):
@@ -118,7 +118,7 @@ def _spans(plain: Plain, where: str) -> list[Offsets]:
     span = plain.get("span")
     found: list[Any] = span if isinstance(span, list) else [span]
     if not all(isinstance(each, dict) for each in found):
-        raise MalformedError("a denotation has no span", where)
+        raise MalformedError("a denotation has no 'span'", where)
     return [(number(each, "begin", where), number(each, "end", where)) for each in found]
 
 
@@ -164,7 +164,7 @@ def _denotation(mention: Mention, name: str) -> Plain:
 
 
 def _is_object(mention: Mention) -> bool:
-    """Return whether the mention's concept id was the `obj` of its denotation."""
+    """Return whether the mention's concept id was read from the `obj` of its denotation."""
     noted = dict(mention.notes).get(_OBJ, "")
     return not mention.type and _ID.fullmatch(noted) is not None and (to_curie(noted),) == mention.concept_ids
 

@@ -1,7 +1,7 @@
 """PubMed's XML baseline and update files: title and abstract, read one article at a time. Read-only.
 
-The document id is the PMID, followed by a dot and the version if that is not 1. A citation that an update file deletes gives
-the problem `document-deleted`, which does not count as a loss.
+The document id is the PMID, followed by a dot and the version if that is not 1. If an update file deletes a citation, the
+problem `document-deleted` is reported, which does not count as a loss.
 
 The text is the title and the sections of the abstract, joined by spaces; each section begins with its label, as on the PubMed
 website.
@@ -90,7 +90,7 @@ def _id(element: Element | None) -> str:
 
 
 def _text(element: Element | None) -> str:
-    """Return the text of an element, including that of nested elements."""
+    """Return the text of an element, including the text of nested elements."""
     if element is None:
         return ""
     return "".join(map(str, element.itertext())) if len(element) else element.text or ""

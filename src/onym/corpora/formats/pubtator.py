@@ -1,7 +1,8 @@
 r"""PubTator: `ID|t|title`, `ID|a|abstract`, then one line per mention and per relation, and an empty line.
 
-Offsets count from the beginning of the title; the abstract starts one character after its end. Mentions have 5 columns (no
-id), 6, or 7 (in BC5CDR, the fragments of a composite mention). A surface may contain tabs, if the text does.
+Offsets count from the beginning of the title; the abstract starts one character after the end of the title. Mentions have 5
+columns (without an id), 6 columns, or 7 columns (in BC5CDR, with the fragments of a composite mention). A surface may contain
+tabs if the text contains them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ EXTENSIONS = (".pubtator",)
 _TEXT = re.compile(r"([^|\t\n]+)\|([ta])\|(.*)", re.DOTALL)
 _BEGIN = re.compile(rb"[^|\t\n]{1,200}\|t\|")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))  # one for one, so that offsets do not change
+_TO_SPACE = str.maketrans(dict.fromkeys("\n\r\x00", " "))  # character by character, so that offsets do not change
 _BREAK = re.compile(r"[\n\r\x00]")
 _NOT_IN_NAME = re.compile("[\t\n\r\x00|\ufeff]")
 _SPECIAL = re.compile(r"[\t\n\r\x00]")
@@ -46,7 +47,7 @@ def read(source: Source) -> Iterator[Item]:
 def preserved_facets(document: Document) -> frozenset[Facet]:
     """Return the facets that survive writing.
 
-    The writer replaces line breaks, and tabs in types and ids, by spaces, and can store one title and one abstract only.
+    Line breaks, and tabs in types and ids, are replaced by spaces. Only one title and one abstract can be stored.
     """
     lost: set[Facet] = set()
     if _BREAK.search(document.text):
@@ -69,7 +70,7 @@ def preserved_facets(document: Document) -> frozenset[Facet]:
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:
-    """Write documents one after the other."""
+    """Write all documents to one file, one after the other."""
     with output.file() as file:
         for document in documents:
             file.write("".join(_write_document(document, style)).encode())
@@ -120,7 +121,7 @@ def _document(lines: list[Line], name: str) -> Iterator[Item]:
 
 
 def _join_passages(title: str, abstract: str) -> tuple[str, tuple[Passage, ...]]:
-    """Join title and abstract by a space, unless the abstract is empty; return the text and its passages."""
+    """Join title and abstract by a space (if there is an abstract); return the text and its passages."""
     return (f"{title} {abstract}" if abstract else title), _passages(len(title), len(abstract))
 
 
@@ -131,7 +132,7 @@ def _passages(title: int, abstract: int) -> tuple[Passage, ...]:
 
 
 class _MentionIds:
-    """The types of a draft's mentions by id column, updated lazily as mentions are added."""
+    """Maps the id columns of a draft's mentions to their types. Updated lazily, as mentions are added."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft, self._count = draft, 0
@@ -146,7 +147,7 @@ class _MentionIds:
 def _read_line(draft: Draft, line: str, known: _MentionIds, where: str) -> None:
     columns = line.split("\t")
     if columns[0] != draft.id:
-        raise MalformedError("the id of a line is not that of its document", where, draft.id)
+        raise MalformedError("the id of a line differs from the id of its document", where, draft.id)
     numbers = [cell.strip() for cell in columns[1:3]]
     if len(columns) >= 5 and all(map(_NUMBER.fullmatch, numbers)):
         start, end = map(int, numbers)
@@ -159,7 +160,7 @@ def _read_line(draft: Draft, line: str, known: _MentionIds, where: str) -> None:
 
 def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> None:
     surface = draft.text[start:end]
-    if not rest.startswith(f"{surface}\t"):  # differs from the text; a surface that equals the text may contain tabs
+    if not rest.startswith(f"{surface}\t"):  # the surface differs from the text, so it ends at the first tab
         surface = rest.partition("\t")[0]
     kind, *more = rest[len(surface) + 1 :].split("\t")
     concept_ids, notes = _parse_columns(more, kind)
@@ -167,7 +168,7 @@ def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> 
 
 
 def _parse_columns(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]:
-    """Parse the columns after the type into ids and notes; an id column without ids becomes a note, to be written again."""
+    """Parse the columns after the type into ids and notes. If the id column has no id, a note keeps it for the writer."""
     if not cells:
         return (), ()
     concept_ids, notes = parse_ids_with_note(cells[0], kind)
@@ -189,7 +190,7 @@ def _relation_of(cells: list[str], known: dict[str, str]) -> Relation:
 
 
 def _types_by_column(mentions: Iterable[Mention]) -> dict[str, str]:
-    """Return the types of mentions by id column, to resolve ids without a prefix in relations the same way."""
+    """Map id columns of mentions to types, so that an id without a prefix gets the same prefix in relations."""
     return {format_ids(mention): mention.type for mention in mentions if mention.concept_ids}
 
 
@@ -239,7 +240,7 @@ def _argument_cell(argument: str, noted: str, known: dict[str, str], style: Styl
 
 
 def _cut(document: Document) -> tuple[int, int]:
-    """Return the lengths of title and abstract: split after the first passage if a space follows it, else all is title."""
+    """Return the lengths of title and abstract. The title is the first passage if a space follows it, else the whole text."""
     text = document.text
     if document.passages:
         first = document.passages[0]
@@ -250,7 +251,7 @@ def _cut(document: Document) -> tuple[int, int]:
 
 
 def _again(relation: Relation, known: dict[str, str]) -> Relation | None:
-    """Return a relation as it would be read back, or None if it would not be read as a relation."""
+    """Return a relation as it would be read back after writing, or None if it would not be read as a relation."""
     cells = _relation_cells(relation, known, "")
     if len(cells) < 3 or (len(cells) > 3 and all(_NUMBER.fullmatch(cell.strip()) for cell in cells[:2])):
         return None

@@ -24,7 +24,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the preserved facets; a document id is lost if it is too long for a file name."""
+    """Return the facets that survive writing. A document id is lost if it is too long for a file name."""
     stem = file_name(document.id)
     is_kept = id_of_file(InputFile.from_bytes(f"{stem}.txt", b"")) == document.id
     return HOLDS if is_kept else HOLDS - {"document ids"}

@@ -1,4 +1,4 @@
-"""Reads untrusted tar and zip archives: members are read as streams, never unpacked to disk.
+"""Reads untrusted tar and zip archives. Members are read as streams and never unpacked to disk.
 
 Member names that lead out of the archive, links, devices, sparse files and damaged headers are rejected.
 """
@@ -27,7 +27,7 @@ def require_few(count: int, where: str, limits: Limits) -> None:
 
 def too_many(where: str, limits: Limits) -> LimitError:
     """Build the error for too many files."""
-    return LimitError("limit-members", f"more than {limits.archive_members:,} files", where=where)
+    return LimitError("limit-members", f"more than {limits.archive_members:,} files in the archive or folder", where=where)
 
 
 def require_safe_name(name: str, where: str) -> None:
@@ -66,9 +66,9 @@ def tar_files(file: InputFile, limits: Limits) -> Iterator[InputFile]:
                 what = "the archive contains a link, a device or a sparse file"
                 raise InputError("archive-path", what, where=f"{file.name}: {member.name}")
             if member.size < 0:
-                raise InputError("archive-corrupt", "damaged tar archive", where=file.name, fix="download it again")
+                raise InputError("archive-corrupt", "damaged tar archive", where=file.name, fix="re-download the archive")
             yield InputFile(member.name, _tar_opener(passes, member), member.size, limits)
-        while stream.read(_SKIP):  # to the end, where a compressed file has its checksum
+        while stream.read(_SKIP):  # read to the end, because the checksum of a compressed file is there
             pass
 
 
@@ -80,8 +80,8 @@ def _tar_opener(passes: _Passes, member: tarfile.TarInfo) -> Callable[[], Binary
 class _Info(tarfile.TarInfo):
     """A tar header.
 
-    Raises for a damaged or missing header, which tarfile would take for the end of the archive, and for an extended header
-    that is implausibly long, before it is read.
+    Raises for a damaged or missing header, because tarfile would treat it as the end of the archive. Raises for an extended
+    header that is implausibly long, before tarfile reads it into memory.
     """
 
     @classmethod
@@ -90,15 +90,15 @@ class _Info(tarfile.TarInfo):
             info = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as e:
             if len(buf) == tarfile.BLOCKSIZE and not any(buf):
-                raise  # the end of the archive
+                raise  # a block of zeros marks the end of the archive
             raise tarfile.ReadError("damaged header") from e
         if info.type in _EXTENDED and not 0 <= info.size <= _HEADER:
-            raise tarfile.ReadError("extended header too long")
+            raise tarfile.ReadError("an extended header is too long")
         return info
 
 
 class _Passes:
-    """Sequential passes over a decompressed tar archive; an idle pass is reused for members further ahead."""
+    """Opens decompressing streams over a tar archive. An unused stream is reused for a member at a later offset."""
 
     def __init__(self, file: InputFile) -> None:
         self._file = file
@@ -133,7 +133,7 @@ class _Pass:
         data = self._stream.read(size)
         self.offset += len(data)
         if size and not data:
-            raise InputError("archive-corrupt", "the archive is truncated", where=self._file.name, fix="download it again")
+            raise InputError("archive-corrupt", "the archive is cut off", where=self._file.name, fix="re-download the archive")
         return data
 
     def skip_to(self, offset: int) -> None:
@@ -169,11 +169,11 @@ def _guard(act: Callable[[], T], file: InputFile) -> T:
     except OnymError:
         raise
     except Exception as e:  # for damaged headers, tarfile raises value, overflow, Unicode and recursion errors
-        raise InputError("archive-corrupt", "damaged tar archive", where=file.name, fix="download it again") from e
+        raise InputError("archive-corrupt", "damaged tar archive", where=file.name, fix="re-download the archive") from e
 
 
-_DIRECTORY = 8 * MIB  # maximum size of the central directory
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # decompression of the other methods cannot be bounded
+_DIRECTORY = 8 * MIB  # maximum bytes of a zip archive's central directory
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the memory for decompressing other methods cannot be limited
 
 
 def is_zip(path: Path, head: bytes) -> bool:
@@ -193,10 +193,10 @@ def zip_files(path: Path, limits: Limits) -> Iterator[InputFile]:
         if stat.S_ISLNK(info.external_attr >> 16):
             raise InputError("archive-path", "the archive contains a link", where=where)
         if info.flag_bits & 1:
-            raise InputError("archive-corrupt", "the archive is encrypted", where=path.name, fix="decrypt it first")
+            raise InputError("archive-corrupt", "the archive is encrypted", where=path.name, fix="decrypt the archive first")
         if info.compress_type not in _METHODS:
             raise InputError(
-                "archive-corrupt", "a member is not compressed with deflate", where=where, fix="compress it with deflate"
+                "archive-corrupt", "a member is not compressed with deflate", where=where, fix="build the archive with deflate"
             )
         yield InputFile(info.filename, _zip_opener(archive, info, where, limits), info.file_size, limits)
 
@@ -208,7 +208,7 @@ def _open_zip(file: _File, path: Path) -> _Zip:
         file.close()
         if isinstance(e, OnymError) or not isinstance(e, Exception):
             raise
-        raise InputError("archive-corrupt", "damaged zip archive", where=path.name, fix="download it again") from e
+        raise InputError("archive-corrupt", "damaged zip archive", where=path.name, fix="re-download the archive") from e
 
 
 def _zip_opener(archive: _Zip, info: zipfile.ZipInfo, where: str, limits: Limits) -> Callable[[], BinaryIO]:
@@ -235,7 +235,7 @@ class _File(io.BufferedReader):
         self._is_directory_read = True
 
     def __del__(self) -> None:
-        self.close()  # avoids a ResourceWarning
+        self.close()  # closing the file explicitly avoids a ResourceWarning
 
 
 class _Zip(zipfile.ZipFile):
@@ -283,7 +283,7 @@ class _ZipMember(io.RawIOBase):
 
 
 def _require_apart(members: list[zipfile.ZipInfo], end: int, path: Path) -> None:
-    """Reject members that overlap or extend into the directory: zip bombs use this to keep each member's ratio low."""
+    """Reject members that overlap or extend into the directory, because zip bombs use overlaps to hide their ratio."""
     offset = 0
     for info in sorted(members, key=lambda m: m.header_offset):
         if info.header_offset < offset:

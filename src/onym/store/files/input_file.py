@@ -16,12 +16,12 @@ from onym.errors import InputError
 from onym.store.files.stream import InputStream, open_regular
 from onym.store.limits import DEFAULT_LIMITS, KIB, MIB, Limits
 
-_TINY = 1 * KIB  # the head of a smaller file is kept in memory
+_TINY = 1 * KIB  # `head` keeps the content of files smaller than this in memory
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file of a release or corpus; `name` is relative to its folder or archive. It can be opened repeatedly.
+    """A file of a release or corpus, which can be opened repeatedly. `name` is relative to the folder or archive.
 
     >>> with InputFile.from_bytes("a.txt", b"one\\ntwo\\n").open() as stream:
     ...     stream.read()
@@ -58,7 +58,7 @@ class InputFile:
         try:
             raw = self.opener()
         except OSError as e:
-            raise InputError("input-unreadable", f"cannot be opened: {e.strerror or e}", where=self.name) from e
+            raise InputError("input-unreadable", f"the file cannot be opened: {e.strerror or e}", where=self.name) from e
         with raw:
             stream = InputStream(raw, self.name, self.limits)
             self._streams.append(stream)
@@ -68,13 +68,13 @@ class InputFile:
                 self._streams.remove(stream)
                 is_read = (
                     stream.bytes_on_disk == self.size and not raw.closed
-                )  # the garbage collector closes files in any order
+                )  # `raw` may be closed already: the garbage collector closes files in any order
                 if is_read and not peek and not self._read_digests:
                     self._read_digests.append(stream.digest())
                 stream.close()
 
     def head(self, size: int) -> bytes:
-        """Return the first `size` decompressed bytes; cached for tiny files, because opening archive members is slow."""
+        """Return the first `size` decompressed bytes. Tiny files are cached, because opening archive members is slow."""
         if not self._tiny:
             with self.open(peek=True) as stream:
                 data = stream.read(size)
@@ -85,7 +85,7 @@ class InputFile:
 
     @property
     def bytes_read(self) -> int:
-        """Number of bytes on disk (compressed) read so far while the file is open, else 0.
+        """Number of (compressed) bytes read from disk so far; 0 if the file is not open.
 
         >>> file = InputFile.from_bytes("a.txt", b"one two")
         >>> with file.open() as stream:
@@ -96,17 +96,17 @@ class InputFile:
         return max((stream.bytes_on_disk for stream in self._streams), default=0)
 
     def drain(self) -> None:
-        """Read the rest of the open file without decompressing it, so that its digest is known."""
+        """Read the remaining bytes of the open file without decompressing them, so that its digest is known."""
         for stream in self._streams:
             stream.digest()
 
     @property
     def was_read(self) -> bool:
-        """True once the file has been read to its end (not by `head` or `peek`)."""
+        """True once the file has been read to its end. Reading with `head` or `peek` does not count."""
         return bool(self._read_digests)
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file on disk; if it was read to its end, of the bytes that were read then."""
+        """Return the SHA-256 of the file on disk. If the file was read to its end before, use the bytes that were read then."""
         if not self._read_digests:
             with self.open() as stream:
                 return stream.digest()

@@ -25,7 +25,7 @@ _STEP = np.zeros(256, dtype=np.int8)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 _PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-# The start of an escape sequence or surrogate pair at the end of a chunk.
+# An escape sequence or surrogate pair that is cut off at the end of a chunk.
 _CUT = re.compile(rb"\\(?:u(?:[dD](?:[89abAB](?:[0-9a-fA-F]{0,2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)?)?)?)?$")
 
 
@@ -75,7 +75,7 @@ def parse_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def first_byte(file: InputFile) -> str:
-    """Return the first character of a file that is not white space, such as `[` or `{`."""
+    """Return the first non-space character of a file, such as `[` or `{`."""
     with file.open(peek=True) as stream:
         return stream.read(1024).removeprefix(_BOM).lstrip()[:1].decode("latin-1")
 
@@ -116,9 +116,8 @@ class _Bounded:
 class _JsonNesting:
     """Tracks the nesting of JSON that arrives in chunks, and the size of the current item and token.
 
-    An item is what lies between two commas or brackets at most `depth` levels deep. Escapes are blanked, strings are cut
-    out at their quotes, and only brackets and commas are counted in the rest. This is exact for valid JSON; the parser
-    rejects invalid JSON.
+    An item is the JSON between two commas or brackets at most `depth` levels deep. Escape sequences and strings are removed
+    first, then brackets and commas are counted. The counts are exact for valid JSON; invalid JSON is rejected by the parser.
     """
 
     def __init__(self, where: str, limits: Limits, depth: int) -> None:
@@ -126,10 +125,10 @@ class _JsonNesting:
         self._depth = self._item_bytes = self._item_values = self._token_bytes = 0
         self.values = 0
         self._in_text = False
-        self._rest = b""  # the start of an escape sequence or surrogate pair at the end of a chunk
+        self._rest = b""  # an escape sequence or surrogate pair that was cut off at the end of the previous chunk
 
     def take(self, data: bytes) -> None:
-        """Measure the next chunk; raise LimitError if it is nested too deeply or too large."""
+        """Measure the next chunk; raise LimitError if the nesting is too deep, or an item or token is too large."""
         parts = self._without_escapes(data).split(b'"')
         outside = parts[1::2] if self._in_text else parts[::2]
         self._in_text ^= len(parts) % 2 == 0
@@ -149,9 +148,9 @@ class _JsonNesting:
         if _HALF.search(_PAIR.sub(b"", data)):
             raise InputError(
                 "input-encoding",
-                "lone surrogate escape (\\ud800 to \\udfff)",
+                "the JSON has a lone surrogate escape (\\ud800 to \\udfff)",
                 where=self._where,
-                fix="replace it with a valid character",
+                fix="replace the escape with a valid character",
             )
         return data
 
@@ -163,7 +162,7 @@ class _JsonNesting:
         depths = np.cumsum(_STEP[np.frombuffer(marks, dtype=np.uint8)], dtype=np.int64) + self._depth
         self._depth = int(depths[-1])
         if int(depths.max()) > self._limits.json_depth:
-            raise LimitError("limit-depth", f"nested deeper than {self._limits.json_depth}", where=self._where)
+            raise LimitError("limit-depth", f"nested more than {self._limits.json_depth} levels deep", where=self._where)
         ends = np.flatnonzero(depths <= self._item_depth)
         if len(ends):
             self._item_bytes, self._item_values = 0, len(marks) - 1 - int(ends[-1])

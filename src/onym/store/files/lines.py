@@ -13,7 +13,7 @@ from typing import NamedTuple
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files.source import InputFile
 
-_BLOCK = 256 * 1024  # bytes; with short lines, parsed records take a hundred times as much memory
+_BLOCK = 256 * 1024  # bytes per block; if lines are short, the parsed records take a hundred times as much memory
 _CHUNK = 64 * 1024
 NEWLINE = b"\n"
 NUL = b"\x00"
@@ -61,7 +61,7 @@ def iter_blocks(file: InputFile) -> Iterator[Block]:
 
 
 class Line(NamedTuple):
-    """A line without its newline. An invalid line has an `error`; its `text` is then incomplete or inexact."""
+    """A line without its newline. If the line is invalid, `error` is set and `text` may be cut off or have replacements."""
 
     number: int
     text: str
@@ -69,7 +69,7 @@ class Line(NamedTuple):
 
 
 def iter_lines(file: InputFile) -> Iterator[Line]:
-    """Yield the lines of a file; a line that is too long, has a NUL byte or is not UTF-8 has an error.
+    """Yield the lines of a file. `error` is set for a line that is too long, contains a NUL byte or is not UTF-8.
 
     >>> file = InputFile.from_bytes("a.txt", b"one\\n\\xff\\ntwo")
     >>> [line.error.code if line.error else line.text for line in iter_lines(file)]
@@ -94,7 +94,7 @@ def iter_lines(file: InputFile) -> Iterator[Line]:
 
 
 def _lines(number: int, data: bytes, file: InputFile) -> Iterator[Line]:
-    """Yield the lines of a chunk, decoded together if all are valid, else one by one."""
+    """Yield the lines of a chunk. They are decoded together if all are valid, otherwise one by one."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -114,11 +114,11 @@ def _line(number: int, data: bytes, file: InputFile) -> Line:
         text = data.decode()
     except UnicodeDecodeError as e:
         where = f"{file.name}:{number} (byte {e.start:,})"
-        error = InputError("input-encoding", "not valid UTF-8", where=where, fix="convert it to UTF-8")
+        error = InputError("input-encoding", "not valid UTF-8", where=where, fix="convert the file to UTF-8")
         return Line(number, data.decode("utf-8", "replace"), error)
     if NUL in data:
         where = f"{file.name}:{number}"
-        error = InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch it again")
+        error = InputError("input-encoding", "the text contains a NUL byte", where=where, fix="fetch the file again")
         return Line(number, text, error)
     return Line(number, text)
 
@@ -138,5 +138,5 @@ def _utf8(data: bytes, line: int, file: InputFile) -> bytes:
         raise InputError("input-encoding", "not valid UTF-8", where=where, fix=fix) from e
     if NUL in data:
         where = f"{file.name}:{line + data.count(NEWLINE, 0, data.index(NUL))}"
-        raise InputError("input-encoding", "a NUL byte in a text file", where=where, fix="fetch the file again")
+        raise InputError("input-encoding", "the text contains a NUL byte", where=where, fix="fetch the file again")
     return data.removeprefix(b"\xef\xbb\xbf") if line == 1 else data

@@ -1,7 +1,7 @@
 """Reads and writes Parquet files in batches, in bounded memory. No other module reads untrusted Parquet files.
 
-The memory needed is estimated from the headers first. Text columns are read as dictionaries, so that repeated values are held
-once, and the size of the decoded rows is checked before they are created.
+The memory needed is estimated from the headers first. Text columns are read as dictionaries, so that a repeated value is in
+memory only once, and the size of the decoded rows is checked before they are created.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from onym.store.limits import KIB, MIB, Limits
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-_ROWS, _BYTES = 256, 8 * MIB  # maximum size of a batch
+_ROWS, _BYTES = 256, 8 * MIB  # maximum rows and decoded bytes of a batch
 _CELL = 8  # bytes counted for each value, in addition to its text
 
 
@@ -56,13 +56,13 @@ class DecodedRows:
             raise LimitError("limit-ratio", what, where=self._name)
 
     def _costs(self, array: pa.Array) -> npt.NDArray[np.int64]:
-        """Return the decoded size of each value, in bytes."""
+        """Return the decoded size of each row of an array, in bytes."""
         import pyarrow.compute as pc
 
         kind = array.type
         if pa.types.is_dictionary(kind):
             self._require_known(array)
-            lengths = np.append(self._costs(array.dictionary), _CELL)  # the last one is the size of null
+            lengths = np.append(self._costs(array.dictionary), _CELL)  # the last entry, index -1, is for null
             shared: npt.NDArray[np.int64] = lengths[array.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
             return shared
         if pa.types.is_struct(kind):
@@ -90,7 +90,7 @@ class DecodedRows:
         numbers = pc.min_max(array.indices).as_py()
         if numbers["min"] is not None and not 0 <= numbers["min"] <= numbers["max"] < len(array.dictionary):
             what = "a dictionary index is out of range"
-            raise InputError("parquet-malformed", what, where=self._name, fix="write it again")
+            raise InputError("parquet-malformed", what, where=self._name, fix="write the file again")
 
     def _too_long(self) -> LimitError:
         what = f"a document is longer than {self._limits.document_bytes:,} bytes"
@@ -98,7 +98,7 @@ class DecodedRows:
 
 
 def _ends(costs: npt.NDArray[np.int64]) -> Iterator[int]:
-    """Yield the end row of each batch of at most `_ROWS` rows and `_BYTES` bytes; a larger row is a batch of its own."""
+    """Yield the end row of each batch of at most `_ROWS` rows and `_BYTES` bytes; a larger row gets its own batch."""
     total = np.cumsum(costs)
     start = 0
     while start < len(costs):
@@ -127,7 +127,7 @@ def _plain(array: pa.Array) -> pa.Array:
     return array
 
 
-_PACKED = 64 * MIB  # maximum size of a file that is not seekable, such as an archive member
+_PACKED = 64 * MIB  # maximum bytes of a file that must be read into memory, such as an archive member
 _MAX_COLUMNS = 4096
 _MAGIC = b"PAR1"
 
@@ -144,7 +144,7 @@ def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]
     except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as e:
         code = "parquet-columns" if isinstance(e, KeyError) else "parquet-malformed"
         what = "a column is missing" if isinstance(e, KeyError) else "damaged Parquet file"
-        raise InputError(code, what, where=file.name, fix="write it again, or specify its format") from e
+        raise InputError(code, what, where=file.name, fix="write the file again, or specify its format") from e
 
 
 def parquet_schema(file: InputFile) -> pa.Schema:
@@ -156,7 +156,7 @@ def parquet_schema(file: InputFile) -> pa.Schema:
             read_row_groups(source, file.name)
             return _columns(pq.read_metadata(source), file)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
-        fix = "write it again, or specify its format"
+        fix = "write the file again, or specify its format"
         raise InputError("parquet-malformed", "damaged Parquet file", where=file.name, fix=fix) from e
 
 
@@ -189,7 +189,7 @@ def _whole(file: InputFile) -> bytes:
             data += more
             if len(data) > _PACKED:
                 what = f"a compressed Parquet file is larger than {_PACKED:,} bytes"
-                raise LimitError("limit-record", what, where=file.name, fix="unpack it first")
+                raise LimitError("limit-record", what, where=file.name, fix="decompress the file, or unpack the archive, first")
     return bytes(data)
 
 
@@ -215,19 +215,19 @@ def _batches(source: BinaryIO, groups: list[RowGroup], file: InputFile, schema: 
 
 def _columns(metadata: pq.FileMetaData, file: InputFile) -> pa.Schema:
     if metadata.num_columns > _MAX_COLUMNS:
-        raise InputError("parquet-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
+        raise InputError("parquet-columns", f"the file has more than {_MAX_COLUMNS:,} columns", where=file.name)
     return metadata.schema.to_arrow_schema()
 
 
 def _require_all_columns(groups: list[RowGroup], metadata: pq.FileMetaData, file: InputFile) -> None:
-    """Reject a file whose row groups or columns differ between the footer and Arrow's metadata."""
+    """Reject a file if our parse of the footer and Arrow's metadata differ in the number of row groups or columns."""
     counts = {len(group.columns) for group in groups}
     if len(groups) != metadata.num_row_groups or not counts <= {metadata.num_columns}:
-        raise InputError("parquet-malformed", "a row group lacks columns", where=file.name, fix="write it again")
+        raise InputError("parquet-malformed", "a row group lacks columns", where=file.name, fix="write the file again")
 
 
 def _require_apart(groups: list[RowGroup], columns: list[int], file: InputFile) -> None:
-    """Reject overlapping columns: with them, a small file could take forever to read."""
+    """Reject columns that overlap in the file, because they let a small file take extremely long to read."""
     chunks = sorted((chunk.start, chunk.end) for group in groups for chunk in (group.columns[n] for n in columns))
     if any(end > start for (_, end), (start, _) in pairwise(chunks)):
-        raise InputError("parquet-malformed", "columns overlap in the file", where=file.name, fix="write it again")
+        raise InputError("parquet-malformed", "columns overlap in the file", where=file.name, fix="write the file again")

@@ -1,6 +1,6 @@
 """Sources of releases and corpora: a file, a folder, or a zip or tar archive, which is never unpacked to disk.
 
-Sources are untrusted: names and links that lead out of them, devices and overlapping archive members are rejected.
+Sources are untrusted. Names and links that lead out of the source, devices, and overlapping archive members are rejected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from onym.store.output import writable
 
 @dataclass(frozen=True, slots=True)
 class SkippedEntry:
-    """A folder entry that is not read: because of an `error`, or, without one, because it is redundant."""
+    """A folder entry that is not read. If `error` is None, the entry is redundant: another name leads to the same folder."""
 
     name: str
     why: str
@@ -52,7 +52,7 @@ def folder_files(
 
 
 class _Listing:
-    """Lists a folder tree. Linked folders come last, since most of them are then already listed under their own name."""
+    """Lists a folder tree. Links to folders are followed last, because most targets are then already listed."""
 
     def __init__(self, root: Path, limits: Limits, *, follow_links: bool) -> None:
         self.files: list[InputFile] = []
@@ -164,7 +164,7 @@ class Source:
         return cls(path.name, (file,))
 
     def under(self, label: str) -> Source:
-        """Return the source with a label before all file names, to distinguish the files of several sources.
+        """Return the source with a label prefixed to all file names, to distinguish the files of several sources.
 
         >>> Source.of_files("a", [InputFile.from_bytes("1.txt", b"")]).under("left/a").files[0].name
         'left/a/1.txt'
@@ -175,7 +175,7 @@ class Source:
         return Source(label, files, tuple(replace(entry, name=f"{label}/{entry.name}") for entry in self.skipped))
 
     def require_whole(self) -> Source:
-        """Return the source; raise the first error of a skipped entry, if any."""
+        """Return the source itself; if entries were skipped because of errors, raise the first error."""
         for entry in self.skipped:
             if entry.error:
                 raise entry.error
@@ -194,7 +194,7 @@ class Source:
         file = self.find(pattern)
         if file is None:
             raise InputError(
-                "input-missing", f"the release has no file {pattern}", where=self.name, fix="give the folder that contains it"
+                "input-missing", f"the release has no file {pattern}", where=self.name, fix="give the folder that has this file"
             )
         return file
 
@@ -220,7 +220,7 @@ def spool(stream: BinaryIO) -> Iterator[Source]:
 
 @contextmanager
 def copy_to_disk(file: InputFile, *, peek: bool = False) -> Iterator[Path]:
-    """Yield the path of a decompressed temporary copy, for libraries that need a path. `peek` is as in `InputFile.open`."""
+    """Yield the path of a decompressed temporary copy, for libraries that need a path. `peek` is passed to `InputFile.open`."""
     with scratch_folder() as folder:
         path = folder / file.stem
         with file.open(peek=peek) as stream, writable(path), path.open("xb") as copy:

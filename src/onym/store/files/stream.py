@@ -1,4 +1,4 @@
-"""Opens untrusted files: regular files only; gzip and zstd are detected and decompressed, and bytes counted and hashed."""
+"""Opens untrusted regular files: detects and decompresses gzip and zstd, and counts and hashes the bytes read."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ class InputStream(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Close the file underneath."""
+        """Close the underlying file."""
         self._raw.close()
         super().close()
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file on disk, reading the rest of it first."""
+        """Return the SHA-256 of the file on disk, after reading its remaining bytes."""
         while self._raw.read(_CHUNK):
             pass
         return self._raw.sha256.hexdigest()
 
     @property
     def bytes_on_disk(self) -> int:
-        """Number of bytes on disk (compressed) read so far."""
+        """Number of (compressed) bytes read from disk so far."""
         return self._raw.count
 
     def _read_some(self, size: int) -> bytes:
@@ -89,14 +89,14 @@ class InputStream(io.RawIOBase):
         beyond_grace = self._codec and self._unpacked > self._limits.ratio_grace_bytes
         if beyond_grace and self._unpacked > self._limits.ratio * max(1, self._raw.count):
             what = f"unpacks to more than {self._limits.ratio} times its size, as a decompression bomb does"
-            raise LimitError("limit-ratio", what, where=self._where(), fix="unpack it yourself if you trust it")
+            raise LimitError("limit-ratio", what, where=self._where(), fix="if you trust the file, unpack it yourself")
 
     def _where(self) -> str:
         return f"{self.name} (byte {self._unpacked:,})"
 
 
 class _HashedFile(io.RawIOBase):
-    """A raw file that hashes and counts the bytes read, and supports peeking at the first ones."""
+    """A raw file that hashes and counts the bytes read, and allows the first bytes to be read in advance."""
 
     def __init__(self, raw: BinaryIO, name: str) -> None:
         super().__init__()
@@ -130,11 +130,11 @@ def _read_guarded(read: Callable[[], bytes], name: str) -> bytes:
     try:
         return read()
     except OSError as e:
-        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=name) from e
+        raise InputError("input-unreadable", f"the file cannot be read: {e.strerror or e}", where=name) from e
 
 
 def _codec_of(head: bytes) -> str:
-    """Return the compression of a file by its first bytes: gzip, zstd, or "" (also if the header after the magic is invalid).
+    """Detect the compression by the first bytes: gzip, zstd, or "" if uncompressed or if the header is invalid.
 
     >>> _codec_of(b"\\x1f\\x8b\\x08\\x00"), _codec_of(b"\\x1f\\x8b\\x1f\\x8b"), _codec_of(b"id,name")
     ('gzip', '', '')
@@ -158,7 +158,7 @@ SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 class RegularFile(FileIO):
-    """A file that is closed when it is garbage-collected: archives stay open as long as a member is referenced."""
+    """A file that is closed when garbage-collected, because archives must stay open as long as a member is referenced."""
 
     def __del__(self) -> None:
         self.close()
@@ -193,11 +193,11 @@ def read_regular(path: Path, max_bytes: int) -> bytes:
     except FileNotFoundError as e:
         raise InputError("input-missing", "no such file", where=str(path), fix="check the path") from e
     except OSError as e:
-        raise InputError("input-unreadable", f"cannot be read: {e.strerror or e}", where=str(path)) from e
+        raise InputError("input-unreadable", f"the file cannot be read: {e.strerror or e}", where=str(path)) from e
 
 
 def is_there(path: Path) -> bool:
-    """Return whether the path exists, even as a broken link. Unlike Path.exists, raise other errors, as of a failing disk.
+    """Return whether the path exists, even as a broken link. Unlike Path.exists, raise other OSErrors, such as disk failures.
 
     >>> is_there(getfixture("tmp_path")), is_there(getfixture("tmp_path") / "none")
     (True, False)

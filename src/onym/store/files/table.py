@@ -20,10 +20,10 @@ from onym.store.limits import KIB, MIB
 _FEW_ROWS, _MANY_ROWS, _BATCH_BYTES = 4096, 65_536, 4 * MIB
 _MAX_COLUMNS = 4096
 _BOM = b"\xef\xbb\xbf"
-_RUN = re.compile(rb'"+')  # of quotes
+_RUN = re.compile(rb'"+')  # one or more consecutive quotes
 _DELIMITERS = (",", ";", "\t", "|")
-_SHOWN = 12  # number of columns listed in an error
-_MIN_HEADINGS = 2  # a single cell may be the first of a list of terms without a header
+_SHOWN = 12  # maximum number of column names listed in an error
+_MIN_HEADINGS = 2  # minimum cells of a header row: a single cell may be the first entry of a plain list of terms
 _HEADING = re.compile(r"(?!.*\d{3})[^\W\d][^\n.]{0,39}|")
 
 
@@ -72,7 +72,7 @@ def header(file: InputFile, form: TableFormat) -> list[str]:
 
 
 def sniff_format(file: InputFile, wanted: Iterable[str] = ()) -> TableFormat:
-    """Detect the delimiter of a table with a header: the one that yields most of the wanted names, then most columns.
+    """Detect the delimiter of a table with a header: the one that gives the most wanted columns, then the most columns.
 
     >>> sniff_format(InputFile.from_bytes("a.csv", b"id;name\\n1;fever, high\\n")).delimiter
     ';'
@@ -105,7 +105,7 @@ def _reader(text: _Text, form: TableFormat, columns: Sequence[str], reading: pac
 
 
 class _Text(io.RawIOBase):
-    """A stream that raises for NUL bytes, which Arrow accepts, and for unclosed quotes."""
+    """A stream that raises for NUL bytes, because Arrow would accept them, and for unclosed quotes."""
 
     def __init__(self, stream: InputStream, quotes: QuoteCheck | None) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class _Text(io.RawIOBase):
         data = self._stream.read(size)
         if b"\x00" in data:
             fix = "fetch the file again, or convert it to UTF-8"
-            raise InputError("input-encoding", "a NUL byte in a text file", where=self._stream.name, fix=fix)
+            raise InputError("input-encoding", "the text contains a NUL byte", where=self._stream.name, fix=fix)
         if self._quotes and data:
             self._quotes.feed(data)
         elif self._quotes and size:
@@ -126,13 +126,13 @@ class _Text(io.RawIOBase):
         return data
 
     def require_closed(self) -> None:
-        """Raise if the currently open quote is not closed in the rest of the file."""
+        """Read until the open quote is closed; raise if the file ends before that."""
         while self._quotes and self._quotes.is_open:
             self.read(MIB)
 
 
 def _join_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Join small batches, since large ones are faster. The first batches are small, so that a bad file fails early."""
+    """Join batches, because large batches are faster. The first joined batches are small, so that a bad file fails early."""
     waiting: list[pa.RecordBatch] = []
     rows = size = read = 0
     for batch in batches:
@@ -164,7 +164,7 @@ def _head(file: InputFile, form: TableFormat) -> tuple[int, bytes]:
 
 
 def _find_quoted_lines(line: bytes, lines: BinaryIO, file: InputFile, form: TableFormat) -> bytes:
-    """Return the lines that continue the first line within an open quote."""
+    """Return the lines that belong to the first row because a quote is still open at the end of its first line."""
     quotes, more = QuoteCheck(file.name, form.delimiter), b""
     quotes.feed(line)
     while quotes.is_open and len(line) + len(more) <= file.limits.row_bytes:
@@ -180,7 +180,7 @@ def _names(first: bytes, file: InputFile, form: TableFormat) -> list[str]:
     try:
         text = first.decode("utf-8").removeprefix("\ufeff").rstrip("\r\n")
     except UnicodeDecodeError as e:
-        raise InputError("input-encoding", "not valid UTF-8", where=f"{file.name}:1", fix="convert it to UTF-8") from e
+        raise InputError("input-encoding", "not valid UTF-8", where=f"{file.name}:1", fix="convert the file to UTF-8") from e
     if not form.quoted:
         return [name.strip().strip('"') for name in text.split(form.delimiter)]
     end = re.escape(form.delimiter)
@@ -191,11 +191,11 @@ def _names(first: bytes, file: InputFile, form: TableFormat) -> list[str]:
 def require_columns(there: Sequence[str], wanted: Sequence[str], file: InputFile) -> None:
     """Raise InputError if there are too many columns, or a wanted column is missing or duplicated."""
     if len(there) > _MAX_COLUMNS:
-        raise InputError("table-columns", f"more than {_MAX_COLUMNS:,} columns", where=file.name)
+        raise InputError("table-columns", f"the table has more than {_MAX_COLUMNS:,} columns", where=file.name)
     for name in wanted:
         if there.count(name) > 1:
             what = f"the columns {there.index(name) + 1} and {there.index(name, there.index(name) + 1) + 1} have the same name"
-            raise InputError("table-columns", what, where=file.name, fix="rename one of them")
+            raise InputError("table-columns", what, where=file.name, fix="rename one of the columns")
         if name not in there:
             fix = describe_columns(there)
             if like := get_close_matches(name, there, 1):
@@ -204,7 +204,7 @@ def require_columns(there: Sequence[str], wanted: Sequence[str], file: InputFile
 
 
 def describe_columns(there: Sequence[str]) -> str:
-    """Describe the columns for an error message; a first row that looks like data is not shown.
+    """Describe the columns for an error message; if the first row looks like data, give only its number of cells.
 
     >>> describe_columns(["code", "term"]), describe_columns(["17", "The patient fell."])
     ('the columns are code, term', 'the first row must contain the column names; it has 2 cells')
@@ -230,7 +230,7 @@ def _refusal(message: str, file: InputFile, stream: InputStream) -> OnymError:
 
 
 class QuoteCheck:
-    """Tracks quoted cells across the blocks of a file, by the rules of Arrow's parser.
+    """Tracks quoted cells across the blocks of a file, with the same rules as Arrow's parser.
 
     A quote at the start of a cell opens it, a doubled quote is an escaped quote, and a single quote closes it.
 
@@ -247,11 +247,11 @@ class QuoteCheck:
         opening = rb"(?<=[" + ends + rb'])"'
         self._opening = re.compile(opening)
         closed = opening + rb'[^"]*+(?:""[^"]*+)*+"(?=[' + ends + rb"])"
-        self._closed_cells = re.compile(rb'(?:[^"]++|' + closed + rb")*+")  # matches most of a file at once
+        self._closed_cells = re.compile(rb'(?:[^"]++|' + closed + rb")*+")  # usually matches nearly a whole block
         self._allowed = frozenset(delimiter.encode() + b"\r\n ")
         self._line = 1
         self._opened = 0  # line number of the open quote; 0 if no quote is open
-        self._rest = b"\n"  # the last byte of the previous block, or the run of quotes at its end
+        self._rest = b"\n"  # the end of the previous block: its last byte, or all quotes at its end
         self._is_first = True
 
     def feed(self, block: bytes) -> None:
@@ -280,7 +280,7 @@ class QuoteCheck:
                 break
             if not self._opened:
                 self._opened = self._line
-            elif end == len(data):  # the next block decides whether they close the cell
+            elif end == len(data):  # the next block decides whether these quotes close the cell
                 self._rest = found[0]
                 return
             elif len(found[0]) % 2:

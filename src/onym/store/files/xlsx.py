@@ -1,7 +1,7 @@
 """Reads the first sheet of .xlsx files, and writes rows as cells that are never evaluated as formulas.
 
-An .xlsx is a zip archive of XML. Its directory is checked like that of any archive, and its unpacked size is limited, before
-openpyxl reads it row by row. Formulas are not computed: their last stored value is used.
+An .xlsx file is a zip archive of XML. Before openpyxl reads it row by row, its central directory is checked like that of any
+zip archive, and its unpacked size is limited. Formulas are not computed: their last stored value is used.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_LETTERS = 32_767  # maximum characters in a cell
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _HIDDEN = re.compile(
     "_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
-)  # characters that XML cannot contain, and text that looks like their escape
+)  # characters that XML cannot contain, and the `_` of text that looks like an escape
 _SHOWN = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
@@ -49,7 +49,7 @@ def read_xlsx(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str
 
 
 def read_xlsx_bytes(content: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
-    """Like `read_xlsx`, for a workbook in memory."""
+    """Like `read_xlsx`, but for a workbook given as bytes."""
     with _as_file(content) as path:
         yield from read_xlsx(path, limits)
 
@@ -79,7 +79,7 @@ def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[An
     width = 0
     try:
         with open_regular(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about unsupported styles and extensions
+            warnings.simplefilter("ignore")  # openpyxl warns about unsupported styles and extensions
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
             for row in book.worksheets[0].iter_rows(values_only=True):
                 width = width or len(row)
@@ -105,13 +105,13 @@ def write_xlsx(rows: Iterable[Sequence[Any]], columns: Sequence[str], file: Bina
             require_few_rows(number)
             sheet.append([_cell(sheet, value) for value in row])
     except BaseException:
-        sheet.close()  # an incomplete sheet is not saved
+        sheet.close()  # close the sheet without saving it, because it is incomplete
         raise
     book.save(file)
 
 
 def require_few_rows(count: int, where: str = "") -> None:
-    """Raise ConfigError if a sheet cannot hold this many rows and a header.
+    """Raise ConfigError if a sheet cannot hold this many rows in addition to a header.
 
     >>> require_few_rows(2_000_000, "mapped.xlsx")
     Traceback (most recent call last):
@@ -133,7 +133,7 @@ def _cell(sheet: Any, value: Any) -> WriteOnlyCell | Any:
     from openpyxl.cell import WriteOnlyCell
 
     if isinstance(value, float):
-        number = WriteOnlyCell(sheet, repr(value))  # openpyxl itself writes only 16 digits
+        number = WriteOnlyCell(sheet, repr(value))  # as text with all digits: openpyxl would write only 16 digits
         number.data_type = "n"
         return number
     if not isinstance(value, str):
@@ -141,14 +141,14 @@ def _cell(sheet: Any, value: Any) -> WriteOnlyCell | Any:
     if len(value) > _MAX_LETTERS:
         raise _too_large(f"a cell can have at most {_MAX_LETTERS:,} characters")
     cell = WriteOnlyCell(sheet, _escape(value))
-    cell.data_type = "s"  # openpyxl takes text that starts with = for a formula
+    cell.data_type = "s"  # set the type "string": openpyxl treats text that starts with = as a formula
     if value.startswith(_FORMULA):
         cell.quotePrefix = True
     return cell
 
 
 def _too_large(what: str, where: str = "") -> ConfigError:
-    return ConfigError("xlsx-limit", what, where=where, fix="write .csv, .tsv or .parquet")
+    return ConfigError("xlsx-limit", what, where=where, fix="write a .csv, .tsv or .parquet file instead")
 
 
 def _escape(text: str) -> str:

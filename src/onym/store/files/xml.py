@@ -1,8 +1,8 @@
 """Reads XML record by record, and rejects dangerous constructs. No other module parses untrusted XML.
 
-A DOCTYPE is allowed, since MeSH, PubMed and BioC files have one; declaring entities or default attributes is not. Nothing
-outside the file is ever read. Before the parser sees the bytes, limits are checked: the bytes and marks (tags and attributes)
-of a record, and the bytes of one text or tag.
+A DOCTYPE is allowed, since MeSH, PubMed and BioC files have one, but it must not declare entities or default attributes.
+Nothing outside the file is ever read. Before the parser receives the bytes, these are limited: the bytes and the number of
+tags and attributes of a record, and the bytes of one text or tag.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _DECLARATION = re.compile(
     rb"""<\?xml\s+version\s*=\s*["']1\.[0-9]["']"""
     rb"""(?:\s+encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["'])?(?:\s+standalone\s*=\s*["'](?:yes|no)["'])?\s*\?>"""
 )
-# What may precede the root element. Every repetition is possessive, so that matching takes linear time.
+# Patterns of the text before the root element. Every repetition is possessive, so that matching takes linear time.
 _MISC = rb"(?:\s++|<\?(?!xml\s).*?\?>|<!--.*?-->)"
 _ELEMENTS = rb"(?:" + _MISC + rb"""|<!ELEMENT\s[^<>"'&%]*+>)*+"""
 _OUTSIDE = rb"""<!DOCTYPE\s(?:[^<>\[\]"'&%]|"[^"]*+"|'[^']*+')*+"""
 _DOCTYPE = _OUTSIDE + rb"(?:\[" + _ELEMENTS + rb"\]\s*+)?+>"
 _PROLOG = re.compile(rb"(?:" + _MISC + rb")*+(" + _DOCTYPE + rb")?+(?:" + _MISC + rb")*+(?=<[A-Za-z_:\x80-\xff])", re.DOTALL)
 _DECLARES = re.compile(rb"<!(?:ENTITY|ATTLIST|NOTATION)|" + _OUTSIDE + rb"\[")
-_OTHER_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # a standard entity split between two chunks matches too
+_OTHER_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # also matches a standard entity cut off by a chunk
 
 
 def iter_records(file: InputFile, tags: frozenset[str]) -> Iterator[Element]:
-    """Yield each complete element whose tag is in `tags`; it is cleared when the next one is requested.
+    """Yield each complete element whose tag is in `tags`. Each element is cleared when the next one is requested.
 
     >>> xml = InputFile.from_bytes("a.xml", b"<set><rec>one</rec><rec>two</rec></set>")
     >>> [record.text for record in iter_records(xml, frozenset({"rec"}))]
@@ -64,7 +64,7 @@ class _Records:
         self._parser, self._stream, self._file = parser, stream, file
         limits = file.limits
         self._read = min(_READ, limits.xml_record_bytes, limits.xml_token_bytes, limits.xml_record_marks)
-        self._nested = 0  # depth of nested open records; only the outermost is yielded
+        self._nested = 0  # number of records that are open, one inside the other; only the outermost is yielded
         self._bytes = self._marks = self._token = 0
         self._may_hold_entities = False
 
@@ -82,14 +82,14 @@ class _Records:
             yield chunk
 
     def _count(self, chunk: bytes) -> None:
-        """Raise LimitError if the current record exceeds a limit by a chunk or more; the counts restart after each record."""
+        """Raise LimitError if the current record exceeds a limit by more than a chunk; counts restart after each record."""
         limits, name = self._file.limits, self._file.name
         self._bytes += len(chunk)
         if self._bytes > limits.xml_record_bytes + self._read:
             raise LimitError("limit-xml", f"no record ends within {limits.xml_record_bytes:,} bytes", where=name)
         self._marks += chunk.count(b"<") + chunk.count(b"=")
         if self._marks > limits.xml_record_marks + self._read:
-            raise LimitError("limit-xml", f"a record has more than {limits.xml_record_marks:,} tags", where=name)
+            raise LimitError("limit-xml", f"a record has more than {limits.xml_record_marks:,} tags and attributes", where=name)
         last = chunk.rfind(b"<")
         self._token = self._token + len(chunk) if last < 0 else len(chunk) - last
         if self._token > limits.xml_token_bytes + self._read:
@@ -109,14 +109,14 @@ class _Records:
     def _require_sound(self, record: Element) -> None:
         limits = self._file.limits
         if _deeper_than(limits.xml_depth)(record):
-            raise LimitError("limit-depth", f"nested deeper than {limits.xml_depth}", where=self._file.name)
+            raise LimitError("limit-depth", f"nested more than {limits.xml_depth} levels deep", where=self._file.name)
         if self._may_hold_entities and _holds_entity(record):
             what = "an entity is used that is declared only in a DTD"
-            raise InputError("xml-entity", what, where=self._file.name, fix="replace it with the characters that it stands for")
+            raise InputError("xml-entity", what, where=self._file.name, fix="replace the entity with its characters")
 
 
 def _require_plain_prolog(stream: InputStream, file: InputFile) -> bytes:
-    """Read up to the root element; raise if something else than a plain prolog precedes it."""
+    """Read up to the root element; raise unless only a declaration, comments and a simple DOCTYPE precede it."""
     head = b""
     while len(head) <= file.limits.xml_prolog_bytes:
         chunk = stream.read(_READ)
@@ -131,23 +131,23 @@ def _require_plain_prolog(stream: InputStream, file: InputFile) -> bytes:
     if len(head) > file.limits.xml_prolog_bytes:
         what = f"no root element within {file.limits.xml_prolog_bytes:,} bytes"
         raise LimitError("limit-xml", what, where=file.name)
-    raise InputError("xml-malformed", "no root element found", where=file.name, fix="fetch the file again")
+    raise InputError("xml-malformed", "the XML has no root element", where=file.name, fix="fetch the file again")
 
 
 def _after_declaration(head: bytes, file: InputFile) -> int:
-    """Return the end of the XML declaration; reject encodings in which markup could be hidden."""
+    """Return the end offset of the XML declaration; reject encodings in which markup could be hidden from our checks."""
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     declared = _DECLARATION.match(head, start)
     name = (declared[1] if declared else None) or b"utf-8"
     if head.startswith(_OTHER_ENCODING) or b"\x00" in head or name.lower() not in _ENCODINGS:
         what = "the encoding is not UTF-8, ASCII or Latin-1"
-        raise InputError("input-encoding", what, where=file.name, fix="convert it to UTF-8")
+        raise InputError("input-encoding", what, where=file.name, fix="convert the file to UTF-8")
     return declared.end() if declared else start
 
 
 @lru_cache(maxsize=8)
 def _deeper_than(depth: int) -> XPath:
-    """Return an XPath test for elements nested more than `depth` below a record; libxml2's own limit is 256 in total."""
+    """Return an XPath test for elements nested more than `depth` levels below a record; libxml2 allows 256 in total."""
     from lxml import etree
 
     return etree.XPath(f"boolean({'/'.join('*' * (depth + 1))})")
@@ -168,7 +168,7 @@ def _forget(element: Element) -> None:
 
 
 def _refusal(error: XMLSyntaxError, file: InputFile) -> OnymError:
-    """Convert a libxml2 error; use the name of its code, not its message, which quotes the file."""
+    """Convert a libxml2 error to an OnymError. Use the name of its code, not its message, because that quotes the file."""
     from lxml import etree
 
     where = f"{file.name}:{error.lineno}"

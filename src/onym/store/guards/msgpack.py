@@ -1,6 +1,7 @@
 """Reads zlib-compressed data and msgpack within limits. Only numbers, strings, lists and maps are created.
 
-Binary values are returned as memoryviews of the data; extension types, whose meaning depends on the application, as None.
+Binary values are returned as memoryviews of the data. Extension types are returned as None, because only the application
+that wrote them knows their meaning.
 See https://github.com/msgpack/msgpack/blob/master/spec.md.
 """
 
@@ -19,11 +20,11 @@ _NIL, _NEVER, _FALSE, _TRUE = 0xC0, 0xC1, 0xC2, 0xC3
 _NUMBERS = {
     0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q", 0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
 }  # fmt: skip
-_SIZES = {0: ">B", 1: ">H", 2: ">I"}  # formats of the length, for the three sizes of each type
+_SIZES = {0: ">B", 1: ">H", 2: ">I"}  # struct formats of a length stored in 1, 2 or 4 bytes
 
 
 class MsgpackReader:
-    """Reads one value. `values` is the maximum number of values, including nested ones.
+    """Reads one msgpack value, which may be nested. `values` is the maximum number of values in total.
 
     >>> MsgpackReader(b"\\x82\\xa1a\\x01\\xa1b\\x92\\xc0\\xc3", "a.spacy", values=10).value()
     {'a': 1, 'b': [None, True]}
@@ -36,7 +37,7 @@ class MsgpackReader:
         self._at = 0
 
     def value(self) -> Any:
-        """Return the value; raise InputError if bytes follow it."""
+        """Return the value; raise InputError if more bytes follow the value."""
         found = self._value(0)
         if self._at != len(self._data):
             raise self._make_error()
@@ -45,7 +46,7 @@ class MsgpackReader:
     def _value(self, depth: int) -> Any:  # noqa: PLR0911 - a branch for each kind of the specification
         self._values -= 1
         if self._values < 0 or depth > self._depth:
-            raise LimitError("limit-record", "too many values, or nested too deeply", where=self._where)
+            raise LimitError("limit-record", "the data has too many values or is nested too deeply", where=self._where)
         mark = self._take(1)[0]
         if mark < 0x80:
             return mark
@@ -115,7 +116,7 @@ class MsgpackReader:
 
     def _make_error(self) -> InputError:
         return InputError(
-            "docbin-malformed", "the msgpack data is damaged or truncated", where=self._where, fix="write it again"
+            "docbin-malformed", "the msgpack data is damaged or truncated", where=self._where, fix="write the file again"
         )
 
 
@@ -123,7 +124,7 @@ _CHUNK = 256 * KIB
 
 
 def inflate(file: InputFile, limit: int) -> bytearray:
-    """Decompress a zlib stream of at most `limit` bytes.
+    """Decompress a zlib stream; raise LimitError if the result is larger than `limit` bytes.
 
     >>> bytes(inflate(InputFile.from_bytes("a.spacy", zlib.compress(b"fever")), 100))
     b'fever'
@@ -143,7 +144,7 @@ def inflate(file: InputFile, limit: int) -> bytearray:
 
 
 def inflate_first_bytes(data: bytes, size: int) -> bytes:
-    """Decompress the first `size` bytes from the start of a zlib stream; empty if it is not a zlib stream.
+    """Return the first `size` decompressed bytes of a zlib stream; return b"" if the data is not a zlib stream.
 
     >>> inflate_first_bytes(zlib.compress(b"fever")[:10], 4), inflate_first_bytes(b"fever", 4)
     (b'feve', b'')
@@ -170,13 +171,13 @@ def _damage_error(file: InputFile) -> InputError:
 def _require_within_limits(size: int, packed: int, limit: int, file: InputFile) -> None:
     if size > limit:
         raise LimitError(
-            "limit-record", f"more than {limit:,} bytes unpacked", where=file.name, fix="write it as several files"
+            "limit-record", f"the file unpacks to more than {limit:,} bytes", where=file.name, fix="split the file into several"
         )
     require_ratio(size, packed, file)
 
 
 def require_ratio(size: int, packed: int, file: InputFile) -> None:
-    """Raise LimitError if a file of `packed` bytes unpacks to `size` bytes, beyond the ratio limit."""
+    """Raise LimitError if `size` unpacked bytes are too many for a file of `packed` bytes (ratio limit)."""
     if size > file.limits.ratio_grace_bytes and size > file.limits.ratio * max(1, packed):
         what = f"unpacks to more than {file.limits.ratio} times its size, as a decompression bomb does"
-        raise LimitError("limit-ratio", what, where=file.name, fix="raise Limits.ratio if you trust it")
+        raise LimitError("limit-ratio", what, where=file.name, fix="if you trust the file, raise Limits.ratio")

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _TRUE, _FALSE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 8, 9, 10, 12
 _INTEGERS = frozenset({4, 5, 6})
-_SIZES = {3: 1, 7: 8}  # sizes of a byte and a double; Parquet uses no maps
+_SIZES = {3: 1, 7: 8}  # bytes per value of the types byte (3) and double (7); Parquet uses no Thrift maps
 _NEVER = 1 << 62
 _MAX_DEPTH = 16
-_MAX_FIELDS = 64  # maximum fields of a struct; the largest in Parquet has 17
+_MAX_FIELDS = 64  # maximum fields of a struct; the largest struct of the Parquet format has 17
 Wanted = Mapping[int, "Wanted"]
 """The ids of the fields to read from a struct; each maps to the fields to read from nested structs."""
 
@@ -35,7 +35,7 @@ class ThriftError(ValueError):
 
 
 class TooManyStructsError(ThriftError):
-    """There are more structs than the limit."""
+    """The number of structs exceeds the limit."""
 
 
 class ThriftReader:
@@ -47,10 +47,10 @@ class ThriftReader:
 
     def __init__(self, data: bytes) -> None:
         self._data, self.position = data, 0
-        self._counted, self._down_to, self._limit = 0, -1, 0  # counting is off until a limit is set
+        self._counted, self._down_to, self._limit = 0, -1, 0  # -1: structs are not counted until `require_few` is called
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Read a struct; return its numbers, strings and structs by field id, without the items of lists."""
+        """Read a struct; return its numbers, strings and nested structs by field id. Lists are skipped and returned as None."""
         data, position = self._data, self.position
         found: dict[int, Any] = {}
         field_id = 0
@@ -68,7 +68,7 @@ class ThriftReader:
         return found
 
     def fields(self, wanted: Wanted, depth: int = 0) -> dict[int, Any]:
-        """Read a struct; return the wanted fields, including lists with their items, and skip the others.
+        """Read a struct; return the wanted fields, including lists with their items, and skip all other fields.
 
         >>> ThriftReader(bytes([0x15, 0x06, 0x19, 0x25, 0x02, 0x04, 0x00])).fields({2: {}})
         {2: [1, 2]}
@@ -205,11 +205,11 @@ class ThriftReader:
         return value >> 1 ^ -(value & 1)
 
 
-_FOOTER, _SMALL_FOOTER = 4 * MIB, 64 * KIB  # maximum footer size; below the second, its structs are not counted
-_STRUCTS = 100_000  # maximum number of columns plus column chunks; about 1,400 bytes of memory each
-_COLUMN_CHUNK = 2  # depth of a column chunk in the footer, below its row group
-_MAGICS = (b"PAR1", b"PARE")  # the last bytes of a file, and of one with an encrypted footer
-# Field ids in parquet.thrift: of row groups, their columns, and the metadata of a column chunk.
+_FOOTER, _SMALL_FOOTER = 4 * MIB, 64 * KIB  # bytes: the maximum, and the size from which structs are counted
+_STRUCTS = 100_000  # maximum number of columns plus column chunks; each takes about 1,400 bytes of memory
+_COLUMN_CHUNK = 2  # nesting depth of a column chunk in the footer: file, row group, column chunk
+_MAGICS = (b"PAR1", b"PARE")  # the last bytes of a file: with a normal footer, with an encrypted footer
+# Field ids in parquet.thrift, of row groups and columns (first line) and of the metadata of a column chunk (second).
 _GROUPS, _COLUMNS, _ROWS, _STORED = 4, 1, 3, 3
 _ENCODINGS, _VALUES, _PACKED, _DATA, _DICTIONARY = 2, 5, 7, 9, 11
 _COLUMN: Wanted = {field: {} for field in (_ENCODINGS, _VALUES, _PACKED, _DATA, _DICTIONARY)}
@@ -227,7 +227,7 @@ class ColumnChunk:
 
     @classmethod
     def of(cls, stored: dict[int, Any]) -> ColumnChunk:
-        """Return the column chunk described by its metadata; a dictionary page precedes the data pages."""
+        """Build a column chunk from its metadata. A dictionary page, if there is one, precedes the data pages."""
         start, packed, values = int(stored[_DATA]), int(stored[_PACKED]), int(stored[_VALUES])
         if min(start, packed, values) < 0:
             raise ThriftError
@@ -257,9 +257,9 @@ def read_row_groups(file: BinaryIO, name: str) -> list[RowGroup]:
         ]
     except TooManyStructsError as e:
         what = f"the footer has more than {_STRUCTS:,} column chunks"
-        raise LimitError("limit-record", what, where=name, fix="use larger row groups") from e
+        raise LimitError("limit-record", what, where=name, fix="write the file again with larger row groups") from e
     except (ThriftError, AttributeError, LookupError, TypeError) as e:  # a field is missing or has the wrong type
-        raise InputError("parquet-malformed", "the footer is damaged", where=name, fix="write it again") from e
+        raise InputError("parquet-malformed", "the footer is damaged", where=name, fix="write the file again") from e
 
 
 def _footer(file: BinaryIO, name: str) -> bytes:
@@ -269,28 +269,28 @@ def _footer(file: BinaryIO, name: str) -> bytes:
     length = struct.unpack("<I", tail[:4])[0] if tail[4:] in _MAGICS else 0
     if length > _FOOTER:
         what = f"the footer is larger than {_FOOTER:,} bytes"
-        raise LimitError("limit-record", what, where=name, fix="use larger row groups")
+        raise LimitError("limit-record", what, where=name, fix="write the file again with larger row groups")
     if not tail.endswith(_MAGICS[0]) or length + 12 > size:
-        raise InputError("parquet-malformed", "damaged Parquet file", where=name, fix="write it again")
+        raise InputError("parquet-malformed", "damaged Parquet file", where=name, fix="write the file again")
     file.seek(size - 8 - length)
     return file.read(length)
 
 
 _ROWS_AT_ONCE = 16_384  # maximum rows to decode per batch
-_HEADERS = (KIB, 64 * KIB)  # bytes read for a page header; the second if its statistics are long
+_HEADERS = (KIB, 64 * KIB)  # bytes to read for a page header: first 1 KiB, then 64 KiB if its statistics do not fit
 _PAGES = 10_000  # maximum pages of one column chunk
 _AT_ONCE = 16 * MIB  # target bytes to decode per batch
-_DICTIONARY_PAGE = 2  # page type
-# For each page type with values: the field id of its own header, and the field id of the encoding therein.
+_DICTIONARY_PAGE = 2  # Parquet's number for this page type
+# For each page type with values: the field id of its type-specific header, and the field id of the encoding in that header.
 _PARTS = {0: (5, 2), _DICTIONARY_PAGE: (7, 2), 3: (8, 4)}
-_SHARED_PREFIXES = 7  # DELTA_BYTE_ARRAY: a value may repeat the whole previous value
-_NO_DICTIONARY = {6, 7}  # DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY: text that Arrow cannot read as dictionaries
-_VALUE = 36  # bytes of memory per value in addition to its text: levels, offsets, an index or a number
+_SHARED_PREFIXES = 7  # the encoding DELTA_BYTE_ARRAY, where a value may repeat all of the previous value
+_NO_DICTIONARY = {6, 7}  # encodings of text that Arrow cannot read as dictionaries: DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY
+_VALUE = 36  # bytes of memory per value in addition to its text, for levels, offsets, and an index or number
 
 
 @dataclass(frozen=True)
 class _Page:
-    """A page header; `values` includes nulls, and is 0 for a page without values."""
+    """A page header. `values` counts nulls too, and is 0 for pages that contain no values."""
 
     kind: int
     packed: int
@@ -300,7 +300,7 @@ class _Page:
 
     @classmethod
     def of(cls, header: dict[int, Any]) -> _Page:
-        """Return the page of a parsed header; raise ThriftError if a size is missing or negative."""
+        """Build a page from its parsed header; raise ThriftError if a size is missing or negative."""
         part, encoding = _PARTS.get(header.get(1, -1), (0, 0))
         own = header.get(part, {})
         page = cls(header.get(1, -1), header.get(3, -1), header.get(2, -1), own.get(1, 0), own.get(encoding, -1))
@@ -314,10 +314,10 @@ class _Chunk:
     """The page sizes of one column chunk."""
 
     is_nested: bool
-    is_expanded: bool  # each row holds its value, not a dictionary index
+    is_expanded: bool  # in memory, each row has a copy of its value instead of a dictionary index
     dictionary: int = 0
     packed: int = 0  # compressed size of the largest page
-    repeated: int = 0  # maximum size of a value that many rows may share
+    repeated: int = 0  # upper bound, in bytes, for a value that may be decoded again for many rows
     sizes: list[int] = field(default_factory=list)
     values: list[int] = field(default_factory=list)
 
@@ -334,11 +334,11 @@ class _Chunk:
 
     @property
     def buffer_bytes(self) -> int:
-        """Bytes held while rows are read: one page, compressed and decompressed, and the dictionary twice."""
+        """Bytes in memory while rows are read: one page, both compressed and decompressed, and the dictionary twice."""
         return self.packed + max(self.sizes, default=0) + 2 * self.dictionary
 
     def at_once(self, rows: int) -> int:
-        """Maximum bytes to decode any `rows` consecutive rows; in a nested column, one row may have all values."""
+        """Maximum bytes needed to decode `rows` consecutive rows. In a nested column, a single row may have all values."""
         if not self.sizes:
             return 0
         if self.is_nested:
@@ -346,7 +346,7 @@ class _Chunk:
         ends, total = np.cumsum(self.values), np.concatenate(([0], np.cumsum(self.sizes)))
         after = np.searchsorted(
             ends - self.values, ends + rows - 1
-        )  # for each page, the first page that `rows` rows starting in it do not reach
+        )  # for each start page: the page after the last one that `rows` rows can reach
         return int((total[after] - total[:-1]).max()) + rows * (_VALUE + self.repeated)
 
 
@@ -373,14 +373,14 @@ class PageSizes:
         """Paths of the text columns to read as dictionaries."""
 
     def rows_at_once(self, group: RowGroup) -> int:
-        """Return the number of rows of a row group to decode per batch; raise LimitError if it needs too much memory."""
+        """Return the number of rows of a row group to decode per batch; raise LimitError if decoding needs too much memory."""
         chunks = [self._chunk(group, column) for column in self._columns]
         rows = _ROWS_AT_ONCE
         while rows > 1 and sum(chunk.at_once(rows) for chunk in chunks) > _AT_ONCE:
             rows //= 4
         if sum(chunk.buffer_bytes + chunk.at_once(rows) for chunk in chunks) > self._limit:
             what = f"a row group takes more than {self._limit:,} bytes to decode"
-            raise LimitError("limit-record", what, where=self._name, fix="write it again with smaller row groups")
+            raise LimitError("limit-record", what, where=self._name, fix="write the file again with smaller row groups")
         return rows
 
     def _chunk(self, group: RowGroup, column: int) -> _Chunk:
@@ -390,11 +390,11 @@ class PageSizes:
                 chunk.add(page)
         if len(chunk.sizes) == _PAGES:
             what = f"a column of a row group has {_PAGES:,} pages or more"
-            raise LimitError("limit-record", what, where=self._name, fix="write it again with larger pages")
+            raise LimitError("limit-record", what, where=self._name, fix="write the file again with larger pages")
         return chunk
 
     def _pages(self, chunk: ColumnChunk) -> Iterator[_Page]:
-        """Yield the pages that Arrow will read, until all values of the chunk are covered."""
+        """Yield the pages that Arrow will read, until they contain all values of the chunk."""
         position, missing = chunk.start, chunk.values
         while missing > 0 and position < chunk.end:
             page, size = self._page(position)
@@ -403,12 +403,12 @@ class PageSizes:
             missing -= 0 if page.kind == _DICTIONARY_PAGE else page.values
 
     def _page(self, position: int) -> tuple[_Page, int]:
-        """Return the page at a position, and the size of its header."""
+        """Return the page at a file position, and the size of its header in bytes."""
         for size in _HEADERS:
             self._file.seek(position)
             header = ThriftReader(self._file.read(size))
             try:
                 return _Page.of(header.struct()), header.position
-            except (ThriftError, AttributeError, TypeError):  # truncated, or a number instead of a struct
+            except (ThriftError, AttributeError, TypeError):  # the header is truncated, or has a number instead of a struct
                 continue
-        raise InputError("parquet-malformed", "a page header is damaged", where=self._name, fix="write it again")
+        raise InputError("parquet-malformed", "a page header is damaged", where=self._name, fix="write the file again")

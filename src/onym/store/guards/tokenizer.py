@@ -25,7 +25,7 @@ _PARTS = {
     *("WordPiece", "BPEDecoder", "ByteFallback", "Fuse", "CTC"),
 }
 _PATTERNS = {
-    " {2,}",  # T5, XLM-RoBERTa, CamemBERT
+    " {2,}",  # used by T5, XLM-RoBERTa and CamemBERT
     " +",
     r"\s+",
     r"\d",
@@ -35,11 +35,11 @@ _PATTERNS = {
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
 """The regular expressions of published tokenizers, all of which take linear time."""
-_MAX_PARTS = 1_000  # objects in normalizer, pre-tokenizer, post-processor and decoder
+_MAX_PARTS = 1_000  # maximum JSON objects in the normalizer, pre-tokenizer, post-processor and decoder together
 _MAX_GROWTH = 4  # maximum factor by which replacements may lengthen a text
-_MAX_REPLACED = 64  # maximum bytes that replace a character in a sentencepiece table; Arabic ligatures need 33
-_MAX_WORD = 1_000  # maximum characters of a word: every piece of it may be looked up
-_MAX_ADDED = 1_000_000  # maximum total characters of added tokens
+_MAX_REPLACED = 64  # maximum bytes that replace one character in a sentencepiece table; Arabic ligatures need 33
+_MAX_WORD = 1_000  # maximum characters of a word, because every substring of it may be looked up
+_MAX_ADDED = 1_000_000  # maximum characters of all added tokens together
 _MAX_AFFIX = 64  # maximum characters of a word piece's prefix or suffix
 
 
@@ -58,13 +58,13 @@ def require_tame(data: bytes, where: str) -> None:
         model, parts = found["model"], {name: list(_iter_objects(found.get(name))) for name in _NAMES}
         problem = _of_model(model) or _text_of_token(found.get("added_tokens") or []) or _of_parts(parts)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
-        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="download it again") from e
+        raise InputError("tokenizer-malformed", "the tokenizer cannot be read", where=where, fix="re-download the model") from e
     if problem:
         raise InputError("tokenizer-unsupported", problem, where=where, fix="use a model with a standard tokenizer")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object; raise for duplicate keys, which parsers resolve differently."""
+    """Build a dict; raise for duplicate keys, because JSON parsers differ in which value they keep."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("duplicate key")
@@ -124,7 +124,7 @@ def _growth(part: dict[str, Any]) -> float:
 
 
 def _max_replacement_bytes(part: dict[str, Any]) -> int:
-    """Return the maximum bytes that replace a character; the replacements are NUL-terminated and follow a trie."""
+    """Return the maximum bytes that replace one character. In the table, a trie precedes the NUL-terminated replacements."""
     table = base64.b64decode(part["precompiled_charsmap"] or "")
     start = 4 + int.from_bytes(table[:4], "little")
     return max(map(len, table[start:].split(b"\0")))
