@@ -111,7 +111,7 @@ def _negatives(context: CollectiveContext) -> Negatives:
 
 
 def _pools(context: CollectiveContext) -> Ints:
-    """Return the ids of the names nearest to each mention by the model before training; cached in the work folder."""
+    """Return the ids of the names nearest to each mention, embedded by the model before training; cached in `work`."""
     path = context.work / _POOLS
     if path.is_file():
         found: Ints = np.load(path, allow_pickle=False)
@@ -172,7 +172,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
         if self.model.names is None:
             return own
         names = {FILE: self.reading.tokenizer.data, EncoderSettings.FILE: self.reading.settings.to_bytes()}
-        if self.config.start.freeze_names:  # copied unchanged, so that an index built with the original encoder stays valid
+        if self.config.start.freeze_names:  # copy its files, so that an index built with the original encoder stays valid
             folder = Path(self.names_folder)
             names |= {path.name: path.read_bytes() for path in (folder / "config.json", *weight_files(folder))}
         return own | {f"{NAMES}/{name}": data for name, data in names.items()}
@@ -436,7 +436,7 @@ class CollectiveDev:
         return [[(mention.start, mention.end) for mention in doc.mentions if mention.concept_ids] for doc in self.documents]
 
     def _f1_of_links(self, linker: CollectiveLinker, found: list[list[Offsets]]) -> float:
-        """Return F1 of (span, concept) pairs."""
+        """Return F1 of the linked mentions; a mention is correct if both its span and its concept are gold."""
         detected = [_with(doc, spans) for doc, spans in zip(self.documents, found, strict=True)]
         linked = [
             [

@@ -126,9 +126,9 @@ class CollectiveModule(nn.Module):
 
 
 class CollectiveTrainer(ModelTrainer):
-    """Trainer on windows of documents. `negatives` samples the names to compare mentions with; `mine` ranks them again.
+    """Trainer on windows of documents. `negatives` samples the names to compare mentions with; `mine` updates its ranking.
 
-    Names are tokenised by `reading`, or their stored embeddings are returned by `frozen_names` if their encoder is frozen.
+    `reading` tokenises names. If the name encoder is frozen, `frozen_names` returns stored name embeddings instead.
     """
 
     metric = "eval_dev_f1"

@@ -61,7 +61,8 @@ class RowPairs:
 def all_pairs(labels: Tensor, *, same: Tensor | None = None) -> RowPairs:
     """Return all pairs of rows: positive if the labels (rows,) are equal, else negative.
 
-    Pairs in the mask `same` (rows, rows) are neither: they may mean the same although their labels differ.
+    Pairs in the mask `same` (rows, rows) are neither positive nor negative: they may mean the same concept although their
+    labels differ.
 
     >>> pairs = all_pairs(torch.tensor([7, 7, 8]))
     >>> pairs.positive.nonzero().tolist(), pairs.negative.nonzero().tolist()
@@ -238,7 +239,7 @@ def match(context: EncoderContext) -> AlignTrainer:
 
 
 def _with_hard_negatives(context: EncoderContext, mentions: MentionPairs) -> HardPairs:
-    """Add to each mention the wrong concepts that the model ranks highest before training."""
+    """Add hard negatives to each mention: the wrong concepts that the model ranks highest before training."""
     hard = context.config.data.hard_negatives
     _log.info("embedding the knowledge base and linking the dataset, to mine hard negatives")
     encoder = Encoder.open(Path(context.config.start.model), context.settings, device=str(context.device))

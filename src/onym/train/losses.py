@@ -61,7 +61,7 @@ def token_log_probs(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def sequence_log_probs(logits: Tensor, labels: Tensor, score: Score) -> Tensor:
-    """Return the score (batch,) of each sequence's labelled tokens by logits (batch, length, vocabulary); 0 without labels.
+    """Return the score (batch,) of each sequence's labelled tokens by logits (batch, length, vocabulary); 0 if it has none.
 
     >>> logits, labels = torch.zeros(1, 3, 4), torch.tensor([[IGNORED, 3, 0]])
     >>> sequence_log_probs(logits, labels, "sum").exp(), sequence_log_probs(logits, labels, "mean").exp()
@@ -160,7 +160,7 @@ def logistic(margin: Tensor, smoothing: float = 0.0) -> Tensor:
     """Return -log sigmoid of margins (pairs,); `smoothing` is the expected share of pairs with swapped labels.
 
     Optimises  -(1 - e) log sigmoid(margin) - e log sigmoid(-margin), where e is the smoothing
-    Related    Bradley and Terry (1952); with e > 0, conservative: Mitchell (2023), A note on DPO with noisy preferences
+    Related    Bradley and Terry (1952); for e > 0 (conservative), Mitchell (2023), A note on DPO with noisy preferences
 
     >>> import torch
     >>> logistic(torch.tensor([0.0, 40.0])), logistic(torch.tensor([40.0]), 0.1)
@@ -175,8 +175,8 @@ def pairwise(preference: Preference, *, beta: float = 0.1) -> Tensor:
 
     Optimises    -log sigmoid(beta * margin)
     Needs        scores; sums of log-probabilities in the paper
-    When to use  as a baseline for the other losses; 85.9 against 86.2 of `dpo` in ANGEL's table D
-    Related      `dpo` subtracts the reference margin, `cpo` adds the cross-entropy of the right name, `simpo` a target margin
+    When to use  as a baseline for the other losses; in ANGEL's table D, its accuracy is 85.9, that of `dpo` 86.2
+    Related      `dpo` subtracts the reference margin, `simpo` a target margin; `cpo` adds the cross-entropy of the right name
 
     >>> import torch
     >>> pairwise(Preference(torch.tensor([-1.0]), torch.tensor([-21.0])), beta=1.0) < 1e-8
@@ -191,7 +191,7 @@ def dpo(preference: Preference, *, beta: float = 0.1, smoothing: float = 0.0) ->
     Optimises    -log sigmoid(beta * (margin - reference margin)); `smoothing` makes it conservative (cDPO)
     Needs        scores of the model and of a reference model (no gradient); sums of log-probabilities in the paper
     When to use  negative-aware training; best in ANGEL's table D, with beta 0.1 and the initial model as reference
-    Related      `cpo` and `simpo` need no reference; `pairwise` is this with a reference margin of 0
+    Related      `cpo` and `simpo` need no reference model; `pairwise` is `dpo` with a reference margin of 0
 
     >>> import torch
     >>> scores = torch.tensor([-1.0, -2.0]), torch.tensor([-3.0, -1.0])
@@ -215,7 +215,7 @@ def cpo(
     Needs        scores (sums of log-probabilities in the paper); unless alpha is 0, the cross-entropy of the right names,
                  as a scalar or (pairs,)
     When to use  instead of `dpo`, if a reference model is too expensive; the second term keeps the right name likely
-    Related      `pairwise` is this without the second term
+    Related      `pairwise` is `cpo` without the second term
 
     A scalar cross-entropy is added to the loss of every pair. TRL averages over all tokens of right names in the batch, so long
     names weigh more, and smooths only the first term; pass `cross_entropy(...) / tokens` for that. For the paper's definition,
@@ -278,7 +278,7 @@ LOSSES = tuple(_LOSSES)
 class NamedLoss:
     """A preference loss with its options; calling it returns the losses (pairs,).
 
-    `score` is how the paper scores a name; `options` has all options, including defaults.
+    `score` says how the loss's paper scores a name; `options` has the value of every option, including defaults.
     """
 
     name: str

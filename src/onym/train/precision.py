@@ -30,7 +30,7 @@ def training_device(optim: OptimConfig) -> torch.device:
 def training_precision(optim: OptimConfig) -> Literal["fp32", "bf16", "bf16-weights"]:
     """Return the precision to train in; `auto` is the fastest that the device supports.
 
-    On a CPU with bf16, that is `bf16-weights`, unless FSDP shards the weights; on a GPU with bf16, it is `bf16`.
+    That is `bf16` on a GPU with bf16. On a CPU with bf16 it is `bf16-weights`, or `bf16` if FSDP shards the weights.
 
     >>> training_precision(OptimConfig(precision="bf16-weights"))
     'bf16-weights'
@@ -73,7 +73,7 @@ def one_embedding(model: Any) -> Any:
 
 
 def drop_tied_copies(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
-    """Return a state dict without duplicates of tied weights, which gathering from all devices turns into copies."""
+    """Return a state dict with each tied weight once; gathering the shards from all devices copies it to each of its names."""
     again = dict(model.named_parameters(remove_duplicate=False)).keys() - dict(model.named_parameters()).keys()
     return {name: value for name, value in state.items() if name not in again}
 
@@ -138,6 +138,6 @@ class MasterAdamW(torch.optim.AdamW):
     def full(self, state: dict[str, Tensor], names: dict[str, Tensor]) -> dict[str, Tensor]:
         """Return a state dict in fp32, with trained weights taken from the master copies; `names` has all parameters."""
         exact = {id(parameter): master.detach() for parameter, master in zip(self.moved, self.masters, strict=True)}
-        for parameter in names.values():  # tied weights stay one tensor, so they are saved once
+        for parameter in names.values():  # give tied weights the same tensor, so that it is saved only once
             exact.setdefault(id(parameter), parameter.detach().float())
         return {name: exact[id(names[name])] if name in names else value.float() for name, value in state.items()}

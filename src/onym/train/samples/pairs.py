@@ -27,7 +27,7 @@ from onym.train.samples.base import Ints, OrderedSamples, Positive, RepeatedSamp
 from onym.train.samples.mentions import MentionPairs, Query
 from onym.types import Document, Mention
 
-_MAX_PAIRS = 50  # pairs per concept, so that concepts with many names do not dominate
+_MAX_PAIRS = 50  # maximum pairs per concept, so that concepts with many names do not dominate
 _STREAM = 4
 _FINEST = 1000  # `Mixed.share` is rounded to a fraction with at most this denominator
 
@@ -101,7 +101,7 @@ def _pair(ranks: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class Mixed:
-    """`count` pairs: a `share` of them from `others`, the rest from `own`, each source in its original order.
+    """`count` pairs: a `share` of them comes from `others`, all other pairs from `own`; each source keeps its order.
 
     >>> names = PositivePairs(KnowledgeBase.open(getfixture("tiny_kb")), count=9)
     >>> Mixed(names, names, share=0.25).epoch
@@ -120,7 +120,7 @@ class Mixed:
 
     @property
     def epoch(self) -> int:
-        """The number of pairs in one epoch of `own`, including those of `others`."""
+        """The number of pairs in one epoch of `own`, including the pairs of `others` mixed in."""
         return ceil(self.own.epoch / (1 - self._fraction))
 
     def __len__(self) -> int:
@@ -178,7 +178,7 @@ def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.
     rows, keys = rows[order], keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     found: npt.NDArray[np.bool_] = np.zeros((len(labels), len(labels)), dtype=bool)
-    # Most keys belong to rows with one label only; those have no pairs with different labels.
+    # Skip keys whose rows all have the same label (most keys): they give no pairs with different labels.
     is_mixed = np.minimum.reduceat(labels[rows], starts) != np.maximum.reduceat(labels[rows], starts)
     ends = np.append(starts[1:], len(rows))
     for start, end in zip(starts[is_mixed].tolist(), ends[is_mixed].tolist(), strict=True):
@@ -188,7 +188,7 @@ def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.
 
 
 def _keys(positives: Sequence[Positive], labels: Ints, names: Ints, kb: KnowledgeBase) -> tuple[Ints, Ints]:
-    """Return (row, key) pairs as two arrays; keys are the concepts of a row's string, and the string's id plus len(kb)."""
+    """Return (row, key) pairs as two arrays; the keys of a row are its string's concepts, and its string's id plus len(kb)."""
     known = np.flatnonzero(names < len(kb.names))
     meant = Ragged(np.asarray(kb.name_concepts.offsets), np.asarray(kb.name_concepts.values)).take(names[known])
     more = [(row, concept) for row, each in enumerate(positives) for concept in each.also]
@@ -211,7 +211,7 @@ _ALL = 2**64  # exclusive upper bound of random numbers
 class HardPairs:
     """`count` pairs: each mention paired with a right name, followed by a pair of names for each of `hard` wrong concepts.
 
-    `wrong` has the wrong concepts of each mention, in the order of `pairs.queries`; if there are fewer than `hard`, the mention
+    `wrong` has the wrong concepts of each mention, in the order of `pairs.queries`. For each one missing to `hard`, the mention
     is repeated. A wrong concept adds two names, not one, so that a batch still consists of positive pairs.
     """
 

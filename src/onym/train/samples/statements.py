@@ -46,7 +46,7 @@ Mentioned = Literal["random", "similar"]
 """How to choose the name in the clause: a random other name of the concept, or the one most similar to the target."""
 _STREAM = 2
 _DEFINITIONS, _NAMES = 2, 3  # maximum numbers of definitions and names in a context
-_MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # index of the random number that chooses each; the context uses the rest
+_MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # indices of the random numbers for each; the context uses all from 2 on
 _WIDTH = _CONTEXT + max(_DEFINITIONS, _NAMES)
 
 
@@ -207,7 +207,7 @@ def _grams(name: str) -> set[tuple[str, str, str]]:
 
 
 def _cosine(own: set[tuple[str, str, str]], other: set[tuple[str, str, str]]) -> float:
-    """Return the cosine without the factor 1 / sqrt(len(own)), which is the same in all comparisons."""
+    """Return the cosine of two sets, without the factor 1 / sqrt(len(own)), which does not change the ranking."""
     return len(own & other) / sqrt(max(1, len(other)))
 
 
