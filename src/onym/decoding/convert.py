@@ -83,7 +83,7 @@ def _serialise(tensors: dict[str, Tensor], source: Path) -> bytes:
 
 
 def _unshare_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Copy every tensor, because safetensors rejects shared memory; loading the model ties the weights again."""
+    """Copy every tensor, because safetensors rejects tensors that share memory. Loading the model ties the weights again."""
     return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
 
 

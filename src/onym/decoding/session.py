@@ -23,13 +23,13 @@ from onym.models.tensors import require_finite
 from onym.models.torch_loading import open_pretrained
 
 Ints = npt.NDArray[np.int64]
-_ROOM = 32  # initial number of slots
+_ROOM = 32  # initial number of token slots per mention
 NO_PARENT = np.iinfo(np.int64).min
 """Parent of the first token of a mention."""
 
 
 class Session(Protocol):
-    """The decoder interface used by a search. In each call, parents come before their children."""
+    """The decoder interface used by a search. In each call, parent tokens must come before their children."""
 
     vocabulary: int
 
@@ -39,11 +39,11 @@ class Session(Protocol):
     def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
         """Read a token after each parent slot; return its slot and the logits after it, (rows, vocabulary).
 
-        A parent in the same call is given as -1 - (its row); `wave` is the number of a row's ancestors in the same call.
+        A parent in the same call is given as -1 - (row of the parent). `wave` is the number of a row's ancestors in this call.
         """
 
     def keep(self, mentions: Ints) -> None:
-        """Drop all mentions but these, and renumber them in this order."""
+        """Keep only these mentions, and renumber them in this order."""
 
 
 class TreeSession:
@@ -71,7 +71,7 @@ class TreeSession:
         lengths = np.array([len(text) for text in texts])
         owners = np.repeat(np.arange(len(texts)), lengths)
         wave = np.concatenate([np.arange(length) for length in lengths])
-        parents = np.where(wave == 0, NO_PARENT, -np.arange(len(owners)))  # the previous row
+        parents = np.where(wave == 0, NO_PARENT, -np.arange(len(owners)))  # -1 - (previous row), see `Session.read`
         tokens = np.concatenate([np.asarray(text) for text in texts])
         last = np.cumsum(lengths) - 1
         slots, states = self._read(owners, parents, tokens, wave)
@@ -85,7 +85,7 @@ class TreeSession:
             return slots, self._adapter.logits(states)
 
     def keep(self, mentions: Ints) -> None:
-        """Drop all mentions but these."""
+        """Keep only these mentions, and renumber them in this order."""
         kept = self._tensor(mentions)
         self._cross = [(key[kept], value[kept]) for key, value in self._cross]
         self._hidden = None if self._hidden is None else self._hidden[kept]
@@ -112,7 +112,7 @@ class TreeSession:
         return torch.from_numpy(array).to(self._adapter.device)
 
     def _grow(self, needed: int) -> None:
-        """Resize the buffers to at least `needed` slots, doubling them so that copies are rare."""
+        """Grow the buffers to at least `needed` slots; their size is doubled, so that they are rarely copied."""
         room, used = self._sees.shape[1], self._used
         if needed <= room:
             return
@@ -133,7 +133,7 @@ class TreeSession:
         self._sees, self._depths = sees, depths
 
     def _see(self, owners: Ints, parents: Ints, slots: Ints, wave: Ints) -> None:
-        """Make every new token attend to itself and to what its parent attends to."""
+        """Make every new token attend to itself and to all tokens that its parent attends to."""
         for number in range(int(wave.max()) + 1):
             rows = np.flatnonzero(wave == number)
             mine, new, above = owners[rows], slots[rows], parents[rows]
@@ -194,7 +194,7 @@ class _TokenRows:
 
 
 def _attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """Return the attention output for queries (mentions, rows, heads, width); for few rows, this beats a fused kernel."""
+    """Return the attention output for queries (mentions, rows, heads, width); faster than a fused kernel for few rows."""
     scores = torch.matmul(query.transpose(1, 2) * scale, keys)
     if mask is not None:
         scores = scores + mask
@@ -215,7 +215,7 @@ def _pad_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.NDAr
 
 
 def _ranks(owners: Ints) -> Ints:
-    """Return the index of each row among those of its mention; `owners` is sorted."""
+    """Return the index of each row among the rows of its mention; `owners` must be sorted."""
     starts = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1])))
     return np.arange(len(owners)) - np.repeat(starts, np.diff(np.append(starts, len(owners))))
 
