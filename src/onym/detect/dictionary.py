@@ -89,7 +89,7 @@ class DictionaryDetectorConfig(DetectorConfig):
     )
 
 
-Config = DictionaryDetectorConfig  # the name that the registry looks up
+Config = DictionaryDetectorConfig  # the registry expects this name in every module
 
 
 def open(

@@ -47,7 +47,7 @@ class ModelDetectorConfig(DetectorConfig):
     )
 
 
-Config = ModelDetectorConfig  # the name that the registry looks up
+Config = ModelDetectorConfig  # the registry expects this name in every module
 
 
 def open(

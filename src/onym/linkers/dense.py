@@ -29,7 +29,7 @@ class DenseLinkerConfig(ModelLinkerConfig):
     cache_size: int = Field(default=CACHE_SIZE, ge=0, description="Number of distinct surfaces whose results are cached.")
 
 
-Config = DenseLinkerConfig  # the name that the registry looks up
+Config = DenseLinkerConfig  # the registry expects this name in every module
 
 
 def open(
@@ -77,7 +77,7 @@ class DenseLinker(SurfaceLinker):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The effective configuration; names may have been encoded in another precision than mentions."""
+        """The effective configuration. `index_precision` is that of name embeddings, which may differ from `precision`."""
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
         own = self._config.model_dump(include={"expand_abbreviations", "cache_size"})
         return {"linker": "dense", **self.encoder.config, **index, **own}
