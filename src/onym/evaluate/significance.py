@@ -26,7 +26,7 @@ T_TEST_WARNING = (
     "This test treats bootstrap replicates as independent measurements: the more replicates, the smaller p. "
     "With enough of them any difference becomes significant. Use mcnemar_exact."
 )
-_BLOCK = 16_000_000  # maximum array elements drawn at a time
+_BLOCK = 16_000_000  # maximum number of random array elements to draw at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,8 @@ def bootstrap_paired_sums(
 def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
     """Compare two systems on the same cases with the exact (binomial) two-sided McNemar test.
 
-    Only cases that exactly one system has right are used; under the null hypothesis each system is equally likely.
+    Only cases that exactly one system has right are used; under the null hypothesis, both systems are equally likely to be
+    that system.
 
     >>> mcnemar_exact([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])
     McNemar(only_a=6, only_b=1, p_value=0.125)
@@ -211,7 +212,7 @@ def _draw_gains(gain: _Counts, replicates: int, rng: np.random.Generator) -> _Fl
 
 
 def _draw_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: np.random.Generator) -> _Floats:
-    """Return the mean of each replicate, over all cases of the groups it drew."""
+    """Return the mean of each replicate, over all cases of the groups that the replicate drew."""
     _require_alike(len(values), len(groups))
     numbers: dict[Any, int] = {}
     group_of = np.array([numbers.setdefault(group, len(numbers)) for group in groups])

@@ -32,7 +32,7 @@ def linking_tables(content: ReportContent) -> list[Table]:
 
 
 def headline_table(content: ReportContent) -> Table:
-    """Return the scores under every protocol; the main one is bold and marked by an arrow."""
+    """Return the scores under every protocol; the main protocol is bold and marked by an arrow."""
     table = table_of(
         content.title, ("", "protocol"), ("recall@1", "95 % CI", "recall@5", "MAP", "n", "gold in KB: recall@1", "n")
     )
@@ -211,7 +211,7 @@ def table_of(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Ta
 
 
 def with_note(table: Table, note: str) -> Table:
-    """Add a footnote to a table, unless it is empty; `mark_footnote` marks the rows it refers to."""
+    """Add a footnote to a table if `note` is not empty; `mark_footnote` marks the rows that the footnote refers to."""
     if note:
         table.caption, table.caption_justify = plain(f"* {note}"), "left"
     return table

@@ -45,10 +45,10 @@ class EvaluationTask:
         verify: Verify = "once",
         prefer: Sequence[str] = (),
     ) -> EvaluationTask:
-        """Open a dataset by name or folder, and a knowledge base: by default the dataset's own dictionary.
+        """Open a dataset by name or folder, and a knowledge base; it defaults to the dictionary that belongs to the dataset.
 
         `data` is the folder with the published files, `replaced` a table of old and new ids. `verify` says when the files of
-        dataset and KB are hashed. Of concepts with equal scores, linkers rank those of the vocabularies in `prefer` first.
+        dataset and KB are hashed. If concepts have equal scores, linkers rank concepts of the vocabularies in `prefer` first.
 
         >>> EvaluationTask.open("no-such-dataset")
         Traceback (most recent call last):
@@ -111,7 +111,7 @@ class EvaluationTask:
         return open_similarity(self.kb)
 
     def manifest(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
-        """Return everything that the scores depend on; `predictions` is the source recorded in the predictions."""
+        """Return all inputs and settings that the scores depend on; `predictions` is the source recorded in the predictions."""
         return {
             "onym": __version__,
             "dataset": self.source,
@@ -135,7 +135,7 @@ class EvaluationTask:
 
 
 def describe_split(manifest: Mapping[str, Any]) -> str:
-    """Return the scored split for display, with the annotated types if not all are scored.
+    """Return the scored split for display; if only some annotated types are scored, these are listed too.
 
     >>> describe_split({"dataset": {"split": "test"}, "types_scored": ["Disease"]})
     'test, type Disease'
