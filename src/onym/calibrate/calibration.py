@@ -54,7 +54,7 @@ class ScoredAnswer(NamedTuple):
 
     @classmethod
     def of(cls, scores: tuple[float, ...], tied: int, length: int, detection: float | None = None) -> ScoredAnswer:
-        """Create an answer from the scores of its candidates, best first; there must be at least one.
+        """Create an answer from the scores of its candidates, best first; there must be at least one candidate.
 
         >>> ScoredAnswer.of((0.9, 0.4), tied=0, length=5)
         ScoredAnswer(best=0.9, second=0.4, candidates=2, tied=0, length=5, detection=1.0)
@@ -158,7 +158,7 @@ def _bends(values: Floats) -> tuple[float, ...]:
 
 FOLDS = 5
 MIN_ANSWERS = 50
-_BETTER = 0.01  # `ByEvidence` is used if its log loss is at least 1 % lower than that of `ByScore`
+_BETTER = 0.01  # `ByEvidence` is used if its log loss is at least 1 % lower than the log loss of `ByScore`
 _EXTREME = 1e-3  # probabilities are clipped to this distance from 0 and 1 in the log loss
 
 

@@ -1,9 +1,9 @@
 """Confidence thresholds for a target precision, and conformal candidate sets for a target coverage.
 
 `PrecisionCurve` gives the confidence threshold for a target precision. `ConformalSets` gives the smallest set of candidates
-that contains the right one with a target probability, by mention type. The probability of the best candidate is its confidence.
-The remaining probability is distributed over the other candidates, by how often the right candidate had their rank. A
-candidate is in the set if its probability reaches a threshold, which is fitted to the right candidates of labelled documents
+that contains the right candidate with a target probability, by mention type. The probability of the best candidate is its
+confidence. The remaining probability is distributed over the other candidates, by how often the right candidate had their rank.
+A candidate is in the set if its probability reaches a threshold, which is fitted to the right candidates of labelled documents
 (split conformal prediction). A mention whose right concept is not a candidate cannot be covered, so coverage has a ceiling.
 """
 

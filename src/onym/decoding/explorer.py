@@ -19,9 +19,9 @@ from onym.trie.packed import ROOT, PackedTrie, Restriction
 
 Floats = npt.NDArray[np.float32]
 _COMPACT = 0.75  # drop finished mentions from the session when less than this share is still active
-_CHEAP = 48  # up to this number of rows per pass, more rows cost no time, because reading the weights dominates
+_CHEAP = 48  # below this number of rows per pass, additional rows are almost free: reading the weights dominates
 _CHUNK = 200_000  # maximum logits to normalise at a time, so that they fit into the CPU cache
-_LEAST = -1e30  # log-probabilities below this count as -inf, so that the sum over a name does not overflow
+_LEAST = -1e30  # lower log-probabilities are replaced by -inf, so that the sum over a name does not overflow
 
 
 class Known(NamedTuple):

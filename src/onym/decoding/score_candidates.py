@@ -106,7 +106,7 @@ def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], e
     if len(tokens):
         parents = np.where(nodes == _TOP, slots[owners], -1 - above)
         logits = torch.cat([logits, session.read(owners, parents, tokens, waves)[1]])
-    # The first len(trees) rows of logits follow the prompts; the others follow the tokens.
+    # The first len(trees) rows of logits are those after the prompts; then come the logits after each token.
     rows = np.where(nodes == _TOP, owners, len(trees) + above)
     ends = [
         (owner if end == _TOP else len(trees) + int(before[owner]) + end)

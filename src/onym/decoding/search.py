@@ -176,7 +176,7 @@ class _Branch:
 
 @dataclass(slots=True)
 class _Search:
-    """The search of one mention: open branches by upper bound, the best names so far, and the prefixes being expanded."""
+    """The state of one mention's search: open branches by upper bound, the best names so far, and prefixes being expanded."""
 
     heap: list[tuple[float, int, _Branch]] = field(default_factory=list)
     names: list[Hypothesis] = field(default_factory=list)
@@ -250,7 +250,7 @@ class ExactSearch:
         search.push(_Branch(prefix, children[order], log_probs[order], bounds[order]))
 
     def _next(self, search: _Search) -> list[_Prefix]:
-        """Return the prefixes with the highest bounds that may still lead to one of the best names."""
+        """Return the prefixes with the highest bounds, if they may still lead to one of the best `top_k` names."""
         is_full = len(search.names) == self._top_k
         worst = search.names[-1].score(self._ranking) if is_full else -np.inf
         found: list[_Prefix] = []

@@ -37,7 +37,7 @@ class Session(Protocol):
         """Read the start token and a prompt for each mention; return the slots of the last tokens and the logits after them."""
 
     def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
-        """Read a token after each parent slot; return its slot and the logits after it, (rows, vocabulary).
+        """Read a token after each parent slot; return the slots of the tokens, and the logits after them (rows, vocabulary).
 
         A parent in the same call is given as -1 - (row of the parent). `wave` is the number of a row's ancestors in this call.
         """
@@ -60,8 +60,8 @@ class TreeSession:
             self._cross = [(key.transpose(-1, -2).contiguous(), value) for key, value in keys]
             self._hidden = None if mask.all() else _additive(is_token[:, None, None, :], adapter.dtype)
         self._used = 0
-        self._keys: list[Tensor] = []  # (mentions, heads, head width, slots): transposed for multiplication by queries
-        self._values: list[Tensor] = []  # (mentions, heads, slots, head width)
+        self._keys: list[Tensor] = []  # shape (mentions, heads, head width, slots): transposed for multiplication by queries
+        self._values: list[Tensor] = []  # shape (mentions, heads, slots, head width)
         self._sees = np.zeros((len(sources), 0, 0), dtype=bool)
         self._depths = np.zeros((len(sources), 0), dtype=np.int64)
 
@@ -163,7 +163,7 @@ class TreeSession:
     def _mask(self, used: int, end: int) -> Tensor:
         """Return the additive attention mask of new rows: -inf for hidden slots, plus the relative position bias."""
         sees = self._tensor(self._sees[:, None, used:end, :end])
-        sees = sees | ~sees.any(dim=-1, keepdim=True)  # padding rows attend to everything, to avoid NaN; they are not used
+        sees = sees | ~sees.any(dim=-1, keepdim=True)  # unused padding rows attend to all slots, to avoid NaN
         depths = self._tensor(self._depths[:, :end])
         bias = self._adapter.bias(depths[:, used:, None] - depths[:, None, :])
         mask = _additive(sees, self._adapter.dtype)
@@ -234,5 +234,5 @@ def open_model(folder: Path, precision: Precision = "auto", *, device: str = "au
     special = (config.decoder_start_token_id, config.eos_token_id, config.pad_token_id)
     if not all(isinstance(token, int) and 0 <= token < config.vocab_size for token in special):
         what = "decoder_start_token_id, eos_token_id or pad_token_id is missing or out of range"
-        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="download it again")
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="download the model again")
     return model

@@ -115,7 +115,7 @@ STOP: dict[AssertionMark, str] = {
     """,
 }
 
-# Pseudo-phrases: they look like a phrase above, or contain one, but assert nothing about nearby mentions.
+# Pseudo-phrases: they resemble or contain a phrase above, but assert nothing about nearby mentions.
 NOTHING = f"""
     no (increase increased decrease change difference differences effect effects); no significant (increase decrease change);
     no (association correlation relationship improvement); no significant (association correlation improvement);

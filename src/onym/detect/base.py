@@ -57,7 +57,7 @@ def split_types(types: str | None) -> tuple[str, ...]:
 class Detected:
     """A document with its detected mentions, and their scores in the same order.
 
-    If detection failed, it has problems instead of mentions.
+    If detection failed, the document has problems instead of mentions.
     """
 
     document: Document
@@ -104,7 +104,7 @@ class Rejection:
     detail: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a dict of plain values; keys that `Explanation.as_dict` also has mean the same.
+        """Return a dict of plain values; it shares keys, with the same meaning, with `Explanation.as_dict`.
 
         >>> Rejection(0, 2, "MI", "too-short", "the name is too short").as_dict()["rejected"]
         'too-short'

@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class ClassifierSettings(BaseModel):
-    """Probability thresholds of mentions: a general one, and one for the annotation convention of each training corpus."""
+    """Probability thresholds: a general threshold, and a threshold for the annotation convention of each training corpus."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -127,10 +127,10 @@ def open_classifier(folder: Path | str, *, verify: Verify = "once") -> MentionCl
         settings = ClassifierSettings.model_validate_json(json.dumps(artefact.manifest.config), strict=True)
     except ValidationError as e:
         what = "the classifier's settings in the manifest are invalid"
-        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again") from e
+        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train the classifier again") from e
     weights = np.array(artefact.array("weights", "f"), dtype=np.float32)
     if len(weights) != SIZE or not np.isfinite(weights).all():
         what = f"the classifier's weights must be {SIZE:,} finite numbers"
-        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again")
+        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train the classifier again")
     artefact.remember()
     return MentionClassifier(weights, settings, artefact.digest)

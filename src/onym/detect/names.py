@@ -85,7 +85,7 @@ class NameFilter:
         self._rule = lru_cache(CACHE_SIZE)(self._find_rule)
 
     def reject(self, name: int, surface: str) -> RejectionReason | None:
-        """Return why `surface` is not a mention of the name; None if it is one."""
+        """Return why `surface` is not a mention of the name; None if it is a mention."""
         forms_allowed, reason = self._rule(name)
         return None if forms_allowed is None or _bare(surface) in forms_allowed else reason
 

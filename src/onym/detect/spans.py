@@ -97,7 +97,7 @@ def word_spans(text: str, tokens: Placed, max_tokens: int) -> npt.NDArray[np.int
     """
     begins, finishes = word_edges(text, tokens)
     firsts = np.flatnonzero(begins)
-    lasts = firsts[:, None] + np.arange(1, max_tokens + 1)[None, :]  # (words, lengths)
+    lasts = firsts[:, None] + np.arange(1, max_tokens + 1)[None, :]  # shape (words, lengths)
     is_end = np.zeros(len(tokens) + max_tokens + 1, dtype=np.bool_)
     is_end[1 : len(tokens) + 1] = finishes
     rows, lengths = np.nonzero(is_end[lasts])
@@ -153,7 +153,7 @@ def score_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[W
     if not len(word_ranges):
         return []
     firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
-    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # (spans, labels)
+    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # shape (spans, labels)
     starts, ends = read.tokens.starts[word_ranges[:, 0]], read.tokens.ends[word_ranges[:, 1] - 1]
     return [span for each in wanted for span in _spans_of(each, chances, starts, ends)]
 

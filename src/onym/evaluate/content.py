@@ -84,7 +84,7 @@ def flat(value: dict[str, Any], path: str = "") -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The scores of one protocol, over all cases and over those whose gold ids are in the KB."""
+    """The scores of one protocol, over all cases and over the cases whose gold ids are in the KB."""
 
     protocol: str
     cases: int
@@ -126,7 +126,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class RecallPoint:
-    """Recall among the first k answers, over all cases and over those whose gold ids are in the KB."""
+    """Recall among the first k answers, over all cases and over the cases whose gold ids are in the KB."""
 
     k: int
     recall: float

@@ -1,8 +1,8 @@
 """How much of a split the predictions cover. Reported with every score; incomplete predictions are rejected by default.
 
-Annotated mentions: a mention is covered if the predictions have a line for it, even one with an empty list of answers (which is
-scored as wrong). End to end: a document is covered if the predictions have a line for a mention in it, or a line saying that it
-has no mentions. If the predictions are a corpus, the documents in that corpus are covered.
+Annotated mentions: a mention is covered if the predictions have a line for it, even a line with an empty list of answers (which
+is scored as wrong). End to end: a document is covered if the predictions have a line for a mention in it, or a line saying that
+it has no mentions. If the predictions are a corpus, the documents in that corpus are covered.
 
 Mentions and documents that are not covered count as wrong. `failed` is the number of these for which the predictions record a
 problem. `repeated` counts second and later lines for the same mention, or documents with the same id; only the first is scored.
@@ -60,7 +60,7 @@ class Coverage:
         return ", ".join(part for count, part in parts if count)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the counts as plain values, for JSON."""
         return asdict(self) | {"is_whole": self.is_whole}
 
 

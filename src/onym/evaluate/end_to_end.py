@@ -21,7 +21,7 @@ lists of spans once, so it may miss the best span if gold or predicted spans of 
 
 Not scored: gold mentions without a concept (`-1` in some corpora), predictions without a concept, and predictions in documents
 that are not in the gold data. A prediction with a concept at a gold mention without a concept is wrong. The `document` protocol
-scores published documents: if the preparation split an article into passages, they count as one document.
+scores published documents: if the preparation split an article into passages, the passages of an article count as one document.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class EndToEndScores:
 def score_end_to_end(
     gold: Iterable[Document], predicted: Iterable[Document], name: str = "bhowmik-strict", canonical: CanonicalId = str
 ) -> EndToEndScores:
-    """Score predicted mentions and concepts against the gold ones of the same documents.
+    """Score predicted mentions and their concepts against the gold mentions of the same documents.
 
     >>> from onym.types import Mention
     >>> gold = Document("1", "high fever", (Mention(0, 10, "high fever", ("mesh:D005334",)),))
@@ -184,7 +184,7 @@ def _max_overlap(span: Offsets, others: set[Offsets]) -> float:
 
 
 def _overlap(span: Offsets, others: set[Offsets]) -> int:
-    """Return the largest overlap, in characters, of a span with one of the others."""
+    """Return the largest overlap, in characters, of a span with any span in `others`."""
     if span in others:
         return span[1] - span[0]
     start, end = span
@@ -487,7 +487,7 @@ class EndToEndComparison:
         return self.shares["F1"][1]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values; `first` and `second` are the F1 scores."""
+        """Return the comparison as plain values; `first` and `second` are the F1 scores."""
         own = {"measure": "f1", "first": self.first, "second": self.second}
         shares = {name.lower(): list(both) for name, both in self.shares.items()}
         return asdict(self) | own | {"shares": shares, "coverage": [each.as_dict() for each in self.coverage]}

@@ -198,7 +198,7 @@ def _cases(task: EvaluationTask, gold: Sequence[Document], predictions: Predicti
 
 
 def training_of(task: EvaluationTask) -> Training | None:
-    """Return the mentions and concepts of the train split; None if it is missing or is the split being scored."""
+    """Return the mentions and concepts of the train split; None if it is missing or is itself being scored."""
     if task.split == "train" or "train" not in task.dataset.splits:
         return None
     return Training.of(task.dataset.documents("train"), task.resolver.canonical)

@@ -14,7 +14,7 @@ A protocol returns the *rank of gold*: the rank of the first right answer, from 
 rank of the last tied answer, so no tied answer has rank 1. `any-id` and `biosyn` rank names, as the published systems do: all
 concepts of a name share one rank, and names with equal scores keep their order.
 
-Scores are computed over all cases, and over those whose gold ids are in the KB.
+Scores are computed over all cases, and over the cases whose gold ids are in the KB.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def biosyn(case: Case) -> int | None:
 
 
 def _first_right(ranking: Ranking, is_right: Callable[[Ids], bool]) -> tuple[int, Ids] | None:
-    """Return the rank and ids of the first right answer; tied answers all have the rank of the last of them."""
+    """Return the rank and ids of the first right answer; all tied answers have the rank of the last tied answer."""
     rank = 0
     for group in ranking:
         rank += len(group)
@@ -98,7 +98,7 @@ PROTOCOLS: dict[str, Protocol] = {"strict": strict, "one-id": one_id, "any-id": 
 class Scores:
     """The scores of one protocol. `recall` and `in_kb_recall` map k to recall@k, which is 0 if there are no cases.
 
-    `in_kb` counts the cases whose gold ids are all in the KB, and `in_kb_recall` is the recall over them.
+    `in_kb` counts the cases whose gold ids are all in the KB, and `in_kb_recall` is the recall over these cases.
     """
 
     protocol: str
@@ -142,7 +142,7 @@ def recall_at(ranks: Sequence[int | None], k: int) -> float:
 
 
 def average_precision(case: Case) -> float:
-    """Return the average precision of a case; tied answers all have the rank of the last of them.
+    """Return the average precision of a case; all tied answers have the rank of the last tied answer.
 
     With one gold concept, it is 1 / rank. If the mention was split into parts, each part contributes the precision at its
     best-ranked gold concept.

@@ -215,7 +215,7 @@ def _answers(case: Case) -> Iterator[tuple[Ids, float]]:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndMistake:
-    """An error with its frequency; `gold` is empty for spurious mentions, `predicted` for missed ones."""
+    """An error with its frequency; `gold` is empty for spurious mentions, `predicted` for missed mentions."""
 
     kind: str
     count: int
@@ -245,7 +245,7 @@ def find_mistakes(
     *,
     limit: int = 20,
 ) -> EndToEndMistakes:
-    """Compare predicted documents with the gold ones, in the same order; keep `limit` errors of each kind.
+    """Compare predicted and gold documents, which are in the same order; keep `limit` errors of each kind.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> gold = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))

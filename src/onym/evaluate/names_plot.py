@@ -235,7 +235,7 @@ def _choices(anchor: npt.NDArray[np.float64], size: Size, points: Points, anchor
     """Return the corners of candidate positions inside the plot, best first: near the anchor, covering few points."""
     width, height = size
     half = np.array([width / 2, height / 2])
-    way = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)  # (angles, 2)
+    way = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)  # shape (angles, 2)
     # distance from the centre of the box to its edge in each direction, so that rings are measured from the edge
     radius = 1 / np.maximum(np.abs(way[:, 0]) / half[0], np.abs(way[:, 1]) / half[1])
     rings = _NEAR * 1.45 ** np.arange(_RINGS)

@@ -138,7 +138,7 @@ def similarity_plot(bins: Sequence[Bin]) -> str:
 
 
 def recall_plot(points: Sequence[RecallPoint]) -> str:
-    """Plot recall@k, over all cases and over those whose gold ids are in the KB.
+    """Plot recall@k, over all cases and over the cases whose gold ids are in the KB.
 
     >>> recall_plot([RecallPoint(1, 0.5, 0.6), RecallPoint(2, 0.7, 0.8)])[:4]
     '<svg'

@@ -66,7 +66,7 @@ def run_linker(
     predictions = predict(task, linker)
     if save:
         save_predictions(predictions, save, force=force)
-    # reuse the TF-IDF index of the linker, if it has one
+    # reuse the linker's TF-IDF index, if the linker has an index
     return evaluate(task, predictions, protocol=protocol, similarity=getattr(linker, "similarity", None) or task.similarity)
 
 
@@ -193,7 +193,7 @@ def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
     task.require_same_kb(pipeline.source())
     if pipeline.detector is None:
         what = "the pipeline has no detector, so it cannot find mentions in raw text"
-        raise ConfigError("config-invalid", what, fix="build it with a detector, or score its linker with --linker")
+        raise ConfigError("config-invalid", what, fix="build the pipeline with a detector, or score its linker with --linker")
     linked = pipeline.link_many(task.texts())
     types = {ANNOTATED_TYPES: list(task.types)} if task.types else {}
     return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source, **types})

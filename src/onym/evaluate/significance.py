@@ -207,7 +207,7 @@ def _test_replicates(difference: float, drawn: _Floats, level: float) -> PairedB
 def _draw_gains(gain: _Counts, replicates: int, rng: np.random.Generator) -> _Floats:
     """Return the mean gain of each replicate, drawn as multinomial counts of the values 1, -1 and 0."""
     kinds = np.array([(gain > 0).sum(), (gain < 0).sum(), (gain == 0).sum()]) / len(gain)
-    counts = rng.multinomial(len(gain), kinds, size=replicates)  # (replicates, 3)
+    counts = rng.multinomial(len(gain), kinds, size=replicates)  # shape (replicates, 3)
     return np.asarray((counts[:, 0] - counts[:, 1]) / len(gain), dtype=np.float64)
 
 
@@ -217,7 +217,7 @@ def _draw_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: n
     numbers: dict[Any, int] = {}
     group_of = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     sums_and_sizes = (np.bincount(group_of, weights=values), np.bincount(group_of))
-    rows = np.stack(sums_and_sizes, axis=1).astype(np.float64)  # (groups, 2)
+    rows = np.stack(sums_and_sizes, axis=1).astype(np.float64)  # shape (groups, 2)
     sums, sizes = draw_sums(rows, replicates, rng).T
     return np.asarray(sums / sizes, dtype=np.float64)
 

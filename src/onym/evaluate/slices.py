@@ -32,7 +32,7 @@ NO_SIMILARITY = "needs a measure of string similarity"
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The name, title and definition of a slice."""
+    """A slice: its short name, its title for reports, and its definition."""
 
     name: str
     title: str

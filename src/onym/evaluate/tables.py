@@ -234,7 +234,7 @@ def plain(text: str) -> Text:
 
 
 def tabulate_published(figures: Sequence[PublishedFigure]) -> list[Table]:
-    """Return a table of published scores that fits 80 columns; an empty list if there are none."""
+    """Return a table of published scores that fits 80 columns; an empty list if there are no scores."""
     if not figures:
         return []
     table = table_of(PUBLISHED_TITLE, ("system", "source"), ("%",))

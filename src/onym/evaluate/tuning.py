@@ -1,8 +1,8 @@
 """Fit a score threshold or a confidence calibration on a development set.
 
-The threshold is the minimum score with the best strict F1; mentions below it are left unlinked (NIL). It is found from a single
-run of the pipeline without a threshold. A calibration maps features of an answer, such as its score, to the probability that it
-is right. It is fitted on a pipeline's answers, compared with gold.
+The threshold is the minimum score with the best strict F1; mentions below it are left unlinked (NIL). The threshold is found
+from a single run of the pipeline without a threshold. A calibration maps features of an answer, such as its score, to the
+probability that it is right. It is fitted on a pipeline's answers, compared with gold.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class TunedThreshold:
 
 
 def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> TunedThreshold:
-    """Return the threshold with the best strict F1, the lowest one in case of ties.
+    """Return the threshold with the best strict F1, the lowest threshold in case of ties.
 
-    `predictions` are those of a pipeline without a threshold, on the same documents.
+    `predictions` must come from a pipeline without a threshold, run on the same documents.
 
     >>> from onym.outputs.predictions import Prediction
     >>> from onym.types import Mention
@@ -69,7 +69,7 @@ def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical
 def cross_validate_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
     """Return the cross-validated strict F1 of threshold tuning: each fold is scored with a threshold tuned on the other folds.
 
-    If this is not better than the F1 without a threshold, tuning would overfit these documents.
+    If the result is not better than F1 without a threshold, tuning would overfit these documents.
 
     >>> from onym.types import Mention
     >>> gold = [Document(str(n), "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),)) for n in range(10)]
@@ -196,7 +196,7 @@ def calibrate_pipeline(
         task.require_same_kb(pipeline.source())
     if mentions == "found" and pipeline.detector is None:
         what = "the pipeline has no detector, so it cannot find mentions in raw text"
-        raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
+        raise ConfigError("config-invalid", what, fix="build the pipeline with a detector, or add --mentions given")
     mentions = mentions or ("given" if pipeline.detector is None else "found")
     if types and mentions == "found":
         what = "detected mentions have no annotated type, so --type cannot be used with --mentions found"

@@ -70,7 +70,7 @@ def read_trained_types(folder: Path) -> tuple[str, ...]:
 
 
 def types_of_predictions(*predictions: object) -> tuple[str, ...]:
-    """Return the annotated types recorded in predictions (empty means all); raise ConfigError if they differ."""
+    """Return the annotated types recorded in predictions; empty means all. Raise ConfigError if predictions differ in types."""
     found = {_types_in(each.source.get(ANNOTATED_TYPES)) for each in predictions if isinstance(each, Predictions)}
     if len(found) > 1:
         named = " and ".join(", ".join(types) or "all" for types in sorted(found))

@@ -37,7 +37,7 @@ class ModelLinkerConfig(LinkerConfig):
     """The configuration of a linker that uses a model."""
 
     model: ModelReference | None = Field(default=None, description="Folder of the model, or its name on the Hugging Face hub.")
-    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto is the faster one on this machine.")
+    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto means the faster of both on this machine.")
     device: str = Field(default="auto", pattern=DEVICE, description="Device: auto, cpu, cuda, cuda:N or mps.")
 
 
@@ -135,7 +135,7 @@ def describe_filter(only: ConceptMask | None, *, restrict: bool = False) -> dict
 
 
 class _Wanted:
-    """A concept filter for links; the wanted concepts are those in `only`."""
+    """A concept filter for links; the concepts in `only` are the wanted concepts."""
 
     def __init__(self, linker: Linker, only: ConceptMask, top_k: int) -> None:
         self.only, self.top_k = only, top_k
@@ -248,7 +248,7 @@ class SurfaceLinker(Cacheable):
 
 
 class CachingLinker(Cacheable):
-    """Wraps a `SurfaceLinker` with a cache of its results. A new one is created for each call of `link`."""
+    """Wraps a `SurfaceLinker` and caches its results. `SurfaceLinker.link` creates a new wrapper for each call."""
 
     def __init__(self, linker: SurfaceLinker) -> None:
         self.kb, self._linker = linker.kb, linker
@@ -266,7 +266,7 @@ class CachingLinker(Cacheable):
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with its candidates; the results are those of the wrapped linker."""
+        """Yield each document with its candidates; the results are the same as from the wrapped linker."""
         cache = self._cache(top_k, only)
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:

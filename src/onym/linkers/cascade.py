@@ -3,7 +3,7 @@
 At least two of these components are needed:
 
     exact               links mentions that are the name of exactly one concept
-    dense               retrieves candidates by embedding; links them itself if there is no generative component
+    dense               retrieves candidates by embedding; their order is final if there is no generative component
     generative          scores the names of the retrieved candidates in one pass; without `dense`, it searches all names
     rerank              links all mentions that exact match cannot link; replaces `dense` and `generative`
 """
@@ -70,7 +70,7 @@ class CascadeLinkerConfig(LinkerConfig):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Build a configuration from options; `encoder` is the dense model, `model` the generative one.
+        """Build a configuration from options; `encoder` is the dense model, `model` the generative model.
 
         With `reranker`, `encoder` is the dense model of the reranker.
         """
@@ -114,7 +114,7 @@ class NameScorer(Linker, Protocol):
 
 
 class CascadeLinker(Cacheable):
-    """Links each mention with the first component that finds candidates. Scores of different components are not comparable.
+    """Tries its components in order until one links the mention. Scores of different components are not comparable.
 
     Needs: two or three linkers for one knowledge base.
     When to use: with a model that is more accurate than dense retrieval, but too slow to search all names.

@@ -87,7 +87,7 @@ class CollectiveLinker:
     def from_pretrained(
         cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> CollectiveLinker:
-        """Open a model by its folder; `options` are those of `CollectiveLinkerConfig`."""
+        """Open a model by its folder; `options` are fields of `CollectiveLinkerConfig`."""
         return open(
             CollectiveLinkerConfig.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext()
         )

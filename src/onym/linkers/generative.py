@@ -48,7 +48,7 @@ class ModelSettings(FolderSettings):
 
 
 class GenerativeLinkerConfig(ModelLinkerConfig):
-    """Trie-constrained generation. Options that are None default to the model's own settings.
+    """Trie-constrained generation. Options that are None default to the settings stored with the model.
 
     With pooling "best", a concept's score is the score of its best name; with "sum", the log of the summed probabilities of its
     names.
@@ -56,7 +56,7 @@ class GenerativeLinkerConfig(ModelLinkerConfig):
 
     kind: Literal["generative"] = "generative"
     tokenizer: TokenizerReference | None = Field(
-        default=None, description="Folder of the tokenizer, if the model's folder has none."
+        default=None, description="Folder of the tokenizer, if the model's folder has no tokenizer."
     )
     template: str | None = Field(default=None, description="genbioel, or genre (no prompt); defaults to the model's setting.")
     window: int | None = Field(
@@ -158,7 +158,7 @@ class GenerativeLinker:
     def from_pretrained(
         cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> GenerativeLinker:
-        """Open a model by its folder or its name on the hub; `options` are those of `GenerativeLinkerConfig`."""
+        """Open a model by its folder or its name on the hub; `options` are fields of `GenerativeLinkerConfig`."""
         return open(
             GenerativeLinkerConfig.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext()
         )

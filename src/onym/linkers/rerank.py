@@ -41,7 +41,7 @@ _TINY = 1e-12  # probabilities are clipped to this distance from 0 and 1, so tha
 
 
 class RerankLinkerConfig(LinkerConfig):
-    """A trained reranker, and its dense component if it was trained with one."""
+    """A trained reranker, and its dense component if the reranker was trained with a dense linker."""
 
     kind: Literal["rerank"] = "rerank"
     model: ModelReference | None = Field(default=None, description="Folder of the trained reranker.")
@@ -164,7 +164,7 @@ class RerankLinker(Cacheable, Confident):
         return made
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-        """Return, for each link, the names and memory entries that support it, and the effect of each feature."""
+        """Return the evidence for each link: supporting names and memory entries, and the effect of each feature."""
         docs = [analyse(doc)]
         pool = self._pooling.pool(docs, self.parts.propose(docs))
         matrix = self._features.features(pool).matrix

@@ -3,7 +3,7 @@
 The folder of such a model contains:
 
 config.json, model.safetensors, tokenizer.json    the document encoder
-heads.safetensors, collective.json                the heads on top of it, and the settings
+heads.safetensors, collective.json                the heads on top of the encoder, and the settings
 names/                                            the name encoder; missing if the model only detects mentions
 """
 
@@ -35,7 +35,7 @@ from onym.types import Document
 Represent = Literal["ends", "mean"]
 Detect = Literal["none", "spans", "tags"]
 OUTSIDE, BEGIN, INSIDE = range(3)
-_RARE = -5.0  # initial logit that a span is a mention, because only about 1 in 150 spans is one
+_RARE = -5.0  # initial logit of a span; only about 1 in 150 spans is a mention
 
 
 class Heads(nn.Module):
@@ -82,7 +82,7 @@ class Heads(nn.Module):
 
     def span_scores(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
         """Return the logits of each span for each label. *Shape:* inputs as for `vectors` -> (spans, labels)."""
-        start, end, inside = _apply(self.span, states).chunk(3, 1)  # (tokens, labels); with a hidden layer (tokens, hidden)
+        start, end, inside = _apply(self.span, states).chunk(3, 1)  # shape (tokens, labels), or (tokens, hidden) if hidden
         sums = _cumulate(inside)
         within = sums[lasts] - sums[firsts]
         if not hasattr(self, "label"):
@@ -119,7 +119,7 @@ class Int8Linear(nn.Module):
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
         rounded, scales = map(torch.from_numpy, round_rows(layer.weight.detach().float().numpy()))
-        self.weight = nn.Parameter(rounded.t().contiguous(), requires_grad=False)  # (inputs, outputs)
+        self.weight = nn.Parameter(rounded.t().contiguous(), requires_grad=False)  # shape (inputs, outputs)
         self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach().float(), requires_grad=False)
         self.register_buffer("scales", scales, persistent=False)
 

@@ -31,7 +31,7 @@ class TokenWindow(NamedTuple):
 
 
 def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
-    """Split `tokens` tokens into overlapping windows. A token in two windows is taken from the one whose ends are farther away.
+    """Split `tokens` tokens into overlapping windows. Of two windows with a token, the one whose ends are farther is used.
 
     Windows start at multiples of `length - overlap`, so the windows of a token do not depend on text far behind it.
 

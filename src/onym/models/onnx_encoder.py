@@ -47,7 +47,7 @@ class OnnxEncoder(TextEncoder):
 
     @classmethod
     def open(cls, folder: Path | str, settings: EncoderSettings | None = None, *, name: str = "") -> OnnxEncoder:
-        """Open the encoder in a folder; `settings` default to those stored in the folder."""
+        """Open the encoder in a folder; `settings` default to the settings stored in the folder."""
         folder = Path(folder)
         require_safe(folder)
         shape, arrays = read_encoder_shape(folder), read_arrays(folder)
@@ -104,7 +104,7 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
         return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
     except Exception as e:  # ONNX Runtime raises various exceptions for inconsistent sizes
         what = "the model cannot be opened: its configuration or weights are not those of an encoder"
-        raise InputError("model-malformed", what, where=str(folder), fix="download it again") from e
+        raise InputError("model-malformed", what, where=str(folder), fix="download the model again") from e
 
 
 def _threads() -> int:

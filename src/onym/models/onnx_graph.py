@@ -20,7 +20,7 @@ IDS, POSITIONS, ATTENTION, HIDDEN = "ids", "positions", "attention", "hidden"
 _PREFIXES = ("", "bert.", "roberta.")
 _OPSET, _IR = 20, 10
 _MAX_SCALE = 1e30  # maximum scale of an int8 weight, so that scale * 127 is finite in fp32
-_AXES = [0, 2, 1, 3]  # (texts, tokens, heads, size) -> (texts, heads, tokens, size)
+_AXES = [0, 2, 1, 3]  # transposes (texts, tokens, heads, size) to (texts, heads, tokens, size)
 
 
 class Graph(NamedTuple):

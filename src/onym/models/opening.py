@@ -20,7 +20,7 @@ def open_encoder(
     device: str = "auto",
     name: str = "",
 ) -> TextEncoder:
-    """Open the encoder in a folder; `settings` default to those stored in the folder.
+    """Open the encoder in a folder; `settings` default to the settings stored in the folder.
 
     `name` overrides the folder name in result metadata.
     """

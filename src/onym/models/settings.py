@@ -1,4 +1,4 @@
-"""Encoder settings (pooling, similarity, length), which are stored in the model's folder because training fixes them.
+"""Encoder settings (pooling, similarity, length), stored in the model's folder because they must match its training.
 
 `pool` works on torch tensors and NumPy arrays. Normalisation is implemented by each encoder, because torch and NumPy round
 norms differently.
@@ -33,7 +33,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    """Return the class name and the folder of each module."""
+    """Return the class name and the folder of each sentence-transformers module."""
     try:
         found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in read_model_json(folder / MODULES)]
     except (TypeError, KeyError) as e:

@@ -52,11 +52,11 @@ class Template:
         return " " + " ".join(part for part in self._parts(window) if part)
 
     def prompt_text(self, surface: str) -> str:
-        """Return the decoder prompt; empty if the template has none."""
+        """Return the decoder prompt; empty if the template has no prompt."""
         return f" {self.prompt.format(surface.lower())}" if self.prompt else ""
 
     def name_text(self, name: str) -> str:
-        """Return a name in the form that is tokenised."""
+        """Return a name in the form in which it is tokenised: lower-cased, with a leading space."""
         return f" {name.lower()}"
 
     def source_ids(self, text: str, start: int, end: int, tokens: Tokens, *, budget: int, words: int = WORDS) -> list[int]:

@@ -1,8 +1,8 @@
 """Read the weights of a model as NumPy arrays, without torch, and quantise them to int8, a quarter of the size.
 
-An int8 matrix has one scale per row, stored under its name plus `_scale`; a row is its integers times its scale. All weights
-are quantised by `round_rows`. ONNX Runtime dequantises them and multiplies in fp32 (`onnx_graph`); torch also quantises the
-activations (`collective`).
+An int8 matrix has one scale per row, stored under its name plus `_scale`; the values of a row are its integers times its scale.
+All weights are quantised by `round_rows`. ONNX Runtime dequantises them and multiplies in fp32 (`onnx_graph`); torch also
+quantises the activations (`collective`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _has_finite_extremes(values: Any) -> bool:
 def not_finite(where: str = "") -> InputError:
     """Build the error for a model whose weights or outputs contain NaN or infinity."""
     what = "the weights or outputs of the model contain NaN or infinity"
-    return InputError("model-not-finite", what, where=where, fix="download the model again, or use another one")
+    return InputError("model-not-finite", what, where=where, fix="download the model again, or use another model")
 
 
 T = TypeVar("T")

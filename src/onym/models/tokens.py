@@ -194,7 +194,7 @@ def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str
 
 
 def _tokens(vocabulary: bytes, where: str) -> list[str]:
-    """Return the tokens, one per line; lines end only at line feeds, because other separators can be tokens."""
+    """Return the tokens, one per line; only line feeds end a line, because other line separators can be tokens."""
     try:
         lines = vocabulary.decode().replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as e:

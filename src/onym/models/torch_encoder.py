@@ -76,7 +76,7 @@ class Encoder(TextEncoder):
         device: str = "auto",
         name: str = "",
     ) -> Encoder:
-        """Open the encoder in a folder; `settings` default to those stored in the folder.
+        """Open the encoder in a folder; `settings` default to the settings stored in the folder.
 
         `name` overrides the folder name in result metadata.
         """

@@ -56,8 +56,9 @@ def open_pretrained(
 ) -> Any:
     """Open the model of a folder on a device, for inference. `families` maps each supported family to its transformers class.
 
-    transformers gets only the configuration and the tensors, not the folder, so it can read nothing else. `what` describes the
-    expected model in errors, e.g. "a seq2seq model". Weights whose names start with `spare` are unused and may be missing.
+    transformers gets only the configuration and the tensors, not the folder, so transformers cannot read any other file. `what`
+    describes the expected model in errors, e.g. "a seq2seq model". Weights whose names start with `spare` are unused and may be
+    missing.
     """
     target = resolve_device(device)
     require_safe(folder)

@@ -39,7 +39,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class FeatureEffect:
-    """The effect of a feature: how much the answer's log-odds would drop if it had the runner-up's value of the feature."""
+    """The effect of a feature: how much the log-odds of the answer drop if this feature has the runner-up's value."""
 
     feature: str
     value: float

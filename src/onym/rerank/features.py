@@ -307,7 +307,7 @@ def _is_longer(query: str, other: str) -> bool:
 
 
 def _agreement(pool: Pool, columns: dict[str, Floats]) -> dict[str, Floats]:
-    """Return two columns: the number of sources that rank the concept first, and of sources that propose it."""
+    """Return two columns: the number of sources that rank the concept first, and the number that propose it."""
     recalled = ranks(pool, columns["recalled"]) if len(pool) else np.zeros(0)
     firsts = (columns["tfidf_rank"] == 0).astype(float) + ((recalled == 0) & (columns["recalled"] > 0)) + columns["is_named"]
     proposals = (columns["recalled"] > 0).astype(float) + columns["is_named"]

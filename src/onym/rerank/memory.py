@@ -152,7 +152,7 @@ class KbMemory:
         self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
 
     def recall(self, surface: str, own: Own | None = None) -> dict[int, int]:
-        """Return the counts of a surface by KB row, minus the counts in `own`; only counts above 0."""
+        """Return the counts of a surface by KB row, minus the counts in `own`; counts of 0 are left out."""
         found = self._recalled(surface)
         if not own or surface not in own:
             return found

@@ -29,7 +29,7 @@ _CLOSING = re.compile(r"\s?[)\]]")
 
 
 def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
-    """Return the aliases of each query. A mention and a mention of the same type in brackets after it are aliases.
+    """Return the aliases of each query. If a mention is followed by one of the same type in brackets, both are aliases.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "amrubicin (SM-5887)", (Mention(0, 9, "amrubicin"), Mention(11, 18, "SM-5887")))
@@ -117,9 +117,9 @@ class Pooling:
         *,
         is_distinct: bool = False,
     ) -> Pool:
-        """Merge the candidates of each linker in `links` with those from the knowledge base and the memory.
+        """Merge the candidates of each linker in `links` with candidates from the knowledge base and the memory.
 
-        `own` holds the memory counts that come from each document itself, which are subtracted. With `is_distinct`, mentions
+        `own` holds, for each document, the memory counts that come from it; these are subtracted. With `is_distinct`, mentions
         of a document with the same surface and type are pooled once.
         """
         own = own or [None] * len(docs)

@@ -52,7 +52,7 @@ class Walk(NamedTuple):
 class Trees:
     """Gradient-boosted trees: the sum of the trees and a baseline is the log-odds that a row is right.
 
-    `roots` has an entry per tree and `baseline` a single one; all other arrays have an entry per node.
+    `roots` has one entry per tree, `baseline` has a single entry, and all other arrays have one entry per node.
 
     >>> stump = Trees(roots=np.array([0]), feature=np.array([0, 0, 0]), threshold=np.array([0.5, 0.0, 0.0]),
     ...               left=np.array([1, 1, 2]), right=np.array([2, 1, 2]), is_left_missing=np.array([1, 0, 0]),
@@ -158,7 +158,7 @@ class Trees:
         return len(np.unique(reached)) == len(reached)
 
     def _depth(self) -> int:
-        """Return the maximum depth of the trees, or MAX_DEPTH + 1 if it is larger."""
+        """Return the depth of the deepest tree, at most MAX_DEPTH + 1."""
         nodes = np.unique(self.roots)
         for depth in range(MAX_DEPTH + 1):
             nodes = nodes[self.left[nodes] != nodes]

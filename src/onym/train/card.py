@@ -1,6 +1,6 @@
 """Model cards (Markdown) and training records (`training.json`).
 
-`card` writes the card of a model, `pipeline_card` that of a pipeline; both use `format_card`.
+`card` writes the card of a model, `pipeline_card` the card of a pipeline; both use `format_card`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def describe_machine(*packages: str) -> dict[str, Any]:
 
 
 class _ModelKind(NamedTuple):
-    """A kind of model, and the module and class of the linker that opens it."""
+    """A kind of model, with the module and class of the linker that opens such models."""
 
     title: str
     does: str
@@ -169,7 +169,7 @@ def _usage(kind: _ModelKind) -> list[str]:
 
 
 def pipeline_usage(options: str) -> list[str]:
-    """Return the commands that build a pipeline with these detector options, and link with it."""
+    """Return two commands: build a pipeline with these detector options, and link texts with the pipeline."""
     build = f"$ onym pipeline build --kb KB_FOLDER {options} -o my-pipeline"
     return code("console", build, "$ onym link notes/ --pipeline my-pipeline -o links.jsonl")
 

@@ -135,7 +135,7 @@ def _miner(context: CollectiveContext, negatives: Negatives) -> Callable[[Any], 
 
 
 def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats:
-    """Return the embeddings (names, dim) of names: the stored ones if the encoder is frozen, else from the current model."""
+    """Return the embeddings (names, dim) of names: stored ones if the name encoder is frozen, else from the current model."""
     if context.name_vectors is not None:
         return context.name_vectors.rows(names)
     encoder = Encoder(in_precision(module.names, "auto"), context.reading.tokenizer, module.settings)
@@ -179,7 +179,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
 
     @property
     def settings(self) -> CollectiveSettings:
-        """The settings of the model; the threshold is 0.5 until it is tuned."""
+        """The settings of the model; before tuning, the threshold is 0.5."""
         start = self.config.start
         if start.detect == "none" and not self.config.loss.link:
             what = "the model would neither detect nor link"
@@ -277,7 +277,7 @@ def _with_mentions(documents: list[Document], count: int) -> list[Document]:
 
 @dataclass(frozen=True, slots=True)
 class TrainingWindow(DocumentWindow):
-    """A window of a document. `spans` are the mentions that lie entirely inside it: (first token, last token + 1, number).
+    """A window of a document. `spans` are the mentions entirely inside the window: (first token, last token + 1, number).
 
     Tokens are counted from the start of the document. The number is the index of a linkable mention, or NOT_LINKED.
     """

@@ -46,7 +46,7 @@ class StartConfig(Strict):
 
 
 class DataConfig(Strict):
-    """The training data: a dataset (name or folder) and a knowledge base (folder; defaults to the dataset's own).
+    """The training data: a dataset (name or folder) and a knowledge base (folder; defaults to that of the dataset).
 
     Mentions in `exclude_splits` are left out of training, because in some published datasets the train split contains dev.
     """

@@ -63,7 +63,7 @@ def window_room(tokenizer: Tokenizer, length: int) -> int:
 
 
 def window_batch(tokenizer: Tokenizer, windows: Sequence[DocumentWindow], pad: int) -> tuple[Batch, list[int]]:
-    """Return windows as tensors, and for each the shift from document token offsets to offsets in the flattened batch."""
+    """Return windows as tensors, and for each window the number to add to its token offsets for the flattened batch."""
     ids, mask = window_rows(tokenizer, [(each.tokens, each.window) for each in windows], pad)
     shifts = [row * ids.shape[1] + len(tokenizer.before) - each.window.start for row, each in enumerate(windows)]
     return {"input_ids": ids, "attention_mask": mask}, shifts
@@ -105,7 +105,7 @@ class CollectiveModule(nn.Module):
             return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
         scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
         is_mention = batch["is_mention"].reshape(scores.shape).to(scores.dtype)
-        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # labels that the corpus annotates
+        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # 0 for labels that the corpus lacks
         return binary_cross_entropy_with_logits(scores, is_mention, weight=known, reduction="sum")
 
     def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:
@@ -114,7 +114,7 @@ class CollectiveModule(nn.Module):
         names = batch.get("name_vectors")
         if names is None:
             names = vectors_of(self.names, batch["name_ids"], batch["name_mask"], self.settings)
-        scores = self.loss.scale * mentions @ names.to(mentions.dtype).T  # (mentions, names)
+        scores = self.loss.scale * mentions @ names.to(mentions.dtype).T  # shape (mentions, names)
         positive = scores.masked_fill(~batch["is_positive"], -torch.inf)
         return (scores.logsumexp(1) - positive.logsumexp(1)).sum()
 

@@ -61,7 +61,7 @@ def token_log_probs(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def sequence_log_probs(logits: Tensor, labels: Tensor, score: Score) -> Tensor:
-    """Return the score (batch,) of each sequence's labelled tokens by logits (batch, length, vocabulary); 0 if it has none.
+    """Return the score (batch,) of each sequence's labelled tokens by logits (batch, length, vocabulary); 0 without labels.
 
     >>> logits, labels = torch.zeros(1, 3, 4), torch.tensor([[IGNORED, 3, 0]])
     >>> sequence_log_probs(logits, labels, "sum").exp(), sequence_log_probs(logits, labels, "mean").exp()
@@ -106,10 +106,10 @@ def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Te
     Needs        logits of the labelled positions; ignored targets add 0
     When to use  positive-only training: GenBioEL section 3.2 and ANGEL equation 2, both with e = 0.1
 
-    It returns the sum, not the mean, so that a caller who splits a batch can divide by the tokens of the whole batch. Smoothing
-    is as in Szegedy et al. (2016), section 7, `torch.nn.functional.cross_entropy` and transformers' `LabelSmoother`. fairseq
-    spreads e over the vocabulary without the target: its e corresponds to e * V / (V - 1) here, where V is the vocabulary size
-    (1.00002 e for BART).
+    The loss is the sum, not the mean, so that a caller who splits a batch can divide by the tokens of the whole batch.
+    Smoothing is as in Szegedy et al. (2016), section 7, `torch.nn.functional.cross_entropy` and transformers' `LabelSmoother`.
+    fairseq spreads e over the vocabulary without the target: its e corresponds to e * V / (V - 1) here, where V is the
+    vocabulary size (1.00002 e for BART).
 
     >>> import torch
     >>> cross_entropy(torch.zeros(3, 8), torch.tensor([1, 5, IGNORED]), 0.1) / 2 - torch.tensor(8.0).log()

@@ -167,7 +167,7 @@ def tune_thresholds(
     """Return settings with the best thresholds, and for each dataset F1 without the classifier and with each threshold.
 
     The general threshold, used when no annotation convention is given, maximises the mean F1 over the datasets. Each dataset's
-    convention gets its own threshold. If `found` is empty, return the defaults.
+    convention gets its own threshold. If `found` is empty, return the default settings.
     """
     if not found:
         return ClassifierSettings(), {}

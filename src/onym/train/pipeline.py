@@ -239,4 +239,4 @@ def _require_dev(config: PipelineTrainingConfig, data: Path | None) -> None:
         splits = open_dataset(name, data).splits
         if missing := [split for split in ("train", DEV) if split not in splits]:
             what = f"a pipeline is trained on train and calibrated on dev, but this dataset has no {missing[0]} split"
-            raise ConfigError("dataset-split", what, where=name, fix="split it with onym dataset prepare --shares")
+            raise ConfigError("dataset-split", what, where=name, fix="split the dataset with onym dataset prepare --shares")

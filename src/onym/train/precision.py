@@ -73,7 +73,7 @@ def one_embedding(model: Any) -> Any:
 
 
 def drop_tied_copies(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
-    """Return a state dict with each tied weight once; gathering the shards from all devices copies it to each of its names."""
+    """Return a state dict with each tied weight once; gathering shards from all devices makes a copy for each of its names."""
     again = dict(model.named_parameters(remove_duplicate=False)).keys() - dict(model.named_parameters()).keys()
     return {name: value for name, value in state.items() if name not in again}
 
@@ -93,7 +93,7 @@ class MasterAdamW(torch.optim.AdamW):
     """
 
     def __init__(self, parameters: Iterable[Tensor], *, undecayed: Iterable[Tensor] = (), **options: Any) -> None:
-        """Make master copies of the parameters; there is no weight decay for those in `undecayed`."""
+        """Make master copies of the parameters; parameters in `undecayed` get no weight decay."""
         self.moved = [parameter for parameter in parameters if parameter.requires_grad]
         self.masters = [parameter.detach().float().clone().requires_grad_() for parameter in self.moved]
         still = {id(parameter) for parameter in undecayed}

@@ -132,7 +132,7 @@ def rank_preferences(is_right: Sequence[bool], *, rule: Rule = "violating") -> l
 class Lookalikes:
     """Samples, for a mention, one of the `count` most similar names of other concepts.
 
-    Create it once and reuse it: it opens the 3-gram TF-IDF matrix of all names.
+    Create one object and reuse it, because it opens the 3-gram TF-IDF matrix of all names.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> heart = kb.resolve("mesh:D009203")

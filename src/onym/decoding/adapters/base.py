@@ -107,7 +107,7 @@ def _pack_weight(weight: Tensor) -> Tensor | None:
 
 def cross_keys(states: Tensor, projection: Projection, layers: int, heads: int) -> Keys:
     """Compute the cross-attention keys and values of all layers from encoder states; `projection` has all their weights."""
-    both = projection(states)  # (mentions, source tokens, layers * 2 * width)
+    both = projection(states)  # shape (mentions, source tokens, layers * 2 * width)
     width = both.shape[-1] // (layers * 2 * heads)
     by_layer = both.view(*both.shape[:2], layers, 2, heads, width).permute(2, 3, 0, 4, 1, 5)
     return [(layer[0].contiguous(), layer[1].contiguous()) for layer in by_layer]

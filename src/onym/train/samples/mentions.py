@@ -211,7 +211,7 @@ class MentionPairs(OrderedSamples):
 
 
 def _queries(mentions: Sequence[DocMention], kb: KnowledgeBase, *, is_compared: bool) -> list[Query]:
-    """Return queries for the mentions in the KB. If not `is_compared`, `best` is the first name, not the most similar one."""
+    """Return queries for mentions whose concepts are in the KB; `best` is the first name, or with `is_compared` the nearest."""
     best = targets_of(mentions, kb, choice="similar" if is_compared else "sampled")
     surfaces = [normal_name(mention.surface) for _, mention in mentions]
     strings = _strings(surfaces, kb)

@@ -35,9 +35,9 @@ _FINEST = 1000  # `Mixed.share` is rounded to a fraction with at most this denom
 class PositivePairs(OrderedSamples):
     """`count` pairs of names of one concept, shuffled by `seed`; an epoch has every pair once.
 
-    If a concept has more than `max_pairs` pairs, `max_pairs` of them are drawn at random, the same ones in every epoch.
+    If a concept has more than `max_pairs` pairs, `max_pairs` of them are drawn at random; every epoch uses the same pairs.
 
-    Only the offset of each concept's first pair is stored (4 bytes). A pair is computed from it, the seed and the index.
+    Only the offset of each concept's first pair (4 bytes) is stored; a pair is computed from offset, seed and index.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> pairs = PositivePairs(kb, count=10, seed=1)
@@ -158,8 +158,8 @@ def labels_of(positives: Sequence[Positive]) -> Ints:
 def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.bool_]:
     """Return a mask (rows, rows) of pairs with different labels that must not be used as negatives.
 
-    Those are rows with the same string, and rows whose names share any concept; a name may have more concepts than the one for
-    which it is in the batch.
+    Those are rows with the same string, and rows whose names share any concept; a name may have more concepts than the
+    concept for which it is in the batch.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> heart, pressure = (kb.resolve(concept_id)[0] for concept_id in ("mesh:D009203", "mesh:D006973"))
@@ -211,8 +211,8 @@ _ALL = 2**64  # exclusive upper bound of random numbers
 class HardPairs:
     """`count` pairs: each mention paired with a right name, followed by a pair of names for each of `hard` wrong concepts.
 
-    `wrong` has the wrong concepts of each mention, in the order of `pairs.queries`. For each one missing to `hard`, the mention
-    is repeated. A wrong concept adds two names, not one, so that a batch still consists of positive pairs.
+    `wrong` has the wrong concepts of each mention, in the order of `pairs.queries`. If there are fewer than `hard`, more pairs
+    of the mention are used instead. A wrong concept adds two names, not one, so that a batch still consists of positive pairs.
     """
 
     pairs: MentionPairs
