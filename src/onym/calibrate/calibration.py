@@ -1,7 +1,7 @@
 """Calibration of answers: map features of an answer to the probability that it is right.
 
 The features are available for every linker: the score, the margin to the second candidate, ties, and the length of the surface.
-If a detector found the mention, its score is a feature too, and the probability covers both span and concept.
+If a detector found the mention, the detector's score is a feature too, and the probability covers both span and concept.
 
 Two models are compared by five-fold cross-validation over documents: Venn-Abers on the score alone, and logistic regression on
 all features, which is used if its log loss is clearly lower. The held-out probabilities are also used to fit the precision

@@ -104,7 +104,7 @@ class Rejection:
     detail: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a dict of plain values; it shares keys, with the same meaning, with `Explanation.as_dict`.
+        """Return a dict of plain values; keys shared with `Explanation.as_dict` have the same meaning.
 
         >>> Rejection(0, 2, "MI", "too-short", "the name is too short").as_dict()["rejected"]
         'too-short'

@@ -64,7 +64,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class NameFilter:
-    """Decides whether a surface that matches a name is a mention. With `only`, other concepts are ignored.
+    """Decides whether a surface that matches a name is a mention. Concepts that are not in `only` are ignored.
 
     Always rejected: names with fewer than `min_length` characters, names without a letter, function words, and single words
     that are the last word of at least one in 400 names. Abbreviations must be spelt exactly as in a source: these are names

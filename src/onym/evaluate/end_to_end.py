@@ -156,7 +156,7 @@ def _spans(
     reason: str,
     articles: Mapping[DocumentName, str] | None,
 ) -> Spans:
-    """Return the spans by document and concept; with `articles`, a dummy span by article and concept."""
+    """Return the spans of each (document, concept) pair; with `articles`, a dummy span for each (article, concept) pair."""
     spans: Spans = defaultdict(set)
     for name, doc in documents:
         for mention in doc.mentions:
@@ -381,7 +381,7 @@ def evaluate_end_to_end(
 
 
 def merge_predictions(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
-    """Return the gold documents with predicted instead of gold mentions; each has its best answer, or no concept if NIL.
+    """Return the gold documents with the predicted mentions, each with its best answer (no concept if unlinked).
 
     >>> from onym.outputs.predictions import Prediction
     >>> made = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})

@@ -1,8 +1,8 @@
 """Confidence intervals and significance tests, computed from hits: whether each case was right (1) or wrong (0).
 
-`bootstrap_interval` gives the confidence interval of a share; `paired_bootstrap` and `mcnemar_exact` test whether two systems
-differ on the same cases, and `bootstrap_paired_sums` whether their F1 differs on the same documents. `angel_t_test` reproduces
-a published test that is statistically invalid; use it for comparison only.
+`bootstrap_interval` gives the confidence interval of a share. `paired_bootstrap` and `mcnemar_exact` test whether two systems
+differ on the same cases; `bootstrap_paired_sums` tests whether their F1 differs on the same documents. `angel_t_test`
+reproduces a published test that is statistically invalid; use it for comparison only.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Sliced:
-    """The case indices of each slice by name, and the reason for each slice left out."""
+    """The indices of the cases in each slice, by slice name, and the reason for each slice that was left out."""
 
     indices: dict[str, list[int]]
     left_out: dict[str, str] = field(default_factory=dict)

@@ -181,7 +181,7 @@ def _group_table(title: str, group: str, names: tuple[str, str], rows: Sequence[
 
 
 def type_rows(found: EndToEndComparison) -> list[tuple[str, ...]]:
-    """Return a row per annotated type: its gold items, both recalls and their difference."""
+    """Return a row per annotated type: the number of gold items, both recalls and their difference."""
     return [
         (name or NO_TYPE, f"{gold:,}", percent(one), percent(other), f"{100 * (one - other):+.1f}")
         for name, (gold, one, other) in found.by_type.items()
@@ -189,7 +189,7 @@ def type_rows(found: EndToEndComparison) -> list[tuple[str, ...]]:
 
 
 def slice_rows(found: Comparison) -> list[tuple[str, ...]]:
-    """Return a row per subgroup: its title, its mentions, both recalls and their difference."""
+    """Return a row per subgroup: its title, the number of mentions, both recalls and their difference."""
     rows: list[tuple[str, ...]] = []
     for name, (cases, one, other) in found.slices.items():
         cells = (percent(one), percent(other), f"{100 * (one - other):+.1f}") if cases else ("–", "–", "–")

@@ -93,7 +93,7 @@ def _predictions_for(predictions: Predictions, docs: Sequence[Document]) -> Pred
 
 @dataclass(frozen=True, slots=True)
 class _ScoredItems:
-    """Predicted (span, concept) items, with score and correctness of each, and the number of gold items."""
+    """Predicted (span, concept) items: the score of each, whether it is right, and the number of gold items."""
 
     score: npt.NDArray[np.float64]
     is_right: npt.NDArray[np.bool_]

@@ -99,8 +99,8 @@ def link_among(
 
     If the best candidate of a mention is not in `only`, the mention is left unlinked (NIL): with a filter for diseases, "skin"
     is not linked to skin cancer. All mentions are first linked to all concepts. In a second pass, the unlinked mentions are
-    linked to the concepts in `only`, to list their candidates; it is skipped if the first pass found these already. With
-    `restrict`, concepts that are not in `only` are ignored completely.
+    linked to the concepts in `only`, to list their candidates; this is skipped if the first pass found these candidates
+    already. With `restrict`, concepts that are not in `only` are ignored completely.
     """
     if only is None or restrict:
         yield from linker.link(documents, top_k=top_k, only=only)

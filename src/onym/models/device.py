@@ -40,7 +40,7 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
-    """Return the precision to compute in. `auto` avoids bf16 without hardware support, which is much slower than fp32.
+    """Return the precision to compute in. `auto` is bf16 if the hardware supports it, else fp32, which is then faster.
 
     >>> import torch
     >>> resolve_precision("bf16", torch.device("cpu"))

@@ -335,7 +335,7 @@ def _columns(keys: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, 
 
 
 class _NameWords(NamedTuple):
-    """The words of a name without plural s: the last word, all words, and the words that have a digit or a single letter."""
+    """The words of a name without plural s: the last word, all words, and words with a digit or of one character."""
 
     last: str
     all: frozenset[str]

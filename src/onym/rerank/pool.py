@@ -142,7 +142,7 @@ class Pooling:
         return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases, rows_of)
 
     def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
-        """Return the count of each concept in the memory, without the counts of its own document."""
+        """Return the memory count of each pair's concept, without the counts that come from the pair's document."""
         in_own = [Counter[int]() for _ in own]
         for total, of_doc in zip(in_own, own, strict=True):
             for rows in (of_doc or {}).values():

@@ -135,7 +135,7 @@ def _miner(context: CollectiveContext, negatives: Negatives) -> Callable[[Any], 
 
 
 def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats:
-    """Return the embeddings (names, dim) of names: stored ones if the name encoder is frozen, else from the current model."""
+    """Return name embeddings (names, dim): stored embeddings if the name encoder is frozen, else from the current model."""
     if context.name_vectors is not None:
         return context.name_vectors.rows(names)
     encoder = Encoder(in_precision(module.names, "auto"), context.reading.tokenizer, module.settings)
@@ -232,7 +232,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
 
     @cached_property
     def _linkable(self) -> dict[tuple[DocumentKey, int, int], tuple[DocMention, DocMention]]:
-        """Linkable mentions by document and offsets, each as annotated and with abbreviations expanded."""
+        """Linkable mentions by document and offsets: each mention as annotated, and with its abbreviation expanded."""
         return {
             (doc.key, mention.start, mention.end): ((doc, mention), expanded)
             for doc in self.documents
@@ -387,7 +387,7 @@ def _bio_tags(window: TrainingWindow) -> np.ndarray[tuple[int], np.dtype[np.int6
 
 @dataclass(frozen=True)
 class CollectiveDev:
-    """Evaluation on a fixed set of documents. `dev_f1` is end-to-end F1, or the score of the only task trained.
+    """Evaluation on a fixed set of documents. `dev_f1` is end-to-end F1; if only one task is trained, its score.
 
     A detected mention is correct if its span is gold and, if the model links, its concept too. `dev_threshold` is the best
     threshold. `names` are the candidate names; fewer names make the task easier, so use the scores only to compare models.

@@ -176,8 +176,8 @@ class GenerativeOptimConfig(OptimConfig):
 class PreferConfig(Strict):
     """Preference optimisation on hard negatives: the source of wrong names, the pairs to keep, and the loss.
 
-    The mentions are divided over `rounds`. In each round, the current model predicts names for its share of the mentions, and
-    is also the reference model.
+    The mentions are divided over `rounds`. In each round, the current model predicts names for the mentions of the
+    round, and is also the reference model.
     """
 
     loss: Literal["dpo", "cpo", "simpo", "pairwise"] = "dpo"

@@ -81,7 +81,7 @@ class RunContext(Generic[R]):
 
     @property
     def samples_per_step(self) -> int:
-        """The number of samples per step over all devices; WORLD_SIZE (set by torchrun and accelerate) is their number."""
+        """The number of samples per step over all devices; torchrun and accelerate set WORLD_SIZE, the number of devices."""
         optim = self.config.optim
         return optim.batch_size * optim.gradient_accumulation * int(os.environ.get("WORLD_SIZE") or 1)
 

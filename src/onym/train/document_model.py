@@ -1,6 +1,6 @@
 """Training of models that encode whole documents, shared by the collective and the detect stage.
 
-Has the module with its loss, its trainer, batches of windows, and F1.
+Contains the torch module with its loss, the trainer, the batching of windows, and F1.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class CollectiveModule(nn.Module):
 
 
 class CollectiveTrainer(ModelTrainer):
-    """Trainer on windows of documents. `negatives` samples the names to compare mentions with; `mine` updates its ranking.
+    """Trainer on windows of documents. `negatives` samples the names to compare mentions with; `mine` ranks them again.
 
     `reading` tokenises names. If the name encoder is frozen, `frozen_names` returns stored name embeddings instead.
     """
@@ -160,7 +160,7 @@ class CollectiveTrainer(ModelTrainer):
         return loss
 
     def items(self, inputs: Batch) -> int:
-        """Return the number of windows. Mentions are not counted, because some batches have none."""
+        """Return the number of windows. Mentions are not counted, because some batches have no mentions."""
         return len(inputs["input_ids"])
 
     def _names(self, inputs: Batch) -> Batch:

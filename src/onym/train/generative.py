@@ -1,6 +1,6 @@
 """Training of generative models on gold names (GenBioEL, ANGEL): KB-guided pre-training and fine-tuning on mentions.
 
-The loss covers only the name, batches have samples of similar length, and dev is decoded over all names of the KB.
+The loss covers only the name, batches have samples of similar length, and the dev evaluation decodes over all names of the KB.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ def pairwise(preference: Preference, *, beta: float = 0.1) -> Tensor:
     """Return the losses (pairs,) of ANGEL's equation 4 with r = log p, the first alternative of its appendix C.
 
     Optimises    -log sigmoid(beta * margin)
-    Needs        scores; sums of log-probabilities in the paper
+    Needs        scores; in the paper, these are sums of log-probabilities
     When to use  as a baseline for the other losses; in ANGEL's table D, its accuracy is 85.9, that of `dpo` 86.2
     Related      `dpo` subtracts the reference margin, `simpo` a target margin; `cpo` adds the cross-entropy of the right name
 
@@ -189,7 +189,7 @@ def dpo(preference: Preference, *, beta: float = 0.1, smoothing: float = 0.0) ->
     """Return the losses (pairs,) of Rafailov et al. (2023), equation 7, which are ANGEL's equations 4 and 5.
 
     Optimises    -log sigmoid(beta * (margin - reference margin)); `smoothing` makes it conservative (cDPO)
-    Needs        scores of the model and of a reference model (no gradient); sums of log-probabilities in the paper
+    Needs        scores of the model and of a reference model (no gradient); in the paper, sums of log-probabilities
     When to use  negative-aware training; best in ANGEL's table D, with beta 0.1 and the initial model as reference
     Related      `cpo` and `simpo` need no reference model; `pairwise` is `dpo` with a reference margin of 0
 
@@ -212,14 +212,14 @@ def cpo(
     """Return the losses (pairs,) of Xu et al. (2024), section 3: equation 3 plus the cross-entropy of the preferred names.
 
     Optimises    -log sigmoid(beta * margin) + alpha * cross-entropy of the right name
-    Needs        scores (sums of log-probabilities in the paper); unless alpha is 0, the cross-entropy of the right names,
-                 as a scalar or (pairs,)
+    Needs        scores (in the paper, sums of log-probabilities), and the cross-entropy of the right names as a scalar or
+                 (pairs,); if alpha is 0, the cross-entropy is not needed
     When to use  instead of `dpo`, if a reference model is too expensive; the second term keeps the right name likely
     Related      `pairwise` is `cpo` without the second term
 
     A scalar cross-entropy is added to the loss of every pair. TRL averages over all tokens of right names in the batch, so long
-    names weigh more, and smooths only the first term; pass `cross_entropy(...) / tokens` for that. For the paper's definition,
-    -log p of each name, pass `-preferred`.
+    names weigh more, and smooths only the first term; pass `cross_entropy(...) / tokens` to get TRL's loss. For the paper's
+    definition, -log p of each name, pass `-preferred`.
 
     >>> import torch
     >>> pairs = Preference(torch.tensor([-1.0, -2.0]), torch.tensor([-1.0, -2.0]))
@@ -242,7 +242,7 @@ def simpo(preference: Preference, *, beta: float = 2.0, gamma: float = 1.0, smoo
     """Return the losses (pairs,) of Meng et al. (2024), equation 6.
 
     Optimises    -log sigmoid(beta * margin - gamma)
-    Needs        scores; means over the tokens of a name in the paper
+    Needs        scores; in the paper, these are means over the tokens of a name
     When to use  without a reference model, for names of different lengths and a linker that ranks names by their mean score
     Related      `cpo`; gamma is `simpo_gamma` in TRL, and the authors' code sets gamma / beta
 

@@ -59,7 +59,7 @@ _log = logging.getLogger("onym.train")
 class PipelineTrainingConfig(CorporaConfig):
     """Configuration of `onym train pipeline`.
 
-    `types` maps each annotated type to use to its semantic group in the knowledge base; empty means all types, not renamed.
+    `types` maps the annotated types to use to semantic groups of the knowledge base; empty means all types, not renamed.
     With `encoder`, the folder or hub name of a pretrained model, a neural detector is trained for `epochs` epochs. With
     `dense_encoder`, the reranker also gets the candidates of a dense linker.
     """

@@ -73,7 +73,7 @@ def one_embedding(model: Any) -> Any:
 
 
 def drop_tied_copies(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
-    """Return a state dict with each tied weight once; gathering shards from all devices makes a copy for each of its names."""
+    """Remove copies of tied weights from a state dict; gathering shards from all devices stores a copy under each name."""
     again = dict(model.named_parameters(remove_duplicate=False)).keys() - dict(model.named_parameters()).keys()
     return {name: value for name, value in state.items() if name not in again}
 
@@ -136,7 +136,7 @@ class MasterAdamW(torch.optim.AdamW):
         self.publish()
 
     def full(self, state: dict[str, Tensor], names: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return a state dict in fp32, with trained weights taken from the master copies; `names` has all parameters."""
+        """Return a state dict in fp32, with trained weights taken from the master copies; `names` maps names to parameters."""
         exact = {id(parameter): master.detach() for parameter, master in zip(self.moved, self.masters, strict=True)}
         for parameter in names.values():  # give tied weights the same tensor, so that it is saved only once
             exact.setdefault(id(parameter), parameter.detach().float())

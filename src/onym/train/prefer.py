@@ -384,7 +384,7 @@ def loss_of(prefer: PreferConfig) -> NamedLoss:
 
 
 def score_of(prefer: PreferConfig) -> Score:
-    """Return how a name is scored: as configured, or as in the paper of the loss.
+    """Return how a name is scored: as configured or, by default, as in the paper of the loss.
 
     >>> score_of(PreferConfig(loss="simpo")), score_of(PreferConfig(loss="simpo", score="sum"))
     ('mean', 'sum')

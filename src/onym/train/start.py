@@ -73,7 +73,7 @@ def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
 
 
 def _bart_of(folder: Path) -> Any:
-    """Return a BART whose encoder and decoder layers are copies of the encoder's; cross-attention copies self-attention."""
+    """Return a BART with encoder and decoder layers copied from an encoder; cross-attention is copied from self-attention."""
     from transformers import BartConfig, BartForConditionalGeneration
 
     encoder = open_body(folder, "fp32", device="cpu")

@@ -50,7 +50,7 @@ class Dev(Protocol):
 
 
 class ModelTrainer(Trainer):  # type: ignore[misc]
-    """Trainer on samples in their given order. `dev` evaluates every checkpoint; without it, the last model is kept.
+    """Trainer on samples in their given order. `dev` evaluates every checkpoint; without `dev`, the last model is kept.
 
     A subclass defines the summed loss of a batch and the number of items in the sum. `metric` chooses the best model.
     """
@@ -159,7 +159,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         return found
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Evaluate the current model in the main process, and broadcast the scores to the others."""
+        """Evaluate the current model in the main process, and broadcast the scores to the other processes."""
         state = self.accelerator.get_state_dict(self.model_wrapped)
         found: list[Any] = [None]
         if self.accelerator.is_main_process and self.dev and self.spare is not None:
@@ -215,7 +215,7 @@ def trainer_arguments(folder: Path, optim: OptimConfig, metric: str = "") -> Tra
         bf16=training_precision(optim) == "bf16",
         seed=optim.seed,
         use_cpu=device.type == "cpu",
-        train_sampling_strategy="sequential",  # samples are already shuffled, independently of resuming
+        train_sampling_strategy="sequential",  # samples are already shuffled, in the same order after a resume
         eval_strategy="steps" if has_dev else "no",
         eval_steps=optim.eval_steps,
         eval_on_start=has_dev,
@@ -244,7 +244,7 @@ def _use_one_gpu(found: TrainingArguments, device: torch.device) -> None:
 
 
 class Clock(TrainerCallback, ExportableState):  # type: ignore[misc]
-    """Callback that measures training time over all resumed runs; Trainer stores it in every checkpoint."""
+    """Callback that measures training time over all resumed runs; Trainer stores the time in every checkpoint."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds

@@ -80,7 +80,7 @@ class Projection:
 
     @classmethod
     def join(cls, parts: Sequence[Any]) -> Projection:
-        """Concatenate linear modules; a missing bias is replaced by zeros if another module has one."""
+        """Concatenate linear modules; a missing bias is replaced by zeros if another module has a bias."""
         weight = parts[0].weight if len(parts) == 1 else torch.cat([part.weight for part in parts])
         if all(part.bias is None for part in parts):
             return cls(weight.detach(), None)

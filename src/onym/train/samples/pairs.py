@@ -52,7 +52,7 @@ class PositivePairs(OrderedSamples):
         if max_pairs < 1:
             raise ConfigError("config-invalid", f"max_pairs is {max_pairs}", fix="set it to 1 or more")
         self._kb, self._seed, self._max_pairs = kb, seed, max_pairs
-        # Plain array views, because indexing a memmap creates a new memmap object each time, which is slow.
+        # Convert to ndarray views, because indexing a memmap creates a new memmap object each time, which is slow.
         self._terms, self._term_names = np.asarray(kb.concept_terms), np.asarray(kb.term_names)
         self._starts = _starts(self._terms, max_pairs)
         if not self._starts[-1]:
@@ -67,7 +67,7 @@ class PositivePairs(OrderedSamples):
 
     def _at(self, indices: Ints) -> tuple[Ints, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Return the concepts of the pairs, and the ids of both names."""
-        # Same dtype as the column, because searchsorted would otherwise convert the whole column.
+        # Use the dtype of the column, because searchsorted would otherwise convert the whole column.
         numbers = self._order.at(indices).astype(self._starts.dtype)
         concepts = np.searchsorted(self._starts, numbers, side="right").astype(np.int64) - 1
         terms = self._terms[concepts].astype(np.int64)
@@ -271,7 +271,7 @@ def _whole(surface: str) -> Mention:
 
 
 class Negatives:
-    """Sampler of positive and negative names for mentions. `pools` are the ids of the names nearest to each mention at start.
+    """Sampler of positive and negative names for mentions. `pools` are the ids of the names nearest to each mention.
 
     *Shape:* pools (mentions, pool), padded with -1.
     """
