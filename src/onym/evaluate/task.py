@@ -82,7 +82,7 @@ class EvaluationTask:
         """Return a copy that scores only these annotated types; raise ConfigError if the split lacks one of them."""
         if unknown := sorted(set(types) - set(self.annotated_types)):
             what = f"no mention of {self.title} has the type {unknown[0]!r}"
-            raise ConfigError("filter-unknown", what, fix=f"the types are {', '.join(self.annotated_types)}")
+            raise ConfigError("filter-unknown", what, fix=f"use one of {', '.join(self.annotated_types)}")
         return replace(self, types=tuple(dict.fromkeys(types)))
 
     def texts(self) -> Iterator[Document]:

@@ -149,7 +149,7 @@ def _encodable(texts: Sequence[str]) -> Iterator[None]:
             yield
     except Exception:
         if any("\ud800" <= char <= "\udfff" for text in texts for char in text):
-            raise InputError("input-encoding", "the text has an unpaired surrogate", fix="correct its decoding") from None
+            raise InputError("input-encoding", "the text has an unpaired surrogate", fix="decode it differently") from None
         raise InputError("tokenizer-failed", "the tokenizer cannot read a text", fix="use another model") from None
 
 

@@ -172,7 +172,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
         if self.model.names is None:
             return own
         names = {FILE: self.reading.tokenizer.data, EncoderSettings.FILE: self.reading.settings.to_bytes()}
-        if self.config.start.freeze_names:  # copy its files, so that an index built with the original encoder stays valid
+        if self.config.start.freeze_names:  # copy the encoder's files, so that an index made with it stays valid
             folder = Path(self.names_folder)
             names |= {path.name: path.read_bytes() for path in (folder / "config.json", *weight_files(folder))}
         return own | {f"{NAMES}/{name}": data for name, data in names.items()}

@@ -105,7 +105,7 @@ class CollectiveModule(nn.Module):
             return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
         scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
         is_mention = batch["is_mention"].reshape(scores.shape).to(scores.dtype)
-        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # 0 for labels that the corpus lacks
+        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # weight 0 if not annotated in the corpus
         return binary_cross_entropy_with_logits(scores, is_mention, weight=known, reduction="sum")
 
     def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:

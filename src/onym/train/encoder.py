@@ -141,7 +141,7 @@ class MultiSimilarityLoss:
     def __call__(self, embeddings: Tensor, pairs: RowPairs) -> Tensor:
         """Return the scalar loss of a batch, at least float32; 0 if there are no pairs."""
         if pairs.positive.shape[0] != len(embeddings):
-            raise ValueError(f"pairs of {pairs.positive.shape[0]} rows do not fit {len(embeddings)} embeddings")
+            raise ValueError(f"the pair masks have {pairs.positive.shape[0]} rows, but there are {len(embeddings)} embeddings")
         # No autocast: the rounding error of a bfloat16 cosine, up to 0.002, times beta would be 0.1 in the exponent.
         with torch.autocast(embeddings.device.type, enabled=False):
             unit = functional.normalize(at_least_fp32(embeddings))

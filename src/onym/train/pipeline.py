@@ -180,7 +180,7 @@ def _calibrate_terms(config: PipelineTrainingConfig, dest: Path, data: Path | No
 def _write_card(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     datasets = [open_dataset(name, data) for name in config.datasets]
     figures = json.loads((dest / _DEV_FIGURES).read_bytes())
-    kb = KnowledgeBase.open(config.kb)  # not the pipeline, which would load all its models
+    kb = KnowledgeBase.open(config.kb)  # opening the pipeline instead would load all its models
     card = pipeline_card(read_pipeline(dest), kb, datasets, Path(config.encoder).name, figures)
     with whole_file(dest / _CARD, force=True) as file:
         file.write(card.encode())
