@@ -96,7 +96,7 @@ def test_rejects_comparison_of_different_types(mixed: EvaluationTask, tmp_path: 
 
 
 def test_unknown_type_error_lists_types_of_split(mixed: EvaluationTask) -> None:
-    with pytest.raises(ConfigError, match="the types are Chemical, Disease, Symptom"):
+    with pytest.raises(ConfigError, match="use one of Chemical, Disease, Symptom"):
         mixed.with_types(["Disorder"])
 
 

@@ -1,7 +1,7 @@
 """Calibration of answers: map features of an answer to the probability that it is right.
 
 The features are available for every linker: the score, the margin to the second candidate, ties, and the length of the surface.
-If a detector found the mention, its score is a feature too, and the probability covers both span and concept.
+If a detector found the mention, the detector's score is a feature too, and the probability covers both span and concept.
 
 Two models are compared by five-fold cross-validation over documents: Venn-Abers on the score alone, and logistic regression on
 all features, which is used if its log loss is clearly lower. The held-out probabilities are also used to fit the precision
@@ -32,8 +32,8 @@ from onym.calibrate.estimators import (
 from onym.calibrate.thresholds import ConformalSets, PrecisionCurve
 from onym.types import Link
 
-_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)  # knots of the piecewise linear features
-_SHORT = 4  # maximum characters of a short surface, mostly abbreviations
+_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)  # quantiles that are the knots of the piecewise linear features
+_SHORT = 4  # surfaces of up to 4 characters, mostly abbreviations, get a feature of their own
 _EXTREME_SCORE = 1e-4  # detector scores are clipped to this distance from 0 and 1
 ANNOTATED = 1.0
 """The detection score of annotated mentions, which need no detector."""
@@ -42,7 +42,7 @@ ANNOTATED = 1.0
 class ScoredAnswer(NamedTuple):
     """The best two scores of a mention's candidates, the number of candidates and ties, and the length of the surface.
 
-    With one candidate, `second` equals `best`. `detection` is the score of the detector that found the mention.
+    If there is only one candidate, `second` equals `best`. `detection` is the score that the detector gave the mention.
     """
 
     best: float
@@ -54,7 +54,7 @@ class ScoredAnswer(NamedTuple):
 
     @classmethod
     def of(cls, scores: tuple[float, ...], tied: int, length: int, detection: float | None = None) -> ScoredAnswer:
-        """Create an answer from the scores of its candidates, best first; there must be at least one.
+        """Create an answer from the scores of its candidates, best first; there must be at least one candidate.
 
         >>> ScoredAnswer.of((0.9, 0.4), tied=0, length=5)
         ScoredAnswer(best=0.9, second=0.4, candidates=2, tied=0, length=5, detection=1.0)
@@ -71,7 +71,7 @@ class ScoredAnswer(NamedTuple):
 
 @plain_dataclass(frozen=True)
 class Answers:
-    """Many answers as an array with a column for each field of `ScoredAnswer`."""
+    """Several answers as an array with a row per answer and a column for each field of `ScoredAnswer`."""
 
     columns: Floats
 
@@ -113,8 +113,8 @@ class Answers:
 class AnswerFeatures:
     """Features of answers for logistic regression, piecewise linear in score, margin and detection score.
 
-    The fields hold the knots, which are quantiles. `detections` is None if all detection scores are equal, as for annotated
-    mentions.
+    The fields hold the knots, which are quantiles of the fitted values. `detections` is None if all detection scores are equal,
+    as for annotated mentions.
 
     >>> answers = Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5), ScoredAnswer(0.5, 0.5, 1, 3, 2)])
     >>> AnswerFeatures.fit(answers).of(answers).shape
@@ -158,7 +158,7 @@ def _bends(values: Floats) -> tuple[float, ...]:
 
 FOLDS = 5
 MIN_ANSWERS = 50
-_BETTER = 0.01  # relative reduction of the log loss for which `ByEvidence` is preferred to `ByScore`
+_BETTER = 0.01  # `ByEvidence` is used if its log loss is at least 1 % lower than the log loss of `ByScore`
 _EXTREME = 1e-3  # probabilities are clipped to this distance from 0 and 1 in the log loss
 
 

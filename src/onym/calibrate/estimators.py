@@ -30,11 +30,11 @@ BINS = 15
 MAX_INDEX = 0.25
 """The population stability index above which a calibration is no longer valid."""
 _DRIFT_BINS = 10
-_EMPTY_BIN = 1e-3  # share assumed for an empty bin
+_EMPTY_BIN = 1e-3  # share used instead of 0 for an empty bin, because the index takes logarithms
 
 
 def require(is_sound: object, what: str, fix: str = "fit the calibration again") -> None:
-    """Raise InputError unless the condition is true.
+    """Raise InputError with the message `what` unless the condition is true.
 
     >>> require(False, "a calibration has no knots")
     Traceback (most recent call last):
@@ -75,7 +75,7 @@ def area_under_roc(scores: Floats, outcomes: Outcomes) -> float:
 
 
 def risk_coverage(scores: Floats, outcomes: Outcomes) -> tuple[Floats, Floats]:
-    """Return, for each distinct score from the highest, the share of answers at or above it and their error rate.
+    """For each distinct score, highest first, return the share of answers with at least this score, and their error rate.
 
     >>> coverage, risk = risk_coverage(np.array([0.9, 0.8, 0.8]), np.array([1, 0, 1]))
     >>> coverage.round(2).tolist(), risk.round(2).tolist()
@@ -121,8 +121,8 @@ def _shares(confidences: Floats, edges: Floats) -> Floats:
     return np.asarray(counts / max(1, counts.sum()), dtype=np.float64)
 
 
-_KNOTS = 100  # of a Venn-Abers function
-_BINS = 500  # equal-size bins of scores for Venn-Abers
+_KNOTS = 100  # maximum number of knots of a Venn-Abers function
+_BINS = 500  # maximum number of equal-size score bins for Venn-Abers
 _RIDGE = 1.0  # L2 penalty; keeps weights finite if a column separates right from wrong perfectly
 _STEPS = 25  # maximum Newton steps
 _MAX_LOG_ODDS = 30.0
@@ -157,7 +157,7 @@ class Isotonic:
         return cls(tuple(knots.tolist()), tuple(np.repeat(values, 2).tolist()))
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Return the probability of each score; scores outside the fitted range get that of the nearest knot."""
+        """Return the probability of each score; scores outside the fitted range get the probability of the nearest knot."""
         return np.interp(scores, self.scores, self.values)
 
 
@@ -172,7 +172,7 @@ def check_outcomes(scores: Floats, outcomes: npt.NDArray[np.generic] | Sequence[
 
 def pool_violators(means: Floats, weights: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     """Run the pool-adjacent-violators algorithm; return the last row and the mean of each pool."""
-    pools: list[tuple[int, float, float]] = []  # end, mean, weight
+    pools: list[tuple[int, float, float]] = []  # (last row, mean, weight) of each pool
     for row, (mean, weight) in enumerate(zip(means.tolist(), weights.tolist(), strict=True)):
         pool = (row, mean, weight)
         while pools and pools[-1][1] >= pool[1]:
@@ -207,7 +207,7 @@ def _bin_scores(scores: Floats, right: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _with_one(means: Floats, weights: Floats, row: int, outcome: float) -> float:
-    """Return the isotonic probability of bin `row` after adding one answer with this outcome to it."""
+    """Return the isotonic probability of bin `row` after one answer with this outcome is added to the bin."""
     means, weights = means.copy(), weights.copy()
     means[row] = (means[row] * weights[row] + outcome) / (weights[row] + 1)
     weights[row] += 1
@@ -217,7 +217,7 @@ def _with_one(means: Floats, weights: Floats, row: int, outcome: float) -> float
 
 @dataclass(frozen=True, config=CHECKED)
 class Logistic:
-    """Logistic regression on standardised columns; `spreads` are their standard deviations.
+    """Logistic regression on standardised columns; `spreads` are the standard deviations of the columns.
 
     >>> columns = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> fitted = Logistic.fit(columns, np.array([0.0, 0.0, 1.0, 1.0]))

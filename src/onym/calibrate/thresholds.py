@@ -1,10 +1,10 @@
 """Confidence thresholds for a target precision, and conformal candidate sets for a target coverage.
 
 `PrecisionCurve` gives the confidence threshold for a target precision. `ConformalSets` gives the smallest set of candidates
-that contains the right one with a target probability, by mention type. The best candidate gets its confidence as probability;
-the rest is distributed over the other candidates by how often the right one had their rank. A candidate is in the set if its
-probability reaches a threshold, which is fitted to the right candidates of labelled documents (split conformal prediction).
-A mention whose right concept is not a candidate cannot be covered, so coverage has a ceiling.
+that contains the right candidate with a target probability, by mention type. The probability of the best candidate is its
+confidence. The remaining probability is distributed over the other candidates, by how often the right candidate had their rank.
+A candidate is in the set if its probability reaches a threshold, which is fitted to the right candidates of labelled documents
+(split conformal prediction). A mention whose right concept is not a candidate cannot be covered, so coverage has a ceiling.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pydantic.dataclasses import dataclass
 from onym.calibrate.estimators import CHECKED, Floats, require, risk_coverage
 
 _POINTS = 400  # maximum points of a precision curve
-_RULE_OF_THREE = 3.0  # if none of n answers is wrong, the true share of wrong ones is below 3/n (with 95 % confidence)
+_RULE_OF_THREE = 3.0  # if all n answers are right, the true error rate is below 3/n with 95 % confidence
 COVERAGES = tuple(round(0.5 + step / 100, 2) for step in range(50))
 """The supported coverages: 0.50, 0.51, ..., 0.99."""
-_MIN_MENTIONS = 50  # minimum mentions of a type to get its own thresholds
-_RANKS = 50  # higher ranks of the right candidate are ignored
+_MIN_MENTIONS = 50  # minimum mentions of a type; rarer types share the general thresholds
+_RANKS = 50  # maximum rank of the right candidate to count; mentions with a higher rank are ignored
 
 
 class Reachable(NamedTuple):
-    """A threshold with its precision and coverage on the fitted answers; `is_reached` is False if the target is not met."""
+    """A threshold with its precision and coverage on the fitted answers; `is_reached` says whether the target was met."""
 
     threshold: float
     precision: float
@@ -54,7 +54,7 @@ class PrecisionCurve:
 
     @classmethod
     def fit(cls, scores: Floats, outcomes: npt.NDArray[np.generic]) -> PrecisionCurve:
-        """Fit the curve to scores and outcomes, with a few hundred thresholds at even steps of coverage."""
+        """Fit the curve to scores and outcomes, with up to 400 thresholds at equal steps of coverage."""
         require(len(scores), "there are no labelled answers to fit", "use documents with annotated mentions")
         coverage, risk = risk_coverage(scores, outcomes)
         values = np.unique(np.asarray(scores, dtype=np.float64))[::-1]
@@ -76,7 +76,7 @@ class PrecisionCurve:
         return Reachable(self.thresholds[row], self.precisions[row], self.coverages[row], is_reached=True)
 
     def at(self, precision: float) -> Reachable:
-        """Return the lowest threshold with at least this precision, or the most precise one if none reaches it.
+        """Return the lowest threshold with at least this precision; if there is none, return the most precise threshold.
 
         >>> curve = PrecisionCurve.fit(np.repeat([0.9, 0.8, 0.3], 100), np.repeat([1, 1, 0], 100))
         >>> curve.at(0.9)
@@ -92,7 +92,7 @@ class PrecisionCurve:
 
 @dataclass(frozen=True, config=CHECKED)
 class TypeSets:
-    """The thresholds of a mention type, one for each of `COVERAGES`, and the share of mentions with a right candidate."""
+    """The thresholds of a mention type, one for each of `COVERAGES`, and the share of mentions that have a right candidate."""
 
     thresholds: tuple[float, ...]
     ceiling: float
@@ -102,7 +102,7 @@ class TypeSets:
 
     @classmethod
     def fit(cls, right: Floats) -> TypeSets:
-        """Fit to the probability of each mention's right candidate, NaN if it is not among the candidates."""
+        """Fit to the probability of each mention's right candidate; NaN for a mention without a right candidate."""
         known = np.sort(np.where(np.isnan(right), -1.0, right))
         ranks = [
             int(np.floor((1 - coverage) * (len(known) + 1))) for coverage in COVERAGES
@@ -113,7 +113,7 @@ class TypeSets:
 
 @dataclass(frozen=True, config=CHECKED)
 class ConformalSets:
-    """Conformal candidate sets by mention type; the key "" of `by_type` holds the thresholds for all other types.
+    """Conformal candidate sets by mention type; the key "" of `by_type` holds the thresholds for types without an entry.
 
     `shares` distributes the probability that the best candidate is wrong over ranks 2, 3, ...
 
@@ -146,7 +146,7 @@ class ConformalSets:
         return cls(made.shares, {name: TypeSets.fit(values) for name, values in groups.items()})
 
     def size(self, coverage: float, *, confidence: float, candidates: int, of_type: str) -> int:
-        """Return the size of a mention's candidate set, best candidates first: at least 1 unless there are no candidates."""
+        """Return how many of a mention's candidates, best first, are in its set: at least 1 if there are candidates."""
         threshold = self._of(of_type).thresholds[COVERAGES.index(coverage)]
         enough = (self._candidate_probability(confidence, rank) >= threshold for rank in range(2, candidates + 1))
         return min(candidates, 1) + sum(enough)

@@ -1,4 +1,4 @@
 """Trie-constrained decoding of seq2seq models.
 
-Every result is a name in the trie, with the model's log-probability of it, normalised over the whole vocabulary.
+Every result is a name in the trie. Its log-probability is normalised over the whole vocabulary, not only over the trie.
 """

@@ -65,7 +65,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
         raise InputError("model-malformed", "the file contains objects other than tensors", where=str(path), fix=fix) from e
     if not isinstance(found, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in found.values()):
         what = "the file is not a dict of tensors"
-        raise InputError("model-malformed", what, where=str(path), fix="download it again")
+        raise InputError("model-malformed", what, where=str(path), fix="download the file again")
     return {str(name): tensor for name, tensor in found.items()}
 
 
@@ -78,12 +78,12 @@ def _serialise(tensors: dict[str, Tensor], source: Path) -> bytes:
         data: bytes = save(_unshare_tensors(tensors), metadata={"format": "pt"})
     except Exception as e:  # sparse, quantised, empty or expanded tensors
         what = "the file has tensors that safetensors cannot store"
-        raise InputError("model-malformed", what, where=str(source), fix="download it again") from e
+        raise InputError("model-malformed", what, where=str(source), fix="download the model again") from e
     return data
 
 
 def _unshare_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Copy every tensor, because safetensors rejects shared memory; loading the model ties the weights again."""
+    """Copy every tensor, because safetensors rejects tensors that share memory. Loading the model ties the weights again."""
     return {name: tensor.detach().clone().contiguous() for name, tensor in tensors.items()}
 
 

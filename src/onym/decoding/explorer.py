@@ -1,7 +1,7 @@
 """Caches the model's log-probabilities for the trie nodes expanded so far, for each mention of a batch.
 
-A node is a prefix, so it needs to be expanded only once. Both search algorithms read the known nodes and expand further ones in
-batches. Scores are kept only for a node's children, but are normalised over the whole vocabulary.
+A trie node is a unique prefix, so it is expanded only once per mention. Both search algorithms read the nodes expanded so far
+and expand further nodes in batches. Scores are kept only for a node's children, but are normalised over the whole vocabulary.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from onym.trie.packed import ROOT, PackedTrie, Restriction
 
 Floats = npt.NDArray[np.float32]
 _COMPACT = 0.75  # drop finished mentions from the session when less than this share is still active
-_CHEAP = 48  # rows of a pass up to which its time is dominated by reading the weights
-_CHUNK = 200_000  # logits normalised per step, to stay in the CPU cache
-_LEAST = -1e30  # log-probabilities below this count as -inf, so that the sum over a name does not overflow
+_CHEAP = 48  # below this number of rows per pass, additional rows are almost free: reading the weights dominates
+_CHUNK = 200_000  # maximum logits to normalise at a time, so that they fit into the CPU cache
+_LEAST = -1e30  # lower log-probabilities are replaced by -inf, so that the sum over a name does not overflow
 
 
 class Known(NamedTuple):
@@ -33,7 +33,7 @@ class Known(NamedTuple):
 
 
 class NodeRequest(NamedTuple):
-    """A request to expand a node whose parent is known."""
+    """A request to expand a node; its parent must already be expanded."""
 
     mention: int
     node: int
@@ -41,10 +41,9 @@ class NodeRequest(NamedTuple):
 
 
 class Explorer:
-    """Expands nodes of the trie with the model. `widest` limits the children kept per node to the best; None keeps all.
+    """Expands nodes of the trie with the model. `widest` is the number of best children kept per node; None keeps all.
 
-    `chain` is the maximum number of tokens of an unbranched path to read ahead in the same pass, while that pass has so few
-    rows that more of them cost almost nothing.
+    If a pass has few rows, more rows cost almost nothing; then up to `chain` tokens of an unbranched path are read ahead.
     """
 
     def __init__(
@@ -64,11 +63,11 @@ class Explorer:
         self._restriction = restriction
         self._widest = widest
         self._chain = chain
-        self._rows = np.arange(len(prompts))  # session row of each mention; -1 after it was dropped
+        self._rows = np.arange(len(prompts))  # session row of each mention; -1 if the mention was dropped
         self._begin(prompts)
 
     def ask(self, requests: Sequence[NodeRequest]) -> None:
-        """Expand nodes; requests are sorted by mention, and their parents are known."""
+        """Expand nodes. Requests must be sorted by mention, and the parents of their nodes already expanded."""
         if not requests:
             return
         rows = self._with_chains(requests)
@@ -77,7 +76,7 @@ class Explorer:
         self._learn(rows.mentions, rows.nodes, slots, logits)
 
     def keep(self, mentions: Sequence[int]) -> None:
-        """Drop all mentions but these (sorted) from the session, if enough can be dropped. Expanded nodes stay known."""
+        """Keep only these mentions (sorted) in the session, if that drops enough of them; expanded nodes stay in `known`."""
         if len(mentions) >= _COMPACT * np.count_nonzero(self._rows >= 0):
             return
         kept = np.asarray(mentions)
@@ -109,12 +108,12 @@ class Explorer:
             for wave in range(1, chain + 1):
                 start, end = trie.span(below)
                 if end - start != 1 or trie.span(start)[0] == trie.span(start)[1]:
-                    break  # a branch, or the end of a name
+                    break  # stop at a branch or at the end of a name
                 below = start
                 if below in self.known[mention]:
                     break
                 mentions.append(mention)
-                parents.append(-len(nodes))  # the previous row
+                parents.append(-len(nodes))  # -1 - (index of the previous row), see `Session.read`
                 nodes.append(below)
                 waves.append(wave)
         return _DecoderRows(*(np.array(column, dtype=np.int64) for column in (mentions, nodes, parents, waves)))
@@ -147,13 +146,13 @@ class _DecoderRows(NamedTuple):
 
 
 def token_log_probs(logits: Tensor, rows: Tensor, tokens: Tensor) -> Floats:
-    """Return the log-probability of `tokens[i]` after row `rows[i]`."""
+    """Return the log-probability of `tokens[i]` by the logits in row `rows[i]`, for each i."""
     rows, tokens = rows.to(logits.device), tokens.to(logits.device)
     return _plain(logits[rows, tokens].float() - _normaliser(logits)[rows])
 
 
 def _log_probs_at(logits: Tensor, tokens: Tensor) -> Floats:
-    """Return the log-probabilities of the same tokens after every row: (rows, tokens)."""
+    """Return the log-probabilities of the same tokens by every row of logits. *Shape:* (rows, tokens)."""
     return _plain(logits[:, tokens.to(logits.device)].float() - _normaliser(logits)[:, None])
 
 
@@ -163,7 +162,7 @@ def _normaliser(logits: Tensor) -> Tensor:
 
 
 def _plain(log_probs: Tensor) -> Floats:
-    """Convert to NumPy with values <= 0; NaN and infinite values become -inf."""
+    """Convert log-probabilities to NumPy. Values above 0 become 0; NaN, infinite and very low values become -inf."""
     is_said = (log_probs > _LEAST) & (log_probs < torch.inf)
     found: npt.NDArray[Any] = log_probs.clamp(max=0.0).masked_fill(~is_said, -torch.inf).cpu().numpy()
     return found

@@ -1,4 +1,4 @@
-"""Scores given names of each mention with the decoder, all in one pass."""
+"""Scores a list of candidate names for each mention with the decoder, all names in one pass."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from onym.decoding.explorer import token_log_probs
 from onym.decoding.search import Ranking, Start, Tokens
 from onym.decoding.session import Session
 
-_ROWS = 256  # tokens per pass; each needs logits for the whole vocabulary
-_TOP = -1  # parent of the first token of a name
+_ROWS = 256  # maximum tokens per pass, because each token needs logits for the whole vocabulary
+_TOP = -1  # used as the parent of the first token of a name
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredName:
-    """The log-probability of a name, and its number of tokens; both include the end token.
+    """The log-probability of a name and its number of tokens, both including the end token.
 
     >>> ScoredName(-3.0, 2).score("mean"), ScoredName(-3.0, 2).score("sum")
     (-1.5, -3.0)
@@ -41,7 +41,7 @@ def score_candidates(
     """
     trees = [_Tree.of(each) for each in names]
     found: list[list[ScoredName]] = [[] for _ in sources]
-    order = sorted(range(len(sources)), key=lambda row: len(sources[row]), reverse=True)  # less padding
+    order = sorted(range(len(sources)), key=lambda row: len(sources[row]), reverse=True)  # avoids padding
     for batch in _batches(order, trees):
         together = [trees[row] for row in batch]
         scored = _read(start([sources[row] for row in batch]), [prompts[row] for row in batch], together, eos)
@@ -78,7 +78,7 @@ class _Tree:
 
 
 def _batches(order: Sequence[int], trees: Sequence[_Tree]) -> Iterator[list[int]]:
-    """Yield the indexes of trees to read together; trees without names are skipped."""
+    """Yield batches of tree indices; trees without names are skipped."""
     batch: list[int] = []
     rows = 0
     for row in order:
@@ -106,7 +106,7 @@ def _read(session: Session, prompts: Sequence[Tokens], trees: Sequence[_Tree], e
     if len(tokens):
         parents = np.where(nodes == _TOP, slots[owners], -1 - above)
         logits = torch.cat([logits, session.read(owners, parents, tokens, waves)[1]])
-    # The first len(trees) rows of logits follow the prompts; the others follow the tokens.
+    # The first len(trees) rows of logits are those after the prompts; then come the logits after each token.
     rows = np.where(nodes == _TOP, owners, len(trees) + above)
     ends = [
         (owner if end == _TOP else len(trees) + int(before[owner]) + end)

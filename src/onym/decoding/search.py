@@ -71,7 +71,7 @@ class _Beam:
 
 
 class BeamSearch:
-    """Beam search over all mentions of an explorer, which must keep at least 2 * `width` children per node."""
+    """Beam search for all mentions of an explorer. The explorer must keep at least 2 * `width` children per node."""
 
     def __init__(
         self, explorer: Explorer, width: int, *, ranking: Ranking = "mean", stopping: Stopping = "transformers"
@@ -121,12 +121,12 @@ class BeamSearch:
     def _advance_by_one(self, beam: _Beam, found: list[_BeamPrefix], length: int) -> None:
         ends = self._ends(found)
         beam.names += [Hypothesis(e.node, e.log_prob, length) for e, is_end in zip(found, ends, strict=True) if is_end]
-        del beam.names[self._width :]  # like fairseq, keep the names that finished first
+        del beam.names[self._width :]  # keep the names that finished first, like fairseq
         beam.open = [each for each, is_end in zip(found, ends, strict=True) if not is_end]
         beam.is_done = not beam.open or len(beam.names) == self._width
 
     def _may_improve(self, beam: _Beam, length: int) -> bool:
-        """Return whether the best open prefix scores better than the worst finished name, as transformers does."""
+        """Return whether the best open prefix scores better than the worst finished name (transformers' stopping criterion)."""
         log_prob = beam.open[0].log_prob
         return (log_prob / length if self._ranking == "mean" else log_prob) > beam.names[-1].score(self._ranking)
 
@@ -160,7 +160,7 @@ class _Prefix(NamedTuple):
 
 @dataclass(slots=True)
 class _Branch:
-    """The inner children of a node, sorted by upper bound; they are taken one by one."""
+    """The children of a node that are not leaves, sorted by their upper bound; `take` returns them one by one."""
 
     parent: _Prefix
     children: Ints
@@ -169,14 +169,14 @@ class _Branch:
     position: int = 0
 
     def take(self) -> _Prefix:
-        """Return the next child."""
+        """Return the child with the next highest bound."""
         position, self.position = self.position, self.position + 1
         return _Prefix(int(self.children[position]), float(self.log_probs[position]), self.parent.depth + 1, self.parent.node)
 
 
 @dataclass(slots=True)
 class _Search:
-    """The search of one mention: open branches by upper bound, the best names so far, and the prefixes being expanded."""
+    """The state of one mention's search: open branches by upper bound, the best names so far, and prefixes being expanded."""
 
     heap: list[tuple[float, int, _Branch]] = field(default_factory=list)
     names: list[Hypothesis] = field(default_factory=list)
@@ -193,10 +193,10 @@ class _Search:
 
 
 class ExactSearch:
-    """Exact best-first search over all mentions of an explorer, which must keep all children.
+    """Exact best-first search for all mentions of an explorer. The explorer must keep all children of a node.
 
-    Each round expands up to `at_once` prefixes per mention. A mention that needs more than `budget` expansions gets the best of
-    the names found so far and those of a beam search.
+    Each round expands up to `at_once` prefixes per mention. If a mention needs more than `budget` expansions, a beam search is
+    run for it too, and the best names of both searches are returned.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class ExactSearch:
         return [Decoded(best(s.names, self._ranking, self._top_k), s.is_proved, int(counts[m])) for m, s in enumerate(searches)]
 
     def _round(self, search: _Search, mention: int) -> None:
-        """Process the expanded prefixes, and choose the next ones to expand."""
+        """Process the prefixes just expanded, and choose the next prefixes to expand."""
         for prefix in search.frontier:
             self._take_in(search, mention, prefix)
         search.frontier = self._next(search)
@@ -250,7 +250,7 @@ class ExactSearch:
         search.push(_Branch(prefix, children[order], log_probs[order], bounds[order]))
 
     def _next(self, search: _Search) -> list[_Prefix]:
-        """Return the prefixes with the highest bounds that may still lead to one of the best names."""
+        """Return the prefixes with the highest bounds, if they may still lead to one of the best `top_k` names."""
         is_full = len(search.names) == self._top_k
         worst = search.names[-1].score(self._ranking) if is_full else -np.inf
         found: list[_Prefix] = []

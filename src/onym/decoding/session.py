@@ -23,13 +23,13 @@ from onym.models.tensors import require_finite
 from onym.models.torch_loading import open_pretrained
 
 Ints = npt.NDArray[np.int64]
-_ROOM = 32  # initial number of slots
+_ROOM = 32  # initial number of token slots per mention
 NO_PARENT = np.iinfo(np.int64).min
 """Parent of the first token of a mention."""
 
 
 class Session(Protocol):
-    """The decoder interface used by a search. In each call, parents come before their children."""
+    """The decoder interface used by a search. In each call, parent tokens must come before their children."""
 
     vocabulary: int
 
@@ -37,13 +37,13 @@ class Session(Protocol):
         """Read the start token and a prompt for each mention; return the slots of the last tokens and the logits after them."""
 
     def read(self, owners: Ints, parents: Ints, tokens: Ints, wave: Ints) -> tuple[Ints, Tensor]:
-        """Read a token after each parent slot; return its slot and the logits after it, (rows, vocabulary).
+        """Read a token after each parent slot; return the slots of the tokens, and the logits after them (rows, vocabulary).
 
-        A parent in the same call is given as -1 - (its row); `wave` is the number of a row's ancestors in the same call.
+        A parent in the same call is given as -1 - (row of the parent). `wave` is the number of a row's ancestors in this call.
         """
 
     def keep(self, mentions: Ints) -> None:
-        """Drop all mentions but these, and renumber them in this order."""
+        """Keep only these mentions, and renumber them in this order."""
 
 
 class TreeSession:
@@ -60,8 +60,8 @@ class TreeSession:
             self._cross = [(key.transpose(-1, -2).contiguous(), value) for key, value in keys]
             self._hidden = None if mask.all() else _additive(is_token[:, None, None, :], adapter.dtype)
         self._used = 0
-        self._keys: list[Tensor] = []  # (mentions, heads, head width, slots): transposed for multiplication by queries
-        self._values: list[Tensor] = []  # (mentions, heads, slots, head width)
+        self._keys: list[Tensor] = []  # shape (mentions, heads, head width, slots): transposed for multiplication by queries
+        self._values: list[Tensor] = []  # shape (mentions, heads, slots, head width)
         self._sees = np.zeros((len(sources), 0, 0), dtype=bool)
         self._depths = np.zeros((len(sources), 0), dtype=np.int64)
 
@@ -71,7 +71,7 @@ class TreeSession:
         lengths = np.array([len(text) for text in texts])
         owners = np.repeat(np.arange(len(texts)), lengths)
         wave = np.concatenate([np.arange(length) for length in lengths])
-        parents = np.where(wave == 0, NO_PARENT, -np.arange(len(owners)))  # the previous row
+        parents = np.where(wave == 0, NO_PARENT, -np.arange(len(owners)))  # -1 - (previous row), see `Session.read`
         tokens = np.concatenate([np.asarray(text) for text in texts])
         last = np.cumsum(lengths) - 1
         slots, states = self._read(owners, parents, tokens, wave)
@@ -85,7 +85,7 @@ class TreeSession:
             return slots, self._adapter.logits(states)
 
     def keep(self, mentions: Ints) -> None:
-        """Drop all mentions but these."""
+        """Keep only these mentions, and renumber them in this order."""
         kept = self._tensor(mentions)
         self._cross = [(key[kept], value[kept]) for key, value in self._cross]
         self._hidden = None if self._hidden is None else self._hidden[kept]
@@ -112,7 +112,7 @@ class TreeSession:
         return torch.from_numpy(array).to(self._adapter.device)
 
     def _grow(self, needed: int) -> None:
-        """Resize the buffers to at least `needed` slots, doubling them so that copies are rare."""
+        """Grow the buffers to at least `needed` slots; their size is doubled, so that they are rarely copied."""
         room, used = self._sees.shape[1], self._used
         if needed <= room:
             return
@@ -133,7 +133,7 @@ class TreeSession:
         self._sees, self._depths = sees, depths
 
     def _see(self, owners: Ints, parents: Ints, slots: Ints, wave: Ints) -> None:
-        """Make every new token attend to itself and to what its parent attends to."""
+        """Make every new token attend to itself and to all tokens that its parent attends to."""
         for number in range(int(wave.max()) + 1):
             rows = np.flatnonzero(wave == number)
             mine, new, above = owners[rows], slots[rows], parents[rows]
@@ -163,7 +163,7 @@ class TreeSession:
     def _mask(self, used: int, end: int) -> Tensor:
         """Return the additive attention mask of new rows: -inf for hidden slots, plus the relative position bias."""
         sees = self._tensor(self._sees[:, None, used:end, :end])
-        sees = sees | ~sees.any(dim=-1, keepdim=True)  # padding rows attend to everything, to avoid NaN; they are not used
+        sees = sees | ~sees.any(dim=-1, keepdim=True)  # unused padding rows attend to all slots, to avoid NaN
         depths = self._tensor(self._depths[:, :end])
         bias = self._adapter.bias(depths[:, used:, None] - depths[:, None, :])
         mask = _additive(sees, self._adapter.dtype)
@@ -194,7 +194,7 @@ class _TokenRows:
 
 
 def _attend(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """Return the attention output for queries (mentions, rows, heads, width); for few rows, this beats a fused kernel."""
+    """Return the attention output for queries (mentions, rows, heads, width); faster than a fused kernel for few rows."""
     scores = torch.matmul(query.transpose(1, 2) * scale, keys)
     if mask is not None:
         scores = scores + mask
@@ -215,7 +215,7 @@ def _pad_ids(sources: Sequence[Sequence[int]], pad: int) -> tuple[Ints, npt.NDAr
 
 
 def _ranks(owners: Ints) -> Ints:
-    """Return the index of each row among those of its mention; `owners` is sorted."""
+    """Return the index of each row among the rows of its mention; `owners` must be sorted."""
     starts = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1])))
     return np.arange(len(owners)) - np.repeat(starts, np.diff(np.append(starts, len(owners))))
 
@@ -234,5 +234,5 @@ def open_model(folder: Path, precision: Precision = "auto", *, device: str = "au
     special = (config.decoder_start_token_id, config.eos_token_id, config.pad_token_id)
     if not all(isinstance(token, int) and 0 <= token < config.vocab_size for token in special):
         what = "decoder_start_token_id, eos_token_id or pad_token_id is missing or out of range"
-        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="download it again")
+        raise InputError("model-malformed", what, where=str(folder / "config.json"), fix="download the model again")
     return model

@@ -1,9 +1,9 @@
 """Assertion detection: marks mentions as negated, possible, historical, hypothetical or of another person (ConText).
 
-A phrase such as `no evidence of` marks the mentions after it, and one such as `was ruled out` those before it. Its scope ends
-with the sentence, at a terminating phrase (`but`, `because of`), or at a boundary: a semicolon, a list number, a section
-heading. Longer phrases take precedence over the phrases they contain, so `no increase` and `gram negative` negate nothing.
-Phrases inside a mention are ignored.
+A phrase such as `no evidence of` marks the mentions after it; a phrase such as `was ruled out` marks the mentions before it.
+The scope of a phrase ends with the sentence, at a terminating phrase (`but`, `because of`), or at a boundary: a semicolon, a
+list number, a section heading. Longer phrases take precedence over the phrases they contain, so `no increase` and `gram
+negative` negate nothing. Phrases inside a mention are ignored.
 
 One pass over the sentences with mentions, in linear time.
 """
@@ -22,7 +22,7 @@ from onym.text.analysis import TextAnalysis, analysis_of
 from onym.text.boundaries import words
 from onym.types import AssertionMark, Document, LinkedDocument, Mention, Offsets
 
-# Relatives: their conditions are not the patient's.
+# Relatives of the patient: a condition of a relative is not the patient's.
 _RELATIVES = (
     "mother father parents brother brothers sister sisters sibling siblings son daughter aunt aunts uncle uncles cousin "
     "cousins nephew niece grandmother grandfather grandparent grandparents relatives"
@@ -115,7 +115,7 @@ STOP: dict[AssertionMark, str] = {
     """,
 }
 
-# Pseudo-phrases: they look like a phrase above, or contain one, but assert nothing about nearby mentions.
+# Pseudo-phrases: they resemble or contain a phrase above, but assert nothing about nearby mentions.
 NOTHING = f"""
     no (increase increased decrease change difference differences effect effects); no significant (increase decrease change);
     no (association correlation relationship improvement); no significant (association correlation improvement);
@@ -147,7 +147,7 @@ _ALTERNATIVES = re.compile(r"\([^)]*\)|\S+")
 
 
 class Cue(NamedTuple):
-    """A phrase in the text and its effects on mentions to either side; a boundary has length 0."""
+    """A phrase in the text, and its effects on the mentions before and after it; a boundary is a cue of length 0."""
 
     start: int
     end: int
@@ -159,7 +159,7 @@ class Cue(NamedTuple):
 
 
 class _Node:
-    """A node of the trie of phrases, by word."""
+    """A node of the phrase trie, whose edges are words."""
 
     __slots__ = ("effects", "following")
 
@@ -172,7 +172,7 @@ _EVERYTHING_STOPS = [(mark, _STOP) for mark in MARKS]
 
 
 def assertion_marks(document: Document) -> list[tuple[AssertionMark, ...]]:
-    """Return the marks of each mention of a document. If a mention spans sentences, only the first one is used.
+    """Return the marks of each mention of a document. A mention in several sentences gets the marks of its first sentence.
 
     >>> text = "No fever, but a history of stroke. Mother had asthma."
     >>> found = [Mention(start, end, text[start:end]) for start, end in ((3, 8), (27, 33), (46, 52))]
@@ -199,13 +199,13 @@ def with_assertion(linked: LinkedDocument) -> LinkedDocument:
 
 
 def _sentence_of(mention: Mention, analysis: TextAnalysis) -> Offsets:
-    """Return the sentence in which a mention begins; an empty span if it is white space before the first sentence."""
+    """Return the sentence in which a mention begins; an empty span if the mention begins before the first sentence."""
     number = bisect_right(analysis.sentence_starts, mention.start) - 1
     return analysis.sentences[number] if number >= 0 else (mention.start, mention.start)
 
 
 class _Sentence:
-    """A sentence with the scopes of its marks."""
+    """A sentence, and the scopes of the assertion marks in it."""
 
     def __init__(self, text: str, start: int, end: int, mentions: Sequence[Mention]) -> None:
         phrases = _outside(_phrases(text, start, end), mentions)
@@ -224,7 +224,7 @@ class _Sentence:
 
 
 def _scopes(cues: Iterable[Cue], opening: str, end: int) -> dict[AssertionMark, list[Offsets]]:
-    """Return the disjoint scopes of each mark, in order: from an opening phrase to a terminating one, or to `end`."""
+    """Return the disjoint scopes of each mark, in order: from an opening phrase to the next terminating phrase, or to `end`."""
     found: dict[AssertionMark, list[Offsets]] = {}
     begun: dict[AssertionMark, int] = {}
     for cue in cues:
@@ -250,7 +250,7 @@ def _start(span: Offsets) -> int:
 
 
 def _outside(cues: Sequence[Cue], mentions: Iterable[Mention]) -> Iterator[Cue]:
-    """Yield the cues that are not inside a longer mention."""
+    """Yield the cues that are not part of a longer mention; a cue with exactly the span of a mention is kept."""
     spans = {(cue.start, cue.end) for cue in cues}
     longer = iter(sorted((each.start, each.end) for each in mentions if (each.start, each.end) not in spans))
     following = next(longer, None)
@@ -284,7 +284,7 @@ def _token(word: str) -> str:
 
 
 def _match(tokens: Sequence[str], first: int) -> tuple[int, Sequence[Effect]]:
-    """Return the length in words and the effects of the longest phrase that begins at `first`; length 0 if there is none."""
+    """Return the length in words and the effects of the longest phrase that begins at `first`; length 0 if no phrase does."""
     node, length = _lexicon(), 0
     effects: Sequence[Effect] = ()
     for count, token in enumerate(tokens[first : first + _MAX_WORDS], 1):
@@ -302,7 +302,7 @@ _MAX_WORDS = 8
 
 @cache
 def _lexicon() -> _Node:
-    """Build the trie of phrases. A phrase also ends the scopes that the shorter phrases inside it end."""
+    """Build the trie of phrases. If a shorter phrase inside a phrase ends a scope, the longer phrase ends it too."""
     effects: dict[tuple[str, ...], list[Effect]] = {}
     for effect, table in ((_FORWARD, FORWARD), (_BACKWARD, BACKWARD), (_STOP, STOP)):
         for mark, listed in table.items():

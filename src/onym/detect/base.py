@@ -57,7 +57,7 @@ def split_types(types: str | None) -> tuple[str, ...]:
 class Detected:
     """A document with its detected mentions, and their scores in the same order.
 
-    If detection failed, it has problems instead of mentions.
+    If detection failed, the document has problems instead of mentions.
     """
 
     document: Document
@@ -70,7 +70,7 @@ class Detector(Protocol):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The detector's name and everything that its results depend on, apart from the knowledge base."""
+        """The detector's name, and all settings that its results depend on except the knowledge base."""
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the mentions found in its text; existing mentions are ignored and replaced."""
@@ -104,7 +104,7 @@ class Rejection:
     detail: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a dict of plain values, with the same keys as `Explanation.as_dict` where they apply.
+        """Return a dict of plain values; keys shared with `Explanation.as_dict` have the same meaning.
 
         >>> Rejection(0, 2, "MI", "too-short", "the name is too short").as_dict()["rejected"]
         'too-short'
@@ -151,7 +151,7 @@ def with_spans(doc: Document, spans: Sequence[Span]) -> Detected:
 def resolve_overlaps(spans: Iterable[Span], *, nested: bool = False) -> list[Span]:
     """Keep the best non-overlapping spans (by score, then length), sorted by offset; the input order does not matter.
 
-    With `nested`, a span may be inside another, but spans must not cross, and only one span per pair of offsets is kept.
+    With `nested`, a span may be inside another span. Spans still must not cross, and only one span per pair of offsets is kept.
 
     >>> spans = [Span(0, 6), Span(0, 17), Span(7, 17), Span(10, 20)]  # breast, breast carcinoma, carcinoma
     >>> [(span.start, span.end) for span in resolve_overlaps(spans)]
@@ -168,7 +168,7 @@ def _rank(span: Span) -> tuple[float, int, int, str]:
 
 
 def _disjoint(ranked: Iterable[Span]) -> list[Span]:
-    """Greedily keep spans that overlap no better one; only the last kept span that starts before `span.end` can overlap."""
+    """Keep each span that overlaps no better span. Only the last kept span that starts before `span.end` can overlap `span`."""
     kept: list[Span] = []
     starts: list[int] = []
     for span in ranked:
@@ -183,7 +183,7 @@ def _resolve_nested(ranked: Iterable[Span]) -> list[Span]:
     kept: list[Span] = []
     max_length = 0
     for span in ranked:
-        # Only spans that start in (span.start - max_length, span.end) can overlap this one.
+        # Only spans that start in (span.start - max_length, span.end) can overlap `span`.
         first = bisect_left(kept, span.start - max_length, key=_start)
         last = bisect_left(kept, span.end, key=_start)
         if all(_may_both_stay(span, other) for other in kept[first:last]):

@@ -30,14 +30,14 @@ KIND, FORMAT = "mention-classifier", 1
 WEIGHTS, RECORD = "weights", "training.json"
 SIZE = 2**18
 """The number of weights."""
-_AROUND = 40  # characters of context on either side, from which the two nearest words are taken
+_AROUND = 40  # characters on each side of a span that are searched for the two nearest words
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CACHE_SIZE = 100_000  # surfaces
 Floats = npt.NDArray[np.float32]
 
 
 class ClassifierSettings(BaseModel):
-    """The probability threshold of a mention: in general, and by the annotation convention of each training corpus."""
+    """Probability thresholds: a general threshold, and a threshold for the annotation convention of each training corpus."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -61,13 +61,13 @@ class MentionClassifier:
         self._of_surface = lru_cache(_CACHE_SIZE)(self._surface_sum)
 
     def threshold(self, convention: str = "") -> float:
-        """Return the threshold of a corpus convention, or the general one."""
+        """Return the threshold of a corpus convention; without a convention, the general threshold."""
         if convention and convention not in self.settings.conventions:
             known = ", ".join(self.settings.conventions)
             raise ConfigError(
                 "config-invalid",
                 f"the classifier was not trained on {convention!r}",
-                fix=f"choose a convention of its training corpora: {known}",
+                fix=f"use a convention that it was trained on: {known}",
             )
         return self.settings.conventions[convention] if convention else self.settings.threshold
 
@@ -90,7 +90,7 @@ def row_of(feature: str) -> int:
 
 
 def surface_features(surface: str, kind: str, convention: str = "") -> list[str]:
-    """Return the features of a span without its context; with a convention, also some that are specific to it."""
+    """Return the features of a span without its context; with a convention, also features specific to that convention."""
     name = normal_name(surface)
     words = name.split()
     first = "upper" if surface.isupper() else "title" if surface[:1].isupper() else "lower"
@@ -127,10 +127,10 @@ def open_classifier(folder: Path | str, *, verify: Verify = "once") -> MentionCl
         settings = ClassifierSettings.model_validate_json(json.dumps(artefact.manifest.config), strict=True)
     except ValidationError as e:
         what = "the classifier's settings in the manifest are invalid"
-        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again") from e
+        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train the classifier again") from e
     weights = np.array(artefact.array("weights", "f"), dtype=np.float32)
     if len(weights) != SIZE or not np.isfinite(weights).all():
         what = f"the classifier's weights must be {SIZE:,} finite numbers"
-        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train it again")
+        raise IntegrityError("artefact-corrupt", what, where=str(folder), fix="train the classifier again")
     artefact.remember()
     return MentionClassifier(weights, settings, artefact.digest)

@@ -5,8 +5,8 @@ are looked up in the knowledge base's sorted name column, which is memory-mapped
 `onym.kb.name_table` finds the same names in a batch. Mentions begin and end at word boundaries. `NameFilter` rejects names that
 are too common to be mentions.
 
-An abbreviation that the text defines by a KB name is a mention wherever it occurs. One that the text defines otherwise is not a
-mention, even if the knowledge base has a name of the same letters.
+If the text defines an abbreviation, and its long form is a KB name, the abbreviation is a mention wherever it occurs. If the
+long form is not a KB name, the abbreviation is not a mention, even if the KB has a name with the same letters.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ Judged = tuple[int, int, int, RejectionReason | None]
 
 
 class DictionaryDetectorConfig(DetectorConfig):
-    """Which names are mentions (see `NameFilter`), and whether mentions may be nested."""
+    """Options of the dictionary detector: which names count as mentions (see `NameFilter`), and whether these may be nested."""
 
     kind: Literal["dictionary"] = "dictionary"
     min_length: int = Field(default=3, ge=1, le=100, description="Minimum length of a name.")
@@ -70,17 +70,17 @@ class DictionaryDetectorConfig(DetectorConfig):
     nested: bool = Field(default=False, description="Allow nested mentions.")
     types: str | None = Field(
         default=None,
-        description="Find only names of these semantic groups or types, separated by commas; defaults to those of all concepts "
-        "that may be linked.",
+        description="Find only names of these semantic groups or types, separated by commas; defaults to all groups and types "
+        "that are linked.",
     )
     lent_names: bool | None = Field(
-        default=None, description="Also find names that a concept has only from merged concepts of other vocabularies."
+        default=None, description="Also find names that a concept got only from concepts of other vocabularies merged into it."
     )
     classifier: ModelReference | None = Field(
         default=None, description="Folder of a classifier trained by onym train mentions; it filters out ordinary words."
     )
     threshold: float | None = Field(
-        default=None, ge=0, le=1, description="Minimum probability of a mention; by default the one tuned in training."
+        default=None, ge=0, le=1, description="Minimum probability of a mention; defaults to the threshold tuned in training."
     )
     convention: str = Field(
         default="",
@@ -89,7 +89,7 @@ class DictionaryDetectorConfig(DetectorConfig):
     )
 
 
-Config = DictionaryDetectorConfig  # the name that the registry looks up
+Config = DictionaryDetectorConfig  # the registry expects this name in every module
 
 
 def open(
@@ -174,7 +174,10 @@ class DictionaryDetector:
     def _iter_reasons(
         self, doc: Document, judged: Iterable[Judged], spans: Iterable[Span], scored: Sequence[Span]
     ) -> Iterator[tuple[int, int, RejectionReason, str]]:
-        """Yield why spans are not mentions; later detection steps first, because two names may share a span."""
+        """Yield the rejected spans with the reason for each.
+
+        If two names share a span, callers keep the first reason, so rejections by later detection steps come first.
+        """
         analysis = analysis_of(doc)
         for span in scored:
             yield span.start, span.end, "below-threshold", self._describe_score(span.score)
@@ -193,7 +196,7 @@ class DictionaryDetector:
             yield self._choose(doc, self._judge(doc, names))[-1]
 
     def _choose(self, doc: Document, judged: Iterable[Judged]) -> tuple[list[Span], list[Span], list[Span]]:
-        """Return all candidate spans, the non-overlapping ones with their scores, and those above the threshold."""
+        """Return three lists: all candidate spans, the non-overlapping spans with scores, and the spans above the threshold."""
         type_of = self._type
         spans = [Span(start, end, type=type_of(name)) for start, end, name, reason in judged if reason is None]
         spans += self._find_short_forms(analysis_of(doc))
@@ -209,7 +212,7 @@ class DictionaryDetector:
         return [replace(span, score=classifier.probability(text, span, convention)) for span in spans]
 
     def _judge(self, doc: Document, names: Iterable[NameSpan]) -> Iterator[Judged]:
-        """Yield each name with its rejection reason; None if it may be a mention."""
+        """Yield each name with the reason for its rejection, or None if it may be a mention."""
         text, analysis = doc.text, analysis_of(doc)
         known = self._abbreviations(analysis)
         passages = sorted(passage.start for passage in doc.passages)
@@ -227,7 +230,7 @@ class DictionaryDetector:
         return analysis.abbreviations if self._config.abbreviations else Abbreviations(())
 
     def _resolve_name(self, name: int, surface: str, known: Abbreviations) -> tuple[int, RejectionReason | None]:
-        """Return the intended name (the long form if the surface is a defined abbreviation), and a rejection reason or None."""
+        """Return the name that is meant (a defined abbreviation's long form, else `name`), and a rejection reason or None."""
         long = known.expand(surface)
         if long is None:
             return name, self._filter.reject(name, surface)
@@ -248,7 +251,7 @@ class DictionaryDetector:
         return f"the classifier's probability is {score:.2f}, below the threshold of {self._threshold:.2f}"
 
     def _reject_unwanted(self, name: int) -> tuple[RejectionReason, str]:
-        """Return why a name is not searched: the filter excludes its concepts, or they have it from another vocabulary."""
+        """Return the reason why a name is not searched: its concepts are filtered out, or it comes from another vocabulary."""
         concepts = self.kb.name_concepts[name].tolist()
         allowed = [concept for concept in concepts if self._only is None or self._only[concept]]
         if allowed:
@@ -267,7 +270,7 @@ class DictionaryDetector:
         return (chain(names, self._find_reordered_names(analysis_of(doc))) for names, doc in zip(found, docs, strict=True))
 
     def _names_in_order(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
-        """Yield the names with their words in order; for the first few texts, single look-ups are faster than the table."""
+        """Yield the names whose words are in the usual order. For the first texts, look-ups are faster than the name table."""
         self._seen += len(docs)
         if self._seen < _FEW_TEXTS or self._config.inflections:
             return (self._look_up_names(analysis_of(doc), self._look_up) for doc in docs)
@@ -290,7 +293,7 @@ class DictionaryDetector:
         for owner, row, start_norm, end_norm, start, end in zip(
             *(column.tolist() for column in (texts.owners[first], rows, *spans)), strict=True
         ):
-            if text[start_norm:end_norm] == name(row):  # rule out hash collisions
+            if text[start_norm:end_norm] == name(row):  # compare the strings, because hashes may collide
                 found[owner].append((start, end, row))
         return found
 
@@ -323,23 +326,23 @@ class DictionaryDetector:
                     break
 
     def _find_name(self, key: str) -> tuple[int, bool]:
-        """Return the allowed name equal to `key`, its singular or its plural, or -1; and whether `key` is a proper prefix."""
+        """Return an allowed name equal to `key`, its singular or plural, or -1; and whether a longer name starts with `key`."""
         names, goes_on = self._names_like(key)
         return next(filter(self._is_allowed, names), -1), goes_on
 
     def _look_up_unwanted(self, key: str) -> tuple[int, bool]:
-        """Return the name that equals `key` if it is not allowed, or -1; and whether `key` is a proper prefix."""
+        """Return the name that equals `key` if that name is not allowed, or -1; and whether a longer name starts with `key`."""
         names, goes_on = self._names_like(key)
         return (next(names, -1) if self._look_up(key)[0] < 0 else -1), goes_on
 
     def _names_like(self, key: str) -> tuple[Iterator[int], bool]:
-        """Return the rows of the names that equal `key` or its singular or plural; and whether `key` is a proper prefix."""
+        """Return the rows of names equal to `key` or its singular or plural; and whether a longer name starts with `key`."""
         row, goes_on = self._find_key(key)
         others = (self._find_key(other)[0] for other in other_numbers(key)) if self._config.inflections else ()
         return (each for each in chain((row,), others) if each >= 0), goes_on
 
     def _find_key(self, key: str) -> tuple[int, bool]:
-        """Return the row of the name that equals `key`, or -1; and whether `key` is a proper prefix of a name."""
+        """Return the row of the name that equals `key`, or -1; and whether a longer name starts with `key`."""
         names, data = self.kb.names, key.encode("utf-8", "surrogatepass")
         row = names.lower_bound(data)
         is_name = row < len(names) and names.bytes_at(row) == data
@@ -355,7 +358,7 @@ class DictionaryDetector:
         return self._look_up(normal_name(long))[0]
 
     def _find_short_forms(self, analysis: TextAnalysis) -> Iterator[Span]:
-        """Yield the spans of short forms that the text defines by a name, with or without a plural `s`."""
+        """Yield the spans of abbreviations whose long form in the text is a KB name, also with a plural `s`."""
         known = self._abbreviations(analysis)
         named = {each.short: self._find_long_form(known.expand(each.short) or "") for each in known.definitions}
         for short, name in named.items():
@@ -366,14 +369,14 @@ class DictionaryDetector:
                         yield Span(start, end, type=self._type(name))
 
     def _type_of(self, name: int) -> str:
-        """Return the semantic group of the first allowed concept that has one, otherwise the first type found."""
+        """Return the semantic group of the first allowed concept with a group; without groups, the first semantic type."""
         concepts = [c for c in self.kb.name_concepts[name].tolist() if self._only is None or self._only[c]]
         grouped = [concept for concept in concepts if len(self.kb.concept_groups[concept])]
         return next((found for concept in (*grouped, *concepts) if (found := self.kb.label_of(concept)[1])), "")
 
 
 def _threshold(classifier: MentionClassifier | None, config: DictionaryDetectorConfig) -> float:
-    """Return the configured threshold, or by default the classifier's own."""
+    """Return the configured threshold; if it is not set, the threshold stored in the classifier."""
     if classifier is None:
         if config.threshold is not None or config.convention:
             fix = "give its folder with --detector-classifier, or drop these options"
@@ -384,7 +387,7 @@ def _threshold(classifier: MentionClassifier | None, config: DictionaryDetectorC
 
 
 def _narrow_to_types(kb: KnowledgeBase, config: DictionaryDetectorConfig, only: ConceptMask | None) -> ConceptMask | None:
-    """Return the concepts whose names are searched: `only`, narrowed to the configured types."""
+    """Return the concepts whose names are searched: the concepts in `only` that have a configured type."""
     if config.types is None:
         return only
     wanted = concepts_of_types(kb, split_types(config.types))
@@ -411,12 +414,12 @@ def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:
 
 
 def _is_in_two_sentences(analysis: TextAnalysis, start: int, end: int) -> bool:
-    """Return whether a sentence begins inside a span; a quick check rules out most spans."""
+    """Return whether a sentence begins inside a span; a quick check first excludes most spans, for speed."""
     return may_cross_sentences(analysis.text[start:end]) and _has_between(analysis.sentence_starts, start, end)
 
 
 def _spans(analysis: TextAnalysis, form: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of a form in a text that begin and end at word boundaries."""
+    """Yield the spans where `form` occurs in a text between word boundaries."""
     text = analysis.text
     start = text.find(form)
     while start >= 0:

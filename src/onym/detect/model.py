@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class ModelDetectorConfig(DetectorConfig):
-    """Options of a trained detector; None means the model's own setting."""
+    """Options of a trained detector; None means the setting stored in the model."""
 
     kind: Literal["model"] = "model"
     model: ModelReference | None = Field(
         default=None, description="Folder of a model trained by onym train detect or onym train collective."
     )
     threshold: float | None = Field(
-        default=None, ge=0, le=1, description="Minimum probability of a mention; by default the one tuned in training."
+        default=None, ge=0, le=1, description="Minimum probability of a mention; defaults to the threshold tuned in training."
     )
     types: str | None = Field(
         default=None,
-        description="Find mentions of these types, separated by commas; defaults to those of all concepts that may be linked.",
+        description="Find only mentions of these types, separated by commas; defaults to all types that are linked.",
     )
     convention: str = Field(
         default="",
@@ -47,7 +47,7 @@ class ModelDetectorConfig(DetectorConfig):
     )
 
 
-Config = ModelDetectorConfig  # the name that the registry looks up
+Config = ModelDetectorConfig  # the registry expects this name in every module
 
 
 def open(
@@ -57,7 +57,7 @@ def open(
     *,
     only: ConceptMask | None = None,
 ) -> Detector:
-    """Open the model; a linker of the same pipeline may share it."""
+    """Open the model of the detector; a linker of the same pipeline may share the model."""
     reference = require_model(config.model, "a trained detector", "--detector-model")
     try:
         from onym.models.collective import open_shared
@@ -70,7 +70,7 @@ def open(
 
 
 def detector_of(model: Collective, config: ModelDetectorConfig | None = None) -> Detector:
-    """Return the detector for a model: by spans or by tags, depending on its training."""
+    """Return the detector for a model: a SpanDetector or a TagDetector, depending on how the model was trained."""
     from onym.detect.spans import SpanDetector, TagDetector
 
     config = config or ModelDetectorConfig()
@@ -84,7 +84,7 @@ def detector_of(model: Collective, config: ModelDetectorConfig | None = None) ->
 
 
 def _types_within(model: Collective, kb: KnowledgeBase, only: ConceptMask) -> tuple[str, ...]:
-    """Return the model's types that are semantic groups of the wanted concepts; may be empty, which means all types."""
+    """Return the model's types that are semantic groups of concepts in `only`. If there are none, all types are used."""
     found = np.unique(kb.concept_groups.take(np.flatnonzero(only)).values)
     wanted = {kb.groups[int(group)] for group in found}
     return tuple(dict.fromkeys(label.type for label in model.settings.labels if label.type in wanted))

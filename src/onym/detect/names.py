@@ -20,7 +20,7 @@ from onym.text.normal import SMALL_WORDS
 CACHE_SIZE = 200_000
 """Number of cached look-ups of names and prefixes."""
 _MAX_WORDS = 8
-_JOINS = frozenset((" ", "-"))  # allowed between two words of a name; a comma would separate list items
+_JOINS = frozenset((" ", "-"))  # characters allowed between two words; not a comma, which may separate list items
 
 
 class ReorderedNames:
@@ -37,7 +37,7 @@ class ReorderedNames:
         self._look_up = lru_cache(CACHE_SIZE)(keys.find)
 
     def find(self, text: str) -> Iterator[tuple[int, int, int]]:
-        """Yield (start, end, row) for each run of a normalised text that has exactly the words of a name."""
+        """Yield (start, end, row) for each phrase of a normalised text that has the words of a name, in any order."""
         found = [(start, end, text[start:end]) for start, end in words(text)]
         for first, (start, _, word) in enumerate(found):
             if word in SMALL_WORDS:
@@ -52,23 +52,23 @@ class ReorderedNames:
                         yield start, end, row
 
 
-# A single word is too general if at least _GENERAL names, and one in _ONE_IN of all names, end with it.
+# A word is too general to be a mention if at least _GENERAL names, and at least one in _ONE_IN of all names, end with it.
 _GENERAL = 100
 _ONE_IN = 400
 _SPACE = ord(" ")
-_BASE = 0x9E3779B97F4A7C15  # hash multiplier: odd, otherwise arbitrary
-_LAST, _BUCKETS = 4, 20  # final bytes of a word that are hashed, and bits of the hash
+_BASE = 0x9E3779B97F4A7C15  # multiplier of the hash; any odd number will do
+_LAST, _BUCKETS = 4, 20  # the pre-filter hashes the last 4 bytes of a word to 20 bits
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 
 
 class NameFilter:
-    """Decides whether a surface that matches a name is a mention. With `only`, considers only some concepts of the name.
+    """Decides whether a surface that matches a name is a mention. Concepts that are not in `only` are ignored.
 
     Always rejected: names with fewer than `min_length` characters, names without a letter, function words, and single words
-    with which one in 400 names ends. Abbreviations (names of up to `case_sensitive_below` letters and digits that all sources
-    write with a capital or digit after the first letter) must be spelt exactly as in a source.
+    that are the last word of at least one in 400 names. Abbreviations must be spelt exactly as in a source: these are names
+    of up to `case_sensitive_below` letters and digits that all sources write with a capital or digit after the first letter.
 
     >>> names = NameFilter(KnowledgeBase.open(getfixture("tiny_kb")), min_length=2)
     >>> mi, fever = names.kb.find("mi"), names.kb.find("fever")
@@ -85,7 +85,7 @@ class NameFilter:
         self._rule = lru_cache(CACHE_SIZE)(self._find_rule)
 
     def reject(self, name: int, surface: str) -> RejectionReason | None:
-        """Return why `surface` is not a mention of the name; None if it is one."""
+        """Return why `surface` is not a mention of the name; None if it is a mention."""
         forms_allowed, reason = self._rule(name)
         return None if forms_allowed is None or _bare(surface) in forms_allowed else reason
 
@@ -105,7 +105,7 @@ class NameFilter:
         names, least = self.kb.names, self._min_general
         data, ends = names.data.view(np.ndarray), names.offsets.astype(np.int64)
         spaces = np.concatenate(([-1], np.flatnonzero(data == _SPACE)))
-        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # of the last word of each name
+        starts = spaces[np.searchsorted(spaces, ends[1:]) - 1] + 1  # start of the last word of each name
         has_more = starts > ends[:-1]
         rows = np.flatnonzero(has_more)
         rows = rows[_may_be_frequent(data, starts[rows], ends[1:][rows], least)]
@@ -114,7 +114,7 @@ class NameFilter:
         return frozenset(names[int(row)].rpartition(" ")[2] for row in rows[numbers[counts >= least]])
 
     def _find_rule(self, name: int) -> tuple[frozenset[str] | None, RejectionReason]:
-        """Return the allowed spellings of a name (None: any; empty: none), and the reason for rejecting others."""
+        """Return the allowed spellings of a name (None means all, empty means none), and the reason for rejecting others."""
         text = self.kb.names[name]
         if _width(text) < self._min_length:
             return frozenset(), "too-short"
@@ -140,7 +140,7 @@ class NameFilter:
 def _may_be_frequent(data: Bytes, starts: Ints, ends: Ints, least: int) -> npt.NDArray[np.bool_]:
     """Return a mask of byte strings that may occur at least `least` times, judged by their length and final bytes.
 
-    A fast pre-filter, so that few strings have to be hashed as a whole.
+    A fast pre-filter, so that only a few strings have to be hashed completely.
     """
     numbers = (ends - starts).astype(np.uint64)
     for back in range(1, _LAST + 1):
@@ -164,7 +164,7 @@ def _hashes(data: Bytes, starts: Ints, ends: Ints) -> npt.NDArray[np.uint64]:
 
 
 def _width(text: str) -> int:
-    """Return the number of characters; wide (East Asian) ones count twice, because their words are short."""
+    """Return the number of characters; wide (East Asian) characters count twice, because words in these scripts are short."""
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 

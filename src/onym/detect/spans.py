@@ -32,7 +32,7 @@ class WantedType:
 def select_types(
     settings: CollectiveSettings, types: Collection[str] = (), convention: str = "", threshold: float | None = None
 ) -> tuple[WantedType, ...]:
-    """Select the types to detect; empty `types` means all. A type that `convention` lacks uses the other corpora.
+    """Select the types to detect; empty `types` means all. Types that the corpus `convention` lacks use the other corpora.
 
     >>> labels = (Label(type="Disease", corpus="a"), Label(type="Disease", corpus="b", threshold=0.3), Label(type="Gene"))
     >>> settings = CollectiveSettings(labels=labels)
@@ -66,7 +66,7 @@ Marks = npt.NDArray[np.bool_]
 
 
 def word_edges(text: str, tokens: Placed) -> tuple[Marks, Marks]:
-    """Return, for each token, whether a word begins with it and whether one ends with it; empty tokens do neither.
+    """Return two masks of the tokens: where a word begins, and where a word ends; both are False for empty tokens.
 
     Adjacent tokens belong to one word if letters or digits meet at their border: `cocaine-induced` has three words.
 
@@ -97,7 +97,7 @@ def word_spans(text: str, tokens: Placed, max_tokens: int) -> npt.NDArray[np.int
     """
     begins, finishes = word_edges(text, tokens)
     firsts = np.flatnonzero(begins)
-    lasts = firsts[:, None] + np.arange(1, max_tokens + 1)[None, :]  # (words, lengths)
+    lasts = firsts[:, None] + np.arange(1, max_tokens + 1)[None, :]  # shape (words, lengths)
     is_end = np.zeros(len(tokens) + max_tokens + 1, dtype=np.bool_)
     is_end[1 : len(tokens) + 1] = finishes
     rows, lengths = np.nonzero(is_end[lasts])
@@ -153,7 +153,7 @@ def score_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[W
     if not len(word_ranges):
         return []
     firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
-    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # (spans, labels)
+    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # shape (spans, labels)
     starts, ends = read.tokens.starts[word_ranges[:, 0]], read.tokens.ends[word_ranges[:, 1] - 1]
     return [span for each in wanted for span in _spans_of(each, chances, starts, ends)]
 
@@ -192,9 +192,9 @@ class TagDetector:
 
 @torch.inference_mode()
 def tag_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
-    """Return mentions: runs of words that are each inside a mention with at least the threshold probability.
+    """Return the mentions: runs of consecutive words whose probability of being in a mention reaches the threshold.
 
-    The tag of a word is that of its first token. The score of a mention is the mean probability of its words.
+    The tag of a word is the tag of its first token. The score of a mention is the mean probability of its words.
     """
     begins, finishes = word_edges(text, read.tokens)
     words = np.flatnonzero(begins)

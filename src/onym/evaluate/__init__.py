@@ -1,6 +1,6 @@
 """Evaluation: scoring protocols, metrics, subgroups, significance tests and reports; plots of name embeddings.
 
-Every score is reported with the name of its protocol and with counts of what was not scored.
+Every score is reported with the name of its protocol and with the number of mentions that were not scored.
 """
 
 from __future__ import annotations

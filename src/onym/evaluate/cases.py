@@ -27,11 +27,12 @@ Mark = TypeVar("Mark")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A mention to link, or the parts of a composite mention that the dataset preparation split.
+    """A mention to link, or all parts of a composite mention that the dataset preparation split into parts.
 
-    `rankings` holds one ranking per mention. Answers with equal scores form one tie group, or one group each if the predictions
-    define their order. `names` holds the same answers grouped by the matched KB name; if empty, `rankings` is used instead.
-    `scores` holds the score of each group in `rankings`, if known. `is_in_kb` is True if all gold ids are in the KB.
+    `rankings` holds one ranking per part, as a sequence of groups. Answers with equal scores are in one group (a tie). If the
+    predictions define the order of equal scores, each answer is a group of its own. `names` holds the same answers grouped by
+    the matched KB name; if it is empty, `rankings` is used instead. `scores` holds the score of each group, if known.
+    `is_in_kb` is True if all gold ids are in the KB.
 
     >>> Case("1", frozenset({"a:1"}), (((frozenset({"a:1"}),),),)).is_composite
     False
@@ -48,7 +49,7 @@ class Case:
 
     @property
     def tie_size(self) -> int:
-        """The number of answers with the best score, even if their order is defined: 0 if unanswered, 1 if not tied."""
+        """The number of answers with the best score: 0 if there are no answers, 1 if the best answer is not tied."""
         return max(map(self._count_ties, range(len(self.rankings))), default=0)
 
     def _count_ties(self, part: int) -> int:
@@ -80,7 +81,7 @@ def ranking_of(answers: Iterable[tuple[Iterable[str], object]], canonical: Canon
 
 
 def _tie_groups(answers: Iterable[tuple[Iterable[str], Mark]], canonical: CanonicalId) -> Iterator[tuple[TieGroup, Mark]]:
-    """Yield each group of answers with the score (or other key) that they share."""
+    """Yield each group of answers, together with the score or other key that the answers share."""
     seen: set[Ids] = set()
     for mark, group in groupby(answers, key=lambda answer: answer[1]):
         unique = dict.fromkeys(frozenset(map(canonical, ids)) for ids, _ in group)
@@ -90,7 +91,7 @@ def _tie_groups(answers: Iterable[tuple[Iterable[str], Mark]], canonical: Canoni
 
 
 class ConceptResolver:
-    """Resolves ids to the concepts of a KB, after mapping retired ids with `replaced`; without a KB each id is its own concept.
+    """Resolves ids to the concepts of a KB; `replaced` maps retired ids to new ids first. Without a KB, each id is a concept.
 
     >>> resolver = ConceptResolver(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> resolver.canonical("MESH:D009203"), resolver.canonical("mesh:D999999"), sorted(resolver.concepts_with_id("omim:608446"))
@@ -181,15 +182,15 @@ def _case(
 
 
 def _group_keys(answers: list[Answer], *, is_decided: bool) -> Iterator[tuple[Iterable[str], tuple[float, int]]]:
-    """Return the ids of each answer with its group key: the score, plus the rank if the order of equal scores is defined."""
+    """Return the ids of each answer with its group key (score, rank). The rank is 0 if equal scores are a tie."""
     return ((ids, (score, rank if is_decided else 0)) for rank, (ids, score, _) in enumerate(answers))
 
 
 def _gold_concepts(gold_ids: list[str], resolver: ConceptResolver) -> dict[str, str]:
-    """Map every concept that a gold id resolves to onto one representative gold id.
+    """Map each concept of the gold ids to one representative gold id.
 
-    Gold ids that share a concept are merged, because a dictionary may give one concept several ids and several concepts the
-    same id.
+    Gold ids that share a concept get the same representative, because in a dictionary one concept may have several ids, and
+    several concepts may have the same id.
     """
     groups: list[set[str]] = []
     for concept_id in gold_ids:

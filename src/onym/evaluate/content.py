@@ -1,4 +1,4 @@
-"""The content of a linking report as plain values: shares from 0 to 1, counts, and untrusted text.
+"""The content of a linking report as plain values: shares from 0 to 1, counts, and text that is not yet escaped.
 
 Also holds the formatting helpers that all reports share: percentages, intervals, and nested values as rows.
 """
@@ -84,7 +84,7 @@ def flat(value: dict[str, Any], path: str = "") -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The scores of one protocol, over all cases and over those whose gold ids are in the KB."""
+    """The scores of one protocol, over all cases and over the cases whose gold ids are in the KB."""
 
     protocol: str
     cases: int
@@ -126,7 +126,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class RecallPoint:
-    """Recall among the first k answers, over all cases and over those whose gold ids are in the KB."""
+    """Recall among the first k answers, over all cases and over the cases whose gold ids are in the KB."""
 
     k: int
     recall: float
@@ -207,11 +207,11 @@ class ExampleRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:
-    """Everything in a linking report. `headline` has a row for every protocol; `protocol` is the main one.
+    """Everything in a linking report. `headline` has a row for every protocol; `protocol` is the main protocol.
 
-    `published` holds published scores of other systems. `coverage` is the note on mentions with no prediction or several ones.
-    `left_out` counts what was not scored, by reason. `without_slices` gives the reason for each missing slice. `manifest` lists
-    everything the scores depend on as (name, value) rows, mostly digests.
+    `published` holds published scores of other systems. `coverage` is a note on mentions that have no prediction or several.
+    `left_out` counts the mentions not scored, by reason. `without_slices` gives the reason for each missing slice. `manifest`
+    lists all inputs and settings that the scores depend on as (name, value) rows, mostly digests.
     """
 
     linker: str
@@ -248,7 +248,7 @@ class ReportContent:
 
     @property
     def definition(self) -> str:
-        """When the main protocol counts an answer as right."""
+        """A sentence that says when the main protocol counts an answer as right."""
         return DEFINITIONS.get(self.protocol, "")
 
 

@@ -1,10 +1,10 @@
 """How much of a split the predictions cover. Reported with every score; incomplete predictions are rejected by default.
 
-Annotated mentions: a mention is covered if the predictions have a line for it, even one with an empty list of answers (which is
-scored as wrong). End to end: a document is covered if the predictions have a line for a mention in it, or a line saying that it
-has no mentions. If the predictions are a corpus, the documents in that corpus are covered.
+Annotated mentions: a mention is covered if the predictions have a line for it, even a line with an empty list of answers (which
+is scored as wrong). End to end: a document is covered if the predictions have a line for a mention in it, or a line saying that
+it has no mentions. If the predictions are a corpus, the documents in that corpus are covered.
 
-Mentions and documents that are not covered count as wrong. `failed` counts those of them that the predictions record as a
+Mentions and documents that are not covered count as wrong. `failed` is the number of these for which the predictions record a
 problem. `repeated` counts second and later lines for the same mention, or documents with the same id; only the first is scored.
 `not_in_gold` counts predicted mentions or documents outside the split. They are ignored but not rejected, because predictions
 may cover more than one split.
@@ -45,12 +45,12 @@ class Coverage:
 
     @property
     def is_whole(self) -> bool:
-        """Whether everything is predicted exactly once."""
+        """Whether every gold mention or document is predicted exactly once."""
         return not self.missing and not self.repeated
 
     @property
     def note(self) -> str:
-        """A summary of missing, failed, repeated and extra predictions; empty if there are none."""
+        """A summary of missing, failed, repeated and extra predictions; empty if all of these counts are 0."""
         parts = (
             (self.missing, f"{self.covered:,} of {self.gold:,} {self.unit} predicted"),
             (self.failed, f"{self.failed:,} recorded as a problem"),
@@ -60,12 +60,12 @@ class Coverage:
         return ", ".join(part for count, part in parts if count)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the counts as plain values, for JSON."""
         return asdict(self) | {"is_whole": self.is_whole}
 
 
 def mention_coverage(gold: Iterable[Document], predictions: Predictions) -> Coverage:
-    """Return how many of the annotated mentions have a prediction.
+    """Return the coverage of annotated mentions: how many have a prediction.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),))
@@ -92,7 +92,7 @@ def mention_coverage(gold: Iterable[Document], predictions: Predictions) -> Cove
 
 
 def document_coverage(gold: Iterable[Document], predicted: Predictions | Sequence[Item]) -> Coverage:
-    """Return how many documents an end-to-end system has processed.
+    """Return the coverage of documents: how many an end-to-end system has processed.
 
     >>> document_coverage([Document("1", "fever"), Document("2", "cough")], [Document("1", "fever")]).note
     '1 of 2 documents predicted'
@@ -115,7 +115,7 @@ def document_coverage(gold: Iterable[Document], predicted: Predictions | Sequenc
 
 
 def require_coverage(coverage: Coverage, title: str, *, allow_partial: bool = False) -> None:
-    """Reject predictions for other documents and, unless `allow_partial`, incomplete or repeated ones."""
+    """Reject predictions for other documents. Missing or repeated predictions are rejected too, except with `allow_partial`."""
     if not coverage.covered and not coverage.failed and coverage.not_in_gold:
         what = f"none of the {coverage.gold:,} {coverage.unit} of {title} has a prediction"
         raise ConfigError("predictions-other", what, fix="pass predictions made for this dataset and split")
@@ -123,7 +123,7 @@ def require_coverage(coverage: Coverage, title: str, *, allow_partial: bool = Fa
         return
     what = f"{title}: {coverage.note}"
     if coverage.missing:
-        fix = "predict the rest, or count the missing ones as wrong with --allow-partial"
+        fix = "predict the missing ones too, or count them as wrong with --allow-partial"
         raise InputError("predictions-partial", what, fix=fix)
     if coverage.repeated:
         fix = "remove the repeated predictions, or score only the first of each with --allow-partial"

@@ -17,11 +17,11 @@ Precision is the mean credit of the predicted items, recall the mean credit of t
 two predictions of the right concept inside one gold mention are both right, but the gold mention is found once. So `right` and
 `found` can differ, and both are reported. `neleval-overlap-maxmax` is the measure `overlap-maxmax::span+kbid` of neleval, which
 Bhowmik et al. and MedType used for their partial scores, although their papers describe `bhowmik-partial`. neleval scans both
-lists of spans once and may miss the best span if spans of one concept overlap on one side; here every pair is compared.
+lists of spans once, so it may miss the best span if gold or predicted spans of one concept overlap; we compare every pair.
 
 Not scored: gold mentions without a concept (`-1` in some corpora), predictions without a concept, and predictions in documents
-that are not in the gold data. A prediction with a concept at a gold mention without one is wrong. The `document` protocol
-scores published documents: if the preparation split an article into passages, they count as one document.
+that are not in the gold data. A prediction with a concept at a gold mention without a concept is wrong. The `document` protocol
+scores published documents: if the preparation split an article into passages, the passages of an article count as one document.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _Named = tuple[DocumentName, Document]
 _Floats = npt.NDArray[np.float64]
 
 DOCUMENT = "document"
-_ANYWHERE: Offsets = (0, 0)  # the same dummy span for all mentions, used by the `document` protocol
+_ANYWHERE: Offsets = (0, 0)  # dummy span of all mentions for the `document` protocol, which ignores spans
 NOT_IN_GOLD = "predicted mentions in documents that the gold does not have"
 UNREADABLE = "predicted mentions or documents that could not be read"
 REPLICATES = 2_000
@@ -67,9 +67,9 @@ REPLICATES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class EndToEndScores:
-    """Counts under one protocol, with precision, recall and F1, which are 0 if there are no items.
+    """Counts under one protocol, with precision, recall and F1 (0 if there are no items).
 
-    `right` is the total credit of the predicted items, `found` that of the gold items.
+    `right` is the total credit of the predicted items, `found` the total credit of the gold items.
     """
 
     protocol: str
@@ -99,7 +99,7 @@ class EndToEndScores:
 def score_end_to_end(
     gold: Iterable[Document], predicted: Iterable[Document], name: str = "bhowmik-strict", canonical: CanonicalId = str
 ) -> EndToEndScores:
-    """Score predicted mentions and concepts against the gold ones of the same documents.
+    """Score predicted mentions and their concepts against the gold mentions of the same documents.
 
     >>> from onym.types import Mention
     >>> gold = Document("1", "high fever", (Mention(0, 10, "high fever", ("mesh:D005334",)),))
@@ -156,7 +156,7 @@ def _spans(
     reason: str,
     articles: Mapping[DocumentName, str] | None,
 ) -> Spans:
-    """Return the spans of each concept by document; with `articles`, by article, with one dummy span."""
+    """Return the spans of each (document, concept) pair; with `articles`, a dummy span for each (article, concept) pair."""
     spans: Spans = defaultdict(set)
     for name, doc in documents:
         for mention in doc.mentions:
@@ -184,7 +184,7 @@ def _max_overlap(span: Offsets, others: set[Offsets]) -> float:
 
 
 def _overlap(span: Offsets, others: set[Offsets]) -> int:
-    """Return the largest overlap, in characters, of a span with one of the others."""
+    """Return the largest overlap, in characters, of a span with any span in `others`."""
     if span in others:
         return span[1] - span[0]
     start, end = span
@@ -289,7 +289,7 @@ def shares_of_counts(counts: _Floats) -> tuple[_Floats, _Floats, _Floats]:
 class TypeScore:
     """Recall of the gold mentions of one type, with its 95 % confidence interval.
 
-    There is no precision by type: predicted mentions have no gold type, and their own types may use another scheme.
+    There is no precision by type: predicted mentions have no gold type, and their predicted types may be defined differently.
     """
 
     type: str
@@ -303,7 +303,7 @@ class TypeScore:
 class EndToEndEvaluation:
     """All scores of a system on a split. `by_type` uses `protocol`; `in_kb` counts gold mentions whose ids are all in the KB.
 
-    `coverage` counts the documents that the system has processed; all mentions of the others count as missed.
+    `coverage` counts the documents that the system has processed; in all other documents, every mention counts as missed.
     """
 
     system: str
@@ -353,7 +353,7 @@ def evaluate_end_to_end(
 
     Predictions with missing or repeated documents are rejected unless `allow_partial` is set.
     """
-    require_end_to_end(protocol)  # fail early if it is unknown
+    require_end_to_end(protocol)  # raise before scoring if the protocol is unknown
     gold = task.gold()
     source = predicted.source if isinstance(predicted, Predictions) else {}
     task.require_same_kb(source)
@@ -381,7 +381,7 @@ def evaluate_end_to_end(
 
 
 def merge_predictions(gold: Iterable[Document], predictions: Predictions) -> list[Document]:
-    """Return the gold documents with the predicted mentions instead, each with its best answer (no concept if unlinked).
+    """Return the gold documents with the predicted mentions, each with its best answer (no concept if unlinked).
 
     >>> from onym.outputs.predictions import Prediction
     >>> made = Predictions.of([Prediction("1", 0, 5, ((("mesh:D005334",), 1.0, 0),))], {})
@@ -414,7 +414,7 @@ def system_name(source: dict[str, Any]) -> str:
 
 
 def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) -> tuple[list[Document], dict[str, int]]:
-    """Return one predicted document per gold document, in order, and counts of what is not scored, by reason."""
+    """Return one predicted document per gold document, in order, and the number of mentions not scored, by reason."""
     unreadable = 0
     if isinstance(predicted, Predictions):
         aligned = merge_predictions(gold, predicted)
@@ -432,7 +432,7 @@ def _align(gold: Sequence[Document], predicted: Predictions | Sequence[Item]) ->
 
 
 def _align_documents(gold: Sequence[Document], predicted: Iterable[Document]) -> list[Document]:
-    """Return the predicted document for each gold document, matched by id, and also by text if the id is not unique."""
+    """Return the predicted document of each gold document, matched by id; if several have the same id, also by text."""
     counts = Counter(doc.id for doc in gold)
     texts = {(doc.id, doc.text) for doc in gold}
     waiting: dict[tuple[str, str], deque[Document]] = defaultdict(deque)
@@ -487,7 +487,7 @@ class EndToEndComparison:
         return self.shares["F1"][1]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values; `first` and `second` are the F1 scores."""
+        """Return the comparison as plain values; `first` and `second` are the F1 scores."""
         own = {"measure": "f1", "first": self.first, "second": self.second}
         shares = {name.lower(): list(both) for name, both in self.shares.items()}
         return asdict(self) | own | {"shares": shares, "coverage": [each.as_dict() for each in self.coverage]}

@@ -34,7 +34,7 @@ from onym.text.similarity import NameSimilarity
 from onym.types import Document
 
 CONFIDENCE_BINS = 10
-_CURVE_POINTS = 100  # of the risk-coverage curve
+_CURVE_POINTS = 100  # maximum points of the risk-coverage curve
 KS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 """The values of k for which recall@k is computed."""
 
@@ -50,7 +50,7 @@ class ConfidenceBin:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceFigures:
-    """Expected calibration error, AUROC (None if all answers are right or all wrong), reliability bins, risk-coverage curve."""
+    """Calibration metrics: ECE, AUROC (None if all answers are right or all wrong), reliability bins, risk-coverage curve."""
 
     answers: int
     ece: float
@@ -82,7 +82,7 @@ class ConfidenceFigures:
 def confidence_figures(
     cases: Sequence[Case], ranks: Sequence[int | None], predictions: Predictions, names: DocumentNames
 ) -> ConfidenceFigures | None:
-    """Evaluate the confidences of the cases that have one; return None if none has."""
+    """Evaluate the confidences of the cases that have a confidence; return None if there are no such cases."""
     said = {own: predictions.mentions[key].confidence for key, own in predictions.keys_to(names).items()}
     found = [(said.get(key_of(case, names)), rank == 1) for case, rank in zip(cases, ranks, strict=True)]
     judged = [(confidence, is_right) for confidence, is_right in found if confidence is not None]
@@ -104,8 +104,8 @@ class SliceScore:
 class Evaluation:
     """All scores of a linker on a split. `gold_ranks` holds the rank of the gold concept of each case under `protocol`.
 
-    `coverage` counts the mentions that have a prediction; the others count as wrong. `confidence` is None if the answers have
-    no confidences.
+    `coverage` counts the mentions that have a prediction; mentions without a prediction count as wrong. `confidence` is None if
+    the answers have no confidences.
     """
 
     protocol: str
@@ -151,7 +151,7 @@ def evaluate(
     Without `similarity`, the subgroups by string similarity are left out. Predictions with missing or repeated mentions are
     rejected unless `allow_partial` is set.
     """
-    find_protocol(protocol)  # fail early if it is unknown
+    find_protocol(protocol)  # raise before scoring if the protocol is unknown
     task.require_same_kb(predictions.source)
     gold = task.gold()
     coverage = _coverage(task, gold, predictions)
@@ -184,7 +184,7 @@ def make_cases(task: EvaluationTask, predictions: Predictions) -> list[Case]:
 
 
 def _coverage(task: EvaluationTask, gold: Sequence[Document], predictions: Predictions) -> Coverage:
-    """Return the coverage of the scored mentions; predictions for mentions of other types do not count as extra."""
+    """Return the coverage of the scored mentions; predictions for mentions of unscored types do not count as `not_in_gold`."""
     own = mention_coverage(gold, predictions)
     if not task.types:
         return own
@@ -198,14 +198,14 @@ def _cases(task: EvaluationTask, gold: Sequence[Document], predictions: Predicti
 
 
 def training_of(task: EvaluationTask) -> Training | None:
-    """Return the mentions and concepts of the train split; None if it is missing or is the split being scored."""
+    """Return the mentions and concepts of the train split; None if it is missing or is itself being scored."""
     if task.split == "train" or "train" not in task.dataset.splits:
         return None
     return Training.of(task.dataset.documents("train"), task.resolver.canonical)
 
 
 def closest_name_similarity(similarity: NameSimilarity) -> Similarity:
-    """Return a function that computes the similarity of each surface to the most similar of its names."""
+    """Return a function that computes the similarity between each surface and the most similar of its gold names."""
 
     def measure(surfaces: list[str], names: list[list[str]]) -> list[float]:
         left = [surface for surface, of_gold in zip(surfaces, names, strict=True) for _ in of_gold]
@@ -298,7 +298,7 @@ class Scored(Protocol):
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """Everything the scores depend on."""
+        """All inputs and settings that the scores depend on."""
 
 
 def require_comparable(first: Scored, second: Scored) -> None:

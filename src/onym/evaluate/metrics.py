@@ -10,11 +10,11 @@ Scores under different protocols are not comparable, so every score is reported 
 | `biosyn` | as `any-id`, but every part of a composite mention must be right (BioSyn, SapBERT) |
 
 A protocol returns the *rank of gold*: the rank of the first right answer, from 1. Recall@k is the share of cases with a rank
-<= k. `strict` and `one-id` rank concepts. If the predictions do not define the order of equal scores, tied answers all get the
-rank of the last of them, so none of them is at rank 1. `any-id` and `biosyn` rank names, as the published systems do: all
+<= k. `strict` and `one-id` rank concepts. If the predictions do not define the order of equal scores, all tied answers get the
+rank of the last tied answer, so no tied answer has rank 1. `any-id` and `biosyn` rank names, as the published systems do: all
 concepts of a name share one rank, and names with equal scores keep their order.
 
-Scores are computed over all cases, and over those whose gold ids are in the KB.
+Scores are computed over all cases, and over the cases whose gold ids are in the KB.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def find_protocol(name: str) -> Protocol:
 
 
 def strict(case: Case) -> int | None:
-    """Return the rank at which the whole gold set is found: in one answer, or in one answer per part."""
+    """Return the rank at which the whole gold set is found: by one answer, or by one answer per part if it was split."""
     if len(case.rankings) == 1:
         first = _first_right(case.rankings[0], lambda ids: ids == case.gold)
         return first[0] if first else None
@@ -56,13 +56,13 @@ def strict(case: Case) -> int | None:
 
 
 def one_id(case: Case) -> int | None:
-    """Return the rank of the first single concept in the gold set; only the first part of a composite is scored."""
+    """Return the rank of the first single concept in the gold set; only the first part of a composite mention is scored."""
     first = _first_right(case.rankings[0], lambda ids: len(ids) == 1 and ids <= case.gold)
     return first[0] if first else None
 
 
 def any_id(case: Case) -> int | None:
-    """Return the rank of the first name with a gold id; only the first part of a composite is scored."""
+    """Return the rank of the first name with a gold id; only the first part of a composite mention is scored."""
     return _rank_of_any((case.names or case.rankings)[0], case.gold)
 
 
@@ -73,7 +73,7 @@ def biosyn(case: Case) -> int | None:
 
 
 def _first_right(ranking: Ranking, is_right: Callable[[Ids], bool]) -> tuple[int, Ids] | None:
-    """Return the rank and ids of the first right answer; tied answers all have the rank of the last of them."""
+    """Return the rank and ids of the first right answer; all tied answers have the rank of the last tied answer."""
     rank = 0
     for group in ranking:
         rank += len(group)
@@ -98,7 +98,7 @@ PROTOCOLS: dict[str, Protocol] = {"strict": strict, "one-id": one_id, "any-id": 
 class Scores:
     """The scores of one protocol. `recall` and `in_kb_recall` map k to recall@k, which is 0 if there are no cases.
 
-    `in_kb` counts the cases whose gold ids are all in the KB, and `in_kb_recall` is the recall over them.
+    `in_kb` counts the cases whose gold ids are all in the KB, and `in_kb_recall` is the recall over these cases.
     """
 
     protocol: str
@@ -142,9 +142,10 @@ def recall_at(ranks: Sequence[int | None], k: int) -> float:
 
 
 def average_precision(case: Case) -> float:
-    """Return the average precision of a case; unresolved ties get the rank of the last tied answer.
+    """Return the average precision of a case; all tied answers have the rank of the last tied answer.
 
-    With one gold concept it is 1 / rank. Of a mention split into parts, each part counts with its best-ranked gold concept.
+    With one gold concept, it is 1 / rank. If the mention was split into parts, each part contributes the precision at its
+    best-ranked gold concept.
 
     >>> average_precision(Case("1", frozenset({"a:1"}), (((frozenset({"b:1"}),), (frozenset({"a:1"}),)),)))
     0.5

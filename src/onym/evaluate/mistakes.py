@@ -41,7 +41,7 @@ class NamedConcepts:
 
     @classmethod
     def of(cls, ids: Iterable[str], kb: KnowledgeBase) -> NamedConcepts:
-        """Look up the preferred names; unknown and ambiguous ids are shown as they are.
+        """Look up the preferred names of ids; the name of an unknown or ambiguous id is the id itself.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> NamedConcepts.of(["mesh:D005334", "mesh:D000000"], kb).names
@@ -56,8 +56,8 @@ class Mistake:
     """An error with its frequency: cases with the same normalised surface, gold concepts and answer are counted together.
 
     `tied` is the number of answers with the best score (0 if there was no answer). `runner_up` is the most frequent answer with
-    the second-best score. `found` counts the cases with the right answer anywhere in the ranking, and `gold_ranks` holds
-    (rank, number of cases) pairs for them, best rank first.
+    the second-best score. `found` is the number of cases with the right answer anywhere in the ranking, and `gold_ranks`
+    holds (rank, number of cases) pairs for these cases, best rank first.
     """
 
     count: int
@@ -76,7 +76,7 @@ class Mistake:
 
 
 def common_mistakes(cases: Sequence[Case], ranks: Sequence[int | None], kb: KnowledgeBase, limit: int = 20) -> list[Mistake]:
-    """Return the most frequent errors; `ranks` are the ranks of gold, and every case whose rank is not 1 is an error.
+    """Return the most frequent errors; `ranks` are the ranks of gold; cases with a rank other than 1 are errors.
 
     Equally frequent errors are ordered by surface, gold and answer.
 
@@ -116,7 +116,7 @@ def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase) -> M
 
 
 def surface_of(case: Case) -> str:
-    """Return the surface of the mention; if it was split, the surfaces of its parts joined by `|`."""
+    """Return the surface of the mention; if the mention was split, join the surfaces of its parts by `|`."""
     return " | ".join(mention.surface for mention in case.mentions)
 
 
@@ -146,7 +146,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A mention, its gold concepts and its best candidates; a gold candidate ranked lower is appended.
+    """A mention, its gold concepts and its best candidates; if gold is ranked lower, the gold candidate is appended.
 
     `gold_rank` is the rank of gold under the protocol, or None if no answer is right.
     """
@@ -215,7 +215,7 @@ def _answers(case: Case) -> Iterator[tuple[Ids, float]]:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndMistake:
-    """An error with its frequency; `gold` is empty for spurious mentions, `predicted` for missed ones."""
+    """An error with its frequency; `gold` is empty for spurious mentions, `predicted` for missed mentions."""
 
     kind: str
     count: int
@@ -227,7 +227,7 @@ class EndToEndMistake:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndMistakes:
-    """The number of errors of each kind, and the most frequent ones of each kind."""
+    """The number of errors of each kind, and the most frequent errors of each kind."""
 
     counts: dict[str, int]
     commonest: tuple[EndToEndMistake, ...]
@@ -245,7 +245,7 @@ def find_mistakes(
     *,
     limit: int = 20,
 ) -> EndToEndMistakes:
-    """Compare predicted documents with the gold ones, in the same order; keep `limit` errors of each kind.
+    """Compare predicted and gold documents, which are in the same order; keep `limit` errors of each kind.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> gold = Document("1", "high fever", (Mention(5, 10, "fever", ("mesh:D005334",)),))

@@ -34,9 +34,9 @@ MIN_NAMES = 5
 MAX_CONCEPTS = 40
 MAX_NAMES = 20
 """The maximum number of names shown per concept."""
-_FAMILY = 4  # concepts sampled together: a random one and its most similar ones
-_POOL = 4_000  # maximum number of concepts searched for similar ones
-_PERPLEXITY = 30.0  # of t-SNE
+_FAMILY = 4  # concepts sampled together: a random concept and its 3 most similar concepts
+_POOL = 4_000  # maximum number of concepts among which similar concepts are searched
+_PERPLEXITY = 30.0  # default perplexity of t-SNE
 MAX_MODELS = 3
 FORMATS: dict[str, Format] = {".png": "png", ".svg": "svg"}
 
@@ -46,7 +46,7 @@ class NameChoice:
     """The names to plot. `owners` holds for each name the index of its concept in `concepts`.
 
     `labels` are the preferred names of the concepts. `shared` counts names left out because several of these concepts have
-    them, `over` those left out because their concept has more than `MAX_NAMES`.
+    them; `over` counts names left out because their concept has more than `MAX_NAMES` names.
     """
 
     concepts: tuple[int, ...]
@@ -58,15 +58,15 @@ class NameChoice:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of concepts and names shown, and of names left out."""
+        """A note for the plot: the numbers of concepts and names shown, and of names left out."""
         shown = {"concepts": len(self.concepts), "names": len(self.names)}
         return {**shown, "names_of_several_concepts": self.shared, "names_over_the_limit": self.over}
 
 
 def sample_concepts(kb: KnowledgeBase, count: int, *, seed: int = 0, only: ConceptMask | None = None) -> list[int]:
-    """Sample up to `count` concepts with at least `MIN_NAMES` names: random ones, each with its most similar concepts.
+    """Sample up to `count` concepts with at least `MIN_NAMES` names: random concepts, each with its most similar concepts.
 
-    Similar concepts are included because any encoder can separate unrelated ones.
+    Similar concepts are included because even a bad encoder can separate unrelated concepts.
     """
     kb.require_intact()
     numbers = np.diff(kb.concept_terms.astype(np.int64))
@@ -83,7 +83,7 @@ def sample_concepts(kb: KnowledgeBase, count: int, *, seed: int = 0, only: Conce
 
 
 def _families(texts: list[str], count: int) -> list[int]:
-    """Return the rows of `count` texts: the first with its most similar texts, then the next unused one, and so on."""
+    """Return the rows of `count` texts: the first text with its most similar texts, then the next unused text, and so on."""
     similarity = NameSimilarity(texts)
     taken: dict[int, None] = {}
     for row, text in enumerate(texts):
@@ -130,7 +130,7 @@ def choose_names(kb: KnowledgeBase, concepts: Iterable[int], *, seed: int = 0) -
 
 
 def _some(names: list[int], random: np.random.Generator) -> list[int]:
-    """Return at most `MAX_NAMES` names: the first and a random sample of the others, in order."""
+    """Return at most `MAX_NAMES` names: the first name, and a random sample of the other names in their order."""
     if len(names) <= MAX_NAMES:
         return names
     rest = random.choice(len(names) - 1, MAX_NAMES - 1, replace=False) + 1
@@ -138,16 +138,16 @@ def _some(names: list[int], random: np.random.Generator) -> list[int]:
 
 
 def share_together(vectors: Vectors, owners: npt.NDArray[np.int64]) -> float:
-    """Return the share of names whose nearest other name belongs to the same concept; a tie with another concept is a miss.
+    """Return the share of names whose nearest other name belongs to the same concept; ties do not count.
 
-    Concepts with a single name are ignored.
+    A tie means that a name of another concept is equally near. Concepts with a single name are ignored.
 
     >>> vectors = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.8, 0.2]], dtype=np.float32)
     >>> share_together(vectors, np.array([0, 0, 1, 1]))
     0.75
     """
     unit = unit_vectors(vectors)
-    similarity = np.round(unit @ unit.T, 6)  # rounded so that equal names are exactly tied
+    similarity = np.round(unit @ unit.T, 6)  # rounded, so that identical vectors have exactly the same similarity
     np.fill_diagonal(similarity, -np.inf)
     is_same = owners[:, None] == owners[None, :]
     best_same = np.where(is_same, similarity, -np.inf).max(1)
@@ -242,7 +242,7 @@ def draw_names(
 
 
 def titles(models: Sequence[str]) -> list[str]:
-    """Return panel titles: folders by their name, plus as many parent folders as are needed to tell them apart.
+    """Return a panel title per model: the folder name, with as many parent folders as are needed for different titles.
 
     Models that are not folders are hub names, and are returned unchanged.
 

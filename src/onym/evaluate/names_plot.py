@@ -27,8 +27,8 @@ Size = tuple[float, float]
 _GAP = 3.0  # minimum distance between two labels, in points
 _NEAR = 9.0  # minimum distance from a label to its anchor, in points
 _ANGLES = np.linspace(0, 2 * np.pi, 24, endpoint=False)  # candidate label directions around an anchor
-_RINGS = 14  # candidate label distances around an anchor
-_SWEEPS = 3  # passes of the label placement
+_RINGS = 14  # number of candidate label distances from an anchor
+_SWEEPS = 3  # number of passes of the label placement
 Format = Literal["png", "svg"]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 SHAPES = ("o", "^", "s", "D", "v", "P", "X")
@@ -41,7 +41,7 @@ _SIDE = 620.0  # side length of a panel, in points
 _EDGE, _ABOVE, _BELOW, _BETWEEN = 16.0, 62.0, 40.0, 20.0  # margins around and between panels, in points
 _LABEL_SIZE, _LABEL_PAD, _LABEL_HEIGHT = 9.5, 3.0, 14.0  # font size, padding and height of a label, in points
 _MAX_LABEL, _MAX_TITLE = 34, 54  # maximum characters of a label, and of a model name
-_DARKER = 0.68  # brightness factor of label text: small letters need more contrast than points
+_DARKER = 0.68  # label text is darker than points by this factor, because small letters need more contrast
 _MARGIN = 0.07  # share of a panel that stays empty at each side
 _DPI = 144
 _POINTS_AN_INCH = 72.0
@@ -74,7 +74,7 @@ def names_plot(
     height = _ABOVE + _SIDE + _BELOW
     file = BytesIO()
     with style.context(["default", _STYLE]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # drawn as an empty box
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # a missing glyph is drawn as an empty box
         figure = Figure(figsize=(width / _POINTS_AN_INCH, height / _POINTS_AN_INCH), dpi=_POINTS_AN_INCH, facecolor=_PAGE)
         for number, panel in enumerate(panels):
             left = _EDGE + number * (_SIDE + _BETWEEN)
@@ -200,8 +200,8 @@ class Box:
 def arrange_labels(anchors: Points, sizes: Sequence[Size], points: Points, picture: Size) -> list[Box | None]:
     """Return a position for each label, or None if there is no space for it.
 
-    `anchors` (labels, 2) are the points that the labels belong to, `points` (points, 2) those they should not cover. Labels are
-    placed greedily, in several passes.
+    `anchors` (labels, 2) are the points that the labels belong to; `points` (points, 2) are the points that labels should not
+    cover. Labels are placed greedily, in several passes.
 
     >>> boxes = arrange_labels(np.array([[50.0, 50.0], [50.0, 50.0]]), [(20, 10)] * 2, np.zeros((0, 2)), (100, 100))
     >>> boxes[0].meets(boxes[1])
@@ -235,8 +235,8 @@ def _choices(anchor: npt.NDArray[np.float64], size: Size, points: Points, anchor
     """Return the corners of candidate positions inside the plot, best first: near the anchor, covering few points."""
     width, height = size
     half = np.array([width / 2, height / 2])
-    way = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)  # (angles, 2)
-    # the distance is measured to the edge of the box, not to its centre
+    way = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1)  # shape (angles, 2)
+    # distance from the centre of the box to its edge in each direction, so that rings are measured from the edge
     radius = 1 / np.maximum(np.abs(way[:, 0]) / half[0], np.abs(way[:, 1]) / half[1])
     rings = _NEAR * 1.45 ** np.arange(_RINGS)
     around = (anchor + (radius + rings[:, None])[:, :, None] * way).reshape(-1, 2) - half

@@ -40,8 +40,8 @@ _STYLE: dict[str, Any] = {
     "axes.linewidth": 1.0, "hatch.linewidth": 1.4, "hatch.color": WRONG, "xtick.major.size": 0.0, "ytick.major.size": 0.0,
     "xtick.labelsize": 12.0, "axes.labelsize": 12.0,
 }  # fmt: skip
-_PIXELS = 72.0  # per inch: matplotlib's SVG has 72 units per inch, and plots are laid out in page pixels
-_WIDTH = 920.0  # of a plot, in pixels
+_PIXELS = 72.0  # pixels per inch: matplotlib's SVG has 72 units per inch, and one unit is one pixel of the page
+_WIDTH = 920.0  # width of a plot, in pixels
 
 
 def interval_plot(name: str, title: str, bars: Sequence[Bar], measure: str) -> str:
@@ -63,7 +63,7 @@ def draw_svg(name: str, title: str, height: float, draw: Callable[[Figure], None
         from matplotlib.figure import Figure
     except ImportError as e:
         raise missing_extra("an HTML report", "report") from e
-    with style.context(["default", _STYLE]):  # ignore the user's own settings
+    with style.context(["default", _STYLE]):  # ignore the user's matplotlib settings
         figure = Figure(figsize=(_WIDTH / _PIXELS, height / _PIXELS))
         draw(figure)
         file = StringIO()
@@ -79,7 +79,7 @@ def _inline(svg: str, name: str, title: str) -> str:
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--type)", body)
-    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)  # older matplotlib versions
+    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)  # written by older matplotlib versions
     for placeholder, variable in _VARIABLES.items():
         body = body.replace(placeholder, f"var(--{variable})")
     box = re.search(r'viewBox="[^"]*"', svg)
@@ -138,7 +138,7 @@ def similarity_plot(bins: Sequence[Bin]) -> str:
 
 
 def recall_plot(points: Sequence[RecallPoint]) -> str:
-    """Plot recall@k, over all cases and over those whose gold ids are in the KB.
+    """Plot recall@k, over all cases and over the cases whose gold ids are in the KB.
 
     >>> recall_plot([RecallPoint(1, 0.5, 0.6), RecallPoint(2, 0.7, 0.8)])[:4]
     '<svg'
@@ -235,8 +235,8 @@ ERROR_DEFINITIONS = {
     "wrong span": "Gold mentions whose concept was predicted at another, overlapping span.",
     "spurious": "Linked mentions that overlap no gold mention.",
 }
-_MAX_LENGTH = 160  # characters shown of a surface or a name
-_MISTAKES = 25  # errors shown per system in a comparison
+_MAX_LENGTH = 160  # maximum characters shown of a surface or a name
+_MISTAKES = 25  # maximum errors shown per system in a comparison
 Pair = tuple[str, str]
 Tile = tuple[str, str, str]
 """The name of a score, its value in percent, and a note."""
@@ -364,7 +364,7 @@ def _comparison_tiles(found: Comparison | EndToEndComparison, names: Pair, measu
 
 
 def _mistakes_of(own: Evaluation, other: Evaluation, kb: KnowledgeBase) -> list[MistakeRow]:
-    """Return the most frequent errors of one evaluation in cases that the other has right."""
+    """Return the most frequent errors of one system, in cases where the other system is right."""
     is_right = hits(other.gold_ranks)
     cases = [case for case, right in zip(own.cases, is_right, strict=True) if right]
     ranks = [rank for rank, right in zip(own.gold_ranks, is_right, strict=True) if right]
@@ -376,7 +376,7 @@ def _dataset_and_split(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _coverage_fact(coverage: str) -> tuple[tuple[str, str], ...]:
-    """Return the coverage note as a row of the page header, if there is one."""
+    """Return the coverage note as a row of the page header; no row if the note is empty."""
     return (("Predictions", coverage),) if coverage else ()
 
 

@@ -54,7 +54,7 @@ PUBLISHED = (
 
 
 def find_published(dataset: str, split: str, protocol: str) -> tuple[PublishedFigure, ...]:
-    """Return the published scores for a dataset and protocol; empty unless the split is test.
+    """Return the published scores for a dataset and protocol; empty if the split is not `test`.
 
     >>> [figure.percent for figure in find_published("bc5cdr", "test", "any-id")], find_published("bc5cdr", "dev", "any-id")
     ([94.5, 93.3, 93.1], ())

@@ -66,7 +66,7 @@ def run_linker(
     predictions = predict(task, linker)
     if save:
         save_predictions(predictions, save, force=force)
-    # reuse the TF-IDF index of the linker, if it has one
+    # reuse the linker's TF-IDF index, if the linker has an index
     return evaluate(task, predictions, protocol=protocol, similarity=getattr(linker, "similarity", None) or task.similarity)
 
 
@@ -81,7 +81,8 @@ def run_pipeline(
 ) -> EndToEndEvaluation:
     """Run a pipeline on the raw texts of a split and score its mentions; write the predictions to `save` if given.
 
-    Unless the task restricts the types, those that the pipeline links are scored; `trained` are the types it was trained on.
+    If the task does not restrict the types, the types that the pipeline links are scored. `trained` are the types that the
+    pipeline was trained on.
     """
     if protocol in PROTOCOLS:
         what = f"{protocol} is a protocol for annotated mentions, but a pipeline detects the mentions itself"
@@ -99,7 +100,7 @@ def run_file(
 ) -> Evaluation | EndToEndEvaluation:
     """Score a file of predictions, or a corpus with predicted mentions; `protocol` defaults to `choose_protocol`.
 
-    Unless the task restricts the types, those recorded in the predictions are scored.
+    If the task does not restrict the types, the types recorded in the predictions are scored.
     """
     predicted = read_predicted(path, protocol, allow_partial=allow_partial)
     task = task if task.types else task.with_types(types_of_predictions(predicted))
@@ -134,7 +135,7 @@ def run_comparison(
 
 
 def read_predicted(path: Path, protocol: str | None = None, *, allow_partial: bool = False) -> Predicted:
-    """Read a file of predictions or, unless the protocol is for annotated mentions, a corpus with predicted mentions."""
+    """Read a file of predictions, or a corpus with predicted mentions if the protocol is end-to-end or not given."""
     if protocol and protocol not in (*PROTOCOLS, *END_TO_END):
         fix = f"use one of {', '.join((*PROTOCOLS, *END_TO_END))}"
         raise ConfigError("protocol-unknown", f"unknown protocol {protocol!r}", fix=fix)
@@ -148,12 +149,12 @@ def read_predicted(path: Path, protocol: str | None = None, *, allow_partial: bo
 
 
 def choose_protocol(task: EvaluationTask, *predicted: Predicted) -> str:
-    """Return the default protocol: the end-to-end one if any of the systems detected the mentions itself."""
+    """Return the default protocol: end-to-end if any of the systems detected mentions itself, else for annotated mentions."""
     return FOUND if any(has_found_mentions(task, each) for each in predicted) else LINKING
 
 
 def has_found_mentions(task: EvaluationTask, predicted: Predicted) -> bool:
-    """Return True if the system detected the mentions: it has a detector, and they differ from the annotated ones."""
+    """Return True if the system detected its mentions: it has a detector, and its mentions are not the annotated mentions."""
     if not isinstance(predicted, Predictions):
         return True
     detector = predicted.source.get("detector")
@@ -166,7 +167,7 @@ def has_found_mentions(task: EvaluationTask, predicted: Predicted) -> bool:
 def score_predicted(
     task: EvaluationTask, predicted: Predicted, protocol: str, *, system: str = "", allow_partial: bool = False
 ) -> Evaluation | EndToEndEvaluation:
-    """Score predictions under a protocol; `system` is the display name of a corpus, which does not record its system."""
+    """Score predictions under a protocol; `system` names the system that predicted a corpus, which does not record it."""
     if protocol in END_TO_END or not isinstance(predicted, Predictions):
         name = "" if isinstance(predicted, Predictions) else system
         return evaluate_end_to_end(task, predicted, protocol=protocol, system=name, allow_partial=allow_partial)
@@ -174,7 +175,7 @@ def score_predicted(
 
 
 def tune_pipeline(task: EvaluationTask, pipeline: Pipeline) -> TunedThreshold:
-    """Run a pipeline without a threshold on a development set, and return the best threshold."""
+    """Run a pipeline without its threshold on a development set, and return the best threshold for it."""
     if not task.types:
         task = task.with_types(types_of_pipeline(task, pipeline))
     predictions = predict_end_to_end(task, pipeline.with_threshold(None))
@@ -192,7 +193,7 @@ def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:
     task.require_same_kb(pipeline.source())
     if pipeline.detector is None:
         what = "the pipeline has no detector, so it cannot find mentions in raw text"
-        raise ConfigError("config-invalid", what, fix="build it with a detector, or score its linker with --linker")
+        raise ConfigError("config-invalid", what, fix="build the pipeline with a detector, or score its linker with --linker")
     linked = pipeline.link_many(task.texts())
     types = {ANNOTATED_TYPES: list(task.types)} if task.types else {}
     return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source, **types})

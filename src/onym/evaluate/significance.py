@@ -1,8 +1,8 @@
 """Confidence intervals and significance tests, computed from hits: whether each case was right (1) or wrong (0).
 
-`bootstrap_interval` gives the confidence interval of a share; `paired_bootstrap` and `mcnemar_exact` test whether two systems
-differ on the same cases, and `bootstrap_paired_sums` whether their F1 differs on the same documents. `angel_t_test` reproduces
-a published test that is statistically invalid; use it for comparison only.
+`bootstrap_interval` gives the confidence interval of a share. `paired_bootstrap` and `mcnemar_exact` test whether two systems
+differ on the same cases; `bootstrap_paired_sums` tests whether their F1 differs on the same documents. `angel_t_test`
+reproduces a published test that is statistically invalid; use it for comparison only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T_TEST_WARNING = (
     "This test treats bootstrap replicates as independent measurements: the more replicates, the smaller p. "
     "With enough of them any difference becomes significant. Use mcnemar_exact."
 )
-_BLOCK = 16_000_000  # maximum array elements drawn at a time
+_BLOCK = 16_000_000  # maximum number of random array elements to draw at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,8 @@ def bootstrap_paired_sums(
 def mcnemar_exact(a: Hits, b: Hits) -> McNemar:
     """Compare two systems on the same cases with the exact (binomial) two-sided McNemar test.
 
-    Only cases that exactly one system has right are used; under the null hypothesis each system is equally likely.
+    Only cases that exactly one system has right are used; under the null hypothesis, both systems are equally likely to be
+    that system.
 
     >>> mcnemar_exact([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])
     McNemar(only_a=6, only_b=1, p_value=0.125)
@@ -206,17 +207,17 @@ def _test_replicates(difference: float, drawn: _Floats, level: float) -> PairedB
 def _draw_gains(gain: _Counts, replicates: int, rng: np.random.Generator) -> _Floats:
     """Return the mean gain of each replicate, drawn as multinomial counts of the values 1, -1 and 0."""
     kinds = np.array([(gain > 0).sum(), (gain < 0).sum(), (gain == 0).sum()]) / len(gain)
-    counts = rng.multinomial(len(gain), kinds, size=replicates)  # (replicates, 3)
+    counts = rng.multinomial(len(gain), kinds, size=replicates)  # shape (replicates, 3)
     return np.asarray((counts[:, 0] - counts[:, 1]) / len(gain), dtype=np.float64)
 
 
 def _draw_groups(values: _Counts, groups: Sequence[Any], replicates: int, rng: np.random.Generator) -> _Floats:
-    """Return the mean of each replicate, over all cases of the groups it drew."""
+    """Return the mean of each replicate, over all cases of the groups that the replicate drew."""
     _require_alike(len(values), len(groups))
     numbers: dict[Any, int] = {}
     group_of = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
     sums_and_sizes = (np.bincount(group_of, weights=values), np.bincount(group_of))
-    rows = np.stack(sums_and_sizes, axis=1).astype(np.float64)  # (groups, 2)
+    rows = np.stack(sums_and_sizes, axis=1).astype(np.float64)  # shape (groups, 2)
     sums, sizes = draw_sums(rows, replicates, rng).T
     return np.asarray(sums / sizes, dtype=np.float64)
 

@@ -3,7 +3,8 @@
 The first seven are the sub-populations of GenBioEL (appendix C.2, table 8); the five similarity bins are those of ANGEL's
 figure 4. Mentions are used as written in the documents, without expanding abbreviations. GenBioEL expands them (appendix A),
 apparently before counting: it reports about 7,040 single-word mentions in BC5CDR's test split, and we count 7,657. If the
-preparation split a composite mention into parts, all parts must satisfy a definition, unless it says *any part*.
+preparation split a composite mention into parts, all its parts must satisfy the definition of a slice. If the definition says
+*any part*, one part is enough.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NO_SIMILARITY = "needs a measure of string similarity"
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The name, title and definition of a slice."""
+    """A slice: its short name, its title for reports, and its definition."""
 
     name: str
     title: str
@@ -40,7 +41,7 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Sliced:
-    """The case indices of each slice by name, and the reason for each slice left out."""
+    """The indices of the cases in each slice, by slice name, and the reason for each slice that was left out."""
 
     indices: dict[str, list[int]]
     left_out: dict[str, str] = field(default_factory=dict)
@@ -118,9 +119,9 @@ def slices_of(
     training: Training | None = None,
     similarity: Similarity | None = None,
 ) -> Sliced:
-    """Assign cases to slices; slices that need missing inputs are left out, with the reason.
+    """Assign cases to slices. A slice whose input (`training` or `similarity`) is missing is left out, with the reason.
 
-    The ids of the cases and of the training documents must be canonical already.
+    The ids in the cases and in the training documents must already be canonical.
 
     >>> from onym.types import Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
@@ -217,7 +218,7 @@ def _gold_concepts(case: Case, kb: KnowledgeBase) -> set[int]:
 
 
 def _bins(cases: Sequence[Case], kb: KnowledgeBase, similarity: Similarity) -> dict[str, list[int]]:
-    """Compute all similarities in one batch, and put each case into the bin of its least similar part."""
+    """Assign cases to similarity bins; a case with several parts is put into the bin of its least similar part."""
     owners, surfaces, names = [], [], []
     for index, case in enumerate(cases):
         of_gold = sorted({int(name) for concept in _gold_concepts(case, kb) for name in kb.names_of(concept)})

@@ -32,7 +32,7 @@ def linking_tables(content: ReportContent) -> list[Table]:
 
 
 def headline_table(content: ReportContent) -> Table:
-    """Return the scores under every protocol; the main one is bold and marked by an arrow."""
+    """Return the scores under every protocol; the main protocol is bold and marked by an arrow."""
     table = table_of(
         content.title, ("", "protocol"), ("recall@1", "95 % CI", "recall@5", "MAP", "n", "gold in KB: recall@1", "n")
     )
@@ -181,7 +181,7 @@ def _group_table(title: str, group: str, names: tuple[str, str], rows: Sequence[
 
 
 def type_rows(found: EndToEndComparison) -> list[tuple[str, ...]]:
-    """Return a row per annotated type: its gold items, both recalls and their difference."""
+    """Return a row per annotated type: the number of gold items, both recalls and their difference."""
     return [
         (name or NO_TYPE, f"{gold:,}", percent(one), percent(other), f"{100 * (one - other):+.1f}")
         for name, (gold, one, other) in found.by_type.items()
@@ -189,7 +189,7 @@ def type_rows(found: EndToEndComparison) -> list[tuple[str, ...]]:
 
 
 def slice_rows(found: Comparison) -> list[tuple[str, ...]]:
-    """Return a row per subgroup: its title, its mentions, both recalls and their difference."""
+    """Return a row per subgroup: its title, the number of mentions, both recalls and their difference."""
     rows: list[tuple[str, ...]] = []
     for name, (cases, one, other) in found.slices.items():
         cells = (percent(one), percent(other), f"{100 * (one - other):+.1f}") if cases else ("–", "–", "–")
@@ -211,7 +211,7 @@ def table_of(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Ta
 
 
 def with_note(table: Table, note: str) -> Table:
-    """Add a footnote to a table, unless it is empty; `mark_footnote` marks the rows it refers to."""
+    """Add a footnote to a table if `note` is not empty; `mark_footnote` marks the rows that the footnote refers to."""
     if note:
         table.caption, table.caption_justify = plain(f"* {note}"), "left"
     return table
@@ -234,7 +234,7 @@ def plain(text: str) -> Text:
 
 
 def tabulate_published(figures: Sequence[PublishedFigure]) -> list[Table]:
-    """Return a table of published scores that fits 80 columns; an empty list if there are none."""
+    """Return a table of published scores that fits 80 columns; an empty list if there are no scores."""
     if not figures:
         return []
     table = table_of(PUBLISHED_TITLE, ("system", "source"), ("%",))

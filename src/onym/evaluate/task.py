@@ -45,10 +45,10 @@ class EvaluationTask:
         verify: Verify = "once",
         prefer: Sequence[str] = (),
     ) -> EvaluationTask:
-        """Open a dataset by name or folder, and a knowledge base: by default the dataset's own dictionary.
+        """Open a dataset by name or folder, and a knowledge base; it defaults to the dictionary that belongs to the dataset.
 
         `data` is the folder with the published files, `replaced` a table of old and new ids. `verify` says when the files of
-        dataset and KB are hashed. Of concepts with equal scores, linkers rank those of the vocabularies in `prefer` first.
+        dataset and KB are hashed. If concepts have equal scores, linkers rank concepts of the vocabularies in `prefer` first.
 
         >>> EvaluationTask.open("no-such-dataset")
         Traceback (most recent call last):
@@ -82,7 +82,7 @@ class EvaluationTask:
         """Return a copy that scores only these annotated types; raise ConfigError if the split lacks one of them."""
         if unknown := sorted(set(types) - set(self.annotated_types)):
             what = f"no mention of {self.title} has the type {unknown[0]!r}"
-            raise ConfigError("filter-unknown", what, fix=f"the types are {', '.join(self.annotated_types)}")
+            raise ConfigError("filter-unknown", what, fix=f"use one of {', '.join(self.annotated_types)}")
         return replace(self, types=tuple(dict.fromkeys(types)))
 
     def texts(self) -> Iterator[Document]:
@@ -111,7 +111,7 @@ class EvaluationTask:
         return open_similarity(self.kb)
 
     def manifest(self, predictions: Mapping[str, Any]) -> dict[str, Any]:
-        """Return everything that the scores depend on; `predictions` is the source recorded in the predictions."""
+        """Return all inputs and settings that the scores depend on; `predictions` is the source recorded in the predictions."""
         return {
             "onym": __version__,
             "dataset": self.source,
@@ -135,7 +135,7 @@ class EvaluationTask:
 
 
 def describe_split(manifest: Mapping[str, Any]) -> str:
-    """Return the scored split for display, with the annotated types if not all are scored.
+    """Return the scored split for display; if only some annotated types are scored, these are listed too.
 
     >>> describe_split({"dataset": {"split": "test"}, "types_scored": ["Disease"]})
     'test, type Disease'

@@ -1,8 +1,8 @@
 """Fit a score threshold or a confidence calibration on a development set.
 
-The threshold is the minimum score with the best strict F1; mentions below it are left unlinked (NIL). It is found from a single
-run of the pipeline without a threshold. A calibration maps features of an answer, such as its score, to the probability that it
-is right. It is fitted on a pipeline's answers, compared with gold.
+The threshold is the minimum score with the best strict F1; mentions below it are left unlinked (NIL). The threshold is found
+from a single run of the pipeline without a threshold. A calibration maps features of an answer, such as its score, to the
+probability that it is right. It is fitted on a pipeline's answers, compared with gold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from onym.types import Document, Mention
 
 TRIED_THRESHOLDS = 200
 """The number of thresholds tried, which are quantiles of the scores."""
-_DIGITS, _FOLDS = 4, 5  # decimals of a threshold, folds of the cross-validation
+_DIGITS, _FOLDS = 4, 5  # number of decimals of a threshold, number of folds of the cross-validation
 _THRESHOLD_PROTOCOL = "bhowmik-strict"
 Mentions = Literal["given", "found", "terms"]
 _CALIBRATION_PROTOCOL = "strict"
@@ -37,7 +37,7 @@ _CALIBRATION_PROTOCOL = "strict"
 
 @dataclass(frozen=True, slots=True)
 class TunedThreshold:
-    """The best threshold, the strict F1 with it, and the strict F1 without a threshold."""
+    """The best threshold, the strict F1 with this threshold, and the strict F1 without a threshold."""
 
     threshold: float
     f1: float
@@ -45,9 +45,9 @@ class TunedThreshold:
 
 
 def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> TunedThreshold:
-    """Return the threshold with the best strict F1, the lowest one in case of ties.
+    """Return the threshold with the best strict F1, the lowest threshold in case of ties.
 
-    `predictions` are those of a pipeline without a threshold, on the same documents.
+    `predictions` must come from a pipeline without a threshold, run on the same documents.
 
     >>> from onym.outputs.predictions import Prediction
     >>> from onym.types import Mention
@@ -67,9 +67,9 @@ def tune_threshold(gold: Sequence[Document], predictions: Predictions, canonical
 
 
 def cross_validate_f1(gold: Sequence[Document], predictions: Predictions, canonical: CanonicalId = str) -> float:
-    """Return the cross-validated strict F1 of threshold tuning: each fold is scored with a threshold tuned on the others.
+    """Return the cross-validated strict F1 of threshold tuning: each fold is scored with a threshold tuned on the other folds.
 
-    If this is not better than the F1 without a threshold, tuning would overfit these documents.
+    If the result is not better than F1 without a threshold, tuning would overfit these documents.
 
     >>> from onym.types import Mention
     >>> gold = [Document(str(n), "fever", (Mention(0, 5, "fever", ("mesh:D005334",)),)) for n in range(10)]
@@ -93,7 +93,7 @@ def _predictions_for(predictions: Predictions, docs: Sequence[Document]) -> Pred
 
 @dataclass(frozen=True, slots=True)
 class _ScoredItems:
-    """Predicted (span, concept) items, with score and correctness of each, and the number of gold items."""
+    """Predicted (span, concept) items: the score of each, whether it is right, and the number of gold items."""
 
     score: npt.NDArray[np.float64]
     is_right: npt.NDArray[np.bool_]
@@ -183,11 +183,11 @@ def calibrate_pipeline(
 ) -> FittedCalibration:
     """Fit a calibration on a split of one or several datasets, which the pipeline must not have been trained on.
 
-    `mentions` says which mentions are linked. `found`, the default, are those the pipeline detects in the raw texts; one that
-    is not in gold is wrong. `given`, the default without a detector, are the gold mentions. `terms` are the gold surfaces
-    without their context, each once, like the cells of a table column.
+    `mentions` says which mentions are linked. `found` (the default) means the mentions that the pipeline detects in the raw
+    texts; a detected mention that is not in gold is wrong. `given` (the default without a detector) means the gold mentions.
+    `terms` means the gold surfaces without their context, each once, like the cells of a table column.
 
-    Documents shared by several of the datasets count once; documents in the test split of another one are left out. With
+    Documents shared by several datasets count once; documents in the test split of another dataset are left out. With
     `types`, only gold mentions of these annotated types are used, so `mentions` must be `given` or `terms`. For example, a
     disease vocabulary should be calibrated on disease mentions only.
     """
@@ -196,7 +196,7 @@ def calibrate_pipeline(
         task.require_same_kb(pipeline.source())
     if mentions == "found" and pipeline.detector is None:
         what = "the pipeline has no detector, so it cannot find mentions in raw text"
-        raise ConfigError("config-invalid", what, fix="build it with a detector, or calibrate it with --mentions given")
+        raise ConfigError("config-invalid", what, fix="build the pipeline with a detector, or add --mentions given")
     mentions = mentions or ("given" if pipeline.detector is None else "found")
     if types and mentions == "found":
         what = "detected mentions have no annotated type, so --type cannot be used with --mentions found"
@@ -234,7 +234,7 @@ def _judge_pipeline(task: EvaluationTask, gold: Sequence[Document], pipeline: Pi
 def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]:
     """Return the annotated surfaces of several datasets as one-mention documents, without duplicates after normalisation.
 
-    Each has the concepts of its first mention and no type, like a cell of a table.
+    Each document has the concepts of the first mention with its surface, and no type, like a cell of a table.
 
     >>> fever, again = (Mention(start, start + 5, text, ("mesh:D005334",)) for start, text in ((0, "Fever"), (7, "fever")))
     >>> [[doc.text for doc in docs] for docs in distinct_terms([[Document("1", "Fever, fever.", (fever, again))]])]
@@ -275,7 +275,7 @@ def judge_answers(
 def _ranks(
     task: EvaluationTask, gold: Sequence[Document], found: Mapping[Key, Prediction], *, is_decided: bool
 ) -> dict[Key, int | None]:
-    """Return the rank of gold of each annotated mention; composites split into parts are left out."""
+    """Return the rank of gold of each annotated mention; composite mentions that were split into parts are left out."""
 
     def answers(key: Key) -> tuple[tuple[tuple[str, ...], float, int], ...]:
         return found[key].answers if key in found else ()

@@ -1,4 +1,4 @@
-"""Choose which annotated types of a split are scored: the given ones, those that a pipeline links, or all.
+"""Choose which annotated types of a split are scored: the types given, the types that a pipeline links, or all.
 
 A dataset may annotate more types than a pipeline links, and all mentions of the other types would count as missed. So gold
 mentions of other types are dropped, and so are predicted mentions whose concepts belong to semantic groups of other types.
@@ -30,8 +30,8 @@ OTHER_TYPES = "predicted mentions of types that are not scored"
 def types_of_pipeline(task: EvaluationTask, pipeline: Pipeline, trained: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the annotated types of a split that a pipeline links; empty means all.
 
-    They are the types it was `trained` on. Otherwise, if the pipeline is restricted to some concepts, they are the types named
-    like one of its semantic groups, and those whose gold concepts are mostly among its concepts.
+    These are the types in `trained`, if the split annotates any of them. Otherwise, for a pipeline restricted to some concepts,
+    these are the types named like one of its semantic groups, and the types most of whose gold concepts it can link.
     """
     annotated = task.annotated_types
     linked = [name for name in annotated if name in trained]
@@ -57,7 +57,7 @@ def _rows(task: EvaluationTask, mention: Mention) -> list[int]:
 
 
 def read_trained_types(folder: Path) -> tuple[str, ...]:
-    """Read the annotated types a pipeline was trained on from its folder; empty if not trained, or trained on all."""
+    """Read from a pipeline's folder the annotated types that it was trained on; empty if not trained, or trained on all."""
     path = folder / TRAINING_REQUEST
     if not path.is_file():
         return ()
@@ -70,7 +70,7 @@ def read_trained_types(folder: Path) -> tuple[str, ...]:
 
 
 def types_of_predictions(*predictions: object) -> tuple[str, ...]:
-    """Return the annotated types recorded in predictions (empty means all); raise ConfigError if they differ."""
+    """Return the annotated types recorded in predictions; empty means all. Raise ConfigError if predictions differ in types."""
     found = {_types_in(each.source.get(ANNOTATED_TYPES)) for each in predictions if isinstance(each, Predictions)}
     if len(found) > 1:
         named = " and ".join(", ".join(types) or "all" for types in sorted(found))
@@ -100,7 +100,7 @@ def drop_other_types(task: EvaluationTask, predicted: Iterable[Document]) -> tup
 
 
 def _other_kinds(task: EvaluationTask) -> set[str]:
-    """Return the semantic groups that occur more often in gold mentions of unscored types than of scored ones."""
+    """Return the semantic groups that occur more often in gold mentions of unscored types than of scored types."""
     scored: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for doc in task.dataset.documents(task.split):

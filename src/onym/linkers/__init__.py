@@ -1,7 +1,7 @@
 """Linkers: they take documents with mentions and return ranked candidates for each mention.
 
-Each linker is one module. Linkers do not import each other, except for the cascade and the reranker, which combine others.
-Candidates are always concepts of the linker's own knowledge base.
+Each linker is one module. Linkers do not import each other, except for the cascade and the reranker, which combine other
+linkers. Candidates are always concepts of the linker's own knowledge base.
 """
 
 from __future__ import annotations

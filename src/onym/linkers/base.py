@@ -23,7 +23,7 @@ from onym.parts import ModelReference, PartConfig, Precision
 from onym.rerank.memory import queries
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem
 
-_WIDER = 4  # with a filter, retrieve this many times top_k candidates, because some of them are filtered out
+_WIDER = 4  # with a filter, retrieve 4 * top_k candidates, because some of them are filtered out
 DECIDED = "decided"
 """Value of `order.ties` in a source: candidates with equal scores are in a meaningful order."""
 DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
@@ -37,7 +37,7 @@ class ModelLinkerConfig(LinkerConfig):
     """The configuration of a linker that uses a model."""
 
     model: ModelReference | None = Field(default=None, description="Folder of the model, or its name on the Hugging Face hub.")
-    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto is the faster one on this machine.")
+    dtype: Precision = Field(default="auto", description="fp32 or bf16; auto means the faster of both on this machine.")
     device: str = Field(default="auto", pattern=DEVICE, description="Device: auto, cpu, cuda, cuda:N or mps.")
 
 
@@ -48,19 +48,19 @@ class Linker(Protocol):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The linker's name and everything that its results depend on, apart from the knowledge base."""
+        """The linker's name, and all settings that its results depend on except the knowledge base."""
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with up to `top_k` candidates per mention, best first, restricted to the concepts in `only`.
 
-        Other concepts are ignored completely; see `link_among` for a filter that lets them compete.
+        Concepts that are not in `only` are ignored completely; with `link_among`, they still compete.
         """
 
 
 class AnswerSource(Protocol):
-    """A linker or pipeline, with what the header of a predictions file records of it."""
+    """A linker or pipeline, with its properties that are recorded in the header of a predictions file."""
 
     kb: KnowledgeBase
 
@@ -95,12 +95,12 @@ def link_among(
     only: ConceptMask | None = None,
     restrict: bool = False,
 ) -> Iterator[LinkedDocument]:
-    """Yield each document with candidates from `only`, while the other concepts still compete.
+    """Yield each document with candidates from `only`; concepts that are not in `only` still compete.
 
-    A mention whose best candidate without the filter is another concept is left unlinked (NIL): with a filter for diseases,
-    "skin" is not linked to skin cancer. All mentions are first linked to all concepts. Those left unlinked are linked again to
-    the wanted concepts only, to list their candidates, unless the first pass found these already. With `restrict`, the other
-    concepts are ignored completely.
+    If the best candidate of a mention is not in `only`, the mention is left unlinked (NIL): with a filter for diseases, "skin"
+    is not linked to skin cancer. All mentions are first linked to all concepts. In a second pass, the unlinked mentions are
+    linked to the concepts in `only`, to list their candidates; this is skipped if the first pass found these candidates
+    already. With `restrict`, concepts that are not in `only` are ignored completely.
     """
     if only is None or restrict:
         yield from linker.link(documents, top_k=top_k, only=only)
@@ -115,7 +115,7 @@ def link_among(
 
 
 def _link_again(linker: Linker, wanted: _Wanted, freely: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-    """Yield documents of the first pass, with the mentions that need it linked again to the wanted concepts only."""
+    """Yield the documents of the first pass; mentions for which `needs_linking` is true are linked again to `wanted.only`."""
     pending: deque[LinkedDocument] = deque()
 
     def left_out() -> Iterator[Document]:
@@ -135,7 +135,7 @@ def describe_filter(only: ConceptMask | None, *, restrict: bool = False) -> dict
 
 
 class _Wanted:
-    """Applies a concept filter to links."""
+    """A concept filter for links; the concepts in `only` are the wanted concepts."""
 
     def __init__(self, linker: Linker, only: ConceptMask, top_k: int) -> None:
         self.only, self.top_k = only, top_k
@@ -143,12 +143,12 @@ class _Wanted:
         self._filters_after = isinstance(linker, SurfaceLinker) and linker.filters_after_ranking
 
     def needs_linking(self, link: Link) -> bool:
-        """Return True if a mention is filtered out and the first pass may have missed some of its wanted candidates."""
+        """Return True if the mention is unlinked because of the filter, and its wanted candidates may be incomplete."""
         is_complete = self._filters_after and len(link.candidates) < _WIDER * self.top_k
         return not is_complete and self._is_left_out(link)
 
     def merge(self, freely: LinkedDocument, again: Iterable[Link] = ()) -> LinkedDocument:
-        """Combine the links of the first pass (all concepts) and the second (wanted concepts only)."""
+        """Merge the links of the first pass (to all concepts) with those of the second pass (to wanted concepts only)."""
         rest = iter(again)
         return replace(freely, links=tuple(self._merge_link(link, rest) for link in freely.links))
 
@@ -192,7 +192,7 @@ class Cacheable(ABC):
 
 
 def with_cache(linker: Linker) -> Linker:
-    """Return a copy of the linker with a cache; linkers that read context are returned unchanged."""
+    """Return a copy of the linker with a cache; a linker that uses context cannot be cached and is returned unchanged."""
     return linker.with_cache() if isinstance(linker, Cacheable) else linker
 
 
@@ -205,7 +205,7 @@ class Confident(ABC):
 
 
 def without_confidence(linker: Linker) -> Linker:
-    """Return a linker that does not compute confidences, for a caller that replaces them."""
+    """Return a linker that does not compute confidences, for a caller that sets its own confidences."""
     return linker.without_confidence() if isinstance(linker, Confident) else linker
 
 
@@ -213,8 +213,8 @@ class SurfaceLinker(Cacheable):
     """A linker that ignores context: equal queries have equal results in any document.
 
     Subclasses implement `answering`; this class computes each query only once. `cache_size` is the number of queries whose
-    results are kept between batches. Set `filters_after_ranking` if filtering the ranked candidates gives the same candidates,
-    order and scores as ranking the filtered concepts.
+    results are kept between batches. Set `filters_after_ranking` if the order of steps does not matter: ranking all
+    concepts and then filtering gives the same candidates and scores as ranking only the filtered concepts.
     """
 
     batch: ClassVar[int] = 256  # documents
@@ -248,7 +248,7 @@ class SurfaceLinker(Cacheable):
 
 
 class CachingLinker(Cacheable):
-    """Wraps a `SurfaceLinker` with a cache of its results. A new one is created for each call of `link`."""
+    """Wraps a `SurfaceLinker` and caches its results. `SurfaceLinker.link` creates a new wrapper for each call."""
 
     def __init__(self, linker: SurfaceLinker) -> None:
         self.kb, self._linker = linker.kb, linker
@@ -266,7 +266,7 @@ class CachingLinker(Cacheable):
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
-        """Yield each document with its candidates; the results are those of the wrapped linker."""
+        """Yield each document with its candidates; the results are the same as from the wrapped linker."""
         cache = self._cache(top_k, only)
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
@@ -278,7 +278,7 @@ class CachingLinker(Cacheable):
         return link_batches(documents, links, batch=self._linker.batch)
 
     def _cache(self, top_k: int, only: ConceptMask | None) -> SurfaceCache:
-        """Return the cache for `top_k` and `only`. It keeps a reference to the mask, so that its id() is not reused."""
+        """Return the cache for `top_k` and `only`. The mask is stored with it, so that no other mask gets the same id()."""
         key = top_k, id(only)
         if key not in self._caches:
             self._caches[key] = SurfaceCache(self._linker.answering(top_k, only), self._linker.cache_size), only
@@ -304,7 +304,7 @@ class SurfaceCache:
         return iter(self._known)
 
     def look_up(self, queries: Iterable[str]) -> Mapping[str, Ranked]:
-        """Return the result of each query; those not in the cache are computed together, in order."""
+        """Return the result of each query; queries that are not in the cache are computed together, in order."""
         wanted, known = dict.fromkeys(queries), self._known
         new = []
         for query in wanted:

@@ -1,11 +1,11 @@
-"""Cascade linker: exact match first, then dense retrieval, then generative scoring of the retrieved candidates; or a reranker.
+"""Cascade linker: exact match, then dense retrieval, then generative scoring of the retrieved candidates, or a reranker.
 
 At least two of these components are needed:
 
     exact               links mentions that are the name of exactly one concept
-    dense               retrieves candidates by embedding; links them itself if there is no generative component
+    dense               retrieves candidates by embedding; their order is final if there is no generative component
     generative          scores the names of the retrieved candidates in one pass; without `dense`, it searches all names
-    rerank              links everything that exact match leaves, instead of `dense` and `generative`
+    rerank              links all mentions that exact match cannot link; replaces `dense` and `generative`
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ENCODER, _RERANKER = "encoder", "reranker"
 
 
 class CascadeLinkerConfig(LinkerConfig):
-    """The components of a cascade. The generative one scores `candidates` concepts, with up to `names` names of each.
+    """The components of a cascade. The generative component scores `candidates` concepts, with up to `names` names of each.
 
-    On the command line, `--encoder` is the model of the dense component, including that of a reranker; the other options
-    belong to the generative component.
+    On the command line, `--encoder` is the model of the dense component, or of the reranker's dense component. The other
+    options belong to the generative component.
     """
 
     kind: Literal["cascade"] = "cascade"
@@ -70,7 +70,7 @@ class CascadeLinkerConfig(LinkerConfig):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
-        """Build a configuration from options; `encoder` is the dense model, `model` the generative one.
+        """Build a configuration from options; `encoder` is the dense model, `model` the generative model.
 
         With `reranker`, `encoder` is the dense model of the reranker.
         """
@@ -89,7 +89,7 @@ class CascadeLinkerConfig(LinkerConfig):
         return cls.of(own)
 
 
-Config = CascadeLinkerConfig  # the name that the registry looks up
+Config = CascadeLinkerConfig  # the registry expects this name in every module
 
 
 def open(config: CascadeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> CascadeLinker:
@@ -107,14 +107,14 @@ def open(config: CascadeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -
 
 
 class NameScorer(Linker, Protocol):
-    """A linker that can also score given names, such as `GenerativeLinker`."""
+    """A linker that can also score a list of names for a mention, such as `GenerativeLinker`."""
 
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return the scores of names (given by id) for each mention of the documents, in order."""
 
 
 class CascadeLinker(Cacheable):
-    """Links each mention with the first component that can. Scores of different components are not comparable.
+    """Tries its components in order until one links the mention. Scores of different components are not comparable.
 
     Needs: two or three linkers for one knowledge base.
     When to use: with a model that is more accurate than dense retrieval, but too slow to search all names.
@@ -132,7 +132,7 @@ class CascadeLinker(Cacheable):
         parts: list[Linker] = [part for part in (exact, dense, generative, rerank) if part is not None]
         if len(parts) < 2 or len({part.kb.digest for part in parts}) != 1:
             what = "a cascade needs two or three components with the same knowledge base"
-            raise ConfigError("cascade-parts", what, fix="give an encoder, a generative model or both, or a reranker")
+            raise ConfigError("cascade-parts", what, fix="give an encoder, a generative model or both; or give a reranker")
         if rerank is not None and (dense is not None or generative is not None):
             what = "a reranker cannot be combined with a dense or generative component"
             raise ConfigError("cascade-parts", what, fix="drop the reranker, or the encoder and the generative model")
@@ -142,7 +142,7 @@ class CascadeLinker(Cacheable):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The effective configuration, with that of each component."""
+        """The effective configuration of the cascade and of each component."""
         own = self._config.model_dump(include={"candidates", "names"})
         return {"linker": "cascade", "parts": [part.config for part in self._parts], **own}
 
@@ -154,13 +154,13 @@ class CascadeLinker(Cacheable):
         return link_batches(documents, lambda batch: cached.link_batch(batch, top_k, only), batch=_BATCH)
 
     def with_cache(self) -> CascadeLinker:
-        """Return a copy whose components cache their results, if they ignore context."""
+        """Return a copy in which the components that ignore context cache their results."""
         exact, dense, rerank = (part and with_cache(part) for part in (self._exact, self._dense, self._rerank))
         return CascadeLinker(exact=exact, dense=dense, generative=self._generative, rerank=rerank, config=self._config)
 
     def link_batch(self, documents: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
         """Return the links of each document."""
-        batch = [analyse(doc) for doc in documents]  # the components share the text analysis
+        batch = [analyse(doc) for doc in documents]  # analyse each text once for all components
         links = [[Link(mention) for mention in doc.mentions] for doc in batch]
         left = [list(range(len(doc.mentions))) for doc in batch]
         if self._exact is not None:
@@ -201,11 +201,11 @@ class CascadeLinker(Cacheable):
         wanted = [{self.kb.concept_ids.find(candidate.concept_id) for candidate in each} for each in candidates]
         for own, scores, concepts in zip(names, model.score_names(rest, names), wanted, strict=True):
             names_by_score = sorted(zip(own, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
-            best = best_of(self.kb, names_by_score)  # may include other concepts with the same name
+            best = best_of(self.kb, names_by_score)  # may include concepts that were not retrieved but share a name
             yield rank_scored(self.kb, {concept: best[concept] for concept in best if concept in concepts}, top_k)
 
     def _names(self, candidates: Sequence[Candidate]) -> list[int]:
-        """Return the names of candidates to score: for each, the retrieved name, then its preferred ones."""
+        """Return the names to score, up to `names` per candidate: the retrieved name, then the concept's names in order."""
         found: dict[int, None] = {}
         for candidate in candidates:
             own = self.kb.names_of(self.kb.concept_ids.find(candidate.concept_id)).tolist()

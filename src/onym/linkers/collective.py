@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from onym.models.collective import Collective
 
 Vectors = npt.NDArray[np.float32]
-_BATCH = 64  # documents; the batch size of a pipeline's detector
+_BATCH = 64  # documents per batch, the same as for a pipeline's detector
 
 
 class CollectiveLinkerConfig(ModelLinkerConfig):
-    """Links all mentions of a document in one pass. The defaults of the two Boolean options were chosen on dev sets."""
+    """Options of the collective linker. The defaults of the two Boolean options were chosen on dev sets."""
 
     kind: Literal["collective"] = "collective"
     index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     average_repeated_mentions: bool = Field(
-        default=True, description="Use the mean embedding of repeated mentions (same surface) of a document."
+        default=True, description="Average the embeddings of repeated mentions (same surface) in a document."
     )
 
 
-Config = CollectiveLinkerConfig  # the name that the registry looks up
+Config = CollectiveLinkerConfig  # the registry expects this name in every module
 
 
 def open(config: CollectiveLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> CollectiveLinker:
@@ -87,14 +87,14 @@ class CollectiveLinker:
     def from_pretrained(
         cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> CollectiveLinker:
-        """Open a model by its folder; `options` are those of `CollectiveLinkerConfig`."""
+        """Open a model by its folder; `options` are fields of `CollectiveLinkerConfig`."""
         return open(
             CollectiveLinkerConfig.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext()
         )
 
     @property
     def config(self) -> dict[str, Any]:
-        """The effective configuration, without the settings of the detector."""
+        """The effective configuration, without the model's settings for detection."""
         detector = ("threshold", "max_span_tokens", "links")
         model = {name: value for name, value in self.model.config.items() if name not in detector}
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
@@ -126,7 +126,7 @@ class CollectiveLinker:
 
 
 def _average_by_key(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:
-    """Replace vectors with the same key by their mean direction; each keeps its length.
+    """Give all vectors with the same key their mean direction; each vector keeps its length.
 
     >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]], dtype=np.float32)
     >>> _average_by_key(rows, [(0, "mi"), (0, "mi"), (1, "mi")]).tolist()

@@ -29,7 +29,7 @@ class DenseLinkerConfig(ModelLinkerConfig):
     cache_size: int = Field(default=CACHE_SIZE, ge=0, description="Number of distinct surfaces whose results are cached.")
 
 
-Config = DenseLinkerConfig  # the name that the registry looks up
+Config = DenseLinkerConfig  # the registry expects this name in every module
 
 
 def open(
@@ -49,9 +49,9 @@ def open(
 
 
 class DenseLinker(SurfaceLinker):
-    """Links a mention to the concepts whose name embeddings are nearest to its own, ignoring context.
+    """Links a mention to the concepts whose name embeddings are nearest to the mention's embedding; ignores context.
 
-    Needs: an encoder, and an index of the knowledge base's names made with it.
+    Needs: an encoder, and an index of the knowledge base's names made with this encoder.
     When to use: names with many variants; vocabularies that are too large or too new for a trained generative model.
     Related: `TfidfLinker` for string similarity, `GenerativeLinker` for mentions in context.
     """
@@ -71,13 +71,13 @@ class DenseLinker(SurfaceLinker):
         context: OpenContext | None = None,
         **options: Any,
     ) -> DenseLinker:
-        """Open an encoder by its folder or its name on the hub; `options` are those of `DenseLinkerConfig`."""
+        """Open an encoder by its folder or its name on the hub; `options` are fields of `DenseLinkerConfig`."""
         config = DenseLinkerConfig.of({"model": ModelReference(path=str(model)), **options})
         return open(config, kb, context or OpenContext(), encoder)
 
     @property
     def config(self) -> dict[str, Any]:
-        """The effective configuration; names may have been encoded in another precision than mentions."""
+        """The effective configuration. `index_precision` (of name embeddings) may differ from `precision`."""
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
         own = self._config.model_dump(include={"expand_abbreviations", "cache_size"})
         return {"linker": "dense", **self.encoder.config, **index, **own}

@@ -15,7 +15,7 @@ from onym.parts import OpenContext
 from onym.text.boundaries import words
 from onym.text.normal import other_numbers
 
-_CACHE_SIZE = 100_000  # queries; larger than for other linkers, because results are small
+_CACHE_SIZE = 100_000  # cached queries; more than for other linkers, because results are small
 
 
 class ExactLinkerConfig(LinkerConfig):
@@ -29,7 +29,7 @@ class ExactLinkerConfig(LinkerConfig):
     )
 
 
-Config = ExactLinkerConfig  # the name that the registry looks up
+Config = ExactLinkerConfig  # the registry expects this name in every module
 
 
 def open(config: ExactLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> ExactLinker:
@@ -62,7 +62,7 @@ class ExactLinker(SurfaceLinker):
         return {"linker": "exact", **self._config.model_dump(exclude={"kind"}, exclude_none=True)}
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
-        """Return a function that maps queries to the concepts with that name."""
+        """Return a function that maps each query to the concepts that have the query as a name."""
         return lambda queries: [self._rank(query, top_k, only) for query in queries]
 
     def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:

@@ -33,7 +33,7 @@ _BATCH = 256  # documents
 
 
 class ModelSettings(FolderSettings):
-    """The settings that a model was trained with, stored in its folder; the defaults for linker options.
+    """The settings that a model was trained with, stored in its folder. They are the defaults of the linker options.
 
     >>> ModelSettings().update(window=64, search=None).window
     64
@@ -48,14 +48,15 @@ class ModelSettings(FolderSettings):
 
 
 class GenerativeLinkerConfig(ModelLinkerConfig):
-    """Trie-constrained generation. Options that are None default to the model's own settings.
+    """Trie-constrained generation. Options that are None default to the settings stored with the model.
 
-    `pooling`: the score of a concept is that of its best name, or the log of the summed probabilities of its names.
+    With pooling "best", a concept's score is the score of its best name; with "sum", the log of the summed probabilities of its
+    names.
     """
 
     kind: Literal["generative"] = "generative"
     tokenizer: TokenizerReference | None = Field(
-        default=None, description="Folder of the tokenizer, if the model's folder has none."
+        default=None, description="Folder of the tokenizer, if the model's folder has no tokenizer."
     )
     template: str | None = Field(default=None, description="genbioel, or genre (no prompt); defaults to the model's setting.")
     window: int | None = Field(
@@ -72,7 +73,7 @@ class GenerativeLinkerConfig(ModelLinkerConfig):
     )
     width: int = Field(default=5, ge=1, le=100, description="Beam width, and maximum number of names per mention.")
     pooling: Literal["best", "sum"] = Field(
-        default="best", description="Score of a concept: that of its best name (best), or summed over its names (sum)."
+        default="best", description="Score of a concept: the score of its best name (best), or the sum over its names (sum)."
     )
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
 
@@ -84,13 +85,13 @@ class GenerativeLinkerConfig(ModelLinkerConfig):
         return self.model_copy(update=settings.model_dump())
 
 
-Config = GenerativeLinkerConfig  # the name that the registry looks up
+Config = GenerativeLinkerConfig  # the registry expects this name in every module
 
 
 def open(config: GenerativeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> GenerativeLinker:
     """Open the model and the trie of all names; the trie is built on first use.
 
-    `config.tokenizer` is for models without one: ANGEL's checkpoints use the tokenizer of `facebook/bart-large`.
+    Set `config.tokenizer` if the model's folder has no tokenizer: ANGEL's checkpoints use that of `facebook/bart-large`.
     """
     reference = require_model(config.model, "a generative linker")
     if config.template is not None:
@@ -157,7 +158,7 @@ class GenerativeLinker:
     def from_pretrained(
         cls, model: Path | str, kb: KnowledgeBase, *, context: OpenContext | None = None, **options: Any
     ) -> GenerativeLinker:
-        """Open a model by its folder or its name on the hub; `options` are those of `GenerativeLinkerConfig`."""
+        """Open a model by its folder or its name on the hub; `options` are fields of `GenerativeLinkerConfig`."""
         return open(
             GenerativeLinkerConfig.of({"model": ModelReference(path=str(model)), **options}), kb, context or OpenContext()
         )
@@ -201,7 +202,7 @@ class GenerativeLinker:
     def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
         """Return the model's scores of names (given by id) for each mention of the documents, in order.
 
-        A score equals that of a candidate that `link` finds by this name only.
+        The scores are the same as those that `link` gives a candidate found by this name only.
         """
         from onym.decoding.score_candidates import score_candidates
 
@@ -243,7 +244,7 @@ class GenerativeLinker:
         return rank_scored(self.kb, pooled, top_k)
 
     def _concepts_at(self, hypothesis: Hypothesis, only: ConceptMask | None, restriction: Restriction | None) -> dict[int, int]:
-        """Map the concepts at a leaf to their first name there; names with the same tokens share a leaf."""
+        """Map each concept at a leaf to its first name at that leaf; names with the same tokens share a leaf."""
         named: dict[int, int] = {}
         for name in (restriction or self.trie).names_at(hypothesis.leaf).tolist():
             for concept in self.kb.name_concepts[name].tolist():

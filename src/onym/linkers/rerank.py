@@ -1,7 +1,7 @@
 """Reranking linker: pools candidates of several linkers and a memory, and ranks them by their probability of being correct.
 
 Gradient-boosted trees score each candidate by features: similarity, exact match, kind and source of the name, counts in
-annotated documents, type agreement, and the rest of the document. They are trained by `onym train rerank`.
+annotated documents, type agreement, and the other mentions of the document. They are trained by `onym train rerank`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ CANDIDATES = 15
 NAMES_PER_MENTION = 60
 """Number of similar names that the TF-IDF linker retrieves per mention."""
 _BATCH = 64  # documents
-_TINY = 1e-12  # smallest probability treated as non-zero
+_TINY = 1e-12  # probabilities are clipped to this distance from 0 and 1, so that log-odds are finite
 
 
 class RerankLinkerConfig(LinkerConfig):
-    """A trained reranker, and its dense component if it was trained with one."""
+    """A trained reranker, and its dense component if the reranker was trained with a dense linker."""
 
     kind: Literal["rerank"] = "rerank"
     model: ModelReference | None = Field(default=None, description="Folder of the trained reranker.")
@@ -49,7 +49,7 @@ class RerankLinkerConfig(LinkerConfig):
 
     @classmethod
     def options(cls) -> dict[str, Any]:
-        """Return the options: the model, and those of the dense component."""
+        """Return the options: the model, and the options of the dense component."""
         own = dense_part.DenseLinkerConfig.model_fields
         return {"model": cls.model_fields["model"], "encoder": own["model"], "index": own["index"]}
 
@@ -66,7 +66,7 @@ class RerankLinkerConfig(LinkerConfig):
         return cls.of(wanted)
 
 
-Config = RerankLinkerConfig  # the name that the registry looks up
+Config = RerankLinkerConfig  # the registry expects this name in every module
 
 
 def open(config: RerankLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> RerankLinker:
@@ -98,12 +98,12 @@ class RerankParts:
 
     @property
     def encoder(self) -> str:
-        """The digest of the dense component's weights; empty if there is none."""
+        """The digest of the dense component's weights; empty if there is no dense component."""
         dense = self.linkers.get("dense")
         return str(dense.config.get("weights", "")) if dense else ""
 
     def with_cache(self) -> RerankParts:
-        """Return a copy whose linkers cache their results, if they ignore context."""
+        """Return a copy in which the linkers that ignore context cache their results."""
         return RerankParts({name: with_cache(linker) for name, linker in self.linkers.items()}, self.similarity)
 
     def propose(self, docs: Sequence[Document], only: ConceptMask | None = None) -> dict[str, list[tuple[Link, ...]]]:
@@ -132,7 +132,7 @@ class RerankLinker(Cacheable, Confident):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The effective configuration, with that of each component."""
+        """The effective configuration of the reranker and of each component."""
         parts = [linker.config for linker in self.parts.linkers.values()]
         return {"linker": "rerank", "reranker": self.reranker.digest, "trees": len(self.reranker.trees.roots), "parts": parts}
 
@@ -152,19 +152,19 @@ class RerankLinker(Cacheable, Confident):
         return link_batches(documents, links, batch=_BATCH)
 
     def with_cache(self) -> RerankLinker:
-        """Return a copy whose components cache their results. Its own results depend on context and are not cached."""
+        """Return a copy whose components cache their results. The reranker's results depend on context and are not cached."""
         made = copy(self)
         made.parts = self.parts.with_cache()
         return made
 
     def without_confidence(self) -> RerankLinker:
-        """Return a copy whose links have no confidence, for pipelines with a calibration of their own."""
+        """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
         made = copy(self)
         made.has_confidence = False
         return made
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-        """Return, for each link, the names and memory entries that support it, and the effect of each feature."""
+        """Return the evidence for each link: supporting names and memory entries, and the effect of each feature."""
         docs = [analyse(doc)]
         pool = self._pooling.pool(docs, self.parts.propose(docs))
         matrix = self._features.features(pool).matrix
@@ -182,7 +182,7 @@ class RerankLinker(Cacheable, Confident):
         return Evidence(reasons, self._effects(matrix, first, second))
 
     def _effects(self, matrix: Floats, answer: int, runner_up: int) -> tuple[FeatureEffect, ...]:
-        """Return how much the answer's log-odds drop when one feature at a time takes the runner-up's value."""
+        """Return the effect of each feature: how much the answer's log-odds drop if the feature has the runner-up's value."""
         used = [NAMES.index(name) for name in self.reranker.origin.features]
         changed = np.repeat(matrix[answer : answer + 1], len(used) + 1, axis=0)
         changed[np.arange(len(used)), used] = matrix[runner_up, used]
@@ -214,7 +214,7 @@ class RerankLinker(Cacheable, Confident):
 
 
 def _memories(mention: PooledMention, concept: int) -> Iterator[Reason]:
-    """Yield the evidence for a concept from annotated documents."""
+    """Yield the reasons for a concept that come from the memory of annotated documents."""
     texts = {mention.query: mention.recalled_query, mention.surface: mention.recalled_surface}
     for text, recalled in texts.items():
         if concept in recalled:

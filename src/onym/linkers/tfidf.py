@@ -25,7 +25,7 @@ class TfidfLinkerConfig(LinkerConfig):
     names_per_mention: int = Field(default=100, ge=1, le=10_000, description="Number of similar names that are retrieved.")
 
 
-Config = TfidfLinkerConfig  # the name that the registry looks up
+Config = TfidfLinkerConfig  # the registry expects this name in every module
 
 
 def open(config: TfidfLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> TfidfLinker:
@@ -65,6 +65,6 @@ class TfidfLinker(SurfaceLinker):
         return answers
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-        """Return, for each link, the name that matched, and another similar name."""
+        """Return the evidence for each link: the name that matched, and another similar name of the concept."""
         texts = self.queries(doc)
         return [Evidence(name_reasons(self.kb, self.similarity, *each)) for each in zip(texts, links, strict=True)]

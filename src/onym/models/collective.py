@@ -3,7 +3,7 @@
 The folder of such a model contains:
 
 config.json, model.safetensors, tokenizer.json    the document encoder
-heads.safetensors, collective.json                the heads on top of it, and the settings
+heads.safetensors, collective.json                the heads on top of the encoder, and the settings
 names/                                            the name encoder; missing if the model only detects mentions
 """
 
@@ -35,11 +35,11 @@ from onym.types import Document
 Represent = Literal["ends", "mean"]
 Detect = Literal["none", "spans", "tags"]
 OUTSIDE, BEGIN, INSIDE = range(3)
-_RARE = -5.0  # initial logit of a span being a mention: about 1 in 150 spans is
+_RARE = -5.0  # initial logit of a span; only about 1 in 150 spans is a mention
 
 
 class Heads(nn.Module):
-    """The heads of a collective model; only those it uses are created. `width` is the token dimension, `dim` that of names.
+    """The heads of a collective model; unused heads are not created. `width` is the dimension of tokens, `dim` of names.
 
     Spans get a score for each of the `labels`, through a hidden layer if `hidden` is not 0.
     """
@@ -52,7 +52,7 @@ class Heads(nn.Module):
         elif width != dim:
             self.mean = nn.Linear(width, dim)
         if detect == "spans":
-            self.span = nn.Linear(width, 3 * (hidden or labels))  # scores of the start, end and inner tokens; one shared bias
+            self.span = nn.Linear(width, 3 * (hidden or labels))  # for the first, the last and all tokens of a span
             if hidden:
                 self.label = nn.Linear(hidden, labels)
         elif detect == "tags":
@@ -61,7 +61,7 @@ class Heads(nn.Module):
 
     @torch.no_grad()
     def _begin(self, width: int, dim: int) -> None:
-        """Initialise span vectors to the mean of both end tokens, if dimensions match, and label biases to a low value."""
+        """Initialise span vectors to the mean of first and last token, if dimensions match, and label biases to a low value."""
         if hasattr(self, "label"):
             self.label.bias.fill_(_RARE)
         if self.represent == "ends" and width == dim:
@@ -82,7 +82,7 @@ class Heads(nn.Module):
 
     def span_scores(self, states: Tensor, firsts: Tensor, lasts: Tensor) -> Tensor:
         """Return the logits of each span for each label. *Shape:* inputs as for `vectors` -> (spans, labels)."""
-        start, end, inside = _apply(self.span, states).chunk(3, 1)  # (tokens, labels), or (tokens, hidden)
+        start, end, inside = _apply(self.span, states).chunk(3, 1)  # shape (tokens, labels), or (tokens, hidden) if hidden
         sums = _cumulate(inside)
         within = sums[lasts] - sums[firsts]
         if not hasattr(self, "label"):
@@ -119,14 +119,14 @@ class Int8Linear(nn.Module):
     def __init__(self, layer: nn.Linear) -> None:
         super().__init__()
         rounded, scales = map(torch.from_numpy, round_rows(layer.weight.detach().float().numpy()))
-        self.weight = nn.Parameter(rounded.t().contiguous(), requires_grad=False)  # (inputs, outputs)
+        self.weight = nn.Parameter(rounded.t().contiguous(), requires_grad=False)  # shape (inputs, outputs)
         self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach().float(), requires_grad=False)
         self.register_buffer("scales", scales, persistent=False)
 
     def forward(self, values: Tensor) -> Tensor:
         """Quantise the inputs per token, multiply in int8, and rescale to fp32."""
         rows = values.reshape(-1, values.shape[-1])
-        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # one per token
+        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # one scale per token
         rounded = (rows * scales.reciprocal()).round_().to(torch.int8)
         found = torch._int_mm(rounded, self.weight).float().mul_(scales)  # noqa: SLF001
         found = found.mul_(self.scales) if self.bias is None else torch.addcmul(self.bias, found, self.scales)
@@ -134,7 +134,7 @@ class Int8Linear(nn.Module):
 
 
 def in_int8(model: Any) -> Any:
-    """Replace the linear layers of an encoder by int8 ones, for inference; the rest stays in fp32."""
+    """Replace the linear layers of an encoder by int8 layers, for inference; all other layers stay in fp32."""
     if model.device.type != "cpu":
         raise ConfigError("device-unavailable", "int8 is for CPUs only", fix="use --device cpu, or --dtype bf16")
     for module in list(model.modules()):
@@ -145,7 +145,7 @@ def in_int8(model: Any) -> Any:
 
 
 def precision_of(model: Any) -> str:
-    """Return the precision that a model computes in, for result metadata."""
+    """Return the precision that a model computes in, e.g. "int8", for result metadata."""
     is_int8 = any(isinstance(module, Int8Linear) for module in model.modules())
     return "int8" if is_int8 else str(model.dtype).removeprefix("torch.")
 
@@ -165,7 +165,8 @@ class CollectiveSettings(FolderSettings):
     """Settings of a collective model. `window` and `overlap` are in tokens; `dim` is the dimension of name embeddings.
 
     A detected mention has at most `max_span_tokens` tokens and a probability of at least `threshold`, tuned on the dev split.
-    With `labels`, spans are detected by type, each with its own threshold; `hidden` is the size of the layer before them.
+    With `labels`, mentions are detected by type, and each label has its own threshold. `hidden` is the size of the hidden layer
+    before the labels; 0 means no hidden layer.
 
     >>> CollectiveSettings(dim=8).detect
     'none'
@@ -190,9 +191,9 @@ class CollectiveSettings(FolderSettings):
 
 
 class Collective:
-    """An opened collective model: the document reader, the heads, and the name encoder (None if it does not link).
+    """An opened collective model: the document reader, the heads, and the name encoder (None if the model does not link).
 
-    The heads are small and stay on the CPU, where the reader returns its vectors.
+    The heads are small and run on the CPU; the reader returns its token vectors there too.
     """
 
     def __init__(
@@ -229,7 +230,7 @@ class Collective:
 
     @property
     def config(self) -> dict[str, Any]:
-        """Everything the answers depend on, for result metadata."""
+        """All properties of the model that its answers depend on, for result metadata."""
         sizes = [sum(each.numel() for each in part.parameters()) for part in (self.reader.model, self.heads)]
         sizes += [self.names.config["parameters"]] if self.names is not None and "parameters" in self.names.config else []
         precision = precision_of(self.reader.model)
@@ -237,7 +238,7 @@ class Collective:
         return about | self.settings.model_dump()
 
     def mention_vectors(self, documents: Sequence[Document]) -> tuple[Vectors, list[tuple[int, int]]]:
-        """Return the vectors of all mentions with at least one token, and the (document, mention) indices of each."""
+        """Return the vectors of all mentions that contain a token, and the document and mention index of each vector."""
         found: list[Vectors] = []
         owners: list[tuple[int, int]] = []
         numbers = [number for number, doc in enumerate(documents) if doc.mentions]
@@ -250,7 +251,7 @@ class Collective:
 
     @torch.inference_mode()
     def _vectors(self, states: torch.Tensor, spans: list[tuple[int, int]]) -> Vectors:
-        """Return span vectors, normalised like those of names. *Shape:* states (tokens, width) -> (spans, dim)."""
+        """Return span vectors, normalised like name embeddings. *Shape:* states (tokens, width) -> (spans, dim)."""
         firsts, lasts = torch.tensor(spans, dtype=torch.long).reshape(-1, 2).unbind(1)
         found = require_finite(self.heads.vectors(states, firsts, lasts))
         found = found if self.names is None else comparable(found, self.names.settings)
@@ -270,7 +271,7 @@ def heads_bytes(heads: Heads) -> bytes:
 
 
 def _open_heads(path: Path, width: int, settings: CollectiveSettings) -> Heads:
-    with torch.device("meta"):  # no memory is allocated for untrusted sizes in the settings
+    with torch.device("meta"):  # allocates no memory, because the sizes in the settings are untrusted
         heads = settings.heads(width)
     try:
         heads.load_state_dict(read_tensors(path), assign=True)

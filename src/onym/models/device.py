@@ -1,6 +1,6 @@
 """Resolve the device and the precision of models, for inference and training.
 
-torch is imported only when a device is resolved, so that configurations can use these types without it.
+torch is imported only when a device is resolved, so that configurations can use these types without torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 
 def resolve_device(name: str = "auto") -> torch.device:
-    """Return the device with this name; `auto` is the first available of CUDA, MPS and CPU.
+    """Return the device with this name; `auto` is the first of CUDA, MPS and CPU that is available.
 
     >>> resolve_device("cpu")
     device(type='cpu')
@@ -40,7 +40,7 @@ def resolve_device(name: str = "auto") -> torch.device:
 
 
 def resolve_precision(precision: Precision, device: torch.device) -> Literal["fp32", "bf16"]:
-    """Return the precision to compute in. `auto` avoids bf16 without hardware support, which is much slower than fp32.
+    """Return the precision to compute in. `auto` is bf16 if the hardware supports it, else fp32, which is then faster.
 
     >>> import torch
     >>> resolve_precision("bf16", torch.device("cpu"))

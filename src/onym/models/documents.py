@@ -22,7 +22,7 @@ from onym.types import Document
 
 
 class TokenWindow(NamedTuple):
-    """A window over tokens `start` to `end`; the vectors of tokens `first` to `last` are taken from it."""
+    """A window over tokens `start` to `end` (exclusive); only the vectors of tokens `first` to `last` (exclusive) are used."""
 
     start: int
     end: int
@@ -31,9 +31,10 @@ class TokenWindow(NamedTuple):
 
 
 def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
-    """Split `tokens` tokens into overlapping windows. Each token is taken from the window in which it is farther from an end.
+    """Split `tokens` tokens into overlapping windows.
 
-    Window starts are fixed multiples of `length - overlap`, so text far behind a token does not change its window.
+    A token in two windows is taken from the window in which it is farther from the end. Windows start at multiples of `length -
+    overlap`, so the windows of a token do not depend on text far behind it.
 
     >>> windows(10, 6, 2)
     [TokenWindow(start=0, end=6, first=0, last=5), TokenWindow(start=4, end=10, first=5, last=10)]
@@ -50,7 +51,7 @@ def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
 
 
 _BUDGET = 2_048  # tokens per batch, including padding, so that activations fit into the CPU cache
-_TOGETHER = 32_768  # tokens of documents that are batched together
+_TOGETHER = 32_768  # documents are batched together up to this number of tokens in total
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class DocumentReader:
         return int(self.model.config.hidden_size)
 
     def read(self, documents: Iterable[Document]) -> Iterator[ReadText]:
-        """Yield the tokens and token vectors of each document, in order; documents do not affect each other's vectors."""
+        """Yield the tokens and token vectors of each document, in order; a document's vectors do not depend on its batch."""
         group: list[tuple[TextAnalysis, Placed]] = []
         size = 0
         for doc in documents:

@@ -25,7 +25,7 @@ from onym.store.models import weights_digest
 def batches(lengths: npt.NDArray[Any], budget: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yield batches of row indices, longest texts first, with at most `budget` tokens each, including padding.
 
-    The first batches need the most memory, so running out of memory shows at once and not after hours.
+    The first batches need the most memory, so an out-of-memory error occurs at the start and not after hours.
 
     >>> [batch.tolist() for batch in batches(np.array([2, 9, 3, 3]), budget=6)]
     [[1], [2, 3], [0]]
@@ -42,7 +42,7 @@ Rows = npt.NDArray[np.int64]
 
 
 def pad_rows(lists: Sequence[Sequence[int]], pad: int, length: int = 0) -> tuple[Rows, Rows]:
-    """Pad token lists to `length` (default: the longest list); return ids and mask, both (lists, tokens).
+    """Pad token lists to `length` (0: the length of the longest list); return ids and mask, both (lists, tokens).
 
     >>> [each.tolist() for each in pad_rows([[5, 6], [7]], pad=0)]
     [[[5, 6], [7, 0]], [[1, 1], [1, 0]]]
@@ -79,7 +79,7 @@ class TokenBatch:
         return np.where(lengths > 0, self.settings.length, 0) if self.settings.pooling == "mean-all" else lengths
 
     def rows(self, tokens: Ragged, texts: Rows) -> tuple[Rows, Rows]:
-        """Return the ids and mask of the given texts, both (texts, tokens), padded to the longest of them."""
+        """Return the ids and mask of the given texts, both (texts, tokens), padded to equal length."""
         before, after, room = self.tokenizer.before, self.tokenizer.after, self.room
         lists = [[*before, *tokens[text][:room], *after] for text in texts.tolist()]
         return pad_rows(lists, self.pad, self.settings.length if self.settings.pooling == "mean-all" else 0)
@@ -105,13 +105,13 @@ class TextEncoder(ABC):
 
     @property
     def digest(self) -> str:
-        """Digest of weights, configuration, tokenizer and settings, but not of the precision."""
+        """Digest of weights, configuration, tokenizer and settings; it does not depend on the precision."""
         parts = [self._about.get("weights"), self._about.get("shape"), self._tokenizer.digest, self.settings.model_dump()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def config(self) -> dict[str, Any]:
-        """Everything the vectors depend on, for result metadata."""
+        """All properties of the encoder that its vectors depend on, for result metadata."""
         text = {"tokenizer": self._tokenizer.digest, **self.settings.model_dump()}
         return {**self._about, "precision": self.precision, **text}
 

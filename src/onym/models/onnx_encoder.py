@@ -18,8 +18,8 @@ from onym.store.models import require_safe
 
 _SHORT = np.float32(1e-12)  # minimum norm when normalising, to avoid division by zero
 _MAX_CELLS = 1 << 25  # maximum attention matrix elements (4 bytes each) for one text
-_CELLS = 1 << 24  # attention matrix elements for the texts of one batch
-_FAR = np.float32(-1e9)  # attention bias of padding tokens
+_CELLS = 1 << 24  # maximum attention matrix elements for all texts of a batch
+_FAR = np.float32(-1e9)  # added to the attention scores of padding tokens, so that they get no attention
 
 
 class OnnxEncoder(TextEncoder):
@@ -47,7 +47,7 @@ class OnnxEncoder(TextEncoder):
 
     @classmethod
     def open(cls, folder: Path | str, settings: EncoderSettings | None = None, *, name: str = "") -> OnnxEncoder:
-        """Open the encoder in a folder; `settings` default to those stored in the folder."""
+        """Open the encoder in a folder; `settings` default to the settings stored in the folder."""
         folder = Path(folder)
         require_safe(folder)
         shape, arrays = read_encoder_shape(folder), read_arrays(folder)
@@ -66,9 +66,9 @@ class OnnxEncoder(TextEncoder):
         inputs = {"ids": ids, "positions": self._positions(mask), "attention": attention}
         try:
             (hidden,) = self._session.run(None, inputs)
-        except Exception as e:  # hide its message, which may quote the input
+        except Exception as e:  # do not pass on the message, which may quote the input
             raise InputError("model-malformed", "ONNX Runtime cannot run the model", fix="download it again") from e
-        with np.errstate(all="ignore"):  # untrusted weights may overflow
+        with np.errstate(all="ignore"):  # overflow is checked by require_finite
             return require_finite(self._comparable(pool(hidden, mask, self.settings.pooling).astype(np.float32)))
 
     def _positions(self, mask: Rows) -> Rows:
@@ -104,7 +104,7 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
         return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
     except Exception as e:  # ONNX Runtime raises various exceptions for inconsistent sizes
         what = "the model cannot be opened: its configuration or weights are not those of an encoder"
-        raise InputError("model-malformed", what, where=str(folder), fix="download it again") from e
+        raise InputError("model-malformed", what, where=str(folder), fix="download the model again") from e
 
 
 def _threads() -> int:

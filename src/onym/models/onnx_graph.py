@@ -19,8 +19,8 @@ from onym.models.tensors import Arrays, Floats, not_finite, require_finite, scal
 IDS, POSITIONS, ATTENTION, HIDDEN = "ids", "positions", "attention", "hidden"
 _PREFIXES = ("", "bert.", "roberta.")
 _OPSET, _IR = 20, 10
-_MAX_SCALE = 1e30  # so that scale * 127 stays finite in fp32
-_AXES = [0, 2, 1, 3]  # (texts, tokens, heads, size) -> (texts, heads, tokens, size)
+_MAX_SCALE = 1e30  # maximum scale of an int8 weight, so that scale * 127 is finite in fp32
+_AXES = [0, 2, 1, 3]  # transposes (texts, tokens, heads, size) to (texts, heads, tokens, size)
 
 
 class Graph(NamedTuple):
@@ -47,7 +47,7 @@ class _GraphBuilder:
         self.weights: Arrays = {}
         self._shape, self._arrays = shape, arrays
         self._nodes: list[NodeProto] = []
-        self._constants: dict[str, TensorProto] = {}  # shapes and scales, which must be part of the model
+        self._constants: dict[str, TensorProto] = {}  # shapes and scales, which must be stored inside the model
         self._prefix = next((each for each in _PREFIXES if f"{each}embeddings.word_embeddings.weight" in arrays), "")
 
     def embed(self) -> str:
@@ -119,7 +119,7 @@ class _GraphBuilder:
         return self._op("LayerNormalization", values, *weights, epsilon=self._shape.layer_norm_eps)
 
     def _rows_of(self, name: str, rows: int, ids: str) -> str:
-        """Look up rows of an embedding table; of an int8 table only the selected rows are dequantised."""
+        """Add a look-up of embedding rows; if the table is int8, only the selected rows are dequantised."""
         scales = scales_of(self._arrays, self._prefix + name)
         if scales is None:
             return self._op("Gather", self._add_weight(name, self._array(name, (rows, self._shape.hidden_size))), ids)
@@ -164,7 +164,7 @@ class _GraphBuilder:
 
 
 def _bound_scales(scales: Floats, name: str) -> Floats:
-    """Return the scales; raise InputError if a dequantised weight could be infinite or NaN."""
+    """Return the scales unchanged; raise InputError if a dequantised weight could be infinite or NaN."""
     if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # also true if a scale is NaN
         raise not_finite(name)
     return scales

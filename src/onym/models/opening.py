@@ -1,4 +1,4 @@
-"""Open an encoder with torch if it is installed, or with ONNX Runtime without torch and for int8 weights."""
+"""Open an encoder with torch. ONNX Runtime is used instead if torch is not installed or the weights are int8."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def open_encoder(
     device: str = "auto",
     name: str = "",
 ) -> TextEncoder:
-    """Open the encoder in a folder; `settings` default to those stored in the folder.
+    """Open the encoder in a folder; `settings` default to the settings stored in the folder.
 
     `name` overrides the folder name in result metadata.
     """

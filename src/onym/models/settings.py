@@ -1,4 +1,4 @@
-"""Encoder settings (pooling, similarity, length), which are stored in the model's folder because training fixes them.
+"""Encoder settings (pooling, similarity, length), stored in the model's folder because they must match its training.
 
 `pool` works on torch tensors and NumPy arrays. Normalisation is implemented by each encoder, because torch and NumPy round
 norms differently.
@@ -33,7 +33,7 @@ def read_modules(folder: Path) -> dict[str, Any]:
 
 
 def _modules(folder: Path) -> list[tuple[str, str]]:
-    """Return the class name and the folder of each module."""
+    """Return the class name and the folder of each sentence-transformers module."""
     try:
         found = [(str(each["type"]).rpartition(".")[2], str(each["path"])) for each in read_model_json(folder / MODULES)]
     except (TypeError, KeyError) as e:
@@ -44,7 +44,7 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
 
 
 def _pooling(path: Path) -> str:
-    """Return the pooling, which newer files give by name and older ones by boolean flags."""
+    """Return the pooling. Newer configuration files name the pooling; older files have a boolean flag for each kind."""
     config = _object(path)
     marks = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     marked = [marks.get(key, key) for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
@@ -66,7 +66,7 @@ def _similarity(folder: Path) -> str:
 
 
 def _length(folder: Path) -> int:
-    """Return the maximum length in tokens; if it is not configured, a value above any model's own limit."""
+    """Return the maximum length in tokens; if it is not configured, a number larger than the limit of any model."""
     for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
         path = folder / name
         found = _object(path).get(key) if path.is_file() else None
@@ -97,7 +97,7 @@ def pool(hidden: Values, mask: Any, pooling: Pooling) -> Values:
     """Pool token vectors into one vector per text, for torch tensors or NumPy arrays.
 
     *Shape:* hidden (texts, tokens, width), integer mask (texts, tokens) -> (texts, width). For `mean-all`, texts must be padded
-    to a fixed length; otherwise the vector of a text would depend on the rest of its batch. NumPy computes means in fp64.
+    to a fixed length; otherwise the vector of a text would depend on its batch. NumPy computes means in fp64.
 
     >>> import numpy as np
     >>> hidden, mask = np.array([[[2.0], [4.0], [9.0]]]), np.array([[1, 1, 0]])
@@ -135,7 +135,7 @@ class EncoderSettings(FolderSettings):
 
 
 def read_settings(folder: Path) -> EncoderSettings:
-    """Read the settings of a model's folder, written by Onym or sentence-transformers; the defaults if there are none.
+    """Read the settings that Onym or sentence-transformers stored in a model's folder; if missing, return the defaults.
 
     >>> read_settings(getfixture("tmp_path"))
     EncoderSettings(pooling='cls', similarity='dot', length=25)

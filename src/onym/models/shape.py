@@ -76,7 +76,7 @@ def config_of(kind: Any, found: Mapping[str, Any], where: str = "") -> Any:
 
 
 def require_bounded(said: Mapping[str, Any], where: str) -> None:
-    """Raise LimitError if a number is too small or too large, also inside nested lists and objects."""
+    """Raise LimitError if any number is too small or too large; nested lists and objects are checked too."""
     for key, value in said.items():
         _require_bounded(key, value, where)
 
@@ -93,7 +93,7 @@ def _require_bounded(key: str, value: Any, where: str) -> None:
 
 
 def _bounds(key: str) -> tuple[int, int]:
-    """Return the minimum and maximum of a number with this key."""
+    """Return the allowed minimum and maximum of a number with this key."""
     limits = DEFAULT_LIMITS
     if key.endswith("_token_id"):
         return -1, limits.model_vocabulary
@@ -179,7 +179,7 @@ def read_encoder_shape(folder: Path) -> EncoderShape:
 
 
 def _find_refusal(error: ValidationError, folder: Path) -> OnymError:
-    """Convert a validation error: out-of-range number, unsupported option, or malformed configuration."""
+    """Convert a validation error to an OnymError: number out of range, unsupported option, or malformed configuration."""
     first, where = error.errors()[0], str(folder / CONFIG)
     what = f"{'.'.join(map(str, first['loc']))} {first['msg']}".strip()
     if first["type"] in ("greater_than_equal", "less_than_equal"):

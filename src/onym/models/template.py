@@ -52,11 +52,11 @@ class Template:
         return " " + " ".join(part for part in self._parts(window) if part)
 
     def prompt_text(self, surface: str) -> str:
-        """Return the decoder prompt; empty if the template has none."""
+        """Return the decoder prompt; empty if the template has no prompt."""
         return f" {self.prompt.format(surface.lower())}" if self.prompt else ""
 
     def name_text(self, name: str) -> str:
-        """Return a name in the form that is tokenised."""
+        """Return a name in the form in which it is tokenised: lower-cased, with a leading space."""
         return f" {name.lower()}"
 
     def source_ids(self, text: str, start: int, end: int, tokens: Tokens, *, budget: int, words: int = WORDS) -> list[int]:
@@ -131,7 +131,8 @@ _SOURCE = 1024  # maximum encoder tokens; a longer mention loses its end
 class InputLayout:
     """Builds model inputs. `window` is the number of tokens of a mention with its context, including special tokens.
 
-    `max_tokens` is the maximum input length of the model; a mention is cut only beyond this limit, or 1,024 tokens.
+    `max_tokens` is the maximum input length of the model. A mention that does not fit into `window` has no context; it is cut
+    only if it is longer than `max_tokens` or 1,024 tokens.
     """
 
     template: Template
@@ -147,7 +148,7 @@ class InputLayout:
 
     def prompt(self, surface: str) -> list[int]:
         """Return the ids of the decoder prompt."""
-        limit = min(_PROMPT, self.max_tokens // 2)  # half of the length is reserved for the name
+        limit = min(_PROMPT, self.max_tokens // 2)  # the other half of the decoder length is for the name
         return self.template.prompt_ids(surface, self.tokens)[-limit:]
 
     def name(self, name: str) -> list[int]:

@@ -1,8 +1,8 @@
 """Read the weights of a model as NumPy arrays, without torch, and quantise them to int8, a quarter of the size.
 
-An int8 matrix has one scale per row, stored under its name plus `_scale`; a row is its integers times its scale. All weights
-are quantised by `round_rows`. ONNX Runtime dequantises them and multiplies in fp32 (`onnx_graph`); torch also quantises the
-activations (`collective`).
+An int8 matrix has one scale per row, stored under its name plus `_scale`; the values of a row are its integers times its scale.
+All weights are quantised by `round_rows`. ONNX Runtime dequantises them and multiplies in fp32 (`onnx_graph`); torch also
+quantises the activations (`collective`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from onym.store.models import WEIGHTS, model_files, require_safe, weight_files
 from onym.store.output import whole_folder
 
 Value = TypeVar("Value", bound=Any)
-_HALF = 2  # bytes of a float16
+_HALF = 2  # size of a float16 in bytes
 
 
 def require_finite(values: Value, where: str = "") -> Value:
     """Return the values (torch or NumPy); raise InputError if any is NaN or infinite, as in a damaged or hostile model.
 
-    A finite sum proves that all values are finite, and is ten times faster than a check of each value. A sum of float16 values
-    overflows soon, so that their extremes decide; other values whose sum overflows are rejected too.
+    A finite sum proves that all values are finite, and is ten times faster than a check of each value. Sums of float16 values
+    overflow easily, so if such a sum is not finite, minimum and maximum are checked. In other dtypes, finite values whose sum
+    overflows are rejected too.
 
     >>> require_finite(np.array([1.0, np.nan]))
     Traceback (most recent call last):
@@ -52,7 +53,7 @@ def _has_finite_extremes(values: Any) -> bool:
 def not_finite(where: str = "") -> InputError:
     """Build the error for a model whose weights or outputs contain NaN or infinity."""
     what = "the weights or outputs of the model contain NaN or infinity"
-    return InputError("model-not-finite", what, where=where, fix="download the model again, or use another one")
+    return InputError("model-not-finite", what, where=where, fix="download the model again, or use another model")
 
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ _LENGTH = 8  # bytes of the header length in a safetensors file
 _TYPES = {"F16", "F32", "F64", "I8", "I64"}
 _INT8 = "I8"
 _SCALE = "_scale"
-_SPARE = "pooler."  # prefix of weights that no pooling uses
+_SPARE = "pooler."  # name prefix of the pooler layer, which none of our poolings uses
 _OLD_NAMES = MappingProxyType({"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"})
 INT8_LARGEST = 127.0
 INT8_TINY = 1e-8
@@ -120,7 +121,7 @@ def round_rows(values: npt.NDArray[Any], where: str = "") -> tuple[npt.NDArray[n
 def write_quantized(source: Path, dest: Path) -> None:
     """Write a copy of an encoder's folder with int8 weights.
 
-    Raises an error first if the encoder is not supported on ONNX Runtime.
+    Raises an error before writing if ONNX Runtime does not support the encoder.
     """
     try:
         from safetensors.numpy import save

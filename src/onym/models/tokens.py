@@ -22,8 +22,8 @@ from onym.store.limits import DEFAULT_LIMITS, panics_as_errors
 from onym.store.models import find_model_file
 
 FILE = "tokenizer.json"
-_MAX_AROUND = 16  # maximum special tokens around a text
-_PROBE = "Any text, 1 é."  # tokenised on opening, to detect a broken tokenizer
+_MAX_AROUND = 16  # maximum number of special tokens that a tokenizer may add to a text
+_PROBE = "Any text, 1 é."  # tokenised when a tokenizer is opened, to detect a broken one
 _EOS = ("</s>", "[SEP]", "<|endoftext|>")
 
 
@@ -62,10 +62,10 @@ class Tokenizer:
             self._fast = _parse_tokenizer(data)
             self._fast.no_padding()
             self._fast.no_truncation()
-            self._fast.encode_special_tokens = True  # `</s>` in a text is plain text
+            self._fast.encode_special_tokens = True  # treat `</s>` in a text as ordinary characters
             self.vocabulary: int = max(self._fast.get_vocab(with_added_tokens=True).values()) + 1
             around: list[int] = self._fast.encode("").ids
-            known = self._fast.encode(_PROBE, add_special_tokens=False).ids  # fail now, not on the first document
+            known = self._fast.encode(_PROBE, add_special_tokens=False).ids  # raise now, not on the first document
         self.data = data
         self.digest = (digest or hashlib.sha256(data).hexdigest())[:16]
         self.eos = self._special(where)
@@ -120,7 +120,7 @@ class Tokenizer:
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Strip white space from a span, because some tokenizers attach it to the following word."""
+    """Exclude leading and trailing white space from a span, because some tokenizers include the space before a word."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -130,26 +130,26 @@ def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 
 @contextmanager
 def _readable(where: str) -> Iterator[None]:
-    """Turn any exception of `tokenizers` for an unreadable file into InputError."""
+    """Raise InputError for any exception of `tokenizers` while a file is read."""
     try:
         with panics_as_errors():
             yield
     except OnymError:
         raise
-    except Exception as e:  # tokenizers mostly raises plain Exception
+    except Exception as e:  # `tokenizers` raises the base class Exception for most errors
         what = "the tokenizer cannot be read"
         raise InputError("tokenizer-malformed", what, where=where, fix="download the model again") from e
 
 
 @contextmanager
 def _encodable(texts: Sequence[str]) -> Iterator[None]:
-    """Turn any exception of `tokenizers` for a text into InputError, whose message does not quote the text."""
+    """Raise InputError for any exception of `tokenizers` while texts are encoded; the message does not quote them."""
     try:
         with panics_as_errors():
             yield
     except Exception:
         if any("\ud800" <= char <= "\udfff" for text in texts for char in text):
-            raise InputError("input-encoding", "half of a surrogate pair", fix="check where the text comes from") from None
+            raise InputError("input-encoding", "the text has an unpaired surrogate", fix="decode it differently") from None
         raise InputError("tokenizer-failed", "the tokenizer cannot read a text", fix="use another model") from None
 
 
@@ -194,7 +194,7 @@ def wordpiece_tokenizer(vocabulary: bytes, *, lowercase: bool = True, where: str
 
 
 def _tokens(vocabulary: bytes, where: str) -> list[str]:
-    """Return the tokens, one per line; lines end only at line feeds, because other separators can be tokens."""
+    """Return the tokens, one per line; only line feeds end a line, because other line separators can be tokens."""
     try:
         lines = vocabulary.decode().replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as e:

@@ -26,7 +26,7 @@ def vectors_of(model: Any, ids: Tensor, mask: Tensor, settings: EncoderSettings)
 
 
 def token_vectors(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    """Return the vectors of all tokens, in fp32 or higher whatever the model's precision.
+    """Return the vectors of all tokens, at least fp32 even if the model has a lower precision.
 
     *Shape:* ids and mask (texts, tokens) -> (texts, tokens, width).
     """
@@ -76,7 +76,7 @@ class Encoder(TextEncoder):
         device: str = "auto",
         name: str = "",
     ) -> Encoder:
-        """Open the encoder in a folder; `settings` default to those stored in the folder.
+        """Open the encoder in a folder; `settings` default to the settings stored in the folder.
 
         `name` overrides the folder name in result metadata.
         """
@@ -86,7 +86,7 @@ class Encoder(TextEncoder):
         return cls(model, Tokenizer.open(folder), settings or read_settings(folder), about)
 
     def encode(self, texts: Sequence[str], *, progress: Callable[[int], None] | None = None) -> Vectors:
-        """Return the vectors of texts (see `TextEncoder.encode`), with the same number of threads for every caller."""
+        """Return the vectors of texts (see `TextEncoder.encode`), with the same number of threads in every calling thread."""
         fix_thread_count()
         return super().encode(texts, progress=progress)
 
@@ -99,7 +99,7 @@ class Encoder(TextEncoder):
 
 
 def open_body(folder: Path, precision: Precision = "auto", *, device: str = "auto") -> Any:
-    """Open the model of an encoder's folder for inference, without its pooler layer, which no pooling uses."""
+    """Open the model of an encoder's folder for inference, without its pooler layer, which none of our poolings uses."""
     model = open_pretrained(FAMILIES, folder, precision, device=device, what="an encoder", spare="pooler.")
     require_readable(model.config.pad_token_id, model.config.vocab_size, max_length(model), folder)
     model.pooler = None

@@ -42,7 +42,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     return found
 
 
-_SPARE = 4_000_000  # parameters that may be missing: unused layers, computed position embeddings
+_SPARE = 4_000_000  # parameters a file may lack, because layers are unused or positions computed
 
 
 def open_pretrained(
@@ -56,8 +56,9 @@ def open_pretrained(
 ) -> Any:
     """Open the model of a folder on a device, for inference. `families` maps each supported family to its transformers class.
 
-    transformers gets only the configuration and the tensors, not the folder, so it can read nothing else. `what` describes the
-    expected model in errors, e.g. "a seq2seq model". Weights whose names start with `spare` are unused and may be missing.
+    transformers gets only the configuration and the tensors, not the folder, so transformers cannot read any other file. `what`
+    describes the expected model in errors, e.g. "a seq2seq model". Weights whose names start with `spare` are unused and may be
+    missing.
     """
     target = resolve_device(device)
     require_safe(folder)
@@ -88,7 +89,7 @@ def in_precision(model: Any, precision: Precision) -> Any:
 
 
 def for_inference(model: Any, precision: Precision) -> Any:
-    """Convert a model for inference; `auto` is the faster precision on its device."""
+    """Convert a model for inference; `auto` is the precision that is faster on the model's device."""
     is_bf16 = resolve_precision(precision, model.device) == "bf16"
     model = model.to(torch.bfloat16 if is_bf16 else torch.float32)
     return model.eval().requires_grad_(False)
@@ -104,7 +105,7 @@ def library() -> Any:
 
 
 def _require_filled(kind: Any, config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
-    """Reject a configuration of a much larger model than the weights, before transformers allocates memory for it."""
+    """Raise InputError if the configuration describes a much larger model than the weights, before memory is allocated."""
     with torch.device("meta"):
         needed = sum(each.numel() for each in kind(config).parameters())
     if needed > 2 * sum(each.numel() for each in tensors.values()) + _SPARE:
@@ -139,7 +140,7 @@ _WORKERS = "onym-worker"
 
 
 def fix_thread_count() -> int:
-    """Fix the number of torch threads for the calling thread and return it. Call this before computing anything.
+    """Initialise torch's thread count in the calling thread and return it. Call this before computing anything.
 
     >>> fix_thread_count() == torch.get_num_threads()
     True
@@ -164,14 +165,14 @@ def _workers(count: int) -> ThreadPoolExecutor:
     started = threading.Barrier(count)
     pool = ThreadPoolExecutor(count, _WORKERS, initializer=_use_one_core)
     try:
-        list(pool.map(lambda _: started.wait(), range(count)))  # the barrier forces all workers to start
+        list(pool.map(lambda _: started.wait(), range(count)))  # each task waits for all, so `count` threads start
     finally:
         torch.set_num_threads(own)
     return pool
 
 
 def _use_one_core() -> None:
-    torch.get_num_threads()  # otherwise torch resets the thread count on first use in this thread
+    torch.get_num_threads()  # without this call, torch would reset the thread count later, on its first use in this thread
     torch.set_num_threads(1)
 
 

@@ -1,7 +1,7 @@
 """Explain answers: the reasons for a concept, and the effect of each feature compared with the runner-up.
 
-Linkers with a method `evidence(doc, links)` explain their own answers; for others the only evidence is the matched name. A
-reason is a fact from the knowledge base or the memory that supports the concept, even if it was not decisive.
+Linkers with a method `evidence(doc, links)` explain their own answers; for other linkers, the only evidence is the matched
+name. A reason is a fact from the knowledge base or the memory that supports the concept, even if it was not decisive.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class FeatureEffect:
-    """The effect of a feature: how much the log-odds of the answer drop if the feature has the runner-up's value."""
+    """The effect of a feature: how much the log-odds of the answer drop if this feature has the runner-up's value."""
 
     feature: str
     value: float
@@ -87,7 +87,7 @@ def _by_name(query: str, link: Link) -> Evidence:
 
 
 def name_reasons(kb: KnowledgeBase, similarity: NameSimilarity, query: str, link: Link) -> tuple[Reason, ...]:
-    """Return the two most similar names of the best candidate as reasons; the second only if its similarity is above 0."""
+    """Return the two most similar names of the best candidate as reasons; a second name with similarity 0 is left out."""
     if not link.candidates:
         return ()
     concept = kb.concept_ids.find(link.candidates[0].concept_id)

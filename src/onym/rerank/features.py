@@ -24,7 +24,7 @@ from onym.text.similarity import NameSimilarity
 
 @dataclass(frozen=True, slots=True)
 class TypeShares:
-    """How well the semantic types (or groups) of a concept match a mention type, estimated from the memory.
+    """Estimates from the memory how well the semantic types (or groups) of a concept match a mention type.
 
     `shares` holds, for each mention type, the log10 share of its mentions whose concept has each semantic type.
     """
@@ -45,9 +45,9 @@ class TypeShares:
         return cls(kinds, shares)
 
     def of_concepts(self, name: str, concepts: Ints) -> Floats:
-        """Return the log share of the best semantic type of each concept for the mention type `name`.
+        """Return, for each concept, the log share of its most frequent semantic type among mentions of type `name`.
 
-        NaN for concepts without semantic types; all NaN if the memory does not have the mention type.
+        The share is NaN for concepts without semantic types. If the memory does not have the mention type, all shares are NaN.
         """
         best = np.full(len(concepts), np.nan)
         if name and name in self.shares:
@@ -58,10 +58,10 @@ class TypeShares:
         return best
 
 
-_SIMILAR = 0.7  # minimum TF-IDF similarity for `similar_names`
-_CACHE_SIZE = 100_000  # names, which often repeat
+_SIMILAR = 0.7  # minimum TF-IDF similarity of a name that is counted in the feature `similar_names`
+_CACHE_SIZE = 100_000  # cached names, because names often repeat
 _NUMBER = re.compile(r"[0-9]|^.$")
-_MAX_NAMES = 64  # names of a concept that are compared with a mention, preferred names first
+_MAX_NAMES = 64  # maximum names per concept to compare with a mention, preferred names first
 
 
 class Feature(NamedTuple):
@@ -135,9 +135,9 @@ class PairFeatures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BestNames:
-    """The name of each pair's concept that is most similar to the query: its similarity and its KB term row.
+    """For each pair, the name of the concept that is most similar to the query: its similarity and its KB term row.
 
-    `preferred` is the similarity of the preferred name, `similar` the number of similar names.
+    `preferred` is the similarity of the concept's preferred name, `similar` the number of its names similar to the query.
     """
 
     scores: Floats
@@ -250,7 +250,7 @@ class FeatureMaker:
 
 
 def margins(pool: Pool, values: Floats) -> Floats:
-    """Return how far each value is below the best value of its mention; NaN stays NaN."""
+    """Return the difference between each value and the best value of the same mention; NaN stays NaN."""
     if not len(pool):
         return values
     known = np.where(np.isnan(values), -np.inf, values)
@@ -302,12 +302,12 @@ def _document(pool: Pool) -> dict[str, Floats]:
 
 
 def _is_longer(query: str, other: str) -> bool:
-    """Return whether a query has all words of another, and more."""
+    """Return whether `query` contains all words of `other` and at least one more."""
     return set(query.split()) > set(other.split())
 
 
 def _agreement(pool: Pool, columns: dict[str, Floats]) -> dict[str, Floats]:
-    """Return the number of sources that propose the concept, and that rank it first."""
+    """Return two columns: the number of sources that rank the concept first, and the number that propose it."""
     recalled = ranks(pool, columns["recalled"]) if len(pool) else np.zeros(0)
     firsts = (columns["tfidf_rank"] == 0).astype(float) + ((recalled == 0) & (columns["recalled"] > 0)) + columns["is_named"]
     proposals = (columns["recalled"] > 0).astype(float) + columns["is_named"]
@@ -335,7 +335,7 @@ def _columns(keys: Sequence[str], rows: Sequence[Sequence[float]]) -> dict[str, 
 
 
 class _NameWords(NamedTuple):
-    """The words of a name without plural s: the last word, all words, and numbers and single letters."""
+    """The words of a name without plural s: the last word, all words, and words with a digit or of one character."""
 
     last: str
     all: frozenset[str]

@@ -41,7 +41,7 @@ def queries(doc: Document, *, expand: bool) -> list[str]:
 
 KIND, FORMAT = "memory", 1
 CORPORA = "corpora.json"
-_CACHE_SIZE = 100_000  # surfaces, which often repeat
+_CACHE_SIZE = 100_000  # cached surfaces, because surfaces often repeat
 Counts = Counter[tuple[str, str, str]]
 """Number of mentions by (surface, concept id, mention type)."""
 Own = Mapping[str, Mapping[int, int]]
@@ -112,7 +112,7 @@ class Memory:
         self.entry_counts.require_sound("entry.counts")
         if len(self.entry_counts) != len(self.surfaces):
             raise IntegrityError(
-                "artefact-corrupt", "the columns of a memory do not fit together", fix="train the reranker again"
+                "artefact-corrupt", "the columns of a memory have different lengths", fix="train the reranker again"
             )
 
 
@@ -152,7 +152,7 @@ class KbMemory:
         self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
 
     def recall(self, surface: str, own: Own | None = None) -> dict[int, int]:
-        """Return the counts of a surface by KB row, minus the counts in `own`."""
+        """Return the counts of a surface by KB row, minus the counts in `own`; counts of 0 are left out."""
         found = self._recalled(surface)
         if not own or surface not in own:
             return found

@@ -1,8 +1,8 @@
 """Candidate pooling: merge the candidates of several sources into pairs of a mention and a concept.
 
-Sources are exact name matches of the surface and of its expanded abbreviation, the memory of both, similar surfaces in the
-memory, the candidates of other linkers, and all of these for aliases of the mention in the document. Pairs are stored in flat
-arrays, ordered by mention.
+Sources are: exact name matches of the surface and of its expanded abbreviation, the memory counts of both, similar surfaces in
+the memory, the candidates of other linkers, and the candidates that all these sources find for aliases of the mention. Pairs
+are stored in flat arrays, ordered by mention.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLOSING = re.compile(r"\s?[)\]]")
 
 
 def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
-    """Return the aliases of each query: a mention followed by another of the same type in brackets, and vice versa.
+    """Return the aliases of each query. If a mention is followed by one of the same type in brackets, both are aliases.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "amrubicin (SM-5887)", (Mention(0, 9, "amrubicin"), Mention(11, 18, "SM-5887")))
@@ -53,9 +53,9 @@ def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-_SIMILAR = 10  # similar surfaces of the memory per query
-_CACHE_SIZE = 100_000  # names and ids, which often repeat
-_ALIAS = 3  # top candidates per alias and linker that are added to those of the mention
+_SIMILAR = 10  # number of similar surfaces to retrieve from the memory per query
+_CACHE_SIZE = 100_000  # cached names and ids, because they often repeat
+_ALIAS = 3  # number of best candidates of each linker to use per alias of a mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,11 @@ class PooledMention:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Pairs of mentions and concepts: pair `i` belongs to mention `owners[i]`; those of mention `m` start at `offsets[m]`.
+    """Pairs of mentions and concepts: pair `i` belongs to mention `owners[i]`; the pairs of mention `m` start at `offsets[m]`.
 
-    `scores` and `ranks` are given by each linker, NaN if it does not propose the concept. `counts` holds the count of each
-    concept in the memory. `aliases` maps the concepts of each mention's aliases to a score. `rows_of` maps each mention of the
-    documents, in order, to its index in `mentions`.
+    `scores` and `ranks` hold an array per linker, with NaN if the linker does not propose the concept. `counts` holds the count
+    of each concept in the memory. `aliases` maps the concepts of each mention's aliases to a score. `rows_of` maps each mention
+    of the documents, in order, to its index in `mentions`.
     """
 
     mentions: list[PooledMention]
@@ -117,9 +117,9 @@ class Pooling:
         *,
         is_distinct: bool = False,
     ) -> Pool:
-        """Merge the candidates of each linker in `links` with those from the knowledge base and the memory.
+        """Merge the candidates of each linker in `links` with candidates from the knowledge base and the memory.
 
-        `own` holds the memory counts that come from each document itself, which are subtracted. With `is_distinct`, mentions
+        `own` holds, for each document, the memory counts that come from it; these are subtracted. With `is_distinct`, mentions
         of a document with the same surface and type are pooled once.
         """
         own = own or [None] * len(docs)
@@ -142,7 +142,7 @@ class Pooling:
         return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases, rows_of)
 
     def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
-        """Return the count of each concept in the memory, without the counts of its own document."""
+        """Return the memory count of each pair's concept, without the counts that come from the pair's document."""
         in_own = [Counter[int]() for _ in own]
         for total, of_doc in zip(in_own, own, strict=True):
             for rows in (of_doc or {}).values():
@@ -231,14 +231,14 @@ def _iter_mentions(docs: Sequence[Document]) -> Iterator[_Unresolved]:
 
 
 def _distinct(mentions: Sequence[_Unresolved]) -> list[int]:
-    """Return a group index for each mention; mentions of a document with equal surface, query and type share one."""
+    """Return a group index for each mention; mentions with the same document, surface, query and type are in one group."""
     row_of: dict[tuple[int, str, str, str], int] = {}
     keys = ((each.doc, each.mention.surface, each.query, each.mention.type) for each in mentions)
     return [row_of.setdefault(key, len(row_of)) for key in keys]
 
 
 def _score_pool(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
-    """Return the scores and ranks of a linker for all pairs, NaN if it does not propose the concept."""
+    """Return a linker's scores and ranks for all pairs; NaN if the linker does not propose the concept."""
     scores, ranks = np.full((2, int(offsets[-1])), np.nan)
     for concepts, start, candidates in zip(found, offsets.tolist(), of_part, strict=False):
         row_of = {concept: row for row, concept in enumerate(concepts, start)}
@@ -249,7 +249,7 @@ def _score_pool(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence
 
 
 def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:
-    """Return the concepts of each mention's aliases, scored 1 for exact name or memory matches, else by a linker."""
+    """Return the concepts of each mention's aliases, with their scores. Exact name and memory matches have the score 1."""
     first = {(mention.doc, mention.query): m for m, mention in reversed(list(enumerate(mentions)))}
     found: list[dict[int, float]] = []
     for mention in mentions:

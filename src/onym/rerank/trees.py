@@ -1,7 +1,7 @@
 """Read and write rerankers, whose gradient-boosted trees are stored as plain arrays and evaluated with NumPy.
 
 All trees share one table of nodes. A row goes to the left child of a node if its feature is <= the threshold, else to the right
-child; NaN goes to the side given by the node. A leaf is its own child. Children have higher indices than their parents, and
+child; each node says to which child NaN goes. A leaf is its own child. Children have higher indices than their parents, and
 each node has at most one parent, which is checked when a reranker is opened, so there are no cycles.
 """
 
@@ -28,7 +28,7 @@ from onym.store.stage import Record, staging
 
 MAX_DEPTH = 64
 """The maximum depth of a tree."""
-_CELLS = 50_000  # rows times trees evaluated at once, so that the arrays fit into the CPU cache
+_CELLS = 50_000  # maximum rows * trees to evaluate at a time, so that the arrays fit into the CPU cache
 Floats = npt.NDArray[np.float64]
 NodeRows = npt.NDArray[np.int32]
 
@@ -36,7 +36,7 @@ NodeRows = npt.NDArray[np.int32]
 class Walk(NamedTuple):
     """The trees reordered for evaluation: level by level, with each left child directly after its right sibling.
 
-    Leaves lead to themselves. Each feature row is stored twice, first with NaN replaced by -inf (goes left) and then with NaN
+    A leaf is its own child. Each feature row is stored twice, first with NaN replaced by -inf (goes left) and then with NaN
     kept (goes right); `columns` indexes into that doubled row.
     """
 
@@ -52,7 +52,7 @@ class Walk(NamedTuple):
 class Trees:
     """Gradient-boosted trees: the sum of the trees and a baseline is the log-odds that a row is right.
 
-    `roots` has an entry per tree and `baseline` a single one; all other arrays have an entry per node.
+    `roots` has one entry per tree, `baseline` has a single entry, and all other arrays have one entry per node.
 
     >>> stump = Trees(roots=np.array([0]), feature=np.array([0, 0, 0]), threshold=np.array([0.5, 0.0, 0.0]),
     ...               left=np.array([1, 1, 2]), right=np.array([2, 1, 2]), is_left_missing=np.array([1, 0, 0]),
@@ -122,7 +122,7 @@ class Trees:
         starts = np.arange(len(rows), dtype=np.int32)[:, None] * np.int32(2 * width)
         here, there = np.broadcast_to(walk.roots, shape).copy(), np.empty(shape, dtype=np.int32)
         values, thresholds, is_left = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
-        for _ in range(walk.depth):  # reusing buffers, without bounds checks, is twice as fast
+        for _ in range(walk.depth):  # buffers are reused and bounds not checked, which is twice as fast
             np.take(walk.columns, here, out=there, mode="clip")
             np.take(twice, np.add(there, starts, out=there), out=values, mode="clip")
             np.less_equal(values, np.take(walk.threshold, here, out=thresholds, mode="clip"), out=is_left)
@@ -158,7 +158,7 @@ class Trees:
         return len(np.unique(reached)) == len(reached)
 
     def _depth(self) -> int:
-        """Return the maximum depth of the trees, or MAX_DEPTH + 1 if it is larger."""
+        """Return the depth of the deepest tree, at most MAX_DEPTH + 1."""
         nodes = np.unique(self.roots)
         for depth in range(MAX_DEPTH + 1):
             nodes = nodes[self.left[nodes] != nodes]
@@ -187,7 +187,7 @@ class RerankerOrigin(BaseModel):
 
 @dataclass(frozen=True)
 class Reranker:
-    """An opened reranker: trees over some of the features, a memory, and a calibration (None if not fitted)."""
+    """An opened reranker: trees that use a subset of the features, a memory, and a calibration (None if not fitted)."""
 
     origin: RerankerOrigin
     trees: Trees
@@ -228,7 +228,7 @@ def open_reranker(folder: Path | str, *, verify: Verify = "once") -> Reranker:
     origin = _origin(artefact)
     columns: dict[str, npt.NDArray[Any]] = {name: artefact.array(name) for name in _INTEGERS}
     columns |= {name: artefact.array(name, "f") for name in _FLOATS}
-    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # copied to memory, faster than a memory map
+    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # copied into memory for speed
     trees.require_sound(len(origin.features), str(folder))
     calibration = _calibration(columns["calibration.scores"], columns["calibration.values"], str(folder))
     artefact.remember()

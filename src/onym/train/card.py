@@ -1,6 +1,6 @@
 """Model cards (Markdown) and training records (`training.json`).
 
-`card` writes the card of a model, `pipeline_card` that of a pipeline; both use `format_card`.
+`card` writes the card of a model, `pipeline_card` the card of a pipeline; both use `format_card`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FRONT_MATTER = ("---", "library_name: onym", "tags: [entity-linking, biomedical
 
 
 def format_card(title: str, *blocks: Sequence[str]) -> str:
-    r"""Return a Markdown card with the front matter of a model card, and an empty line between blocks of lines.
+    r"""Return a Markdown card: front matter, title, then `blocks` (lists of lines) separated by empty lines.
 
     >>> format_card("A model", ["It links."]).splitlines()[3:]
     ['---', '# A model', '', 'It links.']
@@ -44,13 +44,13 @@ def describe_kb(kb: KnowledgeBase) -> dict[str, Any]:
 
 
 def describe_machine(*packages: str) -> dict[str, Any]:
-    """Return the machine, and the versions of Onym and of these packages, for a training record."""
+    """Return the machine and the versions of Onym and of `packages`, as stored in a training record."""
     machine = f"{cpu_count()} cores, {platform.processor() or platform.machine()}"
     return {"machine": machine, "versions": {name: version(name) for name in ("onym", *packages)}}
 
 
 class _ModelKind(NamedTuple):
-    """A kind of model, and the module and class of the linker that opens it."""
+    """A kind of model, with the module and class of the linker that opens such models."""
 
     title: str
     does: str
@@ -94,7 +94,7 @@ _KINDS = {"align": _ENCODER, "match": _ENCODER, "collective": _COLLECTIVE, "dete
 
 
 def card(record: dict[str, Any]) -> str:
-    """Return the Markdown card of a model from its training record. The kind of model follows from the last stage.
+    """Return the Markdown card of a model from its training record. The last stage in the record determines the kind of model.
 
     >>> record = {"first_start": "bart", "stages": ["finetune"], "parameters": 1000, "hours_in_all": 0.5, "machine": "2 cores",
     ...           "kb": {"digest": "ab", "concepts": 1, "names": 2}, "corpus": {}, "metrics": {"dev_r1": 50.0}, "steps": 3}
@@ -115,7 +115,7 @@ def card(record: dict[str, Any]) -> str:
 
 
 def _of_mentions(record: dict[str, Any]) -> str:
-    """Return the number of dev mentions, for the table header; empty for older records, which do not have it."""
+    """Return the number of dev mentions for the table header; "" for older records, which do not store this number."""
     return f", {record['dev_mentions']:,} mentions" if record.get("dev_mentions") else ""
 
 
@@ -169,7 +169,7 @@ def _usage(kind: _ModelKind) -> list[str]:
 
 
 def pipeline_usage(options: str) -> list[str]:
-    """Return the commands that build a pipeline with these detector options, and link with it."""
+    """Return two commands: build a pipeline with these detector options, and link texts with the pipeline."""
     build = f"$ onym pipeline build --kb KB_FOLDER {options} -o my-pipeline"
     return code("console", build, "$ onym link notes/ --pipeline my-pipeline -o links.jsonl")
 
@@ -177,7 +177,7 @@ def pipeline_usage(options: str) -> list[str]:
 def pipeline_card(
     config: PipelineConfig, kb: KnowledgeBase, datasets: Sequence[PreparedDataset], encoder: str, dev: Mapping[str, Any]
 ) -> str:
-    """Return the Markdown card of a pipeline; `dev` has strict F1 with and without a threshold, and the gold counts."""
+    """Return the Markdown card of a pipeline; `dev` has its scores on dev and the numbers of dev mentions and documents."""
     detector = f"a model trained from {encoder}" if encoder else "the dictionary with a trained classifier"
     facts = [
         kb_line(describe_kb(kb)),

@@ -111,7 +111,7 @@ def _negatives(context: CollectiveContext) -> Negatives:
 
 
 def _pools(context: CollectiveContext) -> Ints:
-    """Return the ids of the names nearest to each mention by the model before training; cached in the work folder."""
+    """Return the ids of the names nearest to each mention, embedded by the model before training; cached in `work`."""
     path = context.work / _POOLS
     if path.is_file():
         found: Ints = np.load(path, allow_pickle=False)
@@ -135,7 +135,7 @@ def _miner(context: CollectiveContext, negatives: Negatives) -> Callable[[Any], 
 
 
 def name_vectors(context: CollectiveContext, module: Any, names: Ints) -> Floats:
-    """Return the embeddings (names, dim) of names: the stored ones if the encoder is frozen, else from the current model."""
+    """Return name embeddings (names, dim): stored embeddings if the name encoder is frozen, else from the current model."""
     if context.name_vectors is not None:
         return context.name_vectors.rows(names)
     encoder = Encoder(in_precision(module.names, "auto"), context.reading.tokenizer, module.settings)
@@ -172,14 +172,14 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
         if self.model.names is None:
             return own
         names = {FILE: self.reading.tokenizer.data, EncoderSettings.FILE: self.reading.settings.to_bytes()}
-        if self.config.start.freeze_names:  # copied unchanged, so that an index built with the original encoder stays valid
+        if self.config.start.freeze_names:  # copy the encoder's files, so that an index made with it stays valid
             folder = Path(self.names_folder)
             names |= {path.name: path.read_bytes() for path in (folder / "config.json", *weight_files(folder))}
         return own | {f"{NAMES}/{name}": data for name, data in names.items()}
 
     @property
     def settings(self) -> CollectiveSettings:
-        """The settings of the model; the threshold is 0.5 until it is tuned."""
+        """The settings of the model; before tuning, the threshold is 0.5."""
         start = self.config.start
         if start.detect == "none" and not self.config.loss.link:
             what = "the model would neither detect nor link"
@@ -232,7 +232,7 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
 
     @cached_property
     def _linkable(self) -> dict[tuple[DocumentKey, int, int], tuple[DocMention, DocMention]]:
-        """Linkable mentions by document and offsets, each as annotated and with abbreviations expanded."""
+        """Linkable mentions by document and offsets: each mention as annotated, and with its abbreviation expanded."""
         return {
             (doc.key, mention.start, mention.end): ((doc, mention), expanded)
             for doc in self.documents
@@ -277,7 +277,7 @@ def _with_mentions(documents: list[Document], count: int) -> list[Document]:
 
 @dataclass(frozen=True, slots=True)
 class TrainingWindow(DocumentWindow):
-    """A window of a document. `spans` are the mentions that lie entirely inside it: (first token, last token + 1, number).
+    """A window of a document. `spans` are the mentions entirely inside the window: (first token, last token + 1, number).
 
     Tokens are counted from the start of the document. The number is the index of a linkable mention, or NOT_LINKED.
     """
@@ -387,7 +387,7 @@ def _bio_tags(window: TrainingWindow) -> np.ndarray[tuple[int], np.dtype[np.int6
 
 @dataclass(frozen=True)
 class CollectiveDev:
-    """Evaluation on a fixed set of documents. `dev_f1` is end-to-end F1, or the score of the only task trained.
+    """Evaluation on a fixed set of documents. `dev_f1` is end-to-end F1; if only one task is trained, its score.
 
     A detected mention is correct if its span is gold and, if the model links, its concept too. `dev_threshold` is the best
     threshold. `names` are the candidate names; fewer names make the task easier, so use the scores only to compare models.
@@ -436,7 +436,7 @@ class CollectiveDev:
         return [[(mention.start, mention.end) for mention in doc.mentions if mention.concept_ids] for doc in self.documents]
 
     def _f1_of_links(self, linker: CollectiveLinker, found: list[list[Offsets]]) -> float:
-        """Return F1 of (span, concept) pairs."""
+        """Return F1 of the linked mentions; a mention is correct if both its span and its concept are gold."""
         detected = [_with(doc, spans) for doc, spans in zip(self.documents, found, strict=True)]
         linked = [
             [

@@ -23,7 +23,7 @@ RerankStage = Literal["rerank"]
 
 
 def read_encoder_name(name: str) -> str:
-    """Return the encoder name, or "" for `none` (no encoder).
+    """Return the encoder name; the name "none", which means no encoder, becomes "".
 
     >>> read_encoder_name("none"), read_encoder_name("granite")
     ('', 'granite')
@@ -34,8 +34,8 @@ def read_encoder_name(name: str) -> str:
 class StartConfig(Strict):
     """The model to start from.
 
-    `attention_dropout` applies to attention weights and defaults to `dropout`; set to 0, an encoder trains in 0.6 of the time
-    on a CPU.
+    `attention_dropout` applies to attention weights and defaults to `dropout`. Set it to 0 to train an encoder on a CPU in 40 %
+    less time.
     """
 
     model: str = Field(min_length=1)
@@ -46,9 +46,9 @@ class StartConfig(Strict):
 
 
 class DataConfig(Strict):
-    """The training data: a dataset (name or folder) and a knowledge base (folder; defaults to the dataset's own).
+    """The training data: a dataset (name or folder) and a knowledge base (folder; defaults to that of the dataset).
 
-    Mentions in `exclude_splits` are left out of training: in some preparations, train contains dev.
+    Mentions in `exclude_splits` are left out of training, because in some published datasets the train split contains dev.
     """
 
     dataset: str = ""
@@ -92,7 +92,7 @@ class OptimConfig(Strict):
 
 
 class NearestDevConfig(DevConfig):
-    """Evaluation of embeddings: search among the names of the gold concepts and `names` random others; 0 means all names."""
+    """Evaluation by nearest-name search, among all names of the gold concepts plus `names` random others (0: all names)."""
 
     names: int = Field(default=20_000, ge=0)
 
@@ -121,14 +121,16 @@ class RunConfig(Strict):
 
 
 class TrainingConfig(RunConfig):
-    """One training run on a dataset, or on a knowledge base alone."""
+    """One training run on a dataset or, if no dataset is given, on a knowledge base."""
 
     data: DataConfig = DataConfig()
     dev: DevConfig = DevConfig()
 
 
 class CorporaConfig(Strict):
-    """The training data: train splits of `datasets`, without documents in dev or test of `datasets` or `exclude`.
+    """The training data: the train splits of `datasets`.
+
+    Documents that are also in the dev or test split of a dataset in `datasets` or `exclude` are left out.
 
     `private` allows datasets whose annotations may not be redistributed; do not share a model trained on them.
     """
@@ -174,8 +176,8 @@ class GenerativeOptimConfig(OptimConfig):
 class PreferConfig(Strict):
     """Preference optimisation on hard negatives: the source of wrong names, the pairs to keep, and the loss.
 
-    The mentions are divided over `rounds`. In each round, the current model predicts names for its share of the mentions, and
-    is also the reference model.
+    The mentions are divided over `rounds`. In each round, the current model predicts names for the mentions of the
+    round, and is also the reference model.
     """
 
     loss: Literal["dpo", "cpo", "simpo", "pairwise"] = "dpo"
@@ -218,8 +220,8 @@ class EncoderDataConfig(DataConfig):
     """The training data, and which strings make a positive pair.
 
     A concept contributes at most `max_pairs` pairs of names. A mention is paired with its most similar name with probability
-    `similar`, else with a random name of its concept. In `match`, `mix` is the share of name-name pairs, and `hard_negatives`
-    the number of wrong concepts added per mention.
+    `similar`, else with a random name of its concept. In the `match` stage, `mix` is the share of name-name pairs, and
+    `hard_negatives` the number of wrong concepts added per mention.
     """
 
     max_pairs: int = Field(default=50, ge=1)
@@ -287,7 +289,7 @@ class CollectiveDataConfig(DataConfig):
     `pool` nearest of all names are found for each mention; after each epoch, hard negatives are chosen from that pool again.
     """
 
-    exclude_splits: tuple[()] = ()  # whole documents are used: leaving out a mention would label its span as no mention
+    exclude_splits: tuple[()] = ()  # not supported: the span of a mention left out would be a negative
     similar: float = Field(default=0.5, ge=0, le=1)
     hard_negatives: int = Field(default=4, ge=0, le=100)
     random_negatives: int = Field(default=2, ge=0, le=100)
@@ -348,7 +350,7 @@ class DetectorDataConfig(CorporaConfig):
 
 
 class DetectorDevConfig(Strict):
-    """The evaluation: F1 of typed spans on up to `documents` documents of each corpus; 0 disables it."""
+    """The evaluation: F1 of typed spans on up to `documents` documents of each corpus; 0 disables the evaluation."""
 
     split: str = "dev"
     documents: int = Field(default=100, ge=0)
@@ -396,7 +398,7 @@ class RegressionConfig(Strict):
 
 
 class MentionsDevConfig(Strict):
-    """The evaluation: F1 of spans on `split` of each dataset. The thresholds are tuned on it too."""
+    """The evaluation: F1 of spans on `split` of each dataset. The thresholds are tuned on the same split."""
 
     split: str = "dev"
 
@@ -444,7 +446,7 @@ class TreesConfig(Strict):
 
 
 class RerankDevConfig(Strict):
-    """The evaluation: strict recall@1 on `split` of each dataset. With `calibrate`, confidences are fitted on it too."""
+    """The evaluation: strict recall@1 on `split` of each dataset. `calibrate` fits confidences on the same split."""
 
     split: str = "dev"
     calibrate: bool = True

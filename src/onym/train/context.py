@@ -61,7 +61,7 @@ class RunContext(Generic[R]):
         return training_device(self.config.optim)
 
     def on_device(self, model: Any) -> Any:
-        """Move a model to the device, unless FSDP will shard it: then it stays on the CPU."""
+        """Move a model to the training device. With FSDP it stays on the CPU, because FSDP moves the shards itself."""
         return model if is_sharded() else model.to(self.device)
 
     @property
@@ -81,14 +81,14 @@ class RunContext(Generic[R]):
 
     @property
     def samples_per_step(self) -> int:
-        """The number of samples per step over all devices; torchrun and accelerate set WORLD_SIZE."""
+        """The number of samples per step over all devices; torchrun and accelerate set WORLD_SIZE, the number of devices."""
         optim = self.config.optim
         return optim.batch_size * optim.gradient_accumulation * int(os.environ.get("WORLD_SIZE") or 1)
 
 
 @dataclass(frozen=True)
 class TrainingContext(RunContext[C]):
-    """Inputs of a training run on a dataset, or on a knowledge base alone."""
+    """Inputs of a training run on a dataset or, if no dataset is given, on a knowledge base."""
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ class TrainingContext(RunContext[C]):
 
     @cached_property
     def dataset(self) -> PreparedDataset | None:
-        """The dataset, or None if the configuration has none."""
+        """The dataset, or None if the configuration names no dataset."""
         name = self.config.data.dataset
         return open_dataset(name, self.data) if name else None
 
@@ -109,8 +109,8 @@ class TrainingContext(RunContext[C]):
         """The knowledge base to train on."""
         own = self.dataset.kb_folder if self.dataset else None
         if not (self.config.data.kb or own):
-            raise ConfigError("config-invalid", "no knowledge base given", fix="set data.kb to its folder")
-        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # training reads all of it
+            raise ConfigError("config-invalid", "no knowledge base given", fix="set data.kb to a folder")
+        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # training reads all files
 
     @property
     def dev_kb(self) -> KnowledgeBase:
@@ -174,7 +174,9 @@ def dev_recall(linker: Linker, documents: Sequence[Document], resolver: ConceptR
 
 
 def dev_names(documents: Sequence[Document], kb: KnowledgeBase, others: int) -> npt.NDArray[np.int64] | None:
-    """Return the ids of all names of the gold concepts and of `others` random names; None means all names.
+    """Return the ids of all names of the gold concepts plus `others` random names.
+
+    If `others` is 0, or there are not that many other names, return None, which means all names of the knowledge base.
 
     >>> from onym.types import Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))

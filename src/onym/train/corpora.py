@@ -55,7 +55,7 @@ class CorporaContext(OfCorpora, Generic[C]):
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The first entries of the training record: configuration and training inputs."""
+        """The part of the training record that is known before training: the configuration and the training inputs."""
         return {
             "stage": self.config.stage,
             "config": self.config.model_dump(mode="json"),

@@ -313,7 +313,7 @@ def _above(spans: Sequence[Span], thresholds: Mapping[str, float]) -> list[Span]
 
 
 def _f1(corpus: LabelledCorpus, found: Found, name: str = "") -> float:
-    """Return F1 in percent over all types, or of the type `name`."""
+    """Return F1 in percent, over all types or only over mentions of the type `name`."""
     gold = [[each for each in doc.mentions if not name or each.type == name] for doc in corpus.documents]
     items = ([[(each.start, each.end, each.type) for each in of_doc] for of_doc in side] for side in (gold, found))
     return f1(*items)

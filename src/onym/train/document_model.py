@@ -1,6 +1,6 @@
 """Training of models that encode whole documents, shared by the collective and the detect stage.
 
-Has the module with its loss, its trainer, batches of windows, and F1.
+Contains the torch module with its loss, the trainer, the batching of windows, and F1.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def window_room(tokenizer: Tokenizer, length: int) -> int:
 
 
 def window_batch(tokenizer: Tokenizer, windows: Sequence[DocumentWindow], pad: int) -> tuple[Batch, list[int]]:
-    """Return windows as tensors, and for each the shift from document token offsets to offsets in the flattened batch."""
+    """Return windows as tensors, and for each window the number to add to its token offsets for the flattened batch."""
     ids, mask = window_rows(tokenizer, [(each.tokens, each.window) for each in windows], pad)
     shifts = [row * ids.shape[1] + len(tokenizer.before) - each.window.start for row, each in enumerate(windows)]
     return {"input_ids": ids, "attention_mask": mask}, shifts
@@ -105,7 +105,7 @@ class CollectiveModule(nn.Module):
             return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
         scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
         is_mention = batch["is_mention"].reshape(scores.shape).to(scores.dtype)
-        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # labels that the corpus annotates
+        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # weight 0 if not annotated in the corpus
         return binary_cross_entropy_with_logits(scores, is_mention, weight=known, reduction="sum")
 
     def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:
@@ -114,7 +114,7 @@ class CollectiveModule(nn.Module):
         names = batch.get("name_vectors")
         if names is None:
             names = vectors_of(self.names, batch["name_ids"], batch["name_mask"], self.settings)
-        scores = self.loss.scale * mentions @ names.to(mentions.dtype).T  # (mentions, names)
+        scores = self.loss.scale * mentions @ names.to(mentions.dtype).T  # shape (mentions, names)
         positive = scores.masked_fill(~batch["is_positive"], -torch.inf)
         return (scores.logsumexp(1) - positive.logsumexp(1)).sum()
 
@@ -128,7 +128,7 @@ class CollectiveModule(nn.Module):
 class CollectiveTrainer(ModelTrainer):
     """Trainer on windows of documents. `negatives` samples the names to compare mentions with; `mine` ranks them again.
 
-    Names are tokenised by `reading`, or their stored embeddings are returned by `frozen_names` if their encoder is frozen.
+    `reading` tokenises names. If the name encoder is frozen, `frozen_names` returns stored name embeddings instead.
     """
 
     metric = "eval_dev_f1"
@@ -160,7 +160,7 @@ class CollectiveTrainer(ModelTrainer):
         return loss
 
     def items(self, inputs: Batch) -> int:
-        """Return the number of windows. Mentions are not counted, because some batches have none."""
+        """Return the number of windows. Mentions are not counted, because some batches have no mentions."""
         return len(inputs["input_ids"])
 
     def _names(self, inputs: Batch) -> Batch:

@@ -61,7 +61,8 @@ class RowPairs:
 def all_pairs(labels: Tensor, *, same: Tensor | None = None) -> RowPairs:
     """Return all pairs of rows: positive if the labels (rows,) are equal, else negative.
 
-    Pairs in the mask `same` (rows, rows) are neither: they may mean the same although their labels differ.
+    Pairs in the mask `same` (rows, rows) are neither positive nor negative: they may mean the same concept although their
+    labels differ.
 
     >>> pairs = all_pairs(torch.tensor([7, 7, 8]))
     >>> pairs.positive.nonzero().tolist(), pairs.negative.nonzero().tolist()
@@ -98,10 +99,10 @@ def hard_pairs(embeddings: Tensor, labels: Tensor, *, margin: float = 0.2, same:
     pairs = all_pairs(labels, same=same)
     with torch.no_grad(), torch.autocast(embeddings.device.type, enabled=False):
         unit = functional.normalize(at_least_fp32(embeddings))
-        distances = torch.cdist(unit, unit)  # (rows, rows)
+        distances = torch.cdist(unit, unit)  # shape (rows, rows)
         nearest = distances.masked_fill(~pairs.negative, inf).amin(1, keepdim=True)
         farthest = distances.masked_fill(~pairs.positive, -inf).amax(1, keepdim=True)
-        # Compare differences with the margin, as the reference does for each triplet, so that rounding gives the same ties.
+        # Compare differences with the margin, like the reference code for each triplet, so that rounding gives the same ties.
         # Anchors without a negative or without a positive have infinite differences, so none of their pairs is hard.
         return RowPairs(
             pairs.positive & (nearest - distances <= margin),
@@ -140,11 +141,11 @@ class MultiSimilarityLoss:
     def __call__(self, embeddings: Tensor, pairs: RowPairs) -> Tensor:
         """Return the scalar loss of a batch, at least float32; 0 if there are no pairs."""
         if pairs.positive.shape[0] != len(embeddings):
-            raise ValueError(f"pairs of {pairs.positive.shape[0]} rows do not fit {len(embeddings)} embeddings")
+            raise ValueError(f"the pair masks have {pairs.positive.shape[0]} rows, but there are {len(embeddings)} embeddings")
         # No autocast: the rounding error of a bfloat16 cosine, up to 0.002, times beta would be 0.1 in the exponent.
         with torch.autocast(embeddings.device.type, enabled=False):
             unit = functional.normalize(at_least_fp32(embeddings))
-            over = unit @ unit.T - self.base  # (rows, rows)
+            over = unit @ unit.T - self.base  # shape (rows, rows)
             together = _log_one_more(-self.alpha * over, pairs.positive) / self.alpha
             apart = _log_one_more(self.beta * over, pairs.negative) / self.beta
             # The loss of a single triplet is 0, as in the implementation that SapBERT was trained with.
@@ -154,7 +155,7 @@ class MultiSimilarityLoss:
 
 def _log_one_more(exponents: Tensor, mask: Tensor) -> Tensor:
     """Return log(1 + sum of e^exponents) over the pairs in the mask, as (rows,)."""
-    # The 1 is e^0 on the diagonal, where the mask is False; this avoids appending a column to the matrix.
+    # Set the diagonal, which is not in the mask, to 0: its e^0 is the 1 in log(1 + ...), without an additional column.
     return exponents.masked_fill(~mask, -inf).fill_diagonal_(0.0).logsumexp(1)
 
 
@@ -186,8 +187,8 @@ class ContrastiveLoss:
         """Return the scalar loss of a batch, at least float32; 0 if there are no positive pairs."""
         with torch.autocast(embeddings.device.type, enabled=False):
             unit = functional.normalize(at_least_fp32(embeddings))
-            scores = self.scale * unit @ unit.T  # (rows, rows)
-            against = scores.masked_fill(~pairs.negative, -inf).logsumexp(1, keepdim=True)  # (rows, 1)
+            scores = self.scale * unit @ unit.T  # shape (rows, rows)
+            against = scores.masked_fill(~pairs.negative, -inf).logsumexp(1, keepdim=True)  # shape (rows, 1)
             losses = functional.softplus(against - scores).masked_fill(~pairs.positive, 0.0)
             counts = pairs.positive.sum(1)
             rows = losses.sum(1) / counts.clamp(min=1)
@@ -195,7 +196,7 @@ class ContrastiveLoss:
 
 
 _log = logging.getLogger("onym.train")
-_BUDGET = 2_048  # tokens per forward pass on a CPU, including padding
+_BUDGET = 2_048  # maximum tokens per forward pass on a CPU, including padding
 _TOP = 10
 
 
@@ -238,7 +239,7 @@ def match(context: EncoderContext) -> AlignTrainer:
 
 
 def _with_hard_negatives(context: EncoderContext, mentions: MentionPairs) -> HardPairs:
-    """Add to each mention the wrong concepts that the model ranks highest before training."""
+    """Add hard negatives to each mention: the wrong concepts that the model ranks highest before training."""
     hard = context.config.data.hard_negatives
     _log.info("embedding the knowledge base and linking the dataset, to mine hard negatives")
     encoder = Encoder.open(Path(context.config.start.model), context.settings, device=str(context.device))
@@ -342,7 +343,7 @@ class AlignTrainer(ModelTrainer):
         *Shape:* ids and mask (rows, tokens) -> (rows, dim).
         """
         if ids.device.type != "cpu" or self.accelerator.num_processes > 1 or self.settings.pooling == "mean-all":
-            return vectors_of(model, ids, mask, self.settings)  # DDP and FSDP need a single forward pass
+            return vectors_of(model, ids, mask, self.settings)  # with DDP or FSDP, a step must have only one forward pass
         lengths = mask.sum(1)
         order = [torch.from_numpy(rows) for rows in batches(lengths.numpy(), _BUDGET)]
         found = [self._part(model, ids[rows], mask[rows], int(lengths[rows[0]])) for rows in order]
@@ -364,8 +365,8 @@ def _loss(config: EncoderLossConfig) -> Callable[[Tensor, Tensor, Tensor], Tenso
 class EncoderDev:
     """Evaluation on a fixed set of mentions: `dev_r1` and `dev_r5` are any-id recall in percent.
 
-    `names` are the ids of the candidate names; None means all. Fewer names make the task easier, so such scores are higher than
-    those of `onym evaluate`; use them only to compare models.
+    `names` are the ids of the candidate names; None means all. Fewer names make the task easier, so the scores are higher than
+    with `onym evaluate`; use them only to compare models.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Training of generative models on gold names (GenBioEL, ANGEL): KB-guided pre-training and fine-tuning on mentions.
 
-The loss covers only the name, batches have samples of similar length, and dev is decoded over all names of the KB.
+The loss covers only the name, batches have samples of similar length, and the dev evaluation decodes over all names of the KB.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def head_where(model: Any, is_wanted: Tensor) -> Iterator[None]:
 
 @contextmanager
 def sources_once(model: Any, copies: int) -> Iterator[None]:
-    """Make the encoder process each source once, although the batch repeats it in `copies` consecutive rows."""
+    """Make the encoder process each source only once, although each source is in `copies` consecutive rows of the batch."""
 
     def first_of_each(_: nn.Module, arguments: Any, keywords: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         def cut(value: Any) -> Any:
@@ -241,7 +241,7 @@ def sources_once(model: Any, copies: int) -> Iterator[None]:
 
 
 class GenerativeDev:
-    """Evaluation on a fixed set of mentions: `dev_r1` and `dev_r5` are recall in percent; any concept of a name counts."""
+    """Evaluation on a fixed set of mentions: `dev_r1` and `dev_r5` are any-id recall in percent."""
 
     def __init__(
         self, mentions: Sequence[DocMention], kb: KnowledgeBase, layout: InputLayout, config: GenerativeDevConfig

@@ -106,10 +106,10 @@ def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Te
     Needs        logits of the labelled positions; ignored targets add 0
     When to use  positive-only training: GenBioEL section 3.2 and ANGEL equation 2, both with e = 0.1
 
-    It returns the sum, not the mean, so that a caller who splits a batch can divide by the tokens of the whole batch. Smoothing
-    is as in Szegedy et al. (2016), section 7, `torch.nn.functional.cross_entropy` and transformers' `LabelSmoother`. fairseq
-    spreads e over the vocabulary without the target: its e corresponds to e * V / (V - 1) here, where V is the vocabulary size
-    (1.00002 e for BART).
+    The loss is the sum, not the mean, so that a caller who splits a batch can divide by the tokens of the whole batch.
+    Smoothing is as in Szegedy et al. (2016), section 7, `torch.nn.functional.cross_entropy` and transformers' `LabelSmoother`.
+    fairseq spreads e over the vocabulary without the target: its e corresponds to e * V / (V - 1) here, where V is the
+    vocabulary size (1.00002 e for BART).
 
     >>> import torch
     >>> cross_entropy(torch.zeros(3, 8), torch.tensor([1, 5, IGNORED]), 0.1) / 2 - torch.tensor(8.0).log()
@@ -160,7 +160,7 @@ def logistic(margin: Tensor, smoothing: float = 0.0) -> Tensor:
     """Return -log sigmoid of margins (pairs,); `smoothing` is the expected share of pairs with swapped labels.
 
     Optimises  -(1 - e) log sigmoid(margin) - e log sigmoid(-margin), where e is the smoothing
-    Related    Bradley and Terry (1952); with e > 0, conservative: Mitchell (2023), A note on DPO with noisy preferences
+    Related    Bradley and Terry (1952); for e > 0 (conservative), Mitchell (2023), A note on DPO with noisy preferences
 
     >>> import torch
     >>> logistic(torch.tensor([0.0, 40.0])), logistic(torch.tensor([40.0]), 0.1)
@@ -174,9 +174,9 @@ def pairwise(preference: Preference, *, beta: float = 0.1) -> Tensor:
     """Return the losses (pairs,) of ANGEL's equation 4 with r = log p, the first alternative of its appendix C.
 
     Optimises    -log sigmoid(beta * margin)
-    Needs        scores; sums of log-probabilities in the paper
-    When to use  as a baseline for the other losses; 85.9 against 86.2 of `dpo` in ANGEL's table D
-    Related      `dpo` subtracts the reference margin, `cpo` adds the cross-entropy of the right name, `simpo` a target margin
+    Needs        scores; in the paper, these are sums of log-probabilities
+    When to use  as a baseline for the other losses; in ANGEL's table D, its accuracy is 85.9, that of `dpo` 86.2
+    Related      `dpo` subtracts the reference margin, `simpo` a target margin; `cpo` adds the cross-entropy of the right name
 
     >>> import torch
     >>> pairwise(Preference(torch.tensor([-1.0]), torch.tensor([-21.0])), beta=1.0) < 1e-8
@@ -189,9 +189,9 @@ def dpo(preference: Preference, *, beta: float = 0.1, smoothing: float = 0.0) ->
     """Return the losses (pairs,) of Rafailov et al. (2023), equation 7, which are ANGEL's equations 4 and 5.
 
     Optimises    -log sigmoid(beta * (margin - reference margin)); `smoothing` makes it conservative (cDPO)
-    Needs        scores of the model and of a reference model (no gradient); sums of log-probabilities in the paper
+    Needs        scores of the model and of a reference model (no gradient); in the paper, sums of log-probabilities
     When to use  negative-aware training; best in ANGEL's table D, with beta 0.1 and the initial model as reference
-    Related      `cpo` and `simpo` need no reference; `pairwise` is this with a reference margin of 0
+    Related      `cpo` and `simpo` need no reference model; `pairwise` is `dpo` with a reference margin of 0
 
     >>> import torch
     >>> scores = torch.tensor([-1.0, -2.0]), torch.tensor([-3.0, -1.0])
@@ -212,14 +212,14 @@ def cpo(
     """Return the losses (pairs,) of Xu et al. (2024), section 3: equation 3 plus the cross-entropy of the preferred names.
 
     Optimises    -log sigmoid(beta * margin) + alpha * cross-entropy of the right name
-    Needs        scores (sums of log-probabilities in the paper); unless alpha is 0, the cross-entropy of the right names,
-                 as a scalar or (pairs,)
+    Needs        scores (in the paper, sums of log-probabilities), and the cross-entropy of the right names as a scalar or
+                 (pairs,); if alpha is 0, the cross-entropy is not needed
     When to use  instead of `dpo`, if a reference model is too expensive; the second term keeps the right name likely
-    Related      `pairwise` is this without the second term
+    Related      `pairwise` is `cpo` without the second term
 
     A scalar cross-entropy is added to the loss of every pair. TRL averages over all tokens of right names in the batch, so long
-    names weigh more, and smooths only the first term; pass `cross_entropy(...) / tokens` for that. For the paper's definition,
-    -log p of each name, pass `-preferred`.
+    names weigh more, and smooths only the first term; pass `cross_entropy(...) / tokens` to get TRL's loss. For the paper's
+    definition, -log p of each name, pass `-preferred`.
 
     >>> import torch
     >>> pairs = Preference(torch.tensor([-1.0, -2.0]), torch.tensor([-1.0, -2.0]))
@@ -242,7 +242,7 @@ def simpo(preference: Preference, *, beta: float = 2.0, gamma: float = 1.0, smoo
     """Return the losses (pairs,) of Meng et al. (2024), equation 6.
 
     Optimises    -log sigmoid(beta * margin - gamma)
-    Needs        scores; means over the tokens of a name in the paper
+    Needs        scores; in the paper, these are means over the tokens of a name
     When to use  without a reference model, for names of different lengths and a linker that ranks names by their mean score
     Related      `cpo`; gamma is `simpo_gamma` in TRL, and the authors' code sets gamma / beta
 
@@ -278,7 +278,7 @@ LOSSES = tuple(_LOSSES)
 class NamedLoss:
     """A preference loss with its options; calling it returns the losses (pairs,).
 
-    `score` is how the paper scores a name; `options` has all options, including defaults.
+    `score` says how the loss's paper scores a name; `options` has the value of every option, including defaults.
     """
 
     name: str

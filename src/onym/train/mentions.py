@@ -117,7 +117,7 @@ class MentionsContext(CorporaContext[MentionsTrainingConfig]):
 
 
 class Occurrences(NamedTuple):
-    """Dictionary matches in a corpus, their feature indices, and whether each is a gold mention; `gold` is the gold count."""
+    """Dictionary matches in a corpus, their features, and whether each is gold; `gold` is the number of gold mentions."""
 
     documents: list[tuple[str, Span]]
     rows: list[list[int]]
@@ -153,7 +153,7 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
     is_mention = np.concatenate([part.is_mention for part in parts])
     if not is_mention.any() or is_mention.all():
         fix = "set data.kb to the knowledge base that has the gold ids of the datasets"
-        raise InputError("training-empty", "none or all of the dictionary matches are gold mentions", fix=fix)
+        raise InputError("training-empty", "either all dictionary matches are gold mentions, or none is", fix=fix)
     columns = np.array([column for row in rows for column in row], dtype=np.int32)
     starts = np.cumsum([0, *map(len, rows)])
     matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(rows), SIZE))
@@ -167,7 +167,7 @@ def tune_thresholds(
     """Return settings with the best thresholds, and for each dataset F1 without the classifier and with each threshold.
 
     The general threshold, used when no annotation convention is given, maximises the mean F1 over the datasets. Each dataset's
-    convention gets its own threshold. If `found` is empty, return the defaults.
+    convention gets its own threshold. If `found` is empty, return the default settings.
     """
     if not found:
         return ClassifierSettings(), {}

@@ -59,7 +59,7 @@ _log = logging.getLogger("onym.train")
 class PipelineTrainingConfig(CorporaConfig):
     """Configuration of `onym train pipeline`.
 
-    `types` maps each annotated type to use to its semantic group in the knowledge base; empty means all types, not renamed.
+    `types` maps the annotated types to use to semantic groups of the knowledge base; empty means all types, not renamed.
     With `encoder`, the folder or hub name of a pretrained model, a neural detector is trained for `epochs` epochs. With
     `dense_encoder`, the reranker also gets the candidates of a dense linker.
     """
@@ -75,7 +75,7 @@ class PipelineTrainingConfig(CorporaConfig):
     dense_encoder: Annotated[str | None, BeforeValidator(lambda name: None if name == "none" else name)] = Field(
         default=None,
         min_length=1,
-        description="Also give the reranker candidates of a dense linker with this encoder (folder). By default, none.",
+        description="Also give the reranker candidates of a dense linker with this encoder (folder). Default: no dense linker.",
     )
 
     @property
@@ -94,7 +94,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
     if config.dense_encoder is not None:
         _require_encoder(config.dense_encoder)
     kb = KnowledgeBase.open(config.kb)
-    select_concepts(kb, config.groups, ())  # raises if no concept has one of the groups
+    select_concepts(kb, config.groups, ())  # called only to raise if no concept is in these groups
     require_same(dest / TRAINING_REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)
@@ -180,7 +180,7 @@ def _calibrate_terms(config: PipelineTrainingConfig, dest: Path, data: Path | No
 def _write_card(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     datasets = [open_dataset(name, data) for name in config.datasets]
     figures = json.loads((dest / _DEV_FIGURES).read_bytes())
-    kb = KnowledgeBase.open(config.kb)  # opening the whole pipeline would load all its models
+    kb = KnowledgeBase.open(config.kb)  # opening the pipeline instead would load all its models
     card = pipeline_card(read_pipeline(dest), kb, datasets, Path(config.encoder).name, figures)
     with whole_file(dest / _CARD, force=True) as file:
         file.write(card.encode())
@@ -211,7 +211,7 @@ def _dev_tasks(config: PipelineTrainingConfig, pipeline: Pipeline, data: Path | 
 
 @contextmanager
 def _skip_if_too_little(what: str, code: str) -> Iterator[None]:
-    """Log a warning and continue if a component has too little data to train on."""
+    """Log a warning instead of raising if a component has too little training data (an InputError with this `code`)."""
     try:
         yield
     except InputError as e:
@@ -239,4 +239,4 @@ def _require_dev(config: PipelineTrainingConfig, data: Path | None) -> None:
         splits = open_dataset(name, data).splits
         if missing := [split for split in ("train", DEV) if split not in splits]:
             what = f"a pipeline is trained on train and calibrated on dev, but this dataset has no {missing[0]} split"
-            raise ConfigError("dataset-split", what, where=name, fix="split it with onym dataset prepare --shares")
+            raise ConfigError("dataset-split", what, where=name, fix="split the dataset with onym dataset prepare --shares")

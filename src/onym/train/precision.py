@@ -30,7 +30,7 @@ def training_device(optim: OptimConfig) -> torch.device:
 def training_precision(optim: OptimConfig) -> Literal["fp32", "bf16", "bf16-weights"]:
     """Return the precision to train in; `auto` is the fastest that the device supports.
 
-    On a CPU with bf16, that is `bf16-weights`, unless FSDP shards the weights; on a GPU with bf16, it is `bf16`.
+    That is `bf16` on a GPU with bf16. On a CPU with bf16 it is `bf16-weights`, or `bf16` if FSDP shards the weights.
 
     >>> training_precision(OptimConfig(precision="bf16-weights"))
     'bf16-weights'
@@ -73,7 +73,7 @@ def one_embedding(model: Any) -> Any:
 
 
 def drop_tied_copies(state: dict[str, Tensor], model: Any) -> dict[str, Tensor]:
-    """Return a state dict without duplicates of tied weights, which gathering from all devices turns into copies."""
+    """Remove copies of tied weights from a state dict; gathering shards from all devices stores a copy under each name."""
     again = dict(model.named_parameters(remove_duplicate=False)).keys() - dict(model.named_parameters()).keys()
     return {name: value for name, value in state.items() if name not in again}
 
@@ -93,7 +93,7 @@ class MasterAdamW(torch.optim.AdamW):
     """
 
     def __init__(self, parameters: Iterable[Tensor], *, undecayed: Iterable[Tensor] = (), **options: Any) -> None:
-        """Make master copies of the parameters; there is no weight decay for those in `undecayed`."""
+        """Make master copies of the parameters; parameters in `undecayed` get no weight decay."""
         self.moved = [parameter for parameter in parameters if parameter.requires_grad]
         self.masters = [parameter.detach().float().clone().requires_grad_() for parameter in self.moved]
         still = {id(parameter) for parameter in undecayed}
@@ -136,8 +136,8 @@ class MasterAdamW(torch.optim.AdamW):
         self.publish()
 
     def full(self, state: dict[str, Tensor], names: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return a state dict in fp32, with trained weights taken from the master copies; `names` has all parameters."""
+        """Return a state dict in fp32, with trained weights taken from the master copies; `names` maps names to parameters."""
         exact = {id(parameter): master.detach() for parameter, master in zip(self.moved, self.masters, strict=True)}
-        for parameter in names.values():  # tied weights stay one tensor, so they are saved once
+        for parameter in names.values():  # give tied weights the same tensor, so that it is saved only once
             exact.setdefault(id(parameter), parameter.detach().float())
         return {name: exact[id(names[name])] if name in names else value.float() for name, value in state.items()}

@@ -53,7 +53,7 @@ _STATEMENTS = 1024  # statements per batch of similarity look-ups
 NONE = -1
 """Returned instead of a name id if no name of another concept shares a 3-gram with the mention."""
 _STREAM = 3
-_MORE = 4  # search 4 times as many names as needed, and 4 times more again if too few of them are wrong
+_MORE = 4  # search 4 times as many names as needed; while too few of these are wrong, search 4 times as many again
 TextOf = Callable[[int], tuple[str, int, int]]
 """Returns the text of a mention by its index, and the offsets of the mention in it."""
 Reference = tuple[float, float]
@@ -61,7 +61,7 @@ Reference = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class PreferencePair:
-    """The index of a mention, and the ids of a right name (of its concept) and a wrong one."""
+    """The index of a mention, and the ids of a right name (a name of its concept) and of a wrong name."""
 
     mention: int
     right: int
@@ -96,7 +96,7 @@ def lookalike_preferences(
 
 
 def iter_kb_preferences(statements: Statements, kb: KnowledgeBase, count: int, *, seed: int = 0) -> Iterator[PreferencePair]:
-    """Pair the target name of `count` KB statements with a wrong name that is similar to the mention (ANGEL 3.2)."""
+    """Pair the target name of each of `count` KB statements with a wrong name similar to its mention (ANGEL 3.2)."""
     lookalikes = Lookalikes(kb, seed=seed)
     for first in range(0, count, _STATEMENTS):
         numbers = range(first, min(first + _STATEMENTS, count))
@@ -132,7 +132,7 @@ def rank_preferences(is_right: Sequence[bool], *, rule: Rule = "violating") -> l
 class Lookalikes:
     """Samples, for a mention, one of the `count` most similar names of other concepts.
 
-    Create it once and reuse it: it opens the 3-gram TF-IDF matrix of all names.
+    Create one object and reuse it, because it opens the 3-gram TF-IDF matrix of all names.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> heart = kb.resolve("mesh:D009203")
@@ -253,7 +253,7 @@ def prefer(context: GenerativeContext) -> PreferenceTrainer:
 
 @dataclass(frozen=True)
 class _Mentions:
-    """The mentions of a round: a part of the dataset's mentions or, without a dataset, KB statements."""
+    """The mentions of a round: a part of the dataset's mentions or, if there is no dataset, the mentions in KB statements."""
 
     part: list[DocMention]
     statements: Statements | None = None
@@ -374,7 +374,7 @@ class PreferenceTrainer(NameTrainer):
 
 
 def loss_of(prefer: PreferConfig) -> NamedLoss:
-    """Return the configured loss, with those of beta, gamma and alpha that it uses.
+    """Return the configured loss, with the configured beta, gamma and alpha if the loss has these options.
 
     >>> dict(loss_of(PreferConfig(loss="pairwise", beta=0.2)).options)["beta"]
     0.2
@@ -384,7 +384,7 @@ def loss_of(prefer: PreferConfig) -> NamedLoss:
 
 
 def score_of(prefer: PreferConfig) -> Score:
-    """Return how a name is scored: as configured, or as in the paper of the loss.
+    """Return how a name is scored: as configured or, by default, as in the paper of the loss.
 
     >>> score_of(PreferConfig(loss="simpo")), score_of(PreferConfig(loss="simpo", score="sum"))
     ('mean', 'sum')

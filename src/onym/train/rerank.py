@@ -125,7 +125,7 @@ class RerankContext(CorporaContext[RerankTrainingConfig]):
         if unknown := sorted(without - {feature.group for feature in FEATURES}):
             known = ", ".join(dict.fromkeys(feature.group for feature in FEATURES))
             what = f"unknown feature group {unknown[0]!r}"
-            raise ConfigError("config-invalid", what, where="trees.without", fix=f"use groups of {known}")
+            raise ConfigError("config-invalid", what, where="trees.without", fix=f"use feature groups from this list: {known}")
         left = [feature.name for feature in FEATURES if feature.group not in without]
         return tuple(name for name in left if self.config.pool.encoder or not name.startswith("dense"))
 
@@ -146,7 +146,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_of(context: RerankContext, documents: Sequence[Document], *, is_training: bool) -> Pairs:
-    """Return the pairs of all mentions; for training documents, their own counts are subtracted from the memory."""
+    """Return the pairs of all mentions; a training document's own mentions are first subtracted from the memory counts."""
     pooling = Pooling(context.kb, context.memory)
     maker = FeatureMaker(context.kb, context.memory, context.parts.similarity)
     resolver = ConceptResolver(context.kb)
@@ -177,7 +177,7 @@ def join_pairs(parts: Sequence[Pairs]) -> Pairs:
 
 
 def right_concepts(mention: Mention, resolver: ConceptResolver) -> frozenset[str]:
-    """Return the concepts that are a right answer; empty for a composite, for which no single concept is right."""
+    """Return the concepts that are right answers; empty for a composite mention, which no single concept answers."""
     groups: list[frozenset[str]] = []
     for concept_id in dict.fromkeys(mention.concept_ids):
         group = resolver.concepts_with_id(concept_id)
@@ -204,7 +204,7 @@ def fit_matrix(matrix: Floats, is_right: npt.NDArray[np.bool_], config: TreesCon
         raise missing_extra("training a reranker", "lexical") from e
     if not is_right.any() or is_right.all():
         fix = "set data.kb to the knowledge base that has the gold ids of the datasets"
-        raise InputError("training-empty", "all candidates are right, or all are wrong", fix=fix)
+        raise InputError("training-empty", "either all candidates are right, or all are wrong", fix=fix)
     model = HistGradientBoostingClassifier(
         max_iter=config.iterations,
         learning_rate=config.learning_rate,
@@ -239,12 +239,12 @@ def trees_of(model: Any) -> Trees:
 
 
 def _is_empty(matrix: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return a mask of the columns that are all NaN, which scikit-learn cannot bin."""
+    """Return a mask of the matrix that is True in columns that are all NaN, because scikit-learn cannot bin these."""
     return np.broadcast_to(np.isnan(matrix).all(axis=0), matrix.shape)
 
 
 class Outcomes(NamedTuple):
-    """The best candidate of each mention: its probability (0 without candidates), and whether it is right."""
+    """The best candidate of each mention: its probability (0 if there are no candidates), and whether it is right."""
 
     probabilities: Floats
     is_right: npt.NDArray[np.bool_]

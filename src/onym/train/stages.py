@@ -42,7 +42,7 @@ def require_same(path: Path, own: Mapping[str, Any]) -> None:
             what = "a run with another configuration was started in this folder"
             raise ConfigError("training-other", what, where=str(path.parent), fix=fix)
         return
-    with whole_file(path, force=True) as file:  # force: several processes may write it at the same time
+    with whole_file(path, force=True) as file:  # overwrite, because several processes may write this file at the same time
         file.write(json.dumps(own, indent=1).encode() + b"\n")
 
 
@@ -95,7 +95,7 @@ def preset_text(name: str) -> str:
 
 
 def merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return `below` updated with `above`, recursively.
+    """Return `below` updated with the values of `above`; nested dicts are merged recursively.
 
     >>> merge({"optim": {"steps": 5, "seed": 2}}, {"optim": {"steps": 9}})
     {'optim': {'steps': 9, 'seed': 2}}

@@ -21,7 +21,7 @@ _QUERIES = ("q_proj", "q", "query")
 def open_start(folder: Path, *, dropout: float, attention_dropout: float) -> Any:
     """Return a seq2seq model to train, in fp32, on the CPU.
 
-    From a RoBERTa encoder, it makes a BART whose encoder and decoder are warm-started from it.
+    If the model is a RoBERTa encoder, return a BART whose encoder and decoder are warm-started from that encoder.
     """
     require_safe(folder)
     family, _ = read_shape(folder, {**FAMILIES, "roberta": ""}, "a seq2seq model")
@@ -63,7 +63,7 @@ def set_dropout(model: Any, dropout: float, attention_dropout: float) -> None:
 
 
 def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
-    """Set the dropout of one module, because transformers reads the configuration only when it builds the model."""
+    """Set the dropout of one module; changing the configuration alone has no effect after the model was built."""
     value = attention_dropout if any(hasattr(module, name) for name in _QUERIES) else dropout
     own = getattr(module, "dropout", None)
     if isinstance(own, torch.nn.Dropout):
@@ -73,7 +73,7 @@ def _set_dropout(module: Any, dropout: float, attention_dropout: float) -> None:
 
 
 def _bart_of(folder: Path) -> Any:
-    """Return a BART with each layer copied from the encoder to both stacks, and cross-attention from self-attention."""
+    """Return a BART with encoder and decoder layers copied from an encoder; cross-attention is copied from self-attention."""
     from transformers import BartConfig, BartForConditionalGeneration
 
     encoder = open_body(folder, "fp32", device="cpu")

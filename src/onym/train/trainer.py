@@ -50,7 +50,7 @@ class Dev(Protocol):
 
 
 class ModelTrainer(Trainer):  # type: ignore[misc]
-    """Trainer on samples in their given order. `dev` evaluates every checkpoint; without it, the last model is kept.
+    """Trainer on samples in their given order. `dev` evaluates every checkpoint; without `dev`, the last model is kept.
 
     A subclass defines the summed loss of a batch and the number of items in the sum. `metric` chooses the best model.
     """
@@ -72,9 +72,9 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         require_shardable(precision)
         self.dev = dev
         self._kept: dict[str, Tensor] | None = None
-        self.spare = copy.deepcopy(model).cpu() if dev else None  # to evaluate; copied before wrapping or sharding
+        self.spare = copy.deepcopy(model).cpu() if dev else None  # for evaluation; copied before FSDP or DDP changes the model
         if not is_sharded():
-            model.to(training_device(optim))  # must precede the optimizer's master copies
+            model.to(training_device(optim))  # before the optimizer makes its master copies on that device
         self.master = self._master(model.to(torch.bfloat16), optim) if precision == "bf16-weights" else None
         super().__init__(
             model=one_embedding(model) if is_sharded() else model,
@@ -82,7 +82,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
             data_collator=collate,
             train_dataset=samples,
             optimizers=(self.master, None),
-            eval_dataset=[0] if dev else None,  # placeholder that Trainer requires; `dev` has its own data
+            eval_dataset=[0] if dev else None,  # Trainer requires some data; `dev` ignores it
             callbacks=[LogFile(folder), Clock()] + ([EarlyStoppingCallback(patience)] if patience else []),
         )
         self.remove_callback(PrinterCallback)  # it prints to stdout; LogFile replaces it
@@ -100,12 +100,12 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
     def resume(self) -> None:
         """Train from the last complete checkpoint, or from the start."""
         found = find_complete_checkpoints(Path(self.args.output_dir))
-        self.args.eval_on_start &= not found  # repeating the score would count as an evaluation without improvement
+        self.args.eval_on_start &= not found  # if resumed, the same score again would count against `patience`
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
 
     def _keep_best(self) -> None:
-        """Load the best weights on dev (or the last ones) into `model`, in fp32; with FSDP, store them in `_kept` instead."""
+        """Load the best weights on dev (without dev, the last ones) into `model` in fp32; with FSDP, into `_kept` instead."""
         best = self.state.best_model_checkpoint
         if is_sharded():
             last = self._exact(self.accelerator.get_state_dict(self.model_wrapped))
@@ -120,7 +120,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
             bare.load_state_dict(state)
 
     def _load_best_model(self) -> None:
-        """Do nothing; `_keep_best` does it, because accelerate cannot load tied weights into a sharded model."""
+        """Do nothing: `_keep_best` loads the best model, because accelerate cannot load tied weights into a sharded model."""
 
     def write(self, folder: Path) -> None:
         """Write the best model in Hugging Face layout."""
@@ -159,7 +159,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         return found
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Evaluate the current model in the main process, and broadcast the scores to the others."""
+        """Evaluate the current model in the main process, and broadcast the scores to the other processes."""
         state = self.accelerator.get_state_dict(self.model_wrapped)
         found: list[Any] = [None]
         if self.accelerator.is_main_process and self.dev and self.spare is not None:
@@ -196,9 +196,9 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
 
 
 def trainer_arguments(folder: Path, optim: OptimConfig, metric: str = "") -> TrainingArguments:
-    """Return the TrainingArguments. `metric` chooses the best model; an empty one disables evaluation."""
+    """Return the TrainingArguments. `metric` chooses the best model; if it is empty, there is no evaluation."""
     has_dev, device = bool(metric), training_device(optim)
-    os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")  # the only way to set the folder
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(folder / "tensorboard")  # TrainingArguments has no option for this folder
     found = TrainingArguments(
         output_dir=str(folder / "checkpoints"),
         max_steps=optim.steps,
@@ -215,7 +215,7 @@ def trainer_arguments(folder: Path, optim: OptimConfig, metric: str = "") -> Tra
         bf16=training_precision(optim) == "bf16",
         seed=optim.seed,
         use_cpu=device.type == "cpu",
-        train_sampling_strategy="sequential",  # samples are already shuffled, independently of resuming
+        train_sampling_strategy="sequential",  # samples are already shuffled, in the same order after a resume
         eval_strategy="steps" if has_dev else "no",
         eval_steps=optim.eval_steps,
         eval_on_start=has_dev,
@@ -244,7 +244,7 @@ def _use_one_gpu(found: TrainingArguments, device: torch.device) -> None:
 
 
 class Clock(TrainerCallback, ExportableState):  # type: ignore[misc]
-    """Callback that measures training time over all resumed runs; Trainer stores it in every checkpoint."""
+    """Callback that measures training time over all resumed runs; Trainer stores the time in every checkpoint."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds

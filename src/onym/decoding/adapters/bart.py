@@ -41,12 +41,12 @@ class BartAdapter:
         )
 
     def encode(self, ids: Tensor, mask: Tensor) -> Keys:
-        """Run the encoder, and the key and value projections of all layers in one matrix product."""
+        """Run the encoder, then compute the keys and values of all layers in one matrix product."""
         states = self._encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         return cross_keys(states, self._cross, self.layers, self.heads)
 
     def embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
-        """Add token and position embeddings; positions beyond the last one share its embedding."""
+        """Add token and position embeddings; positions beyond the maximum use the embedding of the last position."""
         embedding_rows = positions.clamp(max=self.max_positions - 1) + self._offset
         states = F.embedding(tokens, self._words) * self._word_scale + F.embedding(embedding_rows, self._positions)
         return self._first_norm(states)
@@ -66,7 +66,7 @@ class BartAdapter:
         return self._layers[layer].cross_query(states).view(len(states), self.heads, self.head_width)
 
     def after_cross(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Add the attention output and normalise; then the same for the feed-forward output."""
+        """Add the attention output and normalise; then add the feed-forward output and normalise."""
         part = self._layers[layer]
         states = part.cross_norm(states + part.cross_out(attended))
         return part.last_norm(states + part.down(part.activation(part.up(states))))

@@ -1,4 +1,4 @@
-"""The model interface of the search: a decoder layer by layer, so that attention can run over a tree of tokens.
+"""The interface between models and the search. It exposes the decoder's layers, so that attention can run over a token tree.
 
 The tokens of all mentions are the rows of one matrix (rows, width), so token-wise layers compute no padding. Attention is
 implemented by the search. `Heads` have the shape (rows, heads, head width).
@@ -21,7 +21,7 @@ Norm = Callable[[Tensor], Tensor]
 
 
 class Adapter(Protocol):
-    """The decoder of a model family."""
+    """Interface of a model family's decoder, layer by layer."""
 
     layers: int
     heads: int
@@ -53,16 +53,16 @@ class Adapter(Protocol):
         """Return the queries of cross-attention."""
 
     def after_cross(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the states after cross-attention and the feed-forward block, which ends the layer."""
+        """Return the states after cross-attention and the feed-forward block, the output of the layer."""
 
     def logits(self, states: Tensor) -> Tensor:
         """Return the logits of the whole vocabulary: (rows, vocabulary)."""
 
     def bias(self, distance: Tensor) -> Tensor | None:
-        """Return the bias of self-attention scores for distances query - key: (...,) -> (..., heads); None means no bias."""
+        """Return the self-attention bias for query-key distances; None means no bias. *Shape:* (...,) -> (..., heads)."""
 
 
-_ROWS = 160  # rows of a typical matrix product: 32 mentions with 5 hypotheses
+_ROWS = 160  # rows (32 mentions with 5 hypotheses) for which oneDNN optimises the layout
 
 
 class Projection:
@@ -80,7 +80,7 @@ class Projection:
 
     @classmethod
     def join(cls, parts: Sequence[Any]) -> Projection:
-        """Concatenate linear modules; a missing bias is replaced by zeros if another module has one."""
+        """Concatenate linear modules; a missing bias is replaced by zeros if another module has a bias."""
         weight = parts[0].weight if len(parts) == 1 else torch.cat([part.weight for part in parts])
         if all(part.bias is None for part in parts):
             return cls(weight.detach(), None)
@@ -106,8 +106,8 @@ def _pack_weight(weight: Tensor) -> Tensor | None:
 
 
 def cross_keys(states: Tensor, projection: Projection, layers: int, heads: int) -> Keys:
-    """Compute keys and values of all layers from the encoder states; `projection` joins all key and value layers."""
-    both = projection(states)  # (mentions, source tokens, layers * 2 * width)
+    """Compute the cross-attention keys and values of all layers from encoder states; `projection` has all their weights."""
+    both = projection(states)  # shape (mentions, source tokens, layers * 2 * width)
     width = both.shape[-1] // (layers * 2 * heads)
     by_layer = both.view(*both.shape[:2], layers, 2, heads, width).permute(2, 3, 0, 4, 1, 5)
     return [(layer[0].contiguous(), layer[1].contiguous()) for layer in by_layer]

@@ -38,7 +38,7 @@ class T5Adapter:
         self._relative = decoder.block[0].layer[0].SelfAttention
 
     def encode(self, ids: Tensor, mask: Tensor) -> Keys:
-        """Run the encoder, and the key and value projections of all layers in one matrix product."""
+        """Run the encoder, then compute the keys and values of all layers in one matrix product."""
         states = self._encoder(input_ids=ids, attention_mask=mask).last_hidden_state
         return cross_keys(states, self._cross, self.layers, self.heads)
 

@@ -27,8 +27,8 @@ _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15  # increment of splitmix64 (Steele, Lea and Flood 2014); the next line has its multipliers
 _ONE, _TWO = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _ROUNDS = 8
-_ORDER = 1  # random stream of the keys of an order, separate from the streams that samples use
-_BATCHES = 16  # batches sorted by length together
+_ORDER = 1  # random stream for permutations; samples draw from other streams
+_BATCHES = 16  # number of batches per block; the samples of a block are sorted by length
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Samples(Protocol[T_co]):
 
 
 class RepeatedSamples(Samples[T_co], Protocol[T_co]):
-    """Samples over any number of epochs."""
+    """Samples that are repeated for any number of epochs."""
 
     @property
     def epoch(self) -> int:
@@ -115,7 +115,7 @@ class Shuffled:
 
 
 class OrderedSamples:
-    """Base class of samples: `count` samples, shuffled by `seed`; an epoch has each of `epoch` samples once.
+    """Base class of samples: `count` in total, shuffled by `seed`; each epoch contains all `epoch` different samples once.
 
     >>> samples = OrderedSamples(5, count=12, seed=3)
     >>> samples.epoch, len(samples), len(samples.with_count(7))

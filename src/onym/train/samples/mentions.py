@@ -26,7 +26,7 @@ Choice = Literal["similar", "short", "sampled"]
 """Use the most similar names as targets, the shortest, or random ones: GenBioEL's Table 4."""
 DocMention = tuple[Document, Mention]
 """A mention with its document."""
-_ANY = 50  # with `sampled`, targets are drawn from the first 50 names of a concept
+_ANY = 50  # for `sampled`: targets are drawn from the first 50 names of a concept
 _STREAM = 5
 _ALL = 2**64  # exclusive upper bound of random numbers
 
@@ -82,7 +82,7 @@ def is_name_of(gold: frozenset[int], names: Sequence[int], kb: KnowledgeBase) ->
 
 
 def require_linkable(mentions: int) -> None:
-    """Raise InputError if `mentions`, the number of mentions in the knowledge base, is 0."""
+    """Raise InputError if `mentions`, the number of mentions whose concepts are in the knowledge base, is 0."""
     if not mentions:
         fix = "set data.kb to the knowledge base that has the gold ids of the dataset"
         raise InputError("training-empty", "no gold id of the dataset is in the knowledge base", fix=fix)
@@ -139,7 +139,7 @@ class MentionSamples(OrderedSamples):
 
 
 def mentions_of(documents: Iterable[Document], *, exclude: Iterable[Document] = ()) -> list[DocMention]:
-    """Return the mentions that have an id, without those in `exclude`: in some preparations, train contains dev.
+    """Return the mentions that have an id, without those in `exclude`, because some published train splits contain dev.
 
     Abbreviations are expanded, as in the linker.
 
@@ -211,7 +211,7 @@ class MentionPairs(OrderedSamples):
 
 
 def _queries(mentions: Sequence[DocMention], kb: KnowledgeBase, *, is_compared: bool) -> list[Query]:
-    """Return queries for the mentions in the KB. If not `is_compared`, `best` is the first name, not the most similar one."""
+    """Return queries for mentions whose concepts are in the KB; `best` is the first name, or with `is_compared` the nearest."""
     best = targets_of(mentions, kb, choice="similar" if is_compared else "sampled")
     surfaces = [normal_name(mention.surface) for _, mention in mentions]
     strings = _strings(surfaces, kb)
@@ -225,7 +225,7 @@ def _queries(mentions: Sequence[DocMention], kb: KnowledgeBase, *, is_compared: 
 
 
 def _strings(surfaces: Sequence[str], kb: KnowledgeBase) -> dict[str, int]:
-    """Return the id of each string: that of the equal KB name, else a new id after all KB names."""
+    """Map each string to an id: the id of the equal KB name or, if there is none, a new id after all KB names."""
     found: dict[str, int] = {}
     for number, surface in enumerate(dict.fromkeys(surfaces), start=len(kb.names)):
         name = kb.names.find(surface)

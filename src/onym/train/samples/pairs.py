@@ -27,7 +27,7 @@ from onym.train.samples.base import Ints, OrderedSamples, Positive, RepeatedSamp
 from onym.train.samples.mentions import MentionPairs, Query
 from onym.types import Document, Mention
 
-_MAX_PAIRS = 50  # pairs per concept, so that concepts with many names do not dominate
+_MAX_PAIRS = 50  # maximum pairs per concept, so that concepts with many names do not dominate
 _STREAM = 4
 _FINEST = 1000  # `Mixed.share` is rounded to a fraction with at most this denominator
 
@@ -35,9 +35,9 @@ _FINEST = 1000  # `Mixed.share` is rounded to a fraction with at most this denom
 class PositivePairs(OrderedSamples):
     """`count` pairs of names of one concept, shuffled by `seed`; an epoch has every pair once.
 
-    If a concept has more than `max_pairs` pairs, `max_pairs` of them are drawn at random, the same ones in every epoch.
+    If a concept has more than `max_pairs` pairs, `max_pairs` of them are drawn at random; every epoch uses the same pairs.
 
-    Only the offset of each concept's first pair is stored (4 bytes). A pair is computed from it, the seed and the index.
+    Only the offset of each concept's first pair (4 bytes) is stored; a pair is computed from offset, seed and index.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> pairs = PositivePairs(kb, count=10, seed=1)
@@ -52,7 +52,7 @@ class PositivePairs(OrderedSamples):
         if max_pairs < 1:
             raise ConfigError("config-invalid", f"max_pairs is {max_pairs}", fix="set it to 1 or more")
         self._kb, self._seed, self._max_pairs = kb, seed, max_pairs
-        # Plain array views, because indexing a memmap creates a new memmap object each time, which is slow.
+        # Convert to ndarray views, because indexing a memmap creates a new memmap object each time, which is slow.
         self._terms, self._term_names = np.asarray(kb.concept_terms), np.asarray(kb.term_names)
         self._starts = _starts(self._terms, max_pairs)
         if not self._starts[-1]:
@@ -67,7 +67,7 @@ class PositivePairs(OrderedSamples):
 
     def _at(self, indices: Ints) -> tuple[Ints, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         """Return the concepts of the pairs, and the ids of both names."""
-        # Same dtype as the column, because searchsorted would otherwise convert the whole column.
+        # Use the dtype of the column, because searchsorted would otherwise convert the whole column.
         numbers = self._order.at(indices).astype(self._starts.dtype)
         concepts = np.searchsorted(self._starts, numbers, side="right").astype(np.int64) - 1
         terms = self._terms[concepts].astype(np.int64)
@@ -101,7 +101,7 @@ def _pair(ranks: Ints) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True)
 class Mixed:
-    """`count` pairs: a `share` of them from `others`, the rest from `own`, each source in its original order.
+    """`count` pairs: a `share` of them comes from `others`, all other pairs from `own`; each source keeps its order.
 
     >>> names = PositivePairs(KnowledgeBase.open(getfixture("tiny_kb")), count=9)
     >>> Mixed(names, names, share=0.25).epoch
@@ -120,7 +120,7 @@ class Mixed:
 
     @property
     def epoch(self) -> int:
-        """The number of pairs in one epoch of `own`, including those of `others`."""
+        """The number of pairs in one epoch of `own`, including the pairs of `others` mixed in."""
         return ceil(self.own.epoch / (1 - self._fraction))
 
     def __len__(self) -> int:
@@ -158,8 +158,8 @@ def labels_of(positives: Sequence[Positive]) -> Ints:
 def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.bool_]:
     """Return a mask (rows, rows) of pairs with different labels that must not be used as negatives.
 
-    Those are rows with the same string, and rows whose names share any concept; a name may have more concepts than the one for
-    which it is in the batch.
+    Those are rows with the same string, and rows whose names share any concept; a name may have more concepts than the
+    concept for which it is in the batch.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> heart, pressure = (kb.resolve(concept_id)[0] for concept_id in ("mesh:D009203", "mesh:D006973"))
@@ -178,7 +178,7 @@ def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.
     rows, keys = rows[order], keys[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     found: npt.NDArray[np.bool_] = np.zeros((len(labels), len(labels)), dtype=bool)
-    # Most keys belong to rows with one label only; those have no pairs with different labels.
+    # Skip keys whose rows all have the same label (most keys): they give no pairs with different labels.
     is_mixed = np.minimum.reduceat(labels[rows], starts) != np.maximum.reduceat(labels[rows], starts)
     ends = np.append(starts[1:], len(rows))
     for start, end in zip(starts[is_mixed].tolist(), ends[is_mixed].tolist(), strict=True):
@@ -188,7 +188,7 @@ def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.
 
 
 def _keys(positives: Sequence[Positive], labels: Ints, names: Ints, kb: KnowledgeBase) -> tuple[Ints, Ints]:
-    """Return (row, key) pairs as two arrays; keys are the concepts of a row's string, and the string's id plus len(kb)."""
+    """Return (row, key) pairs as two arrays; the keys of a row are its string's concepts, and its string's id plus len(kb)."""
     known = np.flatnonzero(names < len(kb.names))
     meant = Ragged(np.asarray(kb.name_concepts.offsets), np.asarray(kb.name_concepts.values)).take(names[known])
     more = [(row, concept) for row, each in enumerate(positives) for concept in each.also]
@@ -211,8 +211,8 @@ _ALL = 2**64  # exclusive upper bound of random numbers
 class HardPairs:
     """`count` pairs: each mention paired with a right name, followed by a pair of names for each of `hard` wrong concepts.
 
-    `wrong` has the wrong concepts of each mention, in the order of `pairs.queries`; if there are fewer than `hard`, the mention
-    is repeated. A wrong concept adds two names, not one, so that a batch still consists of positive pairs.
+    `wrong` has the wrong concepts of each mention, in the order of `pairs.queries`. If there are fewer than `hard`, more pairs
+    of the mention are used instead. A wrong concept adds two names, not one, so that a batch still consists of positive pairs.
     """
 
     pairs: MentionPairs
@@ -271,7 +271,7 @@ def _whole(surface: str) -> Mention:
 
 
 class Negatives:
-    """Sampler of positive and negative names for mentions. `pools` are the ids of the names nearest to each mention at start.
+    """Sampler of positive and negative names for mentions. `pools` are the ids of the names nearest to each mention.
 
     *Shape:* pools (mentions, pool), padded with -1.
     """

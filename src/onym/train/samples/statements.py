@@ -46,7 +46,7 @@ Mentioned = Literal["random", "similar"]
 """How to choose the name in the clause: a random other name of the concept, or the one most similar to the target."""
 _STREAM = 2
 _DEFINITIONS, _NAMES = 2, 3  # maximum numbers of definitions and names in a context
-_MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # index of the random number that chooses each; the context uses the rest
+_MENTION, _TEMPLATE, _CONTEXT = 0, 1, 2  # random numbers: 0 for the mention, 1 for the template, from 2 on for the context
 _WIDTH = _CONTEXT + max(_DEFINITIONS, _NAMES)
 
 
@@ -94,7 +94,7 @@ class Statements:
     """An endless sequence of statements, shuffled by `seed`; in an epoch, every name of every concept is the target once.
 
     The mention is another name of the concept, if it has one. The context is up to two definitions; without definitions, up to
-    three names other than mention and target; if there are none, the target itself (as in the paper).
+    three names other than mention and target; without such names, the target itself (as in the paper).
 
     Nothing is stored: a statement is computed from the knowledge base, the seed and its index.
 
@@ -114,7 +114,7 @@ class Statements:
             raise InputError("kb-empty", "the knowledge base has no names to learn", where=str(kb.folder))
         self._kb, self._seed, self._is_similar = kb, seed, mention == "similar"
         self._order = Shuffled(len(kb.term_names), seed)
-        # Plain array views, because indexing a memmap creates a new memmap object each time, which is slow.
+        # Convert to ndarray views, because indexing a memmap creates a new memmap object each time, which is slow.
         self._terms, self._defined = np.asarray(kb.concept_terms), np.asarray(kb.concept_definitions.offsets)
         self._term_names, self._definitions = np.asarray(kb.term_names), np.asarray(kb.concept_definitions.values)
 
@@ -126,7 +126,7 @@ class Statements:
     def at(self, indices: Sequence[int]) -> list[Statement]:
         """Return the statements at these indices."""
         numbers = np.asarray(indices, dtype=np.int64)
-        # Same dtype as the column, because searchsorted would otherwise convert the whole column.
+        # Use the dtype of the column, because searchsorted would otherwise convert the whole column.
         terms = self._order.at(numbers).astype(self._terms.dtype)
         concepts = np.searchsorted(self._terms, terms, side="right") - 1
         rows = zip(
@@ -191,7 +191,7 @@ class KnowledgeSamples:
 def closest(name: str, others: Sequence[str]) -> int:
     """Return the index of the most similar other name, by cosine of the sets of character 3-grams; ties go to the first.
 
-    It compares the few names of one concept without building the TF-IDF matrix of all names, as `text.similarity` does.
+    Unlike `text.similarity`, it does not build the TF-IDF matrix of all names, because it compares only the names of a concept.
 
     >>> closest("heart attack", ["coronary attack", "heart attacks", "mi"])
     1
@@ -207,7 +207,7 @@ def _grams(name: str) -> set[tuple[str, str, str]]:
 
 
 def _cosine(own: set[tuple[str, str, str]], other: set[tuple[str, str, str]]) -> float:
-    """Return the cosine without the factor 1 / sqrt(len(own)), which is the same in all comparisons."""
+    """Return the cosine of two sets, without the factor 1 / sqrt(len(own)), which does not change the ranking."""
     return len(own & other) / sqrt(max(1, len(other)))
 
 
