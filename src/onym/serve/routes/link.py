@@ -66,7 +66,7 @@ class LinkRequest(Options):
 
     @property
     def characters(self) -> int:
-        """The cost of the request. Mentions may overlap, so their surfaces can be much longer than the text."""
+        """The cost of the request, in characters. Mentions count too: they may overlap and together be longer than the text."""
         if self.document is None:
             return len(self.text or "")
         mentions = self.document.get("mentions")
@@ -79,7 +79,7 @@ class LinkRequest(Options):
 
 
 def _surface_characters(mention: Any) -> int:
-    """Return the cost of an annotated mention, in characters of raw text.
+    """Return the cost of an annotated mention, as the number of text characters that take the same time to link.
 
     >>> _surface_characters({"start": 5, "end": 10})
     55
@@ -162,7 +162,7 @@ class RejectionReply(Reply):
 
 
 class LinkedReply(Reply):
-    """A linked text, as in `onym link --json`; with `format: document`, a linked-document/2 instead.
+    """A linked text, as in `onym link --json`. With `format: document`, the reply is a linked-document/2 instead.
 
     `explanations`, one per link, and `rejections` are only present with `explain: true`.
     """
