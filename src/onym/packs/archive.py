@@ -201,7 +201,7 @@ def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
 
 @contextmanager
 def unpack_to_cache(path: Path | str) -> Iterator[Path]:
-    """Yield the folder of a pack in the cache, unpacked on first use. A newly unpacked folder is removed if the block raises."""
+    """Yield the folder of a pack in the cache, unpacked on first use. A new folder is removed again if the block raises."""
     pack = open_pack(path)
     folder = pack.folder
     is_new = not pack.is_unpacked(folder)
