@@ -28,7 +28,7 @@ def names(
         int, typer.Option(min=2, max=40, help="Without --concepts: number of concepts to sample, each with at least 5 names.")
     ] = 20,
     types: Annotated[str, OF_CONFIG] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample of concepts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for sampling concepts.")] = 0,
     download: Annotated[bool, DOWNLOAD] = False,
     device: Annotated[str, DEVICE] = "auto",
     force: Annotated[bool, FORCE] = False,
