@@ -1,4 +1,4 @@
-"""Registries of components by short name: linkers, detectors, readers, corpus formats, output formats; built-in and plug-ins.
+"""Registries of built-in and plug-in components by short name: linkers, detectors, readers, corpus formats, output formats.
 
 A built-in component is a module of its package and is named after its file. Modules with a leading underscore, `base`, and the
 names in the package's `HELPERS` are not components. A plug-in is an installed package with an entry point in the group of its

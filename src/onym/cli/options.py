@@ -277,7 +277,7 @@ def _options(parameters: list[inspect.Parameter]) -> list[Any]:
     """Let typer create the options, from a temporary command with these parameters."""
 
     def command() -> None:
-        """Take the options."""
+        """Do nothing: typer reads the options from the signature."""
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}

@@ -18,7 +18,10 @@ app = typer.Typer(help="Plot embeddings.", no_args_is_help=True)
 def names(
     kb: Annotated[Path, KB],
     model: Annotated[
-        list[str], typer.Option(help="Folder of an encoder, or with --download its Hugging Face Hub name. One to three times.")
+        list[str],
+        typer.Option(
+            help="Folder of an encoder, or with --download its Hugging Face Hub name. May be given up to three times."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Image to write, .png or .svg.")],
     concepts: Annotated[

@@ -171,4 +171,4 @@ def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
 def _require_short(text: object, limit: int) -> None:
     require_text(text)
     if len(str(text)) > limit:
-        raise LimitError("limit-record", f"longer than {limit:,} code points", fix="split it into parts")
+        raise LimitError("limit-record", f"the input is longer than {limit:,} code points", fix="split it into parts")

@@ -266,7 +266,7 @@ def list_extensions(endings: Endings = "ENDINGS") -> list[str]:
 
 
 def _formats_by_extension(endings: Endings, prefer: str = "") -> dict[str, str]:
-    names = [*reversed(OUTPUTS.names), *([prefer] if prefer else ())]  # of formats with the same extension, the last one wins
+    names = [*reversed(OUTPUTS.names), *([prefer] if prefer else ())]  # the last format with an extension wins
     return {ending: name for name in names for ending in getattr(_usable(name), endings, ())}
 
 

@@ -160,7 +160,7 @@ def write_mappings(
 
 
 def require_mapping(path: Path, column: str, output: Path, *, force: bool = False, options: ExportOptions = NO_OPTIONS) -> int:
-    """Before any work, raise an error if a column is missing or the output (`-`: stdout) cannot be written.
+    """Before any work, raise an error if a column is missing or the output (`-` means stdout) cannot be written.
 
     Return the number of rows.
     """

@@ -134,7 +134,7 @@ _FIX = "use the note_id of the OMOP table note as document id, or number the doc
 
 
 class NoteIds:
-    """Assigns note_ids: the document id itself. If a `keys` file is given, it numbers the documents from 1 instead.
+    """Assigns note_ids: the document id itself. If a `keys` file is given, documents are numbered from 1 instead.
 
     >>> NoteIds().of(Document("4711", "fever"))
     4711
@@ -398,7 +398,7 @@ def write_source_map(mappings: Iterable[TermMapping], table: SourceMap, counts: 
 
 
 def source_map_rows(mappings: Iterable[TermMapping], table: SourceMap, counts: Counter[str]) -> Iterator[list[Any]]:
-    """Yield the rows, one per code and standard concept, in order of first occurrence. Without a concept, its id is 0."""
+    """Yield the rows, one per code and standard concept, by first occurrence. Codes without a concept get the id 0."""
     targets: dict[str, dict[StandardConcept, None]] = {}
     descriptions: dict[str, str] = {}
     counts[UNKNOWN] += 0

@@ -196,7 +196,7 @@ class ErrorFields(Reply):
 
 
 class ErrorReply(Reply):
-    """An error; it never contains text of the request."""
+    """The reply to a request that failed. It never contains text of the request."""
 
     error: ErrorFields
 
@@ -217,7 +217,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, metrics: Metrics, load: Load) -> FastAPI:
-    """Build the application. The first pipeline answers at /v1 and /reconcile; if there are several, each also at /v1/NAME."""
+    """Build the application. The first pipeline is at /v1 and /reconcile. If there are several, each is also at /v1/NAME."""
     app = FastAPI(title="Onym", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
     first = next(iter(pipelines.values()))
     app.include_router(pipeline_router(first, settings, "/v1"))
@@ -239,7 +239,7 @@ def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, met
 
 
 class _BodyRoute(APIRoute):
-    """A route whose endpoint reads the body; FastAPI only describes it."""
+    """A route whose endpoint reads the body itself. FastAPI uses the model only for the OpenAPI description."""
 
     def get_route_handler(self) -> Endpoint:
         return self.endpoint
@@ -309,7 +309,7 @@ def _add_lines(router: APIRouter, pipeline: ServedPipeline, settings: ServeSetti
         _describe_endpoint(link_batch, _body(LinkRequest, MEDIA_TYPE)),
         methods=["POST"],
         name=link_batch.__name__,
-        description="Link many texts: each line is a request body as for /link; the response has one line for each, in order.",
+        description="Link many texts. Each line is a request as for /link; the response has one line per request, in order.",
         responses={200: {"content": {MEDIA_TYPE: {}}}},
         route_class_override=_BodyRoute,
     )

@@ -30,7 +30,7 @@ class JobReply(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A job with a deadline (event loop time). `reply` is cancelled when the client has gone."""
+    """A job with a deadline (event loop time). `reply` is cancelled when the client disconnects."""
 
     content: dict[str, Any] = field(repr=False)
     characters: int

@@ -95,7 +95,7 @@ def run_service(settings: ServeSettings) -> None:
 
 @contextmanager
 def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
-    """Yield a function that creates linkers: local processes, or replicas of a Ray cluster, to which it connects."""
+    """Yield a function that creates linkers: local processes, or replicas in a Ray cluster (connected to for the block)."""
     if settings.engine != "ray":
         yield lambda _: Processes(settings.workers)
         return

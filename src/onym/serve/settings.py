@@ -58,7 +58,7 @@ class ServeSettings(BaseModel):
     max_text: int = Field(
         default=200_000,
         ge=1,
-        description="Maximum characters per link request: the text, plus the length of each annotated mention and 50.",
+        description="Maximum characters per link request. An annotated mention counts as its length plus 50.",
     )
     max_requests: int = Field(default=128, ge=1, description="Maximum concurrent requests; further requests get status 429.")
     max_connections: int = Field(
@@ -123,7 +123,7 @@ class ServeSettings(BaseModel):
 
 
 def parse_pipelines(values: list[str]) -> dict[str, Path]:
-    """Parse `DIR` or `NAME=DIR` arguments into folders by name, in order.
+    """Parse `DIR` or `NAME=DIR` arguments, and return the folders by pipeline name, in the given order.
 
     >>> parse_pipelines(["mesh=pipelines/mesh", "hpo=pipelines/hpo"])["hpo"].name
     'hpo'

@@ -101,7 +101,7 @@ class Matcher:
         return found
 
     def _filter_by_types(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
-        """Return the pipeline restricted to these types (with `is_all`, to all at once); None if the KB lacks them."""
+        """Return the pipeline restricted to concepts with one of (`is_all`: all of) these types; None if the KB lacks them."""
         known = self._types.select_known(types)
         if not types:
             return self._pipeline

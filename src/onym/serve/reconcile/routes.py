@@ -68,7 +68,7 @@ class ReconcileQuery(Tolerant):
 
     @property
     def context(self) -> str:
-        """The values of the other columns, joined."""
+        """The values of the other columns, joined into one text."""
         texts = (text.strip() for each in self.properties or () for text in each.texts())
         return "; ".join(filter(None, texts))[:MAX_CONTEXT]
 

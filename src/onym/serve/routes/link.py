@@ -61,7 +61,7 @@ class LinkRequest(Options):
         if (self.text is None) == (self.document is None):
             raise ValueError("give either text or document, and not both")
         if self.explain and self.format != "links":
-            raise ValueError("explain needs the format links")
+            raise ValueError("explain: true requires format: links")
         return self
 
     @property
@@ -152,7 +152,7 @@ class ExplanationReply(Reply):
 
 
 class RejectionReply(Reply):
-    """A name of the knowledge base in the text that was not taken as a mention; `detail` is the reason in words."""
+    """A name of the knowledge base that occurs in the text but was not taken as a mention. `detail` is the reason in words."""
 
     start: int
     end: int
