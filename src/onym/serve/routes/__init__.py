@@ -83,7 +83,7 @@ class Reply(BaseModel):
 class Route:
     """A route below /v1 and /v1/NAME. The fields of `takes` are path parameters, query parameters or keys of the body.
 
-    A linker process calls `act` with the job and the pipeline with the options of the request; `act` returns plain values.
+    A linker process calls `act` with a pipeline that has the options of the request, and the job; `act` returns plain values.
     `act` is None for jobs that are linked in batches. `name` is the operation id in the OpenAPI description; by default `op`.
     """
 
