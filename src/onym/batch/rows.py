@@ -1,8 +1,8 @@
 """The Parquet output of a shard: rows of the flat table, rows for documents without mentions, and a receipt in the footer.
 
 The column `row` has the kind of a row: `mention`, `none` (a document without mentions), `problem`, or `deleted` (a document
-that an update file deletes). `source` and `ordinal` (file name and number in the file) identify a document. The digest of rows is
-computed from their values, so it does not depend on the Parquet encoding.
+that an update file deletes). `source` and `ordinal` (file name and number in the file) identify a document. The digest of rows
+is computed from their values, so it does not depend on the Parquet encoding.
 
 Concept ids are CURIEs, and `candidates` has all candidates of a mention, best first, even if it is left unlinked. This is
 schema version 2. In version 1, ids are written as `MESH:D009203` and there are no candidates. Both versions can be read.
