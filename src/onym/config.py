@@ -12,7 +12,7 @@ from onym.errors import ConfigError, InputError
 
 
 class Strict(BaseModel):
-    """Base class of a configuration or of a section of one.
+    """Base class of a configuration or of one of its sections.
 
     >>> class Colour(Strict):
     ...     red: int = 0
@@ -24,7 +24,7 @@ class Strict(BaseModel):
 
     @classmethod
     def of(cls, values: dict[str, Any], where: str = "", fix: str = "") -> Self:
-        """Build a configuration from a dict, rejecting unknown keys. `fix` replaces the error's default list of known keys."""
+        """Build a configuration from a dict, rejecting unknown keys. By default, the error's fix lists the known keys."""
         try:
             return cls.model_validate(values)
         except ValidationError as e:

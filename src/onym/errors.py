@@ -22,7 +22,7 @@ from traceback import walk_tb
 from typing import Any, ClassVar
 
 _ROOT = Path(__file__).parent
-_ID = re.compile(r"[\w.:/#~+@=()\[\]-]{0,64}")  # characters allowed in a document id; no white space
+_ID = re.compile(r"[\w.:/#~+@=()\[\]-]{0,64}")  # ids that are safe to show: up to 64 of these characters, no white space
 
 
 class OnymError(Exception):
@@ -99,7 +99,7 @@ class InternalError(OnymError):
 
 
 def to_onym_error(error: BaseException, *, caught_in: str = "") -> OnymError:
-    """Convert any exception to an `OnymError`. The message of other exceptions may contain document text, so it is dropped.
+    """Convert any exception to an `OnymError`. Messages of other exceptions are dropped, as they may contain document text.
 
     >>> to_onym_error(ValueError("patient Smith")).what
     'ValueError outside of Onym; this is a bug in Onym or in a plug-in'
@@ -112,7 +112,7 @@ def to_onym_error(error: BaseException, *, caught_in: str = "") -> OnymError:
         what, where = f"the operating system reported: {error.strerror or type(error).__name__}", error.filename
         return ConfigError("system-refused", what, where=str(where or ""), fix="fix the cause and run the command again")
     what = f"{type(error).__name__} {_location(error, caught_in)}; this is a bug in Onym or in a plug-in"
-    return InternalError("internal-error", what, fix="report it with the output of --debug, unless that contains patient data")
+    return InternalError("internal-error", what, fix="report it; add the output of --debug if it contains no patient data")
 
 
 def is_failure(error: BaseException) -> bool:
@@ -144,7 +144,7 @@ def _is_for_want_of_memory(error: BaseException | None) -> bool:
 
 
 def _location(error: BaseException, caught_in: str) -> str:
-    """Return the innermost line of Onym's code in the traceback, outside of the module `caught_in`."""
+    """Return file and line of the innermost frame of Onym's code, ignoring the module `caught_in`."""
     lines = [(Path(frame.f_code.co_filename), line) for frame, line in walk_tb(error.__traceback__)]
     own = [(path, line) for path, line in lines if path.is_relative_to(_ROOT) and path != Path(caught_in)]
     return f"in {own[-1][0].relative_to(_ROOT).as_posix()}:{own[-1][1]}" if own else "outside of Onym"

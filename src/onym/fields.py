@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _COLUMN, _PROBABILITY = "column", "probability"
 PROBABILITY: Mapping[str, Any] = {_PROBABILITY: True}
-"""Metadata of a field that is a number between 0 and 1."""
+"""Field metadata for a probability: a number between 0 and 1."""
 
 
 def column(name: str) -> Mapping[str, Any]:
@@ -29,7 +29,7 @@ def column(name: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PlainField:
-    """How a field is serialised. `words` are its allowed values; empty means any value."""
+    """Describes how a dataclass field is serialised. `words` are its allowed values; empty means any value."""
 
     name: str
     column: str
@@ -45,7 +45,7 @@ class PlainField:
         return str if self.is_list else self.kind
 
     def is_known(self, value: Any) -> bool:
-        """Return whether JSON includes this value; unknown values are omitted."""
+        """Return whether JSON includes this value. None, and 0 in a required integer field, mean unknown and are omitted."""
         return value is not None and (self.is_optional or self.kind is not int or value != 0)
 
     def to_plain(self, value: Any) -> Any:
@@ -57,7 +57,7 @@ class PlainField:
         return ",".join(value or ()) or None if self.is_list else value
 
     def from_cell(self, cell: Any) -> Any:
-        """Convert a cell written by `to_cell` back; an empty tuple and None are both None in a table."""
+        """Convert a cell back to the value that `to_cell` got. An empty tuple comes back as None."""
         return tuple(cell.split(",")) if self.is_list and cell else cell
 
     def from_plain(self, plain: Any) -> Any:
@@ -110,7 +110,7 @@ def _plain_field(name: str, hint: Any, metadata: Mapping[str, Any]) -> PlainFiel
 
 
 def to_plain(value: object, known: Sequence[PlainField]) -> dict[str, Any]:
-    """Return the known fields of a dataclass instance as JSON values, by field name."""
+    """Return the fields of a dataclass instance as JSON values, by field name; None is omitted."""
     found = ((field, getattr(value, field.name)) for field in known)
     return {field.name: field.to_plain(each) for field, each in found if field.is_known(each)}
 

@@ -23,7 +23,7 @@ from onym.types import Progress, silent
 __all__ = ["ModelReference", "OpenContext", "PartConfig"]
 T = TypeVar("T")
 Precision = Literal["auto", "fp32", "bf16"]
-"""`auto` is bf16 if the CPU computes it fast, else fp32."""
+"""Precision of a model; `auto` is bf16 if the CPU computes fast with bf16, else fp32."""
 ReaderPrecision = Literal["auto", "fp32", "bf16", "int8"]
 """Precision of a model that reads documents: int8 is faster on CPUs but slightly less accurate."""
 _FIX = "build the pipeline again, or restore the files that it was built with"
@@ -34,7 +34,7 @@ class OpenContext:
     """Options and opened models that the components of one pipeline share while it is opened.
 
     With `download`, a model that is not a local folder is fetched from the Hugging Face Hub. `progress` is called while
-    something is built on first use. `verify` says when artefacts are hashed. Models used by several components are opened once.
+    something is built on first use. `verify` says when checksums are verified. Each model is opened only once.
     """
 
     download: bool = False
@@ -66,7 +66,7 @@ class ModelReference(Strict):
     'minilm'
     """
 
-    FILES: ClassVar[tuple[str, ...] | None] = None  # the files that the digest covers; None means all
+    FILES: ClassVar[tuple[str, ...] | None] = None  # files that the digest covers; None means all files
 
     path: str
     digest: str | None = None
@@ -151,7 +151,7 @@ class PartConfig(Strict):
 
 
 def relative_path(path: Path, base: Path) -> str:
-    """Return a path relative to `base` if it is inside, else absolute: the form that pipeline files contain.
+    """Return a path as it is stored in pipeline files: relative to `base` if it is inside `base`, else absolute.
 
     >>> relative_path(Path("/p/kb"), Path("/p")), relative_path(Path("/kb"), Path("/p"))
     ('kb', '/kb')

@@ -1,4 +1,4 @@
-"""Registries of components by short name: linkers, detectors, readers, corpus formats, output formats; built-in and plug-ins.
+"""Registries of built-in and plug-in components by short name: linkers, detectors, readers, corpus formats, output formats.
 
 A built-in component is a module of its package and is named after its file. Modules with a leading underscore, `base`, and the
 names in the package's `HELPERS` are not components. A plug-in is an installed package with an entry point in the group of its
@@ -74,7 +74,7 @@ class Registry:
 
     @cached_property
     def _plug_ins(self) -> tuple[Part, ...]:
-        from importlib.metadata import entry_points  # slow (0.1 s), and not needed by `onym --version`
+        from importlib.metadata import entry_points  # lazy, because this import takes 0.1 s
 
         found = [_plug_in(self.kind, point) for point in entry_points(group=self.group)]
         return tuple(sorted((part for part in found if part.package != OWN), key=lambda part: (part.name, part.package)))
@@ -89,7 +89,7 @@ class Registry:
 
     @property
     def names_in_order(self) -> tuple[str, ...]:
-        """The short names in the order in which files are tried: plug-ins come before the most general built-in component."""
+        """The short names in the order in which a file is tested: plug-ins before the last (most general) built-in."""
         own, names = list(self._own_parts), self.names
         return (*own[:-1], *names[len(own) :], *own[-1:])
 
@@ -124,7 +124,7 @@ class Registry:
         return ConfigError("part-broken", what, fix=f"upgrade or uninstall {part.package}")
 
     def parts(self) -> list[tuple[Part, str]]:
-        """Return every component and the reason why it cannot be used; the reason is empty if it can."""
+        """Return every component with the reason why it cannot be used; empty for usable ones."""
         own = [(part, "") for part in self._own_parts.values()]
         return own + [(part, self._refusal(part)) for part in self._plug_ins]
 

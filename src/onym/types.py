@@ -28,7 +28,7 @@ _UNLINKED = "background:none;outline:1px dashed #9ca3af"
 
 
 class Mark(NamedTuple):
-    """A highlighted span of text with its tooltip and its type, which sets the colour; type None means not linked."""
+    """A highlighted span of text with a tooltip. `type` sets the colour; None means that the mention is not linked."""
 
     start: int
     end: int
@@ -437,7 +437,7 @@ NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filte
 for the requested precision, or the best concept is excluded by the type or id filter."""
 AssertionMark = Literal["negated", "possible", "historical", "hypothetical", "other-experiencer"]
 """How the sentence qualifies a mention: absent, uncertain, in the past, hypothetical, or about somebody else (family)."""
-_COUNTED = -1  # default of `tied`: count the ties among the candidates
+_COUNTED = -1  # default of `tied`, which means: count the ties among the candidates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -446,8 +446,8 @@ class LinkEvidence:
 
     `tied` is the number of other concepts with the best score, including those beyond the returned candidates.
     `detection_score` is the detector's score; None if the mention was annotated. `stage` is the stage of a cascade that
-    produced the answer. `confidence` is a calibrated probability. `nil_reason` says why the mention is unlinked; it still has
-    its candidates. `assertion` has the qualifiers of the mention, such as `negated`: empty if there are none, None if
+    produced the answer. `confidence` is a calibrated probability. `nil_reason` says why the mention is unlinked; the link
+    still has its candidates. `assertion` has the qualifiers of the mention, such as `negated`: empty if there are none, None if
     assertion detection was off.
     """
 
@@ -503,7 +503,7 @@ class Link(LinkEvidence):
 
     @property
     def type(self) -> str:
-        """The type of the mention, else that of the answer."""
+        """The type of the mention; if the mention has none, the type of the best candidate."""
         return self.mention.type or (self.candidates[0].type if not self.nil_reason else "")
 
     @property
@@ -524,7 +524,7 @@ class Link(LinkEvidence):
         certainty = f"score {best.score:.2f}" if self.confidence is None else f"confidence {self.confidence:.2f}"
         parts = (_label(best), self.mention.type or best.type, certainty, by, *(self.assertion or ()))
         yield f"not linked: {self.nil_reason}; best candidate: " * bool(self.nil_reason) + ", ".join(filter(None, parts))
-        if not best.name:  # annotated concepts have no names, and the second one is not a runner-up
+        if not best.name:  # annotated concepts have no names, and a second annotated concept is not a runner-up
             return
         yield f"matched name: {best.name}, score {best.score:.2f}"
         if self.tied:
@@ -542,7 +542,7 @@ _ANSWER: dict[str, type] = {
     "document": str, "start": int, "end": int, "text": str, "type": str,
     "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
 }  # fmt: skip
-_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # of the columns; other fields follow
+_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # these columns first, then other fields
 _OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
 _IN_ORDER = [_OF_EVIDENCE[name] for name in dict.fromkeys([*_ORDER, *_OF_EVIDENCE])]
 _KINDS = _ANSWER | {each.column: each.cell_kind for each in _IN_ORDER}
@@ -565,7 +565,7 @@ class Problem:
     """A problem with a document: a permanent code, what is wrong, and where. It never contains document text.
 
     `document_id` is formatted by `onym.errors.format_id`: an id that looks like text is replaced by a digest. `source` and
-    `ordinal` are those of the document. An ordinal of 0 means the whole file.
+    `ordinal` identify the document: file name, and number in the file. An ordinal of 0 means the whole file.
     """
 
     document_id: str
@@ -579,7 +579,7 @@ class Problem:
         object.__setattr__(self, "document_id", format_id(self.document_id))
 
 
-_SHOWN = 5  # links in the repr
+_SHOWN = 5  # maximum number of links shown in the repr
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -623,7 +623,7 @@ class LinkedDocument:
         return frame_of([[row[name] for name in COLUMNS] for row in self.rows()], _KINDS)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the flat table as a pandas DataFrame; requires pandas."""
+        """Return the flat table as a pandas DataFrame; pandas must be installed."""
         import pandas as pd
 
         return pd.DataFrame(self.rows(), columns=list(COLUMNS))

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 FILE = "vocabularies.toml"
-_DATED = re.compile(r"_[0-9]{4}_[0-9]{2}_[0-9]{2}$")  # DOID writes SNOMEDCT_US_2023_03_01
+_DATED = re.compile(r"_[0-9]{4}_[0-9]{2}_[0-9]{2}$")  # the date suffix of a prefix, such as SNOMEDCT_US_2023_03_01 in DOID
 
 Redistribution = Literal["", "no", "unaltered", "yes"]
 
@@ -45,7 +45,7 @@ class Vocabulary:
 
     @property
     def is_restricted(self) -> bool:
-        """Whether only private packs may contain it."""
+        """True if only private packs may contain names of the vocabulary."""
         return self.redistribution == "no"
 
     def is_meant(self, text: str) -> bool:
@@ -71,7 +71,7 @@ def _row(prefix: str, values: dict[str, Any]) -> Vocabulary:
 
 
 def find_vocabulary(prefix: str) -> Vocabulary:
-    """Return the vocabulary with a canonical prefix; for an unknown prefix, one without any other facts.
+    """Return the vocabulary with a canonical prefix. For an unknown prefix, all its other fields are empty.
 
     >>> find_vocabulary("mesh").omop, find_vocabulary("ward").omop
     ('MeSH', '')
@@ -80,7 +80,7 @@ def find_vocabulary(prefix: str) -> Vocabulary:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """Return the bioregistry prefix of an alias; an unknown prefix is only lower-cased.
+    """Return the bioregistry prefix for a prefix or alias. An unknown prefix is returned in lower case.
 
     >>> canonical_prefix("SNOMEDCT_US"), canonical_prefix("SNOMEDCT_US_2023_03_01"), canonical_prefix("MONDO")
     ('snomedct', 'snomedct', 'mondo')
@@ -91,12 +91,12 @@ def canonical_prefix(prefix: str) -> str:
 
 @cache
 def prefix_aliases() -> Mapping[str, str]:
-    """Map the prefixes that sources use to canonical prefixes."""
+    """Return a map from the prefixes that sources use to canonical prefixes."""
     return MappingProxyType({alias: each.prefix for each in vocabularies().values() for alias in each.aliases})
 
 
 def prefix_by_shape(local: str, group: str = "") -> str:
-    """Guess the prefix of an id without one, from its pattern and the semantic group of the concept; "" if unknown.
+    """Guess the prefix of an id that has none, from the id's pattern and the concept's semantic group; "" if unknown.
 
     >>> prefix_by_shape("C0011860"), prefix_by_shape("7157", "Gene"), prefix_by_shape("7157")
     ('umls', 'ncbigene', '')
@@ -118,7 +118,7 @@ def _shapes() -> Mapping[str, list[tuple[re.Pattern[str], str]]]:
 
 @cache
 def downloads() -> Mapping[str, Vocabulary]:
-    """Return the vocabularies that can be downloaded, or have instructions for that, by their name on the command line.
+    """Return the vocabularies that have download URLs or instructions, by their name on the command line.
 
     The tests have no network access, so they do not check that the URLs still work.
 

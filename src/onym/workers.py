@@ -20,7 +20,7 @@ from typing import IO, Any, BinaryIO, NoReturn
 from onym import errors
 from onym.errors import InternalError, OnymError
 
-_READ = 1 << 16  # bytes per read, and the maximum length of a line in an event loop
+_READ = 1 << 16  # maximum bytes per read, and maximum bytes of a line that the event loop reads
 _KINDS: dict[str, type[OnymError]] = {
     kind.__name__: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, OnymError)
 }
@@ -32,7 +32,7 @@ def worker_command(module: str) -> tuple[str, ...]:
 
 
 def worker_environment(workers: int) -> dict[str, str]:
-    """Return the environment of a worker: `workers` of them share the CPUs, unless os.environ sets thread counts."""
+    """Return the environment of a worker: `workers` processes share the CPUs equally, unless os.environ sets thread counts."""
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     return {"OMP_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads, **os.environ}
 
@@ -56,11 +56,11 @@ class Worker:
 
     @property
     def out(self) -> IO[bytes]:
-        """The pipe from which its replies are read."""
+        """The pipe from which the worker's replies are read."""
         return self._process.stdout  # type: ignore[return-value]
 
     def tell(self, value: dict[str, Any]) -> None:
-        """Send a message. If the worker has died, do nothing: the next read detects that."""
+        """Send a message. If the worker has died, do nothing, because the next read detects it."""
         try:
             self._process.stdin.write(json_line(value))  # type: ignore[union-attr]
         except BrokenPipeError:
@@ -93,7 +93,7 @@ def json_line(value: dict[str, Any]) -> bytes:
 
 
 def iter_commands(stream: BinaryIO) -> Iterator[dict[str, Any]]:
-    """Yield the commands sent to this worker. A thread reads stdin, so that the worker exits with its parent at any time."""
+    """Yield the commands sent to this worker. A thread reads stdin, so that the worker exits as soon as its parent ends."""
     heard: SimpleQueue[dict[str, Any]] = SimpleQueue()
 
     def listen() -> None:

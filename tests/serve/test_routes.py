@@ -256,7 +256,7 @@ def test_limits_number_and_length_of_terms() -> None:
 
 def test_explain_needs_links_format() -> None:
     assert parse(LinkRequest, b'{"text": "fever", "explain": true}').explain
-    with pytest.raises(InputError, match="explain needs the format links"):
+    with pytest.raises(InputError, match="explain: true requires format: links"):
         parse(LinkRequest, b'{"text": "fever", "explain": true, "format": "document"}')
 
 

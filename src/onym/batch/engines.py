@@ -19,13 +19,13 @@ from onym.store.storage import Storage
 from onym.workers import Worker, require_no_error, worker_command
 
 ATTEMPTS = 3
-"""A shard that fails this many times is quarantined; the run continues with the others."""
+"""A shard that fails this many times is quarantined; the run continues with the other shards."""
 PERMANENT = frozenset({"batch-input-changed", "input-missing"})
 """Codes of failures that are not retried."""
 DIED = "batch-worker-died"
 """The error code for a shard whose process died."""
 WORKER = worker_command("onym.batch.worker")
-_STARTS = 10  # maximum number of workers in a row that die before they are ready
+_STARTS = 10  # the run fails if this many workers in a row die before they are ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class Failure:
 
 
 class Engine(Protocol):
-    """Links the shards of a queue in any order, and reports the result of each to the queue."""
+    """An engine, which links the shards of a queue in any order and reports the result of each shard to the queue."""
 
     def run(self, queue: ShardQueue) -> None:
-        """Link all shards of the queue; raise errors that affect all shards."""
+        """Link all shards of the queue. An error that affects all shards is raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def ignore(advance: Advance) -> None:
 
 @dataclass
 class ShardQueue:
-    """The shards that are not linked yet, and the results of the others. `on_change` is called on progress."""
+    """The shards that are not linked yet, and the results of finished shards. `on_change` is called on progress."""
 
     storage: Storage
     waiting: deque[Shard]
@@ -81,7 +81,7 @@ class ShardQueue:
         return cls(storage, deque(shards), pipeline)
 
     def note_reply(self, shard: Shard, reply: dict[str, Any]) -> None:
-        """Record a worker's reply for a shard; raise errors that affect all shards."""
+        """Record a worker's reply for a shard. An error that affects all shards is raised."""
         require_no_error(reply)
         if "done" in reply:
             self.note_success(shard, reply.get("documents", 0))
@@ -123,7 +123,7 @@ class ShardQueue:
 
 
 class LocalEngine:
-    """Links shards in local worker processes. `command` starts one of them."""
+    """Links shards in local worker processes. `command` starts one worker process."""
 
     def __init__(self, workers: int, command: Sequence[str] = WORKER) -> None:
         self._workers, self._command = workers, command

@@ -4,9 +4,9 @@ The output of a run has no text of documents; to export documents, the inputs ar
 and the current view write ids as `MESH:D009203`.
 
 The current view is for baseline and update files, such as those of PubMed: it has the latest state of each document, without
-deleted documents. A document is a PMID with its version. Later states are in files with a later name, or at a later position of
-the same file. A deletion holds until a later file contains the document again. A document that could not be linked replaces its
-earlier state too, because that is outdated.
+deleted documents. A document is a PMID with its version. A later state has a file with a later name, or a later position in
+the same file. A deletion holds until a later file contains the document again. If the latest state of a document could not be
+linked, the earlier state is still dropped, because it is outdated.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def export(
 ) -> int:
     """Write the output of a finished run, and return the number of rows or documents.
 
-    By default, the file name's ending selects the format; without a known one, a table is written (.parquet, .csv, .tsv, .jsonl
-    or .xlsx). An export of a private run is private: mode 0600, and 0700 for folders.
+    By default, the file extension selects the format. Tables have the extension .parquet, .csv, .tsv, .jsonl or .xlsx, and
+    are the default. Exports of a private run are private: mode 0600 for files, and 0700 for folders.
     """
     format = format or format_of_path(dest, prefer=TABLE) or TABLE  # noqa: A001
     require_linked_output(dest, format, options=options, force=force)
     if format in OUTPUTS:
-        require_file(dest, force=force)  # not standard output, which shows the counts
+        require_file(dest, force=force)  # stdout is rejected, because the command prints the counts there
     storage = open_storage(out)
     ledger = require_finished(storage)
     if format == PREDICTIONS:
@@ -75,7 +75,7 @@ def export(
 
 
 def _require_candidates(ledger: Ledger) -> None:
-    """Raise ConfigError for a run of an earlier version, which only stored the best concept."""
+    """Raise ConfigError for a run of an earlier Onym version, which stored only the best concept of a mention."""
     if any(receipt.format < SCHEMA_VERSION for receipt in ledger.receipts.values()):
         what = "predictions need all candidates, but this run of an earlier Onym only stored the best concept"
         raise ConfigError("config-invalid", what, fix="choose another format, or plan and run it again in a new folder")
@@ -159,7 +159,7 @@ def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
 
 
 def _candidates(row: Row) -> tuple[Candidate, ...]:
-    """Return the candidates of a row; only the best if the run stored no others. The best has the type of the row."""
+    """Return the candidates of a row, or only the best one if the run stored no others. The best one has the row's type."""
     found = row.get(CANDIDATES)
     if found is None:
         found = [] if row["concept_id"] is None else [row]
@@ -173,7 +173,7 @@ def _candidate(values: Row, kind: str) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """Counts of the current view: documents, rows, later versions; and the deleted and superseded states left out."""
+    """Counts of the current view: documents, rows, versions above 1, and how many deleted and superseded states it omits."""
 
     documents: int
     rows: int
@@ -209,7 +209,7 @@ def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) ->
 
 
 def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return all rows with a sort number: by file, then position in the file; a deletion comes after its document."""
+    """Return all rows with a sort key: by file, then by position in the file. A deletion comes after its document."""
     names = {part.name for shard in ledger.plan.shards for group in shard.groups for part in group.files}
     in_order = sorted(names, key=lambda name: (PurePosixPath(name).name, name))
     ranks = pl.LazyFrame({"source": in_order, "rank": range(len(in_order))}, schema={"source": pl.String, "rank": pl.Int64})
@@ -219,7 +219,7 @@ def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
 
 
 def _flat_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return the rows of all shards, of any schema version, with the columns and ids of tables."""
+    """Return the rows of all shards, with the columns and the style of ids that tables have. Shards of any version work."""
     by_version: dict[int, list[Path]] = {}
     for shard, path in zip(ledger.plan.shards, paths, strict=True):
         by_version.setdefault(ledger.receipts[shard.number].format, []).append(path)

@@ -2,7 +2,7 @@
 
 A large JSONL file is split into byte ranges. A file of another format is split into ranges of documents if it is a large part
 of all input: planning reads it once to count the documents, and linking a range reads the file up to the end of the range.
-Reading is much faster than linking, but is avoided for thousands of files, which keep all workers busy without being split.
+Counting is skipped if there are many files of similar size, because they keep all workers busy without being split.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from onym.store.files.source import InputFile, Source
 from onym.store.storage import absolute, is_address, object_source
 from onym.types import Document, Problem
 
-_BY_LINES = "jsonl"  # the only format in which each line is a document by itself
-_ROOTS = 8  # cached file listings of sources
+_BY_LINES = "jsonl"  # the format in which each line is a document, so files can be split at line ends
+_ROOTS = 8  # maximum number of sources whose file listings are cached
 _COUNTED = 8  # documents are counted if the file is larger than 1/8 of a shard, compressed or not,
 _GOOD_PART = 16  # and larger than 1/16 of all input
 _PASSING = frozenset({"input-unreadable", "input-missing", "system-refused", "memory-exhausted"})
@@ -59,7 +59,7 @@ def find_groups(
 
 
 class GroupReading:
-    """Iterates over the documents and problems of a group, numbered as in the whole file. `files` has the state of each file.
+    """Iterates over the documents and problems of a group. For a range, they have the same numbers as in the whole file.
 
     Raises InputError if the system could not read a file, or if a file has changed since planning.
     """
@@ -104,13 +104,13 @@ def require_unchanged(group: InputGroup, files: Sequence[InputFile]) -> None:
 
 
 def _renumber(item: Item, ordinals: int) -> Item:
-    """Return a document or problem of a range with its number in the whole file."""
+    """Return a document or problem of a byte range with its number in the whole file."""
     is_whole = not ordinals or (isinstance(item, Problem) and is_of_file(item))
     return item if is_whole else replace(item, ordinal=item.ordinal + ordinals)
 
 
 def _require_readable(files: Iterable[PlannedFile]) -> None:
-    """Raise InputError if the system could not read a file: that may be temporary, and must not affect the output."""
+    """Raise InputError if the system could not read a file. That may be temporary, so it must not change the output."""
     for file in files:
         if file.code in _PASSING:
             fix = "check the disk or the network, and run it again"
@@ -127,7 +127,7 @@ class _Found:
     labels: dict[str, str]
 
     def planned(self, range_bytes: int, range_documents: int, all_bytes: int) -> list[InputGroup]:
-        """Return one group, or several ranges of one large file. `all_bytes` is the size of all input."""
+        """Return the group itself, or several ranges if it is one large file. `all_bytes` is the size of all input."""
         first = self.group.files[0]
         if self.group.format == _BY_LINES and first.size > range_bytes and _is_plain_lines(first):
             return [self._byte_range(first, each) for each in line_ranges(first, range_bytes)]
@@ -164,7 +164,7 @@ class _Found:
 
 
 def _count_documents(group: Group) -> int:
-    """Return the number of the last readable document of a file."""
+    """Return the number of documents of a file, up to the last readable one."""
     return max((item.ordinal for item in Reading.of_groups([group]) if isinstance(item, Document)), default=0)
 
 

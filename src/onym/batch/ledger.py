@@ -83,7 +83,7 @@ def status(out: Path | str | Storage) -> Ledger:
 
 
 def refresh(ledger: Ledger, storage: Storage) -> Ledger:
-    """Return the current state; known receipts are not read again."""
+    """Return the current state of the run. Receipts that the ledger already has are not read again."""
     found = receipts_of(ledger.open_shards, storage)
     return Ledger(ledger.plan, ledger.receipts | found, _read_quarantine(storage))
 
@@ -98,7 +98,7 @@ def require_finished(storage: Storage) -> Ledger:
 
 
 def receipts_of(shards: Iterable[Shard], storage: Storage) -> dict[int, Receipt]:
-    """Return the receipts of shards that are done; outputs with a different key are ignored."""
+    """Return the receipts of finished shards by shard number. Outputs with a different key are ignored."""
     there = storage.names(SHARDS)
     wanted = [shard for shard in shards if shard.name.rpartition("/")[2] in there]
     found = ((shard, read_receipt(storage, shard.name)) for shard in wanted)
@@ -123,7 +123,7 @@ def _read_quarantine(storage: Storage) -> dict[int, Quarantined]:
             with storage.open(f"{QUARANTINE}/{name}") as file:
                 values = json.loads(file.read(1 << 16))
             found[int(values["shard"])] = Quarantined(int(values["shard"]), str(values["code"]), str(values["what"]))
-        except (OSError, ValueError, KeyError, TypeError):  # not a quarantine record, or just removed
+        except (OSError, ValueError, KeyError, TypeError):  # not a quarantine record, or removed by another process
             continue
     return found
 
@@ -155,8 +155,7 @@ class Look:
 def watch(out: str | Path, seconds: float = 2.0, pause: Callable[[float], None] = time.sleep) -> Iterator[Look]:
     """Yield the state of a run repeatedly, until every shard is done or quarantined.
 
-    Receipts are read only once. A shard that is quarantined may still be retried by a current run; `watch` does not wait for
-    it.
+    Receipts are read only once. `watch` does not wait for a quarantined shard, even if a run is retrying it.
 
     >>> from onym.batch import plan_batch, run_batch
     >>> folder = getfixture("tmp_path")

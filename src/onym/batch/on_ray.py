@@ -1,8 +1,8 @@
 """The engine for Ray clusters, with one task per shard: `pip install onym[ray]`.
 
 A worker process of the cluster opens the pipeline once and keeps it. There are as many running tasks as the cluster has CPUs at
-the moment, plus one that makes an autoscaler add nodes. Ray never retries a task; failures are counted by the shard queue, as
-with local processes. The loss of a node does not count as a failure of the shard.
+the moment, plus one waiting task that makes an autoscaler add nodes. Ray never retries a task; failures are counted by the
+shard queue, as with local processes. The loss of a node does not count as a failure of the shard.
 
 Ray only gets the address of the output, the path of the pipeline and the number of the shard, and no content of documents.
 """
@@ -25,12 +25,12 @@ from onym.workers import error_reply
 LOCAL = "local"
 """Address that starts a new cluster on this machine for the time of the run, and never joins an existing one."""
 _ENVIRONMENT = {
-    "RAY_worker_niceness": "0",  # Ray's default starts workers with low priority
+    "RAY_worker_niceness": "0",  # normal priority; by default, Ray starts workers with low priority
     "RAY_USAGE_STATS_ENABLED": "0",  # no telemetry
-    "RAY_raylet_start_wait_time_s": "180",  # the default of 30 is too short on a busy machine
-    "RAY_prestart_worker_first_driver": "0",  # if a prestarted worker dies, the driver waits forever
+    "RAY_raylet_start_wait_time_s": "180",  # seconds; the default of 30 is too short on a busy machine
+    "RAY_prestart_worker_first_driver": "0",  # off, because the driver waits forever if a prestarted worker dies
 }
-_STORE_BYTES = 100_000_000  # object store; our tasks exchange no objects
+_STORE_BYTES = 100_000_000  # size of Ray's object store; small, because our tasks exchange no objects
 _PATIENCE_S = 2.0  # seconds between two checks of the cluster size
 
 
@@ -49,7 +49,7 @@ def _runner(out: str, pipeline: str | None) -> ShardRunner:
 
 
 class RayEngine:
-    """Links shards as Ray tasks: at most `workers` at a time, by default one per CPU. `link` links one shard."""
+    """Links shards as Ray tasks: at most `workers` at a time, by default one per CPU. `link` is the task for one shard."""
 
     def __init__(self, workers: int | None = None, address: str = LOCAL, link: Callable[..., Any] = link_shard) -> None:
         self._workers, self._address, self._link = workers, address, link
@@ -78,7 +78,7 @@ class _RayRun:
                     self._finish(reference)
         finally:
             for reference in self._running:
-                with suppress(Exception):  # the cluster may be gone
+                with suppress(Exception):  # the cluster may have been shut down
                     self._ray.cancel(reference, force=True)
 
     def _submit(self) -> None:
@@ -97,7 +97,7 @@ class _RayRun:
         except failures.RayTaskError as e:
             what = f"a task of the cluster failed to start linking: {type(e.cause).__name__}"
             raise InternalError("batch-cluster-failed", what, fix="install the same version of Onym on each node") from None
-        except failures.RayError:  # the node was lost
+        except failures.RayError:  # the node was lost: retry, without counting a failure
             self._queue.waiting.append(shard)
         else:
             self._queue.note_reply(shard, reply)
@@ -105,7 +105,7 @@ class _RayRun:
 
 @contextmanager
 def cluster(address: str, cpus: int | None) -> Iterator[Any]:
-    """Yield `ray`, connected to a cluster: an existing connection, or a new one to `address`, closed after the block."""
+    """Yield `ray`, connected to a cluster. An existing connection is reused; a new one to `address` is closed afterwards."""
     try:
         import ray
     except ImportError as e:

@@ -1,6 +1,6 @@
 """The plan of a run: `plan.json` in the output folder (format 1), which is written once.
 
-A shard is an input file, several small files, or a range of a large file: of bytes for JSONL, else of documents. Its key is a
+A shard is an input file, several small files, or a range of a large file (of bytes for JSONL, else of documents). Its key is a
 hash of everything that its output depends on: the content and names of its inputs, the pipeline, and the version of Onym. Paths
 are not included, because they differ between machines.
 """
@@ -28,8 +28,8 @@ _MAX_BYTES = 1 << 30
 class InputPart(Strict):
     """A file or a range of a file: its source (`root`), its name there (`member`), and its name in the output (`name`).
 
-    A byte range of a JSONL file has `start`, its first byte. A range of another file has `first`, the number of its first
-    document, and `documents`, their number; its digest is that of the whole file. The last range extends `to_end` of the file.
+    In a byte range of a JSONL file, `start` is the offset of the first byte. In a range of another file, `first` is the number
+    of the first document and `documents` their count; the digest is that of the whole file. `to_end` marks the last range.
     """
 
     root: str
@@ -60,12 +60,12 @@ class InputPart(Strict):
 
     @property
     def identity(self) -> list[str | int | None]:
-        """The values that go into the key of a shard."""
+        """The values of this part that the key of a shard depends on."""
         return [self.name, self.digest, self.start, *([] if self.first is None else [self.first, self.documents])]
 
 
 class InputGroup(Strict):
-    """Files that are read together (usually one), and their format."""
+    """Files that are read together (usually a single file), and their format."""
 
     format: str
     files: tuple[InputPart, ...] = Field(min_length=1)
@@ -103,7 +103,7 @@ class AsideFile(Strict):
 
 
 class Settings(Strict):
-    """The pipeline and its options. The path is that at planning; a run may use a copy of the pipeline elsewhere."""
+    """The pipeline and its options. `pipeline` is its path at planning; a run may use a copy of the pipeline elsewhere."""
 
     pipeline: str
     precision: float | None = None
@@ -144,7 +144,7 @@ def key_of(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool) 
 
 
 def write_plan(plan: BatchPlan, storage: Storage) -> BatchPlan:
-    """Write a plan and return it. If the folder already has the same plan, return that; raise if it has another one."""
+    """Write a plan and return it. If the folder already has the same plan, return that plan; raise if it differs."""
     if FILE in storage.names(""):
         return _require_same(plan, read_plan(storage))
     try:

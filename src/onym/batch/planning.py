@@ -56,7 +56,7 @@ def plan_batch(
         raise ConfigError("config-invalid", "no sources given", fix="give files or folders")
     storage = open_storage(out)
     if not is_address(out):
-        require_folder(Path(out), force=True)  # an existing plan is compared later
+        require_folder(Path(out), force=True)  # force, because `write_plan` checks an existing plan
     found = locate(pipeline)
     settings = Settings(
         pipeline=str(found.resolve()),
@@ -76,7 +76,7 @@ def plan_batch(
 
 
 def open_planned(settings: Settings, pipeline: str | Path | None = None, context: OpenContext | None = None) -> Pipeline:
-    """Open the pipeline of a plan; `pipeline` is its path on this machine, if different."""
+    """Open the pipeline of a plan. `pipeline` is its path on this machine, if it differs from the plan."""
     loaded = load(pipeline or settings.pipeline, context=context)
     loaded = loaded.with_precision(settings.precision).with_coverage(settings.coverage)
     return loaded.with_assertion() if settings.assertion else loaded
@@ -97,7 +97,7 @@ def _shards(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool,
 
 
 def _pack_groups(groups: Sequence[InputGroup], size: int) -> Iterator[list[InputGroup]]:
-    """Combine consecutive groups up to a total size; a range of a file is never combined."""
+    """Combine consecutive groups up to a total size. A range of a file is always a shard of its own."""
     waiting: list[InputGroup] = []
     size_so_far = 0
     for group in groups:

@@ -1,11 +1,11 @@
 """The Parquet output of a shard: rows of the flat table, rows for documents without mentions, and a receipt in the footer.
 
-The column `row` has the kind of a row: a `mention`, a document with `none`, a `problem`, or a document that an update file
-marks as `deleted`. `source` and `ordinal` (file name and number in the file) identify a document. The digest of rows is
-computed from their values, so it does not depend on the Parquet encoding.
+The column `row` has the kind of a row: `mention`, `none` (a document without mentions), `problem`, or `deleted` (a document
+that an update file deletes). `source` and `ordinal` (file name and number in the file) identify a document. The digest of rows
+is computed from their values, so it does not depend on the Parquet encoding.
 
-Concept ids are CURIEs, and `candidates` has all candidates of a mention, best first, even if it is left unlinked. That is
-schema version 2; in version 1, ids are written as `MESH:D009203` and there are no candidates. Both can be read.
+Concept ids are CURIEs, and `candidates` has all candidates of a mention, best first, even if it is left unlinked. This is
+schema version 2. In version 1, ids are written as `MESH:D009203` and there are no candidates. Both versions can be read.
 
 The receipt has the shard's key, counts, and the digest of its rows. A shard is done if and only if its file has a receipt with
 the right key. The format of a receipt is the schema version of the rows.
@@ -41,12 +41,12 @@ NOT_IN_TABLES = tuple(each for each in EVIDENCE if not each.column)
 _CANDIDATE = pa.struct(
     [(name, _TYPES[kind]) for name, kind in kinds_of(["concept_id", "preferred_name", "matched_name", "score"]).items()]
 )
-_ROWS = 10_000  # rows per row group
+_ROWS = 10_000  # maximum rows per row group of the Parquet file
 _TEXT = "text"
 
 
 def flat_columns(*, text: bool = True) -> dict[str, type]:
-    """Return the columns of schema version 1: those of the flat table, and those that identify document and row kind.
+    """Return the columns of schema version 1: the flat table, plus columns that identify the document and the kind of row.
 
     >>> list(flat_columns(text=False))[:6]
     ['document', 'source', 'ordinal', 'row', 'problem', 'start']
@@ -66,7 +66,7 @@ def schema_of(*, text: bool = True) -> pa.Schema:
 
 
 class RowWriter:
-    """Writes rows to a Parquet file, and computes their number and digest."""
+    """Writes rows to a Parquet file, and computes the digest of all rows."""
 
     def __init__(self, file: BinaryIO, *, text: bool = True) -> None:
         self.rows = 0
@@ -158,7 +158,7 @@ def _update_column(digest: Any, column: pa.Array) -> None:
     digest.update(pc.is_valid(column).to_numpy(zero_copy_only=False).tobytes())
     if pa.types.is_list(column.type):
         digest.update(pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False).tobytes())
-        for values in column.flatten().flatten():  # first the lists, then the fields of their structs
+        for values in column.flatten().flatten():  # the first flatten yields the structs of the lists, the second their fields
             _update_column(digest, values)
         return
     filled = pc.fill_null(column, "" if pa.types.is_string(column.type) else 0)
@@ -207,7 +207,7 @@ class Receipt(Strict):
 
 
 def read_receipt(storage: Storage, name: str) -> Receipt | None:
-    """Return the receipt of an output file; None if the file is corrupt or has none. Raise if its format is newer."""
+    """Return the receipt of an output file; None if the file is corrupt or has no receipt. Raise if its format is too new."""
     try:
         with storage.open(name) as file:
             data = (pq.read_metadata(file).metadata or {}).get(RECEIPT)

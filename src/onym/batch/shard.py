@@ -40,11 +40,11 @@ class ShardRunner:
         require_planned(self._plan, self._pipeline)
 
     def run(self, number: int, report: Report = _ignore) -> dict[str, Any]:
-        """Link a shard; return a `done` or `failed` reply. Raise errors that affect all shards."""
+        """Link a shard and return a `done` or `failed` reply. An error that affects all shards is raised."""
         try:
             with owner_only(self._plan.settings.private):
                 receipt = run_shard(self._shards[number], self._plan, self._pipeline, self._storage, report)
-        except BaseException as e:  # report any failure with a code
+        except BaseException as e:  # any failure is reported with a code
             if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
                 raise
             ours = to_onym_error(e)
@@ -53,7 +53,7 @@ class ShardRunner:
 
 
 def run_shard(shard: Shard, plan: BatchPlan, pipeline: Pipeline, storage: Storage, report: Report = _ignore) -> Receipt:
-    """Link a shard and write its output atomically; raise and write nothing if an input has changed since planning."""
+    """Link a shard and write its output atomically. If an input has changed since planning, raise and write nothing."""
     with storage.publish(shard.name) as file:
         return write_shard(shard, pipeline, file, text=plan.settings.text, report=report)
 

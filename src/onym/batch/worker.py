@@ -2,8 +2,8 @@
 
 It reads lines of JSON from standard input: first the output folder and the pipeline, then shard numbers. It writes lines to
 standard output: `ready`, then `done` or `failed` for a shard, `error` if all shards are affected, and the progress of a shard
-once a second. When standard input is closed, its parent has exited, and the process exits at once; the output that it was
-writing is still a temp file then.
+once a second. When standard input is closed, its parent has exited. The process then exits at once; unfinished output remains
+a temp file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: a module per group, a function per command, no logic. stdout is data, stderr is for people."""
+"""The command line: a module per command group, a function per command, no logic. Data goes to stdout, messages to stderr."""
 
 from onym.cli.boundary import main
 

@@ -44,7 +44,7 @@ MODULES = {
 
 
 class Commands(Mapping[str, Any]):
-    """Lazy mapping from name to command: a command is built when it is first looked up."""
+    """Lazy mapping from name to command: a command is created when it is first looked up."""
 
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
@@ -54,7 +54,7 @@ class Commands(Mapping[str, Any]):
             own = import_module(f"onym.cli.{MODULES[name]}").app
             _add_help(own)
             group = get_group(own)
-            self._made[name] = group.commands.get(name, group)  # a single command of the module, or the whole group
+            self._made[name] = group.commands.get(name, group)  # the command of that name, or the whole group
             self._made[name].name = name
         return self._made[name]
 

@@ -43,7 +43,7 @@ _BAR = 40  # width of the progress bar in characters
 @app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS))
 def plan(
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Corpora: files, folders or archives.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="New folder of the run, or s3://bucket/prefix.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="New folder for the run, or a URL such as s3://bucket/prefix.")],
     pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = None,
     from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     precision: Annotated[float | None, PRECISION] = None,
@@ -54,10 +54,11 @@ def plan(
         bool, typer.Option("--private", help="Make the output and its exports readable only by you (file mode 0600).")
     ] = False,
     shard_mb: Annotated[
-        int, typer.Option("--shard-mb", min=1, help="Combine small files, and split large JSONL files, at this size.")
+        int,
+        typer.Option("--shard-mb", min=1, help="Size of a shard: small files are combined, and large JSONL files are split."),
     ] = 32,
     shard_documents: Annotated[
-        int, typer.Option("--shard-documents", min=1, help="Split other large files into ranges of this many documents.")
+        int, typer.Option("--shard-documents", min=1, help="Maximum documents per shard, for large files that are not JSONL.")
     ] = 5_000,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -100,11 +101,11 @@ def run(
     out: OUT,
     engine: Annotated[str, typer.Option(help="local: processes on this machine; ray: a Ray cluster.")] = "local",
     address: Annotated[
-        str, typer.Option(help="Address of the Ray cluster, such as auto or head:6379; by default a local one is started.")
+        str, typer.Option(help="Address of the Ray cluster, such as auto or head:6379; by default a local cluster is started.")
     ] = "",
     workers: Annotated[int | None, typer.Option(min=1, max=4096, help="Worker processes; by default one per CPU.")] = None,
     part: Annotated[
-        str, typer.Option(metavar="I/N", help="Link only part I of N of the shards, such as 3/8, for job arrays.")
+        str, typer.Option(metavar="I/N", help="Link only every N-th shard, starting with shard I, such as 3/8. For job arrays.")
     ] = "",
     pipeline: Annotated[
         Path | None, typer.Option(help="Path of the pipeline on this machine, if it differs from the plan.")
@@ -173,7 +174,7 @@ def verify(
     out: OUT,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Verify all output against the checksums in its footers. Exit status 4 if anything is missing or changed.
+    """Verify all output files against the checksums in their footers. Exit status 4 if a file is missing or changed.
 
     Example: onym batch verify linked
     """
@@ -230,7 +231,7 @@ def compact(
     force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Write the current state of PubMed baseline and update files: the latest file wins, deleted citations are left out.
+    """Write the current state of PubMed baseline and update files: later files override earlier ones and deletions apply.
 
     Example: onym batch compact linked -o current.parquet
     """
@@ -262,7 +263,7 @@ def _show(ledger: Ledger, *, json: bool) -> None:
 
 
 def _leave(ledger: Ledger) -> None:
-    """Exit with an error status if anything was skipped or a bug occurred."""
+    """Exit with an error status if anything was skipped, or if an unexpected error (bug) occurred."""
     counts = ledger.counts()
     if counts["bugs"]:
         raise typer.Exit(_BUG)

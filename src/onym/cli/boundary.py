@@ -24,8 +24,8 @@ from onym.errors import ConfigError, is_failure, to_onym_error
 
 _STOPS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
 _SIGNALLED, _NOBODY_READS, _INTERRUPTED = 128, 141, 130
-_COLLECT_AFTER = 50_000  # new objects before a garbage collection; the default triggers many useless ones during imports
-_GRACE_S = 2.0  # seconds after a signal in which further signals are ignored, so that temp files can be removed
+_COLLECT_AFTER = 50_000  # new objects per garbage collection; the default is too low for imports
+_GRACE_S = 2.0  # seconds after a signal during which further signals are ignored, to remove temp files
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def _run(words: list[str], options: set[str]) -> int:
 
         app([word for word in words if word != "--debug"], "onym")
     except SystemExit as e:
-        if isinstance(e.__context__, BrokenPipeError):  # typer and rich turn it into exit status 1
+        if isinstance(e.__context__, BrokenPipeError):  # which typer and rich turn into exit status 1
             return _NOBODY_READS
         return e.code if isinstance(e.code, int) else int(e.code is not None)
     except KeyboardInterrupt:
@@ -79,14 +79,14 @@ def _report_error(error: BaseException, options: set[str]) -> int:
 def _print(text: str) -> None:
     try:
         from onym.cli.console import stderr
-    except Exception:  # rich cannot be imported, e.g. out of memory
+    except Exception:  # rich cannot be imported, for example because memory is exhausted
         sys.stderr.write(f"{text}\n")
     else:
         stderr().print(text, style="" if text.startswith("{") else "red", markup=False, highlight=False, soft_wrap=True)
 
 
 def _flush_stdout(status: int, options: set[str]) -> int:
-    """Flush stdout ourselves: a failure at interpreter exit would print its own message."""
+    """Flush stdout here, because a failure at interpreter exit would print a message that we cannot control."""
     try:
         if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
@@ -111,7 +111,7 @@ def _discard_stdout() -> None:
 
 @contextmanager
 def _streams() -> Iterator[None]:
-    """Reserve the descriptors of closed standard streams, and escape characters that a stream cannot encode."""
+    """Reopen closed standard streams on the null device, and escape characters that a stream cannot encode."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -127,7 +127,7 @@ def _streams() -> Iterator[None]:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Turn stop signals into SystemExit, so that temp files are removed. Ignored signals stay ignored (nohup)."""
+    """Turn stop signals into SystemExit, so that temp files are removed. A signal that nohup ignores stays ignored."""
     before: dict[Any, Any] = {}
     if current_thread() is main_thread():
         heard = [number for number in _STOPS if signal.getsignal(number) is not signal.SIG_IGN]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 JSON = typer.Option("--json", help="Print JSON.")
-_LINE_SECONDS = 60.0  # seconds between two progress lines
+_LINE_SECONDS = 60.0  # seconds between two progress lines in a log
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -44,7 +44,7 @@ def tell(line: str) -> None:
 
 @contextmanager
 def log_to_stderr(name: str) -> Iterator[None]:
-    """Show a logger, such as `onym.train`, on stderr while the block runs; in distributed runs only in rank 0."""
+    """Print the messages of a logger, such as `onym.train`, on stderr during the block. Distributed runs: only rank 0."""
     log, handler = logging.getLogger(name), logging.StreamHandler()
     level = log.level
     if os.environ.get("RANK", "0") == "0":
@@ -72,13 +72,13 @@ def _printing(*, is_stderr: bool = False) -> Iterator[None]:
 
 
 def write_plain(text: str, *, to_stderr: bool = False) -> None:
-    """Print text as it is given."""
+    """Print text without formatting."""
     with _printing(is_stderr=to_stderr):
         typer.echo(text, err=to_stderr)
 
 
 def write_json(value: Any, *, to_stderr: bool = False) -> None:
-    """Print one value as JSON; use `to_stderr` if the command writes its output to stdout."""
+    """Print one value as JSON. `to_stderr` is for commands that write their output file to stdout."""
     stream = sys.stderr if to_stderr else sys.stdout
     has_all_letters = "utf" in (getattr(stream, "encoding", None) or "utf-8").lower()
     write_plain(json.dumps(value, ensure_ascii=not has_all_letters), to_stderr=to_stderr)
@@ -205,7 +205,7 @@ def bar_on(console: Console, what: str, total: int | None = None) -> Progress:
 
 
 def rate_of(done: float, seconds: float) -> str:
-    """Format items per second; empty if nothing is done.
+    """Format items per second; empty if no item is done yet.
 
     >>> rate_of(1_200, 10), rate_of(3, 10), rate_of(0, 10)
     ('120/s', '0.3/s', '')
@@ -215,7 +215,7 @@ def rate_of(done: float, seconds: float) -> str:
 
 
 def estimate_remaining_seconds(share: float, seconds: float) -> float | None:
-    """Estimate the seconds left from the share done and the seconds elapsed; None if nothing is done.
+    """Estimate the seconds left from the fraction done and the seconds elapsed; None if nothing is done yet.
 
     >>> estimate_remaining_seconds(0.25, 60.0), estimate_remaining_seconds(0.0, 60.0)
     (180.0, None)

@@ -72,7 +72,7 @@ def prepare(
     ] = None,
     shares: Annotated[
         str | None,
-        typer.Option(help="Shares of your documents in train, dev and test; by default 0.7,0.15,0.15."),
+        typer.Option(help="Fractions of your documents for train, dev and test; by default 0.7,0.15,0.15."),
     ] = None,
     folds: Annotated[int | None, typer.Option(help="Prepare this many cross-validation folds of your corpus.")] = None,
     format: Annotated[  # noqa: A002 - the name of the option
@@ -87,7 +87,7 @@ def prepare(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Prepare a dataset, published or your own; report its size, dropped mentions, gold ids in the KB, and train/test overlap.
+    """Prepare a published dataset or your own corpus; report size, dropped mentions, gold ids in the KB, train/test overlap.
 
     Example: onym dataset prepare bc5cdr -o cdr --data corpora --kb open-kb
     Example: onym dataset prepare notes.bioc.xml --name mine --kb open-kb
@@ -107,7 +107,9 @@ def prepare(
     else:
         if (split is not None) + (shares is not None) + (folds is not None) > 1 or (split and what):
             problem = "--split cannot be combined with files, --shares or --folds, nor --shares with --folds"
-            raise ConfigError("config-invalid", problem, fix="give --split for every file, or files with --shares or --folds")
+            raise ConfigError(
+                "config-invalid", problem, fix="give --split for every file, or give files with --shares or --folds"
+            )
         dest, files = output or Path(name), [Path(word) for word in what or []]
         found = _own(name, _by_split(split) if split else files, dest, (shares, folds, format), base, force=force)
     if json:

@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 KB = typer.Option(
-    "--kb", callback=resolve_kb, help="Knowledge base; by default that of the pipeline, or the dataset's own dictionary."
+    "--kb",
+    callback=resolve_kb,
+    help="Knowledge base; by default the one of the pipeline, or else the dataset's own dictionary.",
 )
 PROTOCOL = typer.Option(
     help="Evaluation protocol. With annotated mentions: strict, one-id, any-id or biosyn; end to end: bhowmik-strict, "
     "bhowmik-partial, neleval-overlap-maxmax or document. By default strict, or bhowmik-strict end to end."
 )
 ALLOW_PARTIAL = typer.Option(
-    "--allow-partial", help="Score predictions with missing or repeated mentions or documents; missing ones count as wrong."
+    "--allow-partial", help="Allow missing or repeated mentions or documents in predictions; missing mentions count as wrong."
 )
 REPLACED = typer.Option(help="Table of retired ids, used for scoring only. Two columns: old id, new id.")
 TYPE = typer.Option(
@@ -97,10 +99,10 @@ def evaluate(
     from onym.parts import OpenContext
 
     if sum(map(bool, (predictions, linker, pipeline))) != 1:
-        what = "predictions, --linker and --pipeline are mutually exclusive, and one is required"
-        raise ConfigError("config-invalid", what, fix="give exactly one: a predictions file, --linker or --pipeline")
+        what = "exactly one of these is required: a predictions file, --linker or --pipeline"
+        raise ConfigError("config-invalid", what, fix="drop all but one, or add one, such as --linker exact")
     if prefer and not linker:
-        what = "--prefer has no effect here: ties are broken when mentions are linked"
+        what = "--prefer has no effect on a predictions file or a pipeline, where ties are already resolved"
         raise ConfigError("config-invalid", what, fix="give --prefer with --linker, to onym link or to onym pipeline build")
     evaluation: Evaluation | EndToEndEvaluation
     with progress("evaluating") as bar:
@@ -128,7 +130,7 @@ def evaluate(
 @app.command()
 def compare(
     first: Annotated[Path, typer.Argument(help="Predictions of the first system, or a corpus with its predicted mentions.")],
-    second: Annotated[Path, typer.Argument(help="Predictions of the second system, likewise.")],
+    second: Annotated[Path, typer.Argument(help="Predictions of the second system, or a corpus with its predicted mentions.")],
     dataset: Annotated[str, DATASET],
     protocol: Annotated[str | None, PROTOCOL] = None,
     split: Annotated[str, SPLIT] = "test",
@@ -143,7 +145,7 @@ def compare(
         bool,
         typer.Option(
             "--angel-t-test",
-            help="Also ANGEL's t-test over bootstrap replicates: as published; statistically invalid, for comparison only.",
+            help="Also report ANGEL's t-test over bootstrap replicates, which is statistically invalid; for comparison only.",
         ),
     ] = False,
     json: Annotated[bool, JSON] = False,
@@ -187,7 +189,7 @@ def calibrate(
     dataset: Annotated[
         list[str],
         typer.Option(
-            "--dataset", "-d", help="Name of a dataset, or folder of a prepared one. May be repeated to pool several."
+            "--dataset", "-d", help="Name of a dataset, or folder of a prepared one. May be repeated to use several datasets."
         ),
     ],
     split: Annotated[str, SPLIT] = "dev",
@@ -202,13 +204,13 @@ def calibrate(
     ] = None,
     type: Annotated[  # noqa: A002 - the name of the option
         list[str] | None,
-        typer.Option(help="Use only annotated mentions of this type, for terms or given mentions. May be repeated."),
+        typer.Option(help="With --mentions terms or given: use only annotated mentions of this type. May be repeated."),
     ] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Calibrate the confidence of a pipeline on annotated documents it was not trained on, and store it in the pipeline.
 
-    With several datasets, shared documents count once, and documents in the test split of another dataset are left out.
+    With several datasets, a shared document is used once, and a document in the test split of any dataset is left out.
 
     Example: onym calibrate mesh-pipeline --dataset bc5cdr
     Example: onym calibrate mesh-pipeline --dataset bc5cdr --dataset ncbi-disease

@@ -32,7 +32,7 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="HTML file to write: the texts with highlighted mentions; hover for the explanation."
+            "--output", "-o", help="HTML file to write, with highlighted mentions; hover over a mention to see its explanation."
         ),
     ] = None,
     pipeline: Annotated[Path, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = Path(
@@ -111,7 +111,8 @@ def show(
     file: Annotated[Path, typer.Argument(help="Output of onym link (jsonl or parquet), or any annotated corpus.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")],
     kb: Annotated[
-        Path | None, typer.Option("--kb", callback=resolve_kb, help="Knowledge base, for the preferred names of concepts.")
+        Path | None,
+        typer.Option("--kb", callback=resolve_kb, help="Knowledge base that provides the preferred names of concepts."),
     ] = None,
     force: Annotated[bool, FORCE] = False,
 ) -> None:

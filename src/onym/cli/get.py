@@ -24,9 +24,9 @@ def get(
     list_all: Annotated[
         bool, typer.Option("--list", help="List all pipelines, and mark the installed ones and the default.")
     ] = False,
-    mirror: Annotated[str, typer.Option(help="Download from this mirror instead (same paths).")] = "",
+    mirror: Annotated[str, typer.Option(help="Download from this mirror instead; it must have the same paths.")] = "",
     from_: Annotated[
-        Path | None, typer.Option("--from", help="Folder of already downloaded files; only missing ones are downloaded.")
+        Path | None, typer.Option("--from", help="Folder with downloaded files; only files that are not in it are downloaded.")
     ] = None,
     file: Annotated[
         Path | None, typer.Option(help="File or folder of a licensed release, such as UMLS, that you have downloaded yourself.")

@@ -1,6 +1,6 @@
 """Command help: `--help` shows the common options, `--help-all` shows every option with its full description.
 
-Mark an uncommon option with a panel: `typer.Option(..., rich_help_panel=MORE)`. Commands with few options always show all.
+Mark an uncommon option with a panel: `typer.Option(..., rich_help_panel=MORE)`. A command with few options always shows all.
 Examples in the docstring (`Example: onym ...`) are printed at the end.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from typer.core import TyperCommand
 
 MORE, EXPORT = "More options", "Options for FHIR and OMOP"
-"""Panels of uncommon options."""
+"""Titles of the panels of uncommon options."""
 _ALL = "--help-all"
 _FEW = 20  # commands with at most this many parameters show all of them in `--help`
 _EXAMPLE = "Example: "

@@ -60,7 +60,9 @@ def build(
 
 @app.command()
 def info(
-    folders: Annotated[list[Path], typer.Argument(help="Indexes, or knowledge bases (lists the indexes stored with them).")],
+    folders: Annotated[
+        list[Path], typer.Argument(help="Folders of indexes, or knowledge bases, whose stored indexes are listed.")
+    ],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show the kind and size of an index, and which knowledge base and encoder it was built from.

@@ -35,7 +35,7 @@ FOLLOW_LINKS = typer.Option(
 PROBLEMS = typer.Option(
     "--problems",
     rich_help_panel=MORE,
-    help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl.",
+    help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl for stdout.",
 )
 MAX_PROBLEMS = typer.Option(
     "--max-problems",
@@ -43,13 +43,13 @@ MAX_PROBLEMS = typer.Option(
     metavar="N|P%",
     help="Stop if there are more problems than this number, or than this percentage of the documents.",
 )
-_STEP = 100  # documents between two updates of the progress bar
-_SHOWN = 20  # files listed per state
+_STEP = 100  # number of documents between two updates of the progress bar
+_SHOWN = 20  # maximum number of files listed per state (failed, ignored)
 
 
 @dataclass(frozen=True)
 class OpenInputs:
-    """Open sources. `are_texts` is true if all of them are texts given on the command line."""
+    """Opened sources. `are_texts` is true if all sources are literal texts of the command line."""
 
     sources: Sequence[Source]
     are_texts: bool
@@ -84,17 +84,17 @@ def open_sources(names: Sequence[str], *, follow_links: bool = False) -> Iterato
 
 
 def count_items(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
-    """Yield documents and problems, updating the progress bar; the time left is estimated from the share of bytes read."""
+    """Yield documents and problems, and update the progress bar. The fraction of bytes read gives the time left."""
     began, share = time.monotonic(), 0.0
     for number, item in enumerate(reading):
         if number % _STEP == 0:
-            share = max(share, reading.share)  # never move backwards: `reading.share` can drop between files
+            share = max(share, reading.share)  # `reading.share` can drop between files, but the bar must not move back
             bar.update(bar.task_ids[0], completed=number, left=estimate_remaining_seconds(share, time.monotonic() - began))
         yield item
 
 
 def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
-    """Open the problems file of a run. If OUTPUT is missing, a leftover OUTPUT.problems.jsonl (failed run) is overwritten."""
+    """Open the problems file of a run. The default file is overwritten if OUTPUT is missing: it is left from a failed run."""
     from onym.corpora.problems import MaxProblems, ProblemLog
     from onym.store.output import STDOUT
 
@@ -111,7 +111,7 @@ def report_log(log: ProblemLog) -> None:
 
 
 def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
-    """Return (label, count) rows: files, and those ignored or failed, if any."""
+    """Return (label, count) rows: the number of files and, if not 0, of ignored and failed files."""
     from onym.corpora.reading import state_counts
 
     counts = state_counts(files)
@@ -150,9 +150,9 @@ def concept_filter(kb: KnowledgeBase, types: str, concepts: Path | None) -> Conc
 
 
 def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:
-    """Return the pipeline to use: None with --kb, the starter if neither is given.
+    """Return the pipeline to use: None if --kb is given, the starter if neither --kb nor --pipeline is given.
 
-    Raise ConfigError if both are given, or if linker options are given (`has_own`) without --kb.
+    Raise ConfigError if both are given, or if there are linker options or concept filters (`has_own`) without --kb.
     """
     from onym.errors import ConfigError
 
@@ -160,7 +160,7 @@ def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) ->
         fix = "drop --kb to use the pipeline, or drop --pipeline to use the knowledge base"
         raise ConfigError("config-invalid", "--kb and --pipeline cannot be combined", fix=fix)
     if pipeline is not None and has_own:
-        what = "linker options and concept filters cannot be combined with --pipeline, which has its own"
+        what = "linker options and concept filters cannot be combined with --pipeline, which has its own linker and filters"
         raise ConfigError("config-invalid", what, fix="drop these options, or build a pipeline with them: onym pipeline build")
     if kb is None and has_own:
         what = "linker options and concept filters need a knowledge base"
@@ -195,7 +195,7 @@ def ids_in(path: Path) -> Iterator[str]:
 
 
 def _is_text(name: str) -> bool:
-    """Return whether an argument is a literal text: not an existing path, and not one that looks like a mistyped path."""
+    """Return whether an argument is a literal text: it does not exist as a path, and does not look like a mistyped path."""
     looks_like_a_path = bool(Path(name).suffix) or "/" in name
     return not _exists(name) and (not looks_like_a_path or any(letter.isspace() for letter in name))
 
@@ -222,7 +222,7 @@ def _standard_input() -> BinaryIO:
 
 
 def resolve_kb(value: Path | None) -> Path | None:
-    """Return the folder of a knowledge base, given as this folder or as a pipeline (folder, pack or name)."""
+    """Return the folder of a knowledge base. `value` is that folder, or a pipeline (folder, pack or name)."""
     from onym.packs.locate import locate_kb
 
     return None if value is None else locate_kb(value)

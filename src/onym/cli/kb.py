@@ -24,7 +24,7 @@ _LICENSED = ", ".join(name for name, each in downloads().items() if not each.dow
 app = typer.Typer(help="Build knowledge bases from terminology releases, search and inspect them.", no_args_is_help=True)
 FOLDER = Annotated[
     Path,
-    typer.Argument(callback=resolve_kb, help="Knowledge base, or a pipeline, such as starter, whose knowledge base is used."),
+    typer.Argument(callback=resolve_kb, help="Knowledge base; or a pipeline such as starter, to use its knowledge base."),
 ]
 _CHANGES = ("added", "removed", "renamed", "merged", "retired")
 
@@ -45,14 +45,16 @@ def build(
     ] = None,
     shared_names: Annotated[
         str | None,
-        typer.Option(help="Names shared by several concepts: keep, or fewest (assign to the one with the fewest names)."),
+        typer.Option(help="Names shared by several concepts: keep, or fewest (the concept with the fewest names keeps it)."),
     ] = None,
     replacements: Annotated[str | None, typer.Option(help="Table of replaced ids. Two columns: old id, new id.")] = None,
     undo: Annotated[
-        list[str] | None, typer.Option(help="Do not join the concept with this id with another. May be repeated.")
+        list[str] | None, typer.Option(help="Id of a concept that must not be joined with another concept. May be repeated.")
     ] = None,
-    column: Annotated[list[str] | None, typer.Option(help="For tables: role=column, such as id=Code. May be repeated.")] = None,
-    prefix: Annotated[str, typer.Option(help="For tables: prefix to add to ids that have none, such as mesh.")] = "",
+    column: Annotated[
+        list[str] | None, typer.Option(help="For tables: column with a role, such as id=Code. May be repeated.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="For tables: prefix for ids without a prefix, such as mesh.")] = "",
     root: Annotated[Path | None, typer.Option(help="Folder that the paths in a recipe are relative to.")] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -179,7 +181,7 @@ def types(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
 
 @app.command()
 def joins(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
-    """List the concepts that were joined with one of another vocabulary, and by which rule; counts go to stderr.
+    """List the concepts that were joined with a concept of another vocabulary, and by which rule; counts go to stderr.
 
     To undo a join, add the first id to `undo` under `[joins]` in the recipe.
 
@@ -265,7 +267,7 @@ def export(
 def download(
     name: Annotated[str, typer.Argument(help=f"Terminology: {_FREE}. For {_LICENSED}, prints how to obtain it.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write to.")] = Path(),
-    mirror: Annotated[str, typer.Option(help="Download from this mirror instead (same file names).")] = "",
+    mirror: Annotated[str, typer.Option(help="Download from this mirror instead; it must have the same file names.")] = "",
     sha256: Annotated[str, typer.Option(help="Expected SHA-256 of the file.")] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:

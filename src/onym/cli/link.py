@@ -74,7 +74,7 @@ def link(
         typer.Argument(metavar="TEXT|FILE...", help="Text in quotes, or corpora: files, folders, archives, - for stdin."),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Output file or folder, - for stdout. Without it a table is printed.")
+        Path | None, typer.Option("--output", "-o", help="Output file or folder, - for stdout. By default a table is printed.")
     ] = None,
     kb: Annotated[
         Path | None, typer.Option("--kb", callback=resolve_kb, help="Knowledge base, for documents with annotated mentions.")
@@ -90,7 +90,7 @@ def link(
     format: Annotated[  # noqa: A002
         str,
         typer.Option(
-            help="Output format; by default the extension of -o decides. table (.tsv, .csv, .xlsx, .parquet): one row per "
+            help="Output format; by default chosen by the extension of -o. table (.tsv, .csv, .xlsx, .parquet): one row per "
             "mention with the best concept and its name. predictions (.jsonl): all candidates with scores, no text. fhir "
             "(.fhir.ndjson): a FHIR resource per document, one per line. omop (note_nlp.csv): the table note_nlp. html "
             "(.html): a page with the mentions marked. jsonl, parquet: documents with all candidates. Any other corpus "
@@ -98,7 +98,7 @@ def link(
         ),
     ] = "",
     no_text: Annotated[
-        bool, typer.Option("--no-text", help="Omit the text of mentions: from the table, fhir and omop.")
+        bool, typer.Option("--no-text", help="Omit the text of mentions from the formats table, fhir and omop.")
     ] = False,
     id_style: Annotated[IdStyle | None, ID_STYLE] = None,
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,

@@ -56,7 +56,7 @@ def map_(
             "named source_to_concept_map.csv.",
         ),
     ] = None,
-    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base, instead of a pipeline.")] = None,
+    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base to use instead of a pipeline.")] = None,
     pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = None,
     linker: Annotated[str, LINKER] = "",
     types: Annotated[str, OF_CONFIG] = "",
@@ -68,9 +68,7 @@ def map_(
     id_style: Annotated[IdStyle, ID_STYLE] = "obo",
     code_column: Annotated[
         str,
-        typer.Option(
-            rich_help_panel=EXPORT, help="FHIR and OMOP: column with the codes of the terms; by default the terms themselves."
-        ),
+        typer.Option(rich_help_panel=EXPORT, help="FHIR and OMOP: column with the codes; by default the terms are the codes."),
     ] = "",
     source_system: Annotated[
         str,
@@ -81,7 +79,7 @@ def map_(
     ] = "",
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
     fhir_version: Annotated[
-        FhirVersion | None, typer.Option(rich_help_panel=EXPORT, help="FHIR: release of the ConceptMap. By default R4B.")
+        FhirVersion | None, typer.Option(rich_help_panel=EXPORT, help="FHIR: FHIR release of the ConceptMap; by default R4B.")
     ] = None,
     omop_vocabulary: Annotated[Path | None, OMOP_VOCABULARY] = None,
     download: Annotated[bool, DOWNLOAD] = False,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LINKER = typer.Option(help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, or a plug-in.")
 KB = typer.Option("--kb", help="Knowledge base.")
-CONCEPTS = typer.Option(help="Only the concepts listed in this file, one id per line.")
+CONCEPTS = typer.Option(help="Link only to the concepts listed in this file, one id per line.")
 TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
 PRECISION = typer.Option(
     help="Target precision, such as 0.95, for a calibrated pipeline. Less confident answers are left unlinked (NIL), and their "
@@ -66,7 +66,7 @@ DATASET = typer.Option("--dataset", "-d", help="Name of a dataset, or folder of 
 DATA = typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the corpora; by default $ONYM_DATA.")
 SPLIT = typer.Option(help="train, dev or test.")
 OF_CONFIG = typer.Option()
-"""Option without help: ConfigOptions fills in help and bounds from the field of the same name (also for the next three)."""
+"""Option without help. ConfigOptions adds help and bounds of the field with the same name, also to the next three options."""
 ASSERTION = typer.Option("--assertion")
 RESTRICT = typer.Option("--restrict", rich_help_panel=MORE)
 PREFER = typer.Option(rich_help_panel=MORE)
@@ -77,14 +77,14 @@ class OptionSource(Protocol):
     """A source of additional options for a command."""
 
     def add_to(self, params: list[Any]) -> list[str]:
-        """Insert options into the parameters of a command, and return their names."""
+        """Insert options into the parameters of a command, and return the names of the new options."""
 
     def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
         """Convert the option values to configuration values, keyed by configuration field."""
 
 
 def command_with(**sources: OptionSource) -> type[HelpCommand]:
-    """Return a command class with the options of these sources; they are created on first use.
+    """Return a command class with the options of these sources. The options are created on first use.
 
     The command function reads their values from its context, by the name of the source: `context.obj["linker"]`.
     """
@@ -101,7 +101,7 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
             """All parameters: always the same list object, because typer modifies it in place."""
             for name, source in sources.items():
                 if name not in self._added and not (self._is_plain and isinstance(source, PartOptions)):
-                    self._added[name] = []  # prevents recursion: typer reads `params` while the options are created
+                    self._added[name] = []  # set first to prevent recursion: typer reads `params` while it creates options
                     self._added[name] = source.add_to(self._params)
             return self._params
 
@@ -110,7 +110,7 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
             self._params = own
 
         def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
-            """Parse the arguments; import components only if an argument may be one of their options or asks for help."""
+            """Parse the arguments. Import components only if an argument may be one of their options or asks for help."""
             own = {word for each in self._params for word in (*each.opts, *each.secondary_opts)}
             self._is_plain = all(word.partition("=")[0] in own for word in args if word.startswith("-") and word != "-")
             return super().make_context(info_name, args, *rest, **extra)
@@ -126,7 +126,7 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
 
 @dataclass(frozen=True)
 class PartOptions:
-    """One option for each setting of the components of a registry; None means not given.
+    """Adds an option for each setting of the components of a registry. The value None means that it was not given.
 
     Options that are not `common` are shown only by `--help-all`.
     """
@@ -151,10 +151,10 @@ class PartOptions:
 
 @dataclass(frozen=True)
 class ConfigOptions:
-    """One option for each field of a configuration class that has a description.
+    """Adds an option for each field of a configuration class that has a description.
 
-    If the command already declares an option of that name, it is kept, and gets the field's description and bounds if it has no
-    help. `own` maps fields to options that the command declares under another name. Added options keep the order of the fields.
+    An option of that name that the command already declares is kept; if it has no help, it gets the description and bounds of
+    the field. `own` maps fields to options that the command declares under another name. Added options are in field order.
     With `is_partial`, no options are added. If `common` is given, the other added options are shown only by `--help-all`.
     """
 
@@ -216,7 +216,7 @@ def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter
     """
     found: dict[str, tuple[list[str], Any]] = {}
     for part, refusal in registry.parts():
-        with suppress(ConfigError):  # a broken plug-in raises its error when it is used
+        with suppress(ConfigError):  # the error of a broken plug-in is raised when the plug-in is used
             options = {} if refusal else registry.load(part.name).Config.options()
             for name, info in options.items():
                 found.setdefault(name, ([], info))[0].append(part.name)
@@ -232,7 +232,7 @@ def _part_option(name: str, parts: list[str], info: Any) -> inspect.Parameter:
 
 
 def _field_option(name: str, text: str, info: Any) -> inspect.Parameter:
-    """Return the option of a field; tuples are given as comma-separated lists, and booleans as flags."""
+    """Return the option of a field. A tuple becomes a comma-separated list, and a boolean becomes a flag."""
     kind, default = (str, ",".join(info.default or ())) if _is_tuple(info) else (info.annotation, info.default)
     default = inspect.Parameter.empty if info.is_required() else default
     return _parameter(name, kind, default, f"--{name.replace('_', '-')}", help=text, **_bounds(info))
@@ -244,7 +244,7 @@ def _parameter(name: str, kind: Any, default: Any, *declarations: str, **setting
 
 
 def _complete(own: Any, text: str, info: Any) -> Any:
-    """Fill in help and bounds of a command's own option from the field, unless it has help."""
+    """Add the field's help and bounds to an option that the command declares without help."""
     if own.param_type_name != "option" or own.help:
         return own
     own.help = text
@@ -277,7 +277,7 @@ def _options(parameters: list[inspect.Parameter]) -> list[Any]:
     """Let typer create the options, from a temporary command with these parameters."""
 
     def command() -> None:
-        """Take the options."""
+        """Do nothing: typer reads the options from the signature."""
 
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in parameters}

@@ -27,14 +27,14 @@ def build(
         bool,
         typer.Option(
             "--private",
-            help="Allow sources that must not be redistributed (UMLS, SNOMED CT, MEDIC, private corpora); noted in the card.",
+            help="Allow sources that must not be redistributed (UMLS, SNOMED CT, MEDIC, private corpora); the card says so.",
         ),
     ] = False,
     compress: Annotated[
         bool,
         typer.Option(
             "--compress",
-            help="Reduce the size of dense models: int8 encoders that run without torch, and indexes with codes only.",
+            help="Reduce the size of dense linkers: int8 encoders, which run without torch, and indexes without full vectors.",
         ),
     ] = False,
     release: Annotated[
@@ -121,7 +121,7 @@ def wheel(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing wheel.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Build a wheel from a pack, for pip install. Private packs and data without a licence are rejected.
+    """Build a wheel from a pack, for pip install. Private packs and packs with unstated licences are rejected.
 
     Example: onym pack wheel mesh.onymp -o dist
     """
@@ -140,7 +140,7 @@ def wheel(
 def hub(
     pack: Annotated[Path, typer.Argument(help="Pack file, NAME.onymp.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write: the pack, its licences and a model card.")],
-    results: Annotated[Path | None, typer.Option(help="Results file (rows.json), for the figures in the card.")] = None,
+    results: Annotated[Path | None, typer.Option(help="Results file (rows.json) with the figures for the card.")] = None,
     row: Annotated[
         list[str] | None, typer.Option(help="Key of a row in the results file; by default all rows. May be repeated.")
     ] = None,
@@ -148,7 +148,7 @@ def hub(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing folder.")] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Write a folder with a pack and its model card for the Hugging Face Hub. Private or unlicensed data are rejected.
+    """Write a folder for the Hugging Face Hub: pack and model card. Private packs and unstated licences are rejected.
 
     Example: onym pack hub mesh.onymp -o mesh-hub
     """

@@ -33,7 +33,7 @@ def build(
     context: typer.Context,
     kb: Annotated[Path, KB],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder of the pipeline; it may already contain the KB and models.")
+        Path, typer.Option("-o", "--output", help="Folder of the pipeline; the folder may already contain the KB and models.")
     ],
     detector: Annotated[
         str,
@@ -66,7 +66,7 @@ def build(
         raise ConfigError(
             "config-invalid",
             "detector options cannot be combined with --detector none",
-            fix="choose a --detector, or drop them",
+            fix="choose a --detector, or drop the detector options",
         )
     with progress("opening the pipeline") as bar:
         pipeline = build_pipeline(

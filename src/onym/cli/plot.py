@@ -18,7 +18,10 @@ app = typer.Typer(help="Plot embeddings.", no_args_is_help=True)
 def names(
     kb: Annotated[Path, KB],
     model: Annotated[
-        list[str], typer.Option(help="Folder of an encoder, or with --download its Hugging Face Hub name. One to three times.")
+        list[str],
+        typer.Option(
+            help="Folder of an encoder, or with --download its Hugging Face Hub name. May be given up to three times."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Image to write, .png or .svg.")],
     concepts: Annotated[
@@ -28,7 +31,7 @@ def names(
         int, typer.Option(min=2, max=40, help="Without --concepts: number of concepts to sample, each with at least 5 names.")
     ] = 20,
     types: Annotated[str, OF_CONFIG] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample of concepts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for sampling concepts.")] = 0,
     download: Annotated[bool, DOWNLOAD] = False,
     device: Annotated[str, DEVICE] = "auto",
     force: Annotated[bool, FORCE] = False,

@@ -33,7 +33,7 @@ def serve(
         list[str],
         typer.Option(
             metavar="DIR|NAME=DIR",
-            help="Pipeline to serve, such as starter. For several repeat NAME=DIR: each at /v1/NAME/, the first also at /v1/.",
+            help="Pipeline to serve, such as starter. For several, repeat NAME=DIR: each is at /v1/NAME/, the first at /v1/.",
         ),
     ],
     precision: Annotated[float | None, PRECISION] = None,

@@ -145,7 +145,7 @@ def pipeline(
 
 @app.command()
 def presets(
-    name: Annotated[str, typer.Argument(help="Preset to print as a configuration; without it, all are listed.")] = "",
+    name: Annotated[str, typer.Argument(help="Preset to print as a configuration; without it, all presets are listed.")] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """List the presets, or print one.
@@ -183,7 +183,7 @@ def _run(
 
 
 def _training_function(stage: TrainingStage) -> Callable[[Any, Path, Path | None], Path]:
-    """Return the training function of a stage; missing packages are reported before the slow import of torch."""
+    """Return the training function of a stage. Missing packages are reported first, before the slow import of torch."""
     package, extra = ("sklearn", "lexical") if stage in WITHOUT_TORCH else ("accelerate", "train")
     if find_spec(package) is None:
         raise missing_extra("training", extra)

@@ -51,7 +51,7 @@ def build(
 
 @app.command()
 def info(
-    folders: Annotated[list[Path], typer.Argument(help="Tries, or knowledge bases (lists the tries stored with them).")],
+    folders: Annotated[list[Path], typer.Argument(help="Folders of tries, or knowledge bases, whose stored tries are listed.")],
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Show the size and depth of a trie, and which knowledge base and tokenizer it was built from.

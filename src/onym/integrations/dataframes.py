@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def map_series(
     series: pl.Series | pd.Series, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Any:
-    """Return a pandas or polars dataframe, like the series, with the best concept of each term, in the same order and index.
+    """Return a dataframe with the best concept of each term. It is of pandas or polars, like the series, in the same order.
 
     A null or empty term gets nulls. A term that is not linked has the reason in `nil_reason`. Repeated terms are linked only
-    once. `only` restricts the concepts for a linker; a pipeline has its own filter.
+    once. A pandas result has the index of the series. `only` restricts the concepts of a linker; a pipeline has its own filter.
 
     >>> import polars as pl
     >>> from onym import KnowledgeBase, open_linker

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_TEXT, MAX_TERMS, MAX_TERM = 100_000, 1_000, 1_000
 """Maximum length of a text, number of terms per call, and length of a term or query; lengths in code points."""
 _HITS = 10
-# Any, because the error messages of pydantic would show the value; the tools check the types.
+# The type is Any, because an error message of pydantic would show the value. The tools check the types themselves.
 _Text = Annotated[Any, WithJsonSchema({"type": "string"})]
 _Terms = Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
 
@@ -61,8 +61,8 @@ class Tools:
         """Link a text and explain each link.
 
         Returns a row for each mention: the matched name with its kind and source, reasons for the concept, feature effects
-        relative to the runner-up, or why it is not linked. Then a row with `rejected` and `detail` for each name of the
-        knowledge base in the text that was not taken as a mention.
+        relative to the runner-up, or why the mention is not linked. Then a row with `rejected` and `detail` for each name of
+        the knowledge base in the text that was not taken as a mention.
         """
         _require_short(text, MAX_TEXT)
         return self._pipeline.explain(text).rows()
@@ -99,7 +99,7 @@ def build_server(pipeline: Pipeline) -> MCPServer:
     parameters = {name: tuple(signature(tool).parameters) for name, tool in functions.items()}
 
     class TextServer(MCPServer):
-        """An MCP server that checks argument names before the SDK does, because the SDK's message would show their values."""
+        """An MCP server that checks argument names itself, because the error message of the SDK would show the values."""
 
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
             if wrong := _argument_error(name, parameters[name], arguments):
@@ -142,7 +142,7 @@ def _hide_values(tools: Collection[str]) -> ServerMiddleware[Any]:
             try:
                 return await call_next(ctx)
             except MCPError as e:
-                if e.code not in messages:  # protocol errors, such as an unsupported version
+                if e.code not in messages:  # a protocol error, such as an unsupported version
                     raise
                 code = e.code
             except Exception:  # noqa: S110 - its message is replaced below
@@ -153,7 +153,7 @@ def _hide_values(tools: Collection[str]) -> ServerMiddleware[Any]:
 
 
 def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
-    """Wrap a tool so that all errors have a code; other messages are dropped, because they may contain request text."""
+    """Wrap a tool so that all errors have a code. Messages of other exceptions are dropped: they may contain request text."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(tool)
@@ -163,7 +163,7 @@ def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
         except Exception as e:
             error = to_onym_error(e, caught_in=__file__)
             message = f"[{error.code}] {error.what}"
-        raise ToolError(message)  # outside the handler, so that it has no __context__ with text
+        raise ToolError(message)  # outside of `except`, so that no __context__ with request text is attached
 
     return call
 
@@ -171,4 +171,4 @@ def _with_codes(tool: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
 def _require_short(text: object, limit: int) -> None:
     require_text(text)
     if len(str(text)) > limit:
-        raise LimitError("limit-record", f"longer than {limit:,} code points", fix="split it into parts")
+        raise LimitError("limit-record", f"the input is longer than {limit:,} code points", fix="split it into parts")

@@ -36,7 +36,7 @@ _UNTYPED = "ENTITY"  # label of mentions without a type, as in scispaCy's models
 
 @dataclass(frozen=True, slots=True)
 class SpanLink:
-    """The link of a span. `start` and `end` are the exact offsets of the mention in code points; the rest is as in the table.
+    """The link of a span. `start` and `end` are the exact code point offsets of the mention; other fields are table columns.
 
     Ids are written in the usual style of the vocabulary, such as MESH:D005334. If the mention is not linked, `nil_reason` says
     why, and `candidates` still has the candidates.
@@ -76,7 +76,7 @@ def link_of(span: Span) -> SpanLink | None:
 
 
 def kb_ents_of(span: Span) -> list[tuple[str, float]]:
-    """Return ids and scores, best first, as in scispaCy (`span._.kb_ents`). Empty if the mention is not linked."""
+    """Return (id, score) pairs, best first, as in scispaCy (`span._.kb_ents`). Empty if the mention is not linked."""
     row = _row_of(span)
     if row is None or row["nil_reason"]:
         return []
@@ -119,7 +119,7 @@ class OnymPipe(Pipe):
         self.pipeline = pipeline.without_detector() if use_entities else pipeline
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as name and folder; the folder is opened again in the other process."""
+        """Pickle only the name and the folder. The other process opens the folder again."""
         return partial(OnymPipe, self.name, self.folder, use_entities=self.use_entities), ()
 
     @property
@@ -174,13 +174,13 @@ def _are_apart(spans: Sequence[Span]) -> bool:
 
 
 def _apart(ents: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
-    """Return the entities that do not overlap any span."""
+    """Return the entities that overlap none of the spans."""
     covered = {token for span in spans for token in range(span.start, span.end)} if ents else set()
     return [ent for ent in ents if covered.isdisjoint(range(ent.start, ent.end))]
 
 
 def _rows_by_span(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
-    """Return the rows by span key; if several mentions have the same tokens, all but the first get a span id."""
+    """Return the rows by span key. If several mentions have the same tokens, all but the first get a span id to differ."""
     found: dict[str, Row] = {}
     for span, row in zip(spans, rows, strict=True):
         key = _key(span)

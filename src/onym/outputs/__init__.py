@@ -1,6 +1,6 @@
 """Output formats: write links and mapped terms as tables, predictions, HTML, FHIR, OMOP or SSSOM.
 
-Each module except `HELPERS` is a format. Predictions contain ids, offsets and scores, but no text and no names.
+Each module of this package is a format, except `base` and `HELPERS`.
 """
 
 from __future__ import annotations

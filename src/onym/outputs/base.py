@@ -4,8 +4,8 @@ A format is a module of `onym.outputs`, or a plug-in in the entry-point group `o
 documents, a `TermWriter` of mapped terms, or both. Each format declares its file-name endings; the longest match wins.
 Linked documents can also be written in corpus formats: see `onym.outputs.links`.
 
-`Vocabularies` maps id prefixes to vocabulary names in FHIR and OMOP: user-defined, else from the table of vocabularies.
-The default URI is `urn:onym:vocabulary:PREFIX`.
+`Vocabularies` maps id prefixes to vocabulary names in FHIR and OMOP: user-defined names, else those in `vocabularies.toml`.
+For an unknown prefix, the FHIR URI is `urn:onym:vocabulary:PREFIX`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from onym.vocabularies import canonical_prefix, find_vocabulary
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s|]+(\|\S+)?")
 _CONTROLS = re.compile(r"[\x00-\x1f]")
-_MAX_VOCABULARY_ID = 20  # characters of an OMOP vocabulary_id
+_MAX_VOCABULARY_ID = 20  # maximum characters of an OMOP vocabulary_id
 
 
 class Coded(NamedTuple):
@@ -42,7 +42,7 @@ class Coded(NamedTuple):
 
 
 class Vocabularies:
-    """Names of vocabularies in FHIR and OMOP. `own` maps prefixes to user-defined names: FHIR URIs (`URI|VERSION`) or OMOP ids.
+    """Names of vocabularies in FHIR and OMOP. `own` maps prefixes to user-defined URIs (`URI|VERSION`) or OMOP vocabulary_ids.
 
     >>> Vocabularies().to_fhir_code("hp:0001250")
     Coded(system='http://human-phenotype-ontology.org', version='', code='HP:0001250')
@@ -89,7 +89,7 @@ class Vocabularies:
         return self.omop_id(concept_id.partition(":")[0]), code_of(concept_id)
 
     def omop_id(self, prefix: str) -> str:
-        """Return the OMOP vocabulary_id; if it is not known, the upper-case prefix."""
+        """Return the OMOP vocabulary_id of a prefix; for an unknown prefix, the prefix in upper case."""
         return self._own.get(prefix) or find_vocabulary(prefix).omop or prefix.upper()[:_MAX_VOCABULARY_ID]
 
     def require_uris(self) -> None:
@@ -188,7 +188,7 @@ class OutputContext:
     """Settings for a writer of linked documents.
 
     `path` is the final name of the file. `source` describes what produced the links (`source_of`). Without `text`, no document
-    text is written. `style` is the style of concept ids; empty for the default of the format.
+    text is written. `style` is the style of concept ids; empty means the default of the format.
     """
 
     path: Path
@@ -241,9 +241,9 @@ Endings = Literal["ENDINGS", "TERM_ENDINGS"]
 
 
 def format_of_path(path: Path, endings: Endings = "ENDINGS", *, prefer: str = "") -> str:
-    """Return the format with the extension of a file; empty if there is none.
+    """Return the name of the format with the extension of a file; empty if no format has it.
 
-    If several formats have the extension, `prefer` wins, else the first by name.
+    If several formats have the extension, the result is `prefer`, or else the first of them by name.
 
     >>> format_of_path(Path("ward.fhir.ndjson")), format_of_path(Path("note_nlp.csv")), format_of_path(Path("links.csv"))
     ('fhir', 'omop', 'table')
@@ -266,12 +266,12 @@ def list_extensions(endings: Endings = "ENDINGS") -> list[str]:
 
 
 def _formats_by_extension(endings: Endings, prefer: str = "") -> dict[str, str]:
-    names = [*reversed(OUTPUTS.names), *([prefer] if prefer else ())]  # later ones replace earlier ones
+    names = [*reversed(OUTPUTS.names), *([prefer] if prefer else ())]  # the last format with an extension wins
     return {ending: name for name in names for ending in getattr(_usable(name), endings, ())}
 
 
 def _usable(name: str) -> object:
-    """Return a format; None for a broken plug-in, which raises its error only if it is selected."""
+    """Return a format. For a broken plug-in, return None: its error is raised only if a user selects it."""
     with suppress(ConfigError):
         return OUTPUTS.load(name)
     return None
@@ -291,12 +291,12 @@ def get_writer(name: str) -> Writer:
 
 
 def get_term_writer(path: Path) -> TermWriter:
-    """Return the format for mapped terms with the extension of a file; by default a table."""
+    """Return the format of mapped terms for the extension of a file; the table format if no other matches."""
     return cast("TermWriter", OUTPUTS.load(format_of_path(path, "TERM_ENDINGS") or TABLE))
 
 
 def check_output(name: str, context: OutputContext) -> None:
-    """Before any work, raise ConfigError if options are invalid for a format, or required ones are missing."""
+    """Before any work, raise ConfigError if options are invalid for a format, or if required options are missing."""
     check = getattr(get_writer(name), "check", None)
     check(context) if check else refuse_options(context.options)
 

@@ -26,7 +26,7 @@ Resource = dict[str, Any]
 """A FHIR resource or element, as a JSON object."""
 BASE = "urn:onym:fhir"
 """URI prefix of Onym's extensions."""
-_DIGITS = 6  # decimals of scores and confidences
+_DIGITS = 6  # number of decimals of scores and confidences
 _NO_STRING = re.compile(r"[^\S \t\n\r]|[\x00-\x08\x0e-\x1f]")  # characters that FHIR does not allow in strings
 _NAMED = Vocabularies()
 
@@ -51,7 +51,7 @@ def code_string(text: str) -> str | None:
 
 
 def extension(name: str, kind: str, value: Any) -> list[Resource]:
-    """Return an extension element, as a list; empty if the value is None, NaN or infinite.
+    """Return a list with one extension element; an empty list if the value is None, NaN or infinite.
 
     >>> extension("start", "UnsignedInt", 7)
     [{'url': 'start', 'valueUnsignedInt': 7}]
@@ -77,10 +77,10 @@ def coding(candidate: Candidate, vocabularies: Vocabularies = _NAMED) -> Resourc
 
 
 def codeable_concept(link: Link, vocabularies: Vocabularies = _NAMED, *, text: bool = True) -> Resource | None:
-    """Return the answer of a link as a CodeableConcept with the mention as text; None if it would be empty.
+    """Return the answer of a link as a CodeableConcept with the mention as text; None if it has neither code nor text.
 
-    Only the best candidate is included, because several codings of a CodeableConcept are synonyms. Unlinked mentions have only
-    text.
+    Only the best candidate is included, because FHIR takes several codings of a CodeableConcept for synonyms. An unlinked
+    mention has only text.
 
     >>> from onym.types import Mention
     >>> fever = Link(Mention(0, 7, "Pyrexia"), (Candidate("hp:0001945", "pyrexia", 1.0, "Fever"),))
@@ -141,7 +141,8 @@ def write_concept_map(
 ) -> None:
     """Write a ConceptMap. Rows with the same code are merged into one element; rows without a term are skipped.
 
-    `code_column` is the index of the column with the codes; by default the terms themselves. `source` is the URI of the codes.
+    `code_column` is the index of the column with the codes; None means that the terms are the codes. `source` is the URI of
+    their code system.
     """
     vocabularies = vocabularies or Vocabularies()
     elements: dict[str, _Element] = {}

@@ -38,9 +38,9 @@ _LINKED: dict[str, Any] = {".jsonl": jsonl, ".parquet": parquet}
 
 
 def read_shown(path: Path, kb: KnowledgeBase | None = None) -> Iterator[LinkedDocument]:
-    """Yield the linked documents of a file: output of `onym link`, or any corpus, whose annotations become links.
+    """Yield the linked documents of a file. This is output of `onym link`, or any corpus: its annotations become links.
 
-    A knowledge base adds the names of concepts.
+    If a knowledge base is given, the preferred names of the concepts are added.
 
     >>> path = getfixture("tmp_path") / "a.pubtator"
     >>> _ = path.write_text("1|t|High fever\\n1|a|\\n1\\t5\\t10\\tfever\\tDisease\\tD005334\\n")

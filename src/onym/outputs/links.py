@@ -38,7 +38,7 @@ Sink = Callable[[Iterable[LinkedDocument]], None]
 
 @dataclass
 class LinkCounts:
-    """Counts of a linking run. `tied` counts mentions with several concepts at the best score (resolved by `onym.kb.order`).
+    """Counts of a linking run. `tied` counts mentions for which several concepts have the best score.
 
     `left_out` counts documents and mentions that could not be read or written; `problems` counts documents that could not be
     linked, and `bugs` those with an unexpected error. `lost` maps each kind of information that the output format cannot store
@@ -91,9 +91,9 @@ def write_links(
 ) -> LinkCounts:
     """Link all annotated mentions and write the links; the output appears only when complete. Problems go to `log`.
 
-    `only` restricts the answers; other concepts still compete unless `restrict` is set (see `link_among`). `assertion` marks
-    negated, historical ... mentions; `require_assertion` rejects formats that cannot store this. `format` defaults to that of
-    the extension (see `format_of`).
+    `only` restricts the answers: a mention whose best concept is not allowed is left unlinked. With `restrict`, concepts that
+    are not allowed are ignored instead (see `link_among`). `assertion` marks negated, historical ... mentions; it needs a
+    format that can store these marks (see `require_assertion`). The extension sets the default of `format` (see `format_of`).
     """
     said = {"assertion": True} if assertion else {}
     source = source_of(linker, top_k, **said, **describe_filter(only, restrict=restrict))
@@ -102,7 +102,7 @@ def write_links(
         linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
         if not assertion:
             return linked
-        from onym.detect.assertion import with_assertion  # compiles patterns, so import it only if needed
+        from onym.detect.assertion import with_assertion  # imported only if needed, because the import compiles many patterns
 
         return map(with_assertion, linked)
 
@@ -124,7 +124,7 @@ def write_links(
 def format_of(path: Path | None) -> str:
     """Return the output format or corpus format for the extension of a file; `table` if the path is None (terminal).
 
-    Standard output and names without an extension get predictions. Unknown extensions raise ConfigError.
+    The format of standard output and of names without an extension is `predictions`. Unknown extensions raise ConfigError.
 
     >>> [format_of(path) for path in (None, Path("links.csv"), Path("links.jsonl"), Path("linked.pubtator"), Path("-"))]
     ['table', 'table', 'predictions', 'pubtator', 'predictions']
@@ -209,7 +209,7 @@ def write_linked(
 
 
 def _writable(linked: Iterable[LinkedDocument], counts: LinkCounts, log: ProblemLog | None) -> Iterator[LinkedDocument]:
-    """Skip documents that cannot be written, such as those with ids from file names that are not valid UTF-8."""
+    """Yield the documents that can be written. Others are skipped, such as those whose id is not valid UTF-8."""
     for each in linked:
         if problem := unwritable(each.document):
             counts.left_out += 1

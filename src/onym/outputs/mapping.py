@@ -69,9 +69,9 @@ def _text(value: Any) -> str:
 def map_terms(
     table: TermTable, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Iterator[TermMapping]:
-    """Yield each row with the candidates of its term; empty for an empty cell.
+    """Yield each row with the candidates of its term; an empty cell has no candidates.
 
-    Unlike in running text, concepts outside of `only` do not compete. `top_k` and `only` do not apply to pipelines.
+    Concepts outside of `only` are ignored. `top_k` and `only` do not apply to a pipeline, which has its own options.
     """
     rows: deque[tuple[Any, ...]] = deque()
 
@@ -87,7 +87,7 @@ def map_terms(
 def link_terms(
     terms: Iterable[str], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Iterator[LinkedDocument]:
-    """Yield each term as a linked document with one mention (none if empty); raise an error if a term cannot be linked.
+    """Yield each term as a linked document with one mention, or without mentions if the term is empty. Problems are raised.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.linkers.exact import ExactLinker
@@ -131,7 +131,7 @@ def map_table(
     options: ExportOptions = NO_OPTIONS,
     progress: Progress = silent,
 ) -> Counter[str]:
-    """Map a column of terms to `output`, in the format of its extension (`-`: table on stdout), and return counts."""
+    """Map a column of terms, write the result to `output` (`-` is stdout), and return counts. The extension sets the format."""
     require_mapping(path, column, output, force=force, options=options)
     table = read_terms(path, column)
     return write_mappings(
@@ -160,7 +160,7 @@ def write_mappings(
 
 
 def require_mapping(path: Path, column: str, output: Path, *, force: bool = False, options: ExportOptions = NO_OPTIONS) -> int:
-    """Before any work, raise an error if a column is missing or the output (`-`: stdout) cannot be written.
+    """Before any work, raise an error if a column is missing or the output (`-` means stdout) cannot be written.
 
     Return the number of rows.
     """

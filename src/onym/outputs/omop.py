@@ -30,7 +30,7 @@ NO_CONCEPT = 0
 """OMOP's id for "no matching concept"."""
 CONCEPTS, RELATIONSHIPS = "CONCEPT.csv", "CONCEPT_RELATIONSHIP.csv"
 _STANDARD, _MAPS_TO = "S", "Maps to"
-_LIMIT = 2**31  # ids are signed 32-bit integers
+_LIMIT = 2**31  # first number that is too large: ids are signed 32-bit integers
 Key = tuple[str, str]
 """A vocabulary_id and a concept_code."""
 
@@ -62,7 +62,7 @@ class OmopConcepts:
         self._concepts = concepts or {}
 
     def __len__(self) -> int:
-        """Return the number of known codes."""
+        """Return the number of codes."""
         return len(self._concepts)
 
     def find(self, vocabulary: str, code: str) -> OmopConcept | None:
@@ -71,7 +71,7 @@ class OmopConcepts:
 
     @classmethod
     def read(cls, folder: Path, vocabularies: Collection[str]) -> OmopConcepts:
-        """Read the concepts of some vocabularies from an Athena download; without CONCEPT_RELATIONSHIP.csv, ignore mappings."""
+        """Read the concepts of vocabularies from an Athena download. Without CONCEPT_RELATIONSHIP.csv, none maps to another."""
         ids: dict[Key, int] = {}
         standard: dict[int, tuple[StandardConcept, ...]] = {}
         for number, vocabulary, code, mark in _rows(folder / CONCEPTS, _CONCEPT, "vocabulary_id", vocabularies):
@@ -134,7 +134,7 @@ _FIX = "use the note_id of the OMOP table note as document id, or number the doc
 
 
 class NoteIds:
-    """Assigns note_ids: the document id itself or, if a `keys` file is given, numbers from 1.
+    """Assigns note_ids: the document id itself. If a `keys` file is given, documents are numbered from 1 instead.
 
     >>> NoteIds().of(Document("4711", "fever"))
     4711
@@ -151,7 +151,7 @@ class NoteIds:
             write_plain_csv([], NOTE_ID_COLUMNS, keys)
 
     def of(self, doc: Document) -> int:
-        """Return the note_id of a document; call it once per document, in order."""
+        """Return the note_id of a document. Call this once per document, in the order of the documents."""
         if self._keys is not None:
             self._count += 1
             row = (self._count, doc.id, doc.source, doc.ordinal)
@@ -196,9 +196,9 @@ NOTE_NLP_COLUMNS: dict[str, type] = {
     "term_modifiers": str,
 }
 OMITTED = "[omitted]"
-"""The lexical_variant if text is omitted, because the column may not be empty."""
+"""Value of lexical_variant if text is omitted, because this column may not be empty."""
 _BREAKS = str.maketrans("\r\n", "  ")
-_TEXT, _MODIFIERS = 250, 2000  # maximum code points of the columns
+_TEXT, _MODIFIERS = 250, 2000  # maximum code points of text columns and of term_modifiers
 _NOT_THERE: tuple[AssertionMark, ...] = ("negated", "hypothetical", "other-experiencer")
 _MODIFIER_OF: dict[AssertionMark, str] = {
     "negated": "negation=true",
@@ -221,7 +221,7 @@ class NoteNlp:
 
 
 def check(context: OutputContext) -> None:
-    """Raise ConfigError if options are invalid for note_nlp, or required ones are missing."""
+    """Raise ConfigError if options are invalid for note_nlp, or if required options are missing."""
     options = context.options
     _check_vocabularies(options)
     if options.nlp_date is None:
@@ -241,7 +241,7 @@ def _check_vocabularies(options: ExportOptions) -> None:
 
 
 def site_concepts(options: ExportOptions, prefixes: Iterable[str]) -> OmopConcepts:
-    """Read the OMOP concepts of the vocabularies with these prefixes; empty without --omop-vocabulary."""
+    """Read the OMOP concepts of the vocabularies with these prefixes. There are none without --omop-vocabulary."""
     if options.omop_vocabulary is None:
         return OmopConcepts()
     return OmopConcepts.read(options.omop_vocabulary, {options.vocabularies.omop_id(prefix) for prefix in prefixes})
@@ -258,7 +258,7 @@ def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputConte
 
 
 def write_note_nlp(linked: Iterable[LinkedDocument], table: NoteNlp, file: BinaryIO, keys: BinaryIO | None = None) -> None:
-    """Write the table as CSV for a database: with a header, empty cells for NULL, and unescaped text."""
+    """Write the table as CSV for a database: with a header, empty cells for NULL, and no escaping of formulas."""
     write_plain_csv(note_nlp_rows(linked, table, NoteIds(keys)), NOTE_NLP_COLUMNS, file)
 
 
@@ -304,7 +304,7 @@ def _row(link: Link, text: str, source: int, standard: int, table: NoteNlp) -> l
 
 
 def _concept_ids(link: Link, table: NoteNlp) -> list[tuple[int, int]]:
-    """Return (source concept id, standard concept id) pairs, one for each standard concept."""
+    """Return (source concept id, standard concept id) pairs, one for each standard concept of the answer; 0 if unknown."""
     found = table.concepts.find(*table.vocabularies.omop(link.concept_id)) if link.concept_id else None
     if found is None:
         return [(NO_CONCEPT, NO_CONCEPT)]
@@ -357,9 +357,9 @@ SOURCE_VOCABULARY = "ONYM_TERMS"
 """Default vocabulary_id of the source codes."""
 UNKNOWN = "not in OMOP"
 """Key of the count of terms whose answer has no standard concept."""
-NO_VOCABULARY = "None"  # vocabulary_id of OMOP's concept 0
+NO_VOCABULARY = "None"  # vocabulary_id of OMOP's concept 0 (no matching concept)
 _START, _END = "1970-01-01", "2099-12-31"
-_CODE, _DESCRIPTION, _DIGEST = 50, 255, 8  # maximum characters of the columns, and length of the digest in shortened codes
+_CODE, _DESCRIPTION, _DIGEST = 50, 255, 8  # maximum code and description length; digest length in cut codes
 
 
 @dataclass(frozen=True)
@@ -373,7 +373,7 @@ class SourceMap:
 
 
 def check_terms(path: Path, options: ExportOptions) -> None:  # noqa: ARG001 - of the protocol
-    """Raise ConfigError if options are invalid for source_to_concept_map, or required ones are missing."""
+    """Raise ConfigError if options are invalid for source_to_concept_map, or if required options are missing."""
     _check_vocabularies(options)
     if options.source_system:
         require_vocabulary_id(options.source_system)
@@ -398,7 +398,7 @@ def write_source_map(mappings: Iterable[TermMapping], table: SourceMap, counts: 
 
 
 def source_map_rows(mappings: Iterable[TermMapping], table: SourceMap, counts: Counter[str]) -> Iterator[list[Any]]:
-    """Yield the rows by first occurrence of their code; a code without a standard concept gets one row."""
+    """Yield the rows, one per code and standard concept, by first occurrence. Codes without a concept get the id 0."""
     targets: dict[str, dict[StandardConcept, None]] = {}
     descriptions: dict[str, str] = {}
     counts[UNKNOWN] += 0
@@ -426,7 +426,7 @@ def source_map_rows(mappings: Iterable[TermMapping], table: SourceMap, counts: C
 
 
 def short_code(text: str) -> str:
-    """Return a text as a source_code of at most 50 characters; longer ones are cut and end with a digest.
+    """Return a text as a source_code of at most 50 characters; a longer text is cut and ends with a digest.
 
     >>> short_code(" heart  attack ")
     'heart attack'

@@ -12,7 +12,7 @@ distinguish documents with the same id.
 
 An answer is an id (or a list of ids for a composite mention), its score, and the number of the matched name: answers with the
 same number share a name. Answers are sorted best first. If `source.order` in the header says that ties are decided, the order
-is meaningful for equal scores too; otherwise equal scores are ties. A mention may also have `tied`, `detection_score`, `stage`,
+of answers with equal scores is meaningful; otherwise they are ties. A mention may also have `tied`, `detection_score`, `stage`,
 `confidence`, `nil_reason` and `assertion`, as in `onym.Link`; absent values are unknown. The JSON Schema of a line is
 `schemas/predictions-2.schema.json`.
 """
@@ -44,7 +44,7 @@ DocumentName = str | DocumentKey
 
 
 class DocumentNames:
-    """Unique names for a set of documents: the id if it is unique, else the full key.
+    """Unique names for a set of documents: the id if it is unique in the set, else the full key (id, file, ordinal).
 
     >>> names = DocumentNames([("1", "a.txt", 1), ("1", "a.txt", 2), ("2", "a.txt", 3)])
     >>> names.of(("2", "a.txt", 3)), names.of(("1", "a.txt", 2))
@@ -58,7 +58,7 @@ class DocumentNames:
 
     @classmethod
     def of_documents(cls, documents: Iterable[Document]) -> DocumentNames:
-        """Name documents; raise InputError if two have the same id, file and ordinal."""
+        """Return names for documents; raise InputError if two documents have the same id, file and ordinal."""
         counts = Counter(doc.key for doc in documents)
         for key, count in counts.items():
             if count > 1:
@@ -75,7 +75,7 @@ class DocumentNames:
         return key[0] if len(self._keys.get(key[0], ())) < 2 else key
 
     def match(self, key: DocumentKey, others: DocumentNames) -> DocumentName:
-        """Return the name in this set of a document of `others`; raise InputError if the match is ambiguous.
+        """Find a document of `others` in this set, and return its name here; raise InputError if the match is ambiguous.
 
         >>> gold = DocumentNames([("1", "test.jsonl", 1), ("2", "test.jsonl", 2)])
         >>> gold.match(("1", "mine.txt", 7), DocumentNames([("1", "mine.txt", 7)]))
@@ -152,7 +152,7 @@ class Predictions:
 
     @classmethod
     def of(cls, lines: Iterable[Line], source: dict[str, Any]) -> Predictions:
-        """Collect predictions; for repeated mentions the first line counts."""
+        """Collect predictions. If several lines have the same mention, the first line is used."""
         found: list[Prediction] = []
         problems: list[Problem] = []
         without: list[NoMentions] = []
@@ -174,14 +174,14 @@ class Predictions:
 
     @property
     def lines(self) -> Iterator[Line]:
-        """All lines of the file except the header and repeated ones."""
+        """All lines of the file except the header and repeated mentions."""
         yield from self.problems
         yield from self.mentions.values()
         yield from self.without_mentions
 
     @property
     def is_decided(self) -> bool:
-        """True if ties are decided: of answers with equal scores, the first is the prediction."""
+        """True if ties are resolved: of answers with equal scores, the first is the prediction."""
         order = self.source.get("order")
         return isinstance(order, dict) and order.get("ties") == DECIDED
 
@@ -196,11 +196,11 @@ class Predictions:
         return DocumentNames(self.document_keys)
 
     def keys_to(self, gold: DocumentNames) -> dict[Key, Key]:
-        """Map the key of each mention to its key with gold document names; raise InputError if a match is ambiguous."""
+        """Map the key of each mention to the key with the gold name of its document; raise InputError if that is ambiguous."""
         return {key: (gold.match(one.document_key, self.names), one.start, one.end) for key, one in self.mentions.items()}
 
     def answers_to(self, gold: DocumentNames) -> dict[Key, tuple[Answer, ...]]:
-        """Return the answers keyed by gold document names; raise InputError if a match is ambiguous."""
+        """Return the answers, keyed with the gold names of the documents; raise InputError if a name is ambiguous."""
         return {own: self.answers[key] for key, own in self.keys_to(gold).items()}
 
     @cached_property
@@ -236,7 +236,7 @@ def prediction_of(link: Link, document: Document) -> Prediction:
     """Convert a link to a prediction."""
     known = {each.name: value for each in EVIDENCE if each.is_known(value := getattr(link, each.name))}
     if not link.candidates:
-        known.pop("nil_reason", None)  # implied by the empty list of answers
+        known.pop("nil_reason", None)  # omitted, because an empty list of answers implies it
     mention, answers = link.mention, _answers(link.candidates)
     return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, **known)
 
@@ -267,7 +267,7 @@ def write_predictions(lines: Iterable[Line], source: Mapping[str, Any], file: Bi
 
 
 def read_predictions(path: Path | str) -> Predictions:
-    """Read a predictions file. For repeated mentions the first line counts."""
+    """Read a predictions file. If several lines have the same mention, the first line is used."""
     file = InputFile.from_path(Path(path))
     lines = _iter_values(file)
     first, where = next(lines, (None, file.name))
@@ -287,7 +287,7 @@ def are_predictions(path: Path | str) -> bool:
 
 
 def _answers(candidates: Sequence[Candidate]) -> tuple[Answer, ...]:
-    """Convert candidates to answers. Names with equal scores are numbered by concept id, independent of tie-breaking."""
+    """Convert candidates to answers. Names are numbered by score, then concept id, so tie-breaking has no effect on them."""
     by_id = sorted(candidates, key=lambda each: (-each.score, each.concept_id))
     numbers = {name: number for number, name in enumerate(dict.fromkeys(each.name for each in by_id))}
     return tuple(((each.concept_id,), each.score, numbers[each.name]) for each in candidates)
@@ -311,7 +311,7 @@ def _prediction_plain(one: Prediction) -> dict[str, Any]:
 
 
 def _origin(one: Line) -> dict[str, Any]:
-    """Return file and ordinal of a document; empty if it was not read from a file."""
+    """Return file and ordinal of a document; an empty dict if the document was not read from a file."""
     return {"source": one.source, "ordinal": one.ordinal} if one.ordinal else {}
 
 

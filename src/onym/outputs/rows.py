@@ -6,7 +6,7 @@
     .xlsx         the first sheet of a workbook; needs `pip install 'onym[xlsx]'`
 
 In .tsv and .csv, text that starts like a formula (= + - @) or with an apostrophe is prefixed with an apostrophe, so that
-spreadsheets do not evaluate it. `read_rows` removes it. In .xlsx such cells are stored as text.
+spreadsheets do not evaluate it. `read_rows` removes the prefix. In .xlsx such cells are stored as text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Columns: TypeAlias = Mapping[str, type]
 Values: TypeAlias = Sequence[Any]
 _GUARD = "'"
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", _GUARD)
-_ROWS = 10_000  # rows per Parquet row group
+_ROWS = 10_000  # maximum rows per Parquet row group
 _SEPARATORS = {".tsv": "\t", ".csv": ","}
 
 
@@ -68,7 +68,7 @@ def read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
     if path.suffix == ".parquet":
         return pl.read_parquet(path)
     if path.suffix == ".jsonl":
-        lines = path.read_bytes().decode().split("\n")[:-1]  # str.splitlines would split at other characters too
+        lines = path.read_bytes().decode().split("\n")[:-1]  # not str.splitlines, which also splits at other characters
         objects = [json.loads(line) for line in lines]
         names = list(objects[0]) if objects else list(kinds)
         return frame_of([[each[name] for name in names] for each in objects], _kinds(names, kinds))
@@ -114,7 +114,7 @@ def _write_separated(rows: Iterable[Values], columns: Columns, file: BinaryIO, s
 
 
 class _LineFeeds:
-    """File wrapper that ends lines with LF. csv.writer itself must use CRLF, or it does not quote cells that contain CR."""
+    """File wrapper that ends lines with LF. csv.writer must use CRLF, because with LF it does not quote cells with a CR."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -38,7 +38,7 @@ def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermCo
     """Write one row per candidate; terms without candidates have no row."""
     linker = context.linker
     rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
-    text = codecs.getwriter("utf-8")(file)  # unlike io.TextIOWrapper, it does not close the file
+    text = codecs.getwriter("utf-8")(file)  # unlike io.TextIOWrapper, this wrapper does not close the file
     text.writelines(f"#{line}\n" for line in _head(linker, rows))
     writer = csv.writer(text, dialect="excel-tab", lineterminator="\n")
     writer.writerow(COLUMNS)

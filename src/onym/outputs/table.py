@@ -61,7 +61,7 @@ TERM_COLUMNS: dict[str, type] = {
     "candidates": str,
 }
 """Columns that are appended to those of the table."""
-_DIGITS = 4  # decimals of scores and confidences
+_DIGITS = 4  # number of decimals of scores and confidences
 
 
 def check_terms(path: Path, options: ExportOptions) -> None:
@@ -85,7 +85,7 @@ def _own_cells(mapping: TermMapping, *, is_sheet: bool) -> tuple[Any, ...]:
 
 
 def columns_of(own: Sequence[str]) -> dict[str, type]:
-    """Return all columns with their types; duplicate names get a numeric suffix.
+    """Return all columns with their types; a name that is already used gets a numeric suffix.
 
     >>> list(columns_of(["term", "score"]))[:6]
     ['term', 'score', 'concept_id', 'preferred_name', 'matched_name', 'score_2']

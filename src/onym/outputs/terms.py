@@ -14,7 +14,7 @@ from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 
 @dataclass(frozen=True, slots=True)
 class TermMapping:
-    """A row of a table, the term in it, and the concepts proposed for it, best first.
+    """A row of a table, the term in the row, and the candidate concepts of the term, best first.
 
     `cells` are the row as text, `values` its original values (spreadsheets also have numbers and dates). `tied`, `confidence`
     and `nil_reason` are as in `onym.Link`.
@@ -30,7 +30,7 @@ class TermMapping:
 
     @property
     def answer(self) -> Candidate | None:
-        """The best candidate; None if there is none, or if the term is left unlinked (NIL)."""
+        """The best candidate; None if there are no candidates, or if the term is left unlinked (NIL)."""
         return self.candidates[0] if self.candidates and self.nil_reason is None else None
 
     @property
@@ -40,7 +40,7 @@ class TermMapping:
 
     @property
     def is_exact(self) -> bool:
-        """True if the normalised term is a name of the best concept, without ties."""
+        """True if the normalised term is a name of the best concept, and no other concept has the same score."""
         return self.answer is not None and not self.is_tied and self.answer.name == normal_name(self.term)
 
     @classmethod
@@ -63,7 +63,7 @@ class TermTable:
 
 
 def term_document(term: str, document_id: str) -> Document:
-    """Return a term as a document with one mention that covers it; none if the term is empty.
+    """Return a term as a document with one mention that covers the text; an empty term has no mention.
 
     >>> term_document(" Fever ", "1").mentions[0].end
     5

@@ -36,8 +36,8 @@ from onym.store.output import remove_folder, whole_folder
 SCHEMA: Literal[1] = 1
 FILE = "pack.json"
 CARD, LICENCES = "README.md", "LICENSE.md"
-_MAX_NAME = 200  # characters of a path in a pack
-_MAX_FILES = 9_999  # plus the record: the limit of 10,000 archive members
+_MAX_NAME = 200  # maximum characters of a path in a pack
+_MAX_FILES = 9_999  # maximum number of files; with pack.json, this is the limit of 10,000 archive members
 _PART = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
 FILE_NAME = re.compile(rf"{_PART}(?:/{_PART})*")
 """Allowed file names in a pack: safe on every operating system."""
@@ -76,7 +76,7 @@ class PackRecord(PackName):
 
     @model_validator(mode="after")
     def _require_apart(self) -> Self:
-        """Reject names that clash on case-insensitive file systems, or a file with the name of a folder."""
+        """Reject file names that clash on case-insensitive file systems, and a file that has the name of a folder."""
         if FILE in self.files or CARD not in self.files or LICENCES not in self.files:
             raise ValueError(f"the files of a pack must include {CARD} and {LICENCES}, but not {FILE}")
         names = [name.casefold() for name in self.files]
@@ -92,13 +92,13 @@ class PackRecord(PackName):
 
     @property
     def sources_without_licence(self) -> list[str]:
-        """The sources and corpora without a stated licence."""
+        """The names of the sources and corpora without a stated licence."""
         sources = [each.name for each in self.sources if each.licence == NOT_STATED]
         return sources + [each.name for each in self.corpora if each.licence == NOT_STATED]
 
     @property
     def provenance(self) -> dict[str, Sequence[Provenance]]:
-        """Sources and corpora, by section of the licence page."""
+        """Sources and corpora, by the heading of their section on the licence page."""
         return {"Knowledge base": self.sources, "Training data of the models": self.corpora}
 
     def to_bytes(self) -> bytes:
@@ -112,7 +112,7 @@ class PackRecord(PackName):
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str) -> PackRecord:
-        """Parse a record; raise if it is invalid or not in canonical form, with a separate code for other schema versions."""
+        """Parse a record; raise if it is invalid or not in canonical form. Another schema version has its own error code."""
         try:
             require_schema(json.loads(data), where)
             record = cls.model_validate_json(data, strict=True)
@@ -149,7 +149,7 @@ def _make_error(what: str, where: str) -> InputError:
 _UNPACKED = "packs"
 _FIRST = b"PK\x03\x04"
 EXTRA_MISSING = "extra-missing"
-"""Code of the error for missing optional packages, which does not mean that the pack is damaged."""
+"""Code of the error for missing optional packages. It does not mean that the pack is damaged."""
 
 
 @dataclass(frozen=True)
@@ -163,18 +163,18 @@ class Pack:
 
     @property
     def folder(self) -> Path:
-        """Its folder in the cache directory, once unpacked."""
+        """The folder in the cache directory to which the pack is unpacked."""
         return cache_folder() / _UNPACKED / self.record.digest
 
     def unpack(self, folder: Path) -> None:
-        """Unpack it into a new folder atomically, verifying each file against the record."""
+        """Unpack the pack into a new folder atomically, verifying each file against the record."""
         with whole_folder(folder) as new:
             unpack(self.members, self.record.files_by_path, new.path)
             with new.file(FILE) as file:
                 file.write(self.record.to_bytes())
 
     def is_unpacked(self, folder: Path) -> bool:
-        """Return whether the folder contains this pack; unpacking is atomic, so the record alone is compared."""
+        """Return whether the folder contains this pack. Only the record is compared, because unpacking is atomic."""
         path = folder / FILE
         return path.is_file() and read_small(path) == self.record.to_bytes()
 
@@ -185,7 +185,7 @@ def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
     file, where = InputFile.from_path(path, limits=limits), path.name
     with file.opener() as raw:
         head = raw.read(4)
-    if head != _FIRST:  # zip files may have a prefix, but packs may not
+    if head != _FIRST:  # a zip file may have data before the archive, but a pack may not
         raise _make_error("not a pack (zip archive)", where)
     found = list(zip_files(path, limits))
     members = {each.name: each for each in found}
@@ -201,7 +201,7 @@ def open_pack(path: Path | str, limits: Limits = DEFAULT_LIMITS) -> Pack:
 
 @contextmanager
 def unpack_to_cache(path: Path | str) -> Iterator[Path]:
-    """Yield the folder of a pack in the cache directory, unpacked on first use; a new one is removed if the block raises."""
+    """Yield the folder of a pack in the cache, unpacked on first use. A new folder is removed again if the block raises."""
     pack = open_pack(path)
     folder = pack.folder
     is_new = not pack.is_unpacked(folder)
@@ -216,12 +216,12 @@ def unpack_to_cache(path: Path | str) -> Iterator[Path]:
 
 
 def _unpack_once(pack: Pack, folder: Path) -> None:
-    if folder.exists() and not pack.is_unpacked(folder):  # damaged later: unpacking is atomic
+    if folder.exists() and not pack.is_unpacked(folder):  # the folder was damaged after unpacking, because unpacking is atomic
         remove_folder(folder)
     try:
         pack.unpack(folder)
     except ConfigError:
-        if not pack.is_unpacked(folder):  # else another process has unpacked it meanwhile
+        if not pack.is_unpacked(folder):  # if it is unpacked now, another process did it meanwhile
             raise
 
 
@@ -239,7 +239,7 @@ def _read_config(members: Mapping[str, InputFile], limits: Limits, where: str) -
 
 
 def require_own_paths(config: PipelineConfig, files: Iterable[str], where: str) -> None:
-    """Reject a pipeline that refers to anything but folders of its own pack, given the names of the pack's files.
+    """Reject a pipeline that refers to a folder outside of its pack. `files` are the names of the files in the pack.
 
     Plug-in components may store paths in any field, so no string in their options may lead out of the pack.
     """

@@ -48,7 +48,7 @@ from onym.types import Document
 
 @contextmanager
 def compress_pipeline(config: PipelineConfig, base: Path, context: OpenContext) -> Iterator[PipelineConfig]:
-    """Yield the configuration of the pipeline in `base` with compressed dense linkers, in temp files for the block."""
+    """Yield a configuration with compressed dense linkers, for the pipeline in `base`. Their files exist only in the block."""
     kb = KnowledgeBase.open(base / config.kb.path, verify=context.verify, prefer=config.prefer)
     with scratch_folder() as folder:
 
@@ -80,13 +80,13 @@ def _smaller(
 
 
 RECORDS = ("training.json", "tokenizer_config.json")
-_SHAPE = "config.json"  # index names contain its digest, so it must not be rewritten
+_SHAPE = "config.json"  # must not be rewritten, because the names of indexes contain its digest
 _MANIFEST = "manifest.json"
 _ABSOLUTE = re.compile(r"(?:~|[A-Za-z]:)?(?:[/\\][^/\\\n]+){2,}[/\\]?")
 
 
 def make_portable(files: Mapping[str, Path]) -> dict[str, Content]:
-    """Return the files of a folder by name; absolute paths in JSON records are replaced by their last component.
+    """Return the content of files by name; absolute paths in JSON records are replaced by their last component.
 
     >>> path = getfixture("tmp_path") / "training.json"
     >>> _ = path.write_text('{"kb": "/home/me/kbs/mesh"}')
@@ -121,7 +121,7 @@ def _plain(value: Any) -> Any:
 
 
 def _replace(files: dict[str, Content], name: str, data: bytes) -> None:
-    """Replace the content of a file; if it belongs to an artefact, update its manifest and version."""
+    """Replace the content of a file. If the file belongs to an artefact, update the manifest and version of the artefact."""
     files[name] = data
     version = PurePosixPath(name).parent
     manifest = files.get(str(version / _MANIFEST))
@@ -143,13 +143,13 @@ _OWN = ("one's own", "none is stated", NOT_STATED)  # prefixes of licence texts 
 
 
 class PackedModels:
-    """The models of a pack, by source folder; a model that is referred to twice is copied once."""
+    """The models of a pack, by source folder. A model with several references is copied only once."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[Path, tuple[str, ...] | None], str] = {}
 
     def add(self, reference: ModelReference, base: Path) -> ModelReference:
-        """Add a model and return its reference in the pack; raise if it changed since the pipeline was built."""
+        """Add a model and return its reference in the pack. Raise if the model has changed since the pipeline was built."""
         key = Path(reference.resolve(base).path).resolve(), reference.FILES
         name = self._names.setdefault(key, f"{FOLDER}/{self._free_name(key[0].name)}")
         return reference.model_copy(update={"path": name})
@@ -224,7 +224,7 @@ def _is_private(record: Mapping[str, Any]) -> bool:
     return isinstance(data, dict) and bool(data.get("private"))
 
 
-_PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # enough texts to trigger every lazily built cache
+_PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # enough to build every lazy cache
 _NO_FILE = FileDigest(bytes=0, sha256="0" * 64)
 
 
@@ -244,8 +244,8 @@ def build_pack(
     """Write a pipeline as a pack; `name` defaults to the file name.
 
     Vocabularies and annotations that may not be redistributed are rejected, unless the pack is `private`. `releases` and
-    `licences` map the names of sources or corpora to values that Onym cannot detect. `compress` stores the encoders of dense
-    linkers in int8 and their indexes as codes only, which changes scores slightly.
+    `licences` map names of sources or corpora to a release or licence that Onym cannot detect. `compress` stores the encoders
+    of dense linkers in int8 and their indexes as codes only, which changes scores slightly.
 
     >>> folder = getfixture("tmp_path")
     >>> build_pack("starter", folder / "mondo.onymp").sources[0].release
@@ -323,7 +323,7 @@ def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenCon
 
 
 def _open_all(config: PipelineConfig, base: Path, context: OpenContext) -> tuple[KnowledgeBase, list[Path]]:
-    """Open a pipeline and link some texts; return its knowledge base and the folders of derived data it uses."""
+    """Open a pipeline and link some texts. Return its knowledge base, and the folders of derived data that were used."""
     with collect_derived() as derived:
         pipeline = open_pipeline(config, base, context)
         for _ in pipeline.link_many(_PROBE):
@@ -345,13 +345,13 @@ def _write_models(pack: PackWriter, models: PackedModels, config: PipelineConfig
 
 
 def _refer(config: PipelineConfig, change: Callable[[ModelReference], ModelReference]) -> PipelineConfig:
-    """Return a configuration with changed model references and the knowledge base folder of the pack."""
+    """Return a configuration with `change` applied to the model references, and with the path of the KB in the pack."""
     kb = Reference(path=KB, digest=config.kb.digest)
     return config.with_references(change).model_copy(update={"kb": kb})
 
 
 def _require_known(stated: Mapping[str, str], sources: tuple[PackedSource, ...], corpora: tuple[PackedCorpus, ...]) -> None:
-    """Raise ConfigError if a release or licence is stated for an unknown source or corpus (a typo)."""
+    """Raise ConfigError if a release or licence is stated for an unknown source or corpus, which is probably a typo."""
     known = {name for each in sources for name in (each.name, each.vocabulary) if name} | {each.name for each in corpora}
     folded = {each.casefold() for each in known}
     if unknown := [each for each in stated if each.casefold() not in folded]:
@@ -360,9 +360,9 @@ def _require_known(stated: Mapping[str, str], sources: tuple[PackedSource, ...],
 
 
 def _own_licences(base: Path) -> str:
-    """Return the licence text in the folder of the pipeline: its own page, or that of its recipe; empty if missing."""
+    """Return the licence page in the folder of the pipeline: its own, or the one of its recipe; empty if missing."""
     path = next((base / name for name in (LICENCES, ATTRIBUTION) if (base / name).is_file()), None)
     if path is None:
         return ""
     text = read_regular(path, DEFAULT_LIMITS.model_json_bytes).decode("utf-8", "replace")
-    return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text  # the rest of a pack's page is regenerated
+    return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text  # other sections are regenerated

@@ -4,7 +4,7 @@
     pipelines/NAME/<16 hex digits>/     a complete version of the pipeline
     pipelines/NAME/CURRENT              the name of the current version
 
-A loaded pipeline keeps using its version until it is closed, even if another version is installed meanwhile.
+A loaded pipeline uses the same version until it is closed, even if another version is installed meanwhile.
 The steps are: files, knowledge base, models, trained components, pipeline. Finished steps are not repeated.
 """
 
@@ -64,7 +64,7 @@ from onym.store.stage import exclusive_at
 from onym.store.versions import current_folder, new_version, switch_version
 from onym.types import Progress, silent
 
-_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # one of these sets of packages is enough
+_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # each of these sets of packages is enough
 _TOKENIZER, _SETTINGS = "tokenizer.json", "tokenizer_config.json"
 _log = logging.getLogger("onym.pipeline")
 
@@ -91,12 +91,12 @@ class ListedPipeline:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is the default pipeline."""
+        """True for the default pipeline, the starter."""
         return self.name == STARTER
 
 
 def list_pipelines() -> list[ListedPipeline]:
-    """Return all available pipelines: the starter, the catalogue, installed packs, and those in Python packages.
+    """Return all available pipelines: the starter, the catalogue, installed packs, and packs in Python packages.
 
     >>> [each.name for each in list_pipelines() if each.is_default]
     ['starter']
@@ -123,7 +123,7 @@ def _list_installed(name: str) -> ListedPipeline:
 
 
 def is_installed(recipe: PipelineRecipe) -> bool:
-    """Return whether the current version of the recipe is installed."""
+    """Return whether the recipe is installed in its current version."""
     record = read_record(find_install_folder(recipe.name))
     return record is not None and record.recipe_digest == identity_of(recipe)
 
@@ -138,7 +138,7 @@ def install(
 ) -> Installation:
     """Install the pipeline of a recipe, or resume an interrupted installation.
 
-    If it is already installed, return it without network access; `force` rebuilds it from the same downloads.
+    If the pipeline is already installed, nothing is downloaded. `force` rebuilds it from the same downloads.
     """
     origin, root = origin or FileSources(), installed_root(recipe.name)
     if not force and not origin.is_local and is_installed(recipe):
@@ -231,7 +231,7 @@ def _hold_twin(record: InstallRecord) -> Iterator[Path | None]:
 
 
 def _make_model(files: tuple[RecipeInput, ...], folder: Path) -> None:
-    """Copy the files of a model; create tokenizer.json if it has only a vocabulary file."""
+    """Copy the files of a model; create tokenizer.json if the model has only a vocabulary file."""
     for each in files:
         if not (folder / each.name).is_file():
             copy_file(each.stored.path, folder / each.name)
@@ -245,7 +245,7 @@ def _make_model(files: tuple[RecipeInput, ...], folder: Path) -> None:
 
 
 def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> None:
-    """Write pipeline.json; rewrite an existing one, because an interrupted run may have left it without calibration."""
+    """Write pipeline.json. An existing file is replaced, because an interrupted run may have left out the calibration."""
 
     def inside(reference: ModelReference) -> ModelReference:
         return reference.model_copy(update={"path": str(work / reference.path)})
@@ -267,7 +267,7 @@ def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> No
 
 
 def _remove_earlier(root: Path) -> None:
-    """Remove leftovers of interrupted installations with other inputs."""
+    """Remove work folders of interrupted installations of this pipeline."""
     own = re.compile(rf"\.{re.escape(root.name)}\.[0-9a-f]{{16}}")
     for path in root.parent.iterdir():
         if own.fullmatch(path.name):
@@ -277,7 +277,7 @@ def _remove_earlier(root: Path) -> None:
 def install_pack(path: Path | str, name: str = "", *, force: bool = False) -> tuple[PackRecord, Path]:
     """Install a pack under its own name or `name`, and return its record and folder.
 
-    It is opened once as a test: if that fails, it is not installed, unless only optional packages are missing.
+    The pack is opened once as a test. If that fails, it is not installed; missing optional packages are not a failure.
     """
     pack = open_pack(path)
     name = name or pack.record.name

@@ -1,8 +1,8 @@
 """Decides whether the sources of a knowledge base may be redistributed in a pack, and finds their releases and licences.
 
 A source is recognised by its name, path, format, input files and concept ids. If several vocabularies match, the one with the
-strictest terms counts. A source that is not recognised by its ids and has no stated licence may not be redistributed either,
-because it may be a renamed licensed release.
+strictest terms counts. A source whose ids are not recognised, and whose licence is not stated, may not be redistributed either,
+because it may be a licensed release under another name.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _RELEASE = re.compile(
 )
 
 
-_CHANGES = ("vocabularies", "semantic_types", "replacements")  # recipe keys that drop or change content of a source
+_CHANGES = ("vocabularies", "semantic_types", "replacements")  # recipe keys that drop or change parts of a source
 
 
 def describe_sources(
     kb: KnowledgeBase, releases: Mapping[str, str] | None = None, licences: Mapping[str, str] | None = None
 ) -> tuple[PackedSource, ...]:
-    """Return the sources of a knowledge base with releases and licences; `releases` and `licences` override what is detected.
+    """Return the sources of a KB with releases and licences. `releases` and `licences` override the values that are detected.
 
     >>> describe_sources(KnowledgeBase.open(getfixture("tiny_kb")), licences={"tiny": "CC0"})
     (PackedSource(name='tiny', vocabulary='', release='not stated', licence='CC0'),)
@@ -66,7 +66,7 @@ def find_restricted(kb: KnowledgeBase) -> list[str]:
 
 
 def find_restricted_ids(ids: Strings) -> list[str]:
-    """Return the non-redistributable vocabularies in sorted ids, recognised by prefix or by the pattern of the ids.
+    """Return the vocabularies of these (sorted) ids that may not be redistributed, found by prefix or by id pattern.
 
     >>> find_restricted_ids(Strings.of(["mesh:D003924", "mine:C0011860", "snomedct:22298006"]))
     ['UMLS', 'SNOMED CT']
@@ -100,8 +100,8 @@ def find_undeclared(kb: KnowledgeBase, licences: Mapping[str, str] | None = None
 def _is_recognised(config: Mapping[str, Any], vocabulary: Vocabulary | None, own: set[str], joined: set[str]) -> bool:
     """Return whether a source is recognised by its ids.
 
-    `own` are the id prefixes of concepts that have names from the source, `joined` those of joined concepts. A source with a
-    known name may also contain unknown prefixes (ontologies import terms); otherwise all prefixes must be known.
+    `own` are the id prefixes of concepts that have names from the source, `joined` the id prefixes of joined concepts. A source
+    with a known name may also have unknown prefixes, because ontologies import terms; otherwise all prefixes must be known.
     """
     if vocabulary:
         return not own or vocabulary.is_restricted or vocabulary.prefix in joined or any(map(_has_terms, own))
@@ -125,7 +125,7 @@ def _prefixes_by_label(kb: KnowledgeBase) -> dict[str, set[str]]:
 
 
 def _find_joined_ids(kb: KnowledgeBase) -> Strings:
-    """Return the ids of concepts that were joined into another one (not mere cross-references)."""
+    """Return the ids of concepts that were joined into another concept. Other cross-references are not included."""
     return Strings.of(join_frame(kb)["alias"].to_list())
 
 
@@ -149,7 +149,7 @@ def _name(config: Mapping[str, Any]) -> str:
 
 
 def _licence(config: Mapping[str, Any], title: str, licences: Mapping[str, str]) -> str:
-    """Return the stated licence of a source: the option for this pack, else that of the recipe."""
+    """Return the stated licence of a source: from the options of this pack, else from the recipe of the KB."""
     return value_for(licences, _name(config), title) or str(config.get("licence", ""))
 
 
@@ -174,7 +174,7 @@ def _require_unaltered(vocabulary: Vocabulary, recipe: Mapping[str, Any], source
 
 
 def value_for(values: Mapping[str, str], *names: str) -> str:
-    """Return the value for the first of these names, case-insensitively; empty if there is none.
+    """Return the value for the first of these names that is a key, ignoring case; empty if none is.
 
     >>> value_for({"hpo": "2026-01-08"}, "phenotypes", "HPO")
     '2026-01-08'

@@ -28,7 +28,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 GROUP = "onym.packs"
 """Entry-point group in which a Python package declares the pack that it contains."""
 DATA = "pack"
-"""Folder of the pack in such a package."""
+"""Name of the folder in that package that contains the pack."""
 PACK_ENDING = ".onymp"
 KB = "knowledge-base"
 """The folder of the knowledge base in a self-contained pipeline."""
@@ -53,9 +53,7 @@ def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
     with ExitStack() as stack:
         path = stack.enter_context(open_folder(folder))
         pipeline = open_pipeline(_read(path, str(folder)), path, context)
-        finalize(
-            pipeline.kb, stack.pop_all().close
-        )  # copies of the pipeline share the knowledge base, so release the folder with it
+        finalize(pipeline.kb, stack.pop_all().close)  # released with the knowledge base, which copies of the pipeline share
         return pipeline
 
 
@@ -72,7 +70,7 @@ def _read(path: Path, name: str) -> PipelineConfig:
 
 
 def _no_such_name(name: str) -> InputError:
-    """Build the error for an unknown or not installed pipeline; we never download implicitly."""
+    """Return the error for a pipeline that is unknown or not installed. Nothing is ever downloaded implicitly."""
     if name in recipe_names():
         what, fix = f"the pipeline {name} is not installed", f"install it: onym get {name}"
         return InputError("pipeline-not-installed", what, fix=fix)
@@ -91,7 +89,7 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
 
 
 def pipeline_names() -> list[str]:
-    """Return the names of all pipelines: the starter, the catalogue, installed ones, and those in Python packages.
+    """Return the names of all pipelines: the starter, the catalogue, installed pipelines, and packs in Python packages.
 
     >>> pipeline_names()[0]
     'starter'
@@ -114,7 +112,7 @@ def locate(folder: Path | str) -> Path:
 
 @contextmanager
 def open_folder(folder: Path | str) -> Iterator[Path]:
-    """Yield the folder of a pipeline, as `locate` returns it, and keep it on disk for the block even if it is replaced.
+    """Yield the folder of a pipeline, as `locate` returns it. It is kept during the block, even if it is replaced meanwhile.
 
     If the block raises an error, a pack that was unpacked for it is removed.
     """
@@ -144,7 +142,7 @@ def is_pack(path: Path) -> bool:
 def _find(path: Path, name: str) -> HeldFolder:
     if (path / FILE).exists() and (held := hold_version(path)):
         return held
-    if found := _hold_installed(path.parent if is_version(path) else path):  # a replaced version: use the current one
+    if found := _hold_installed(path.parent if is_version(path) else path):  # `path` is a replaced version: use the current one
         return found
     if not NAME.fullmatch(name):
         return HeldFolder(path)
@@ -165,7 +163,7 @@ def _hold_installed(root: Path) -> HeldFolder | None:
 
 def _find_carried(name: str) -> Path | None:
     """Return the folder of the pack of that name in an installed Python package, without importing the package."""
-    from importlib.metadata import entry_points  # slow import (0.1 s), needed only here
+    from importlib.metadata import entry_points  # lazy, because this import takes 0.1 s
 
     for point in entry_points(group=GROUP, name=name):
         if point.dist is not None and _MODULE.fullmatch(point.value):
@@ -195,7 +193,7 @@ def pack_folder(name: str) -> Path:
 
 
 def find_install_folder(name: str) -> Path:
-    """Return the current version of an installed pipeline; if it is not installed, the folder for its versions.
+    """Return the folder of the current version of a pipeline. If it is not installed, return the folder for its versions.
 
     >>> find_install_folder("hpo-phenotypes").parts[-2:]
     ('pipelines', 'hpo-phenotypes')

@@ -18,7 +18,7 @@ NOT_STATED = "not stated"
 OWN_HEADING = "## As the pipeline states"
 _CHANGES = "Names are normalised and indexed; their original spelling is kept as well."
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # line breaks and bidi controls too
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")  # including line breaks and bidi controls
 
 
 def _replace_controls(text: str) -> str:
@@ -26,14 +26,14 @@ def _replace_controls(text: str) -> str:
 
 
 ShortText = Annotated[str, StringConstraints(max_length=1_000), AfterValidator(_replace_controls)]
-"""Single-line text: control characters are replaced by spaces, so a stored record that contains one is rejected."""
+"""Single-line text, with control characters replaced by spaces. A stored record that contains one is not canonical."""
 
 
 class Provenance(Protocol):
     """A third-party source, corpus or model with a licence."""
 
     def cite(self) -> list[str]:
-        """Return its entry on the licence page, as Markdown lines."""
+        """Return the entry for the licence page, as Markdown lines."""
 
 
 class PackedSource(Strict):

@@ -59,7 +59,7 @@ def _name(pack: Pack) -> str:
     return f"{pack.record.name}{PACK_ENDING}"
 
 
-_MAX_BYTES = 16 * MIB  # of a results file
+_MAX_BYTES = 16 * MIB  # maximum size of a results file
 _METRICS = {
     "strict_f1": ("f1", "strict F1, span and concept"),
     "strict_p": ("precision", "strict precision"),
@@ -71,7 +71,7 @@ _METRICS = {
 
 
 def read_results(path: Path, keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Read a results file and return its rows with these keys (default: all) as `model-index` entries."""
+    """Read a results file and return its rows as `model-index` entries; with `keys`, only the rows with these keys."""
     try:
         rows = _require_list(json.loads(read_regular(path, _MAX_BYTES)))
         found = [_entry(row) for row in rows if not keys or row["row"] in keys]
@@ -129,7 +129,7 @@ def load():
 '''
 _TAG = "py3-none-any"
 _WHEEL = MappingProxyType({"Wheel-Version": "1.0", "Root-Is-Purelib": "true", "Tag": _TAG})
-_CARD_BYTES = 2_000_000  # maximum size of the card
+_CARD_BYTES = 2_000_000  # maximum size of the card in bytes
 
 
 def write_wheel(path: Path | str, folder: Path | str, *, force: bool = False) -> Path:

@@ -49,7 +49,7 @@ class RemoteFile(Strict):
 
 
 class Release(LicenceTerms):
-    """A terminology release. One without files needs a personal licence; `how` says how to obtain it."""
+    """A terminology release. A release without files needs a personal licence; `how` explains how users obtain it."""
 
     name: str = Field(pattern=_FOLDER)
     files: tuple[RemoteFile, ...] = ()
@@ -57,7 +57,7 @@ class Release(LicenceTerms):
 
     @property
     def is_licensed(self) -> bool:
-        """Whether users must provide the files themselves (never downloaded)."""
+        """True if users must download the release themselves, because it needs a licence."""
         return not self.files
 
     @model_validator(mode="after")
@@ -84,14 +84,14 @@ class HubModel(LicenceTerms):
     files: tuple[ModelFile, ...] = Field(min_length=1)
 
     def remote_files(self) -> Iterator[RemoteFile]:
-        """Yield its files with their URLs."""
+        """Yield the files of the model with their URLs."""
         for file in self.files:
             url = f"{HUB}/{self.hub}/resolve/{self.revision}/{file.name}"
             yield RemoteFile(url=url, megabytes=file.megabytes, sha256=file.sha256)
 
 
 class Trained(Strict):
-    """Trained components shipped with Onym: folders of a built-in pack and, with `calibration`, its fitted confidence."""
+    """Trained components shipped with Onym: folders of a built-in pack. With `calibration`, its calibration is used too."""
 
     pack: str = Field(pattern=_FOLDER)
     parts: tuple[str, ...] = Field(min_length=1)
@@ -128,7 +128,7 @@ class PipelineRecipe(Strict):
 
     @property
     def provenance(self) -> dict[str, Sequence[Provenance]]:
-        """Releases and models, by section of the licence page."""
+        """Releases and models, by the heading of their section on the licence page."""
         return {"Knowledge base": self.releases, "Models": self.models}
 
     @model_validator(mode="after")
@@ -158,7 +158,7 @@ class FileSources:
 
     @property
     def is_local(self) -> bool:
-        """Whether local files are given."""
+        """True if a local file or folder is given."""
         return self.folder is not None or self.file is not None
 
 
@@ -174,7 +174,7 @@ class RecipeInput:
 
 @dataclass(frozen=True, slots=True)
 class RecipeInputs:
-    """All inputs of a recipe: release files, and files by model folder."""
+    """All inputs of a recipe: the files of releases, and the files of models by model folder."""
 
     releases: tuple[RecipeInput, ...]
     models: dict[str, tuple[RecipeInput, ...]] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class RecipeInputs:
 
 
 def require_origin(recipe: PipelineRecipe, origin: FileSources) -> None:
-    """Before downloading, raise if a licensed release is missing, or if --file is given but not needed."""
+    """Before downloading, raise an error if a licensed release is missing, or if --file is given but not needed."""
     licensed = recipe.release_to_bring
     if licensed is None and origin.file is not None:
         what = "--file is for licensed releases, but this recipe has none"
@@ -204,7 +204,7 @@ def require_origin(recipe: PipelineRecipe, origin: FileSources) -> None:
 def gather_inputs(
     recipe: PipelineRecipe, origin: FileSources, *, progress: Progress = silent, patience: Patience | None = None
 ) -> RecipeInputs:
-    """Return all input files of a recipe, downloading missing ones; interrupted downloads resume."""
+    """Return all input files of a recipe. Missing files are downloaded; interrupted downloads resume."""
     require_origin(recipe, origin)
 
     def obtain(part: str, file: RemoteFile, folder: Path | None) -> RecipeInput:
@@ -248,7 +248,7 @@ def _obtain(file: RemoteFile, folder: Path | None, mirror: str, progress: Progre
 
 
 def _local_release(release: Release, path: Path) -> RecipeInput:
-    """Return a licensed release. The digest of a folder covers file names, sizes and times only, because it may be large."""
+    """Return a licensed release as input. A folder may be large, so its digest covers only names, sizes and times of files."""
     if path.is_file():
         return RecipeInput(release.name, release.name, local_file(path))
     files = sorted(each for each in path.rglob("*") if each.is_file())
@@ -270,7 +270,7 @@ class FileRecord(FileDigest):
 
 
 class InstallRecord(Strict):
-    """The content of `recipe.json`. `recipe_digest` covers the recipe and shipped components, `kb_digest` the KB inputs."""
+    """The content of `recipe.json`. `recipe_digest` covers the recipe and trained components, `kb_digest` the KB inputs."""
 
     onym: str
     recipe_digest: str

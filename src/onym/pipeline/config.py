@@ -27,7 +27,7 @@ FORMAT: Literal[2] = 2
 class Reference(Strict):
     """A folder that a pipeline needs, with its digest at build time.
 
-    If it is inside the pipeline's folder, `path` is relative to that, so that both can be moved together.
+    If the folder is inside the pipeline's folder, `path` is relative to it, so that both can be moved together.
     """
 
     path: str
@@ -46,9 +46,9 @@ class PlugIn(Strict):
 class FittedCalibration(Strict):
     """A calibration and the dataset split that it was fitted on.
 
-    `mentions` says whether the mentions were annotated (`given`), detected in raw text (`found`), or used without their text,
+    `mentions` says whether the mentions were annotated (`given`), detected in raw text (`found`), or used without context,
     each surface once, like the cells of a column (`terms`). With several datasets, names and digests are separated by commas.
-    `left_out` counts the documents that were excluded because two datasets share them or one has them in its test split. `gold`
+    `left_out` counts the documents that were excluded, because two datasets share them or they are in a test split. `gold`
     is the number of mentions that should have been linked. `types` are the annotated types that were used; None means all.
     """
 
@@ -90,8 +90,8 @@ AnyDetector = Annotated[SerializeAsAny[DetectorConfig], _of_kind(DETECTORS)]
 class PipelineOptions(Strict):
     """The options of a pipeline.
 
-    These fields define the keys of `pipeline.json` and of a recipe's table `pipeline`, the keywords of `build_pipeline` and
-    `Pipeline`, and the command-line options.
+    Each field is a key of `pipeline.json` and of the table `pipeline` of a recipe, a keyword of `build_pipeline` and
+    `Pipeline`, and a command-line option.
     """
 
     types: tuple[str, ...] = Field(
@@ -100,13 +100,13 @@ class PipelineOptions(Strict):
     concepts: tuple[str, ...] = Field(default=(), description="Only the concepts with these ids.")
     restrict: bool = Field(
         default=False,
-        description="With --types or --concepts: ignore all other concepts. By default they compete, and a mention whose best "
-        "concept is one of them is left unlinked (NIL).",
+        description="With --types or --concepts: ignore all other concepts. By default, all concepts compete, and a mention "
+        "whose best concept is filtered out is left unlinked (NIL).",
     )
     prefer: tuple[str, ...] = Field(
         default=(),
-        description="Vocabularies that win ties, in this order, separated by commas: mesh,mondo. Default: the order of the "
-        "recipe.",
+        description="Vocabularies that win ties, in order of preference, separated by commas: mesh,mondo. Default: the order "
+        "in the recipe.",
     )
     threshold: float | None = Field(
         default=None, allow_inf_nan=False, description="Minimum score; below it a mention is left unlinked (NIL)."
@@ -164,7 +164,7 @@ class PipelineDesign(PipelineOptions, PipelineComponents):
 
 
 class _Built(Strict):
-    """The part of a pipeline configuration that is added at build time. `onym` is the version that built it."""
+    """The part of a pipeline configuration that is added at build time. `onym` is the version of Onym that built it."""
 
     format: Literal[2] = FORMAT
     onym: str
@@ -174,7 +174,7 @@ class _Built(Strict):
 class PipelineConfig(PipelineDesign, _Built):
     """The complete configuration of a pipeline: the content of `pipeline.json`.
 
-    `calibration` gives confidences to links in texts, `term_calibration` to links of single terms; `onym calibrate` fits both.
+    `calibration` is for links in texts, `term_calibration` for terms without context; `onym calibrate` fits either.
     """
 
     plug_ins: tuple[PlugIn, ...] = ()
@@ -182,7 +182,7 @@ class PipelineConfig(PipelineDesign, _Built):
     term_calibration: FittedCalibration | None = None
 
     def with_calibration(self, fitted: FittedCalibration) -> PipelineConfig:
-        """Return a copy with this calibration for texts or for terms."""
+        """Return a copy with this calibration, which replaces the one for texts or the one for terms."""
         return self.model_copy(update={"term_calibration" if fitted.mentions == "terms" else "calibration": fitted})
 
 
@@ -212,7 +212,7 @@ def require_plug_ins(values: dict[str, Any], where: str) -> None:
 
 
 def _plug_ins(value: object) -> list[PlugIn]:
-    """Parse the plug-in list; invalid entries are rejected later by full validation."""
+    """Parse the plug-in list. Invalid entries are ignored here, because the full validation rejects them later."""
     try:
         return [PlugIn.model_validate(each) for each in value] if isinstance(value, list) else []
     except ValidationError:

@@ -26,7 +26,7 @@ from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
 from onym.types import Candidate, Link, LinkedDocument, NameKind, style_id
 
-_EFFECTS = 5  # maximum effects shown as lines
+_EFFECTS = 5  # maximum number of feature effects in the lines for readers
 _REASONS = {
     "same-name": "the text is the name {text!r}",
     "similar-name": "the most similar name is {text!r} (similarity {value:.2f})",
@@ -56,7 +56,7 @@ class Explanation:
 
     @property
     def runner_up(self) -> Candidate | None:
-        """The second candidate."""
+        """The second candidate, or None."""
         return self.link.candidates[1] if len(self.link.candidates) > 1 else None
 
     @property
@@ -194,7 +194,7 @@ def explain_linked(linked: LinkedDocument, linker: Linker, detector: Detector | 
 
 
 def _find_rejections(linked: LinkedDocument, detector: Detector | None) -> list[Rejection]:
-    """Return the names that the detector did not take as mentions; empty if the mentions are annotated."""
+    """Return the names that the detector did not take as mentions; empty if the document has annotated mentions."""
     is_annotated = any(link.detection_score is None for link in linked.links)
     return detector.find_rejections(linked.document) if isinstance(detector, FindsRejections) and not is_annotated else []
 

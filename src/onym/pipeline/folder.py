@@ -49,7 +49,7 @@ def build_pipeline(
     context: OpenContext | None = None,
     **options: Any,
 ) -> Pipeline:
-    """Open a new pipeline and write its folder; if it cannot be opened, nothing is written.
+    """Open a new pipeline and write its folder. If the pipeline cannot be opened, nothing is written.
 
     The folder may contain the knowledge base and models. `linker` and `detector` are configurations or short names; if
     `detector` is None, mentions must be annotated. `options` are the fields of `PipelineOptions`.
@@ -79,7 +79,7 @@ def build_pipeline(
 
 
 def store_calibration(folder: Path | str, fitted: FittedCalibration) -> None:
-    """Store a calibration (for texts or for terms) in a pipeline's folder, replacing an earlier one of the same kind."""
+    """Store a calibration in a pipeline's folder. It replaces an earlier calibration for texts, or for terms."""
     _write(read_folder(Path(folder), str(folder)).with_calibration(fitted), Path(folder), force=True)
 
 
@@ -151,7 +151,7 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
 
 
 def describe(config: PipelineConfig) -> list[tuple[str, str]]:
-    """Describe a configuration as (label, value) rows, non-default values only.
+    """Describe a configuration as (label, value) rows. Options with default values are left out.
 
     >>> kb = Reference(path="/kbs/mesh", digest="ab12")
     >>> describe(PipelineConfig(onym="0.1.0", kb=kb, detector=None, linker=linker_config("exact"), threshold=0.5))
@@ -182,7 +182,7 @@ def _show_calibration(fitted: FittedCalibration) -> str:
 
 
 def _non_default_options(config: PartConfig | None) -> list[tuple[str, object]]:
-    """List non-default options of a component, recursing into nested components."""
+    """Return the non-default options of a component, including those of nested components."""
     rows: list[tuple[str, object]] = []
     for name, info in type(config).model_fields.items() if config else ():
         value = getattr(config, name)

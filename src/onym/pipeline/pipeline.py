@@ -1,4 +1,4 @@
-"""The pipeline class, which links texts and gives links a confidence, and a check for drift from the calibration data."""
+"""The pipeline class, which links texts and adds confidences, and a check for drift from the calibration data."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class Confidence:
     """Adds confidences to links: the probability that the best candidate is right.
 
-    With `precision`, links that are not confident enough for it are left unlinked (NIL). With `coverage`, candidates are cut to
-    the smallest set that contains the right concept with this probability.
+    With `precision`, links whose confidence is too low for this precision are left unlinked (NIL). With `coverage`, candidates
+    are cut to the smallest set that contains the right concept with this probability.
     """
 
     def __init__(self, fitted: FittedCalibration, precision: float | None = None, coverage: float | None = None) -> None:
@@ -39,7 +39,7 @@ class Confidence:
         self._coverage = None if coverage is None else require_coverage(coverage)
 
     def of(self, links: Sequence[Link]) -> list[Link]:
-        """Return the links with confidences; those without candidates are unchanged."""
+        """Return the links with confidences. Links without candidates are unchanged."""
         answers = Answers.of(ScoredAnswer.of_link(link) for link in links if link.candidates)
         confidences = iter(self._calibration.confidences(answers).tolist() if len(answers) else ())
         return [self._above_threshold(link, next(confidences)) if link.candidates else link for link in links]
@@ -59,7 +59,7 @@ class Confidence:
 def confidence_of(
     fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None
 ) -> Confidence | None:
-    """Return the confidence estimator of a calibration, or None without one; raise if precision or coverage needs one."""
+    """Return the confidence estimator; None without a calibration. Precision and coverage raise ConfigError without one."""
     if fitted is not None:
         return Confidence(fitted, precision, coverage)
     if precision is None and coverage is None:
@@ -78,8 +78,8 @@ def _threshold(curve: PrecisionCurve, precision: float) -> float:
     return reached.threshold
 
 
-_BATCH = 64  # documents per call of the detector
-_DESCRIBED = {"types", "concepts", "restrict", "prefer", "top_k"}  # options included by `describe_filter` and `source_of`
+_BATCH = 64  # number of documents per call of the detector
+_DESCRIBED = {"types", "concepts", "restrict", "prefer", "top_k"}  # options that `describe_filter` and `source_of` add
 
 
 class Pipeline:
@@ -89,9 +89,9 @@ class Pipeline:
     the allowed concepts, which replaces the options `types` and `concepts`: a mention whose best concept is not allowed is left
     unlinked (NIL). With the option `restrict`, concepts that are not allowed are ignored instead.
 
-    With a `calibration`, links have a confidence; `for_terms` uses the `term_calibration`. With `precision`, links that are not
-    confident enough for it are left unlinked. With `coverage`, candidate sets are the smallest that contain the right concept
-    with this probability.
+    With a `calibration`, links have a confidence; `for_terms` uses the `term_calibration`. With `precision`, links whose
+    confidence is too low for this precision are left unlinked. With `coverage`, candidates are cut to the smallest set that
+    contains the right concept with this probability.
 
     Pipelines are thread-safe.
 
@@ -129,7 +129,7 @@ class Pipeline:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Do nothing: memory maps are closed when the last reference to them is gone."""
+        """Do nothing, because memory maps are closed when the last reference to them is deleted."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Pipeline:
         return self._change(threshold=threshold)
 
     def with_precision(self, precision: float | None) -> Pipeline:
-        """Return a copy whose links have this precision; less confident ones are left unlinked and keep their candidates.
+        """Return a copy whose links have this precision. Less confident links are left unlinked, but keep their candidates.
 
         The precision holds for texts that are similar to the calibration data.
         """
@@ -176,9 +176,9 @@ class Pipeline:
         return self._change(assertion=assertion)
 
     def with_types(self, types: Sequence[str]) -> Pipeline:
-        """Return a copy that only links to concepts of these semantic groups or types, in addition to its own filter.
+        """Return a copy that only links to concepts of these semantic groups or types. Its existing filter still applies.
 
-        The detector finds the same mentions; those whose best concept has another type are left unlinked.
+        The detector finds the same mentions. Mentions whose best concept has another type are left unlinked.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
@@ -193,14 +193,14 @@ class Pipeline:
         return self._change(only=np.logical_and.reduce(masks) if masks else None)
 
     def without_detector(self) -> Pipeline:
-        """Return a copy that only links annotated mentions."""
+        """Return a copy without a detector, which links only annotated mentions."""
         return self._change(detector=None)
 
     def for_terms(self) -> Pipeline:
-        """Return a copy for terms without context, such as the cells of a column, each of which is one mention.
+        """Return a copy for terms without context, such as the cells of a column. Each term is one mention.
 
-        It uses the calibration for terms. Without one, a calibration on annotated mentions is used; one on detected mentions is
-        not, because terms do not pass through the detector. With a calibration for terms, the threshold is dropped.
+        The copy uses the calibration for terms, and then has no threshold. Without one, it uses a calibration on annotated
+        mentions. A calibration on detected mentions is not used, because terms do not pass through the detector.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -268,12 +268,12 @@ class Pipeline:
     def _detect(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
         """Yield documents with their mentions, and append the detector's results to `detected`, in the same order.
 
-        The documents carry the analysis of their text, so that the linker reuses that of the detector.
+        The documents carry the analysis of their text, so that the linker reuses the detector's work.
         """
         rest = iter(documents)
         earlier: list[AnalysedDocument] = []
         while batch := [analyse(doc) for doc in islice(rest, _BATCH)]:
-            for done in earlier:  # the linker is done with these: free their memory
+            for done in earlier:  # the linker no longer needs their analysis: free the memory
                 done.analysis.readings.clear()
             earlier = batch
             bare = [doc for doc in batch if not doc.mentions]
@@ -296,7 +296,7 @@ class Pipeline:
         return replace(finished, document=plain(linked.document))
 
     def _finish_link(self, link: Link, score: float | None) -> Link:
-        """Add the detector's score, and leave the link unlinked if it is below the threshold."""
+        """Add the detection score, and leave the mention unlinked if its best candidate scores below the threshold."""
         is_below = self.options.threshold is not None and link.candidates and link.candidates[0].score < self.options.threshold
         reason = link.nil_reason or ("below-threshold" if is_below else None)
         return replace(link, detection_score=score, nil_reason=reason)
@@ -314,7 +314,7 @@ def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:
 
 MIN_ANSWERS = 200
 """Minimum number of links for a drift warning."""
-_KEPT = 100_000  # maximum number of confidences that are collected
+_KEPT = 100_000  # maximum number of confidences to collect
 
 
 class DriftWatch:
@@ -338,7 +338,7 @@ class DriftWatch:
 
     @property
     def warning(self) -> str | None:
-        """A warning if the distribution of confidences differs from the calibration data: target precision may not hold."""
+        """A warning if the distribution of confidences differs from the calibration data; else None."""
         if self._fitted is None or len(self._seen) < MIN_ANSWERS:
             return None
         index = self._fitted.calibration.spread.index(np.array(self._seen))

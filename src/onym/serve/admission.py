@@ -1,7 +1,7 @@
 """ASGI middleware that admits or rejects a request by its path and headers, before the body is read.
 
-It is plain ASGI, because rejecting a request must be cheap when the service is overloaded. It also assigns request ids, and is
-the outermost exception handler: only the error code and a safe message are logged.
+It is plain ASGI without a framework, because rejecting a request must be cheap when the service is overloaded. The middleware
+also assigns request ids, and is the outermost exception handler: only the error code and a safe message are logged.
 
 Pages of other origins may only use /reconcile: its responses have CORS headers, without credentials. OpenRefine cannot send an
 Authorization header, so the token is part of the path there: `/reconcile/TOKEN`.
@@ -46,7 +46,7 @@ CORS: Headers = [(b"access-control-allow-origin", b"*")]
 
 
 class Load(Protocol):
-    """Current load of the service, and whether it is shutting down."""
+    """The current load of the service, and whether the service is shutting down."""
 
     @property
     def is_draining(self) -> bool:
@@ -67,7 +67,7 @@ class RequestWatch(Protocol):
 
 
 class Admission:
-    """Middleware around the application. `pages` are paths that need no token."""
+    """ASGI middleware that wraps the application. `pages` are the paths that need no token."""
 
     def __init__(self, app: App, settings: ServeSettings, load: Load, watch: RequestWatch, pages: Collection[str] = ()) -> None:
         self._app, self._settings, self._load, self._watch = app, settings, load, watch
@@ -100,10 +100,10 @@ class Admission:
             self.in_flight -= is_counted
 
     def _refusal(self, path: str, headers: Mapping[bytes, bytes], hosts: int, *, has_token: bool) -> OnymError | None:
-        """Return the error if the request must be rejected; the cheapest checks come first."""
+        """Return the error if the request must be rejected, else None. The cheapest checks come first."""
         if hosts != 1 or (self._hosts and _host(headers[b"host"]) not in self._hosts):
             fix = "use the address that it listens on, or start it with --allow-host"
-            return ConfigError("serve-host", "the Host header is not one that this service answers", fix=fix)
+            return ConfigError("serve-host", "this service does not accept the Host header of the request", fix=fix)
         if path not in self._open and is_foreign(path, headers):
             fix = "use the service's own page, or a client other than a browser; pages of other origins may only use /reconcile"
             return ConfigError("serve-origin", "the request comes from a web page of another origin", fix=fix)
@@ -120,7 +120,7 @@ class Admission:
     def _body_refusal(self, path: str, headers: Mapping[bytes, bytes]) -> OnymError | None:
         size = headers.get(b"content-length", b"0")
         if not size.isdigit() or len(size) > _DIGITS:
-            return InputError("request-malformed", "Content-Length is not a number, or too large")
+            return InputError("request-malformed", "Content-Length is not a number, or is too large")
         if path.endswith(_STREAM):
             return None
         return too_large(self._settings.max_body) if int(size) > self._settings.max_body else None
@@ -132,12 +132,12 @@ class Admission:
     async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
         self._watch.note_refusal(error.code)
         status = status_of(error)
-        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # not info: there are many under overload
+        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # debug, because overload causes many
         wait = self._load.estimate_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, so that clients do not retry all at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
         headers += CORS if is_reconcile(scope["path"]) else []
         if error.code == "serve-body" or self._load.is_draining:
-            headers.append((b"connection", b"close"))  # do not read the rest of the body
+            headers.append((b"connection", b"close"))  # so that uvicorn does not read the rest of the body
         await send_error(send, error, status, headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: bytes) -> None:
@@ -152,7 +152,7 @@ class Admission:
                 message["headers"] = [*add_safe_headers(message["headers"]), (b"x-request-id", request_id), *shared]
                 if self._load.is_draining:
                     message["headers"].append((b"connection", b"close"))
-            async with asyncio.timeout(self._settings.timeout):  # the client may never read the response
+            async with asyncio.timeout(self._settings.timeout):  # because a client may never read the response
                 await send(message)
 
         try:
@@ -194,10 +194,10 @@ def _host(value: bytes) -> str:
 
 
 def is_foreign(path: str, headers: Mapping[bytes, bytes]) -> bool:
-    """Return whether a web page of another origin sent the request; all origins may use /reconcile.
+    """Return whether a web page of another origin sent the request. False for /reconcile, which all origins may use.
 
-    Browsers send `Sec-Fetch-Site` to localhost and over TLS, where a proxy may have changed `Host`. Otherwise they send
-    `Origin`, which must equal the host. Other clients send neither.
+    Browsers send `Sec-Fetch-Site` over TLS and to localhost; it is checked first, because a proxy may have changed `Host`.
+    Otherwise they send `Origin`, which must equal `Host`. Clients that are not browsers send neither header.
 
     >>> is_foreign("/v1/search", {b"host": b"localhost:8080", b"origin": b"http://evil.example"})
     True
@@ -223,7 +223,7 @@ def is_reconcile(path: str) -> bool:
 
 
 def take_secret(scope: MutableMapping[str, Any], token: str) -> bool:
-    """Remove the token from the path of a request and return whether it was there. The comparison takes constant time.
+    """Remove the token from a request path, and return whether the path had it. Tokens are compared in constant time.
 
     >>> scope = {"path": "/reconcile/0123456789abcdef/preview"}
     >>> take_secret(scope, "0123456789abcdef"), scope["path"]

@@ -1,4 +1,4 @@
-"""Execution of jobs in a linker process: jobs in, HTTP statuses and JSON out. Jobs with the same options form one batch."""
+"""Runs jobs in a linker process, and returns an HTTP status and JSON for each. Jobs with the same options form one batch."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _WITHOUT_VALUES = {
     "concept-ambiguous": "several concepts have this id",
     "filter-unknown": "no concept has one of these semantic types",
 }
-_VARIANTS = 32  # maximum number of cached copies of the pipeline with the types or precision of a request
-_TURNS = FEW_CALLS + 1  # TF-IDF builds its full weight matrix after FEW_CALLS calls
+_VARIANTS = 32  # maximum number of cached pipeline copies, one per combination of request options (types, precision)
+_TURNS = FEW_CALLS + 1  # calls to warm up: TF-IDF builds its full weight matrix after FEW_CALLS calls
 
 
 class JobRunner:
@@ -62,12 +62,12 @@ class JobRunner:
 
     @property
     def release(self) -> dict[str, Any]:
-        """The release: a digest of everything that answers depend on, the digest of the KB, and the non-default options."""
+        """The release: a digest of everything that links depend on, the digest of the KB, and the non-default options."""
         terms = self._pipeline.term_calibration
         depends = {**self._pipeline.source(), "terms": terms and digest_of(terms)}
         source = json.dumps(depends, sort_keys=True, default=str)
         options = self._pipeline.options.non_default_options()
-        options.pop("concepts", None)  # the list may be long
+        options.pop("concepts", None)  # left out, because the list may be long
         digest = hashlib.sha256(source.encode()).hexdigest()[:16]
         return {"release": digest, "kb": self._pipeline.kb.digest, "options": options}
 
@@ -95,7 +95,7 @@ class JobRunner:
         return [each for each in said if each is not None]
 
     def _link_jobs(self, key: tuple[Any, ...], jobs: Sequence[Job]) -> list[Said]:
-        """Link the documents of jobs with the same options as one batch; a malformed one fails alone."""
+        """Link the documents of jobs with the same options as one batch. A malformed document does not fail the others."""
         documents = [_attempt(lambda job=job: _document(job)) for job in jobs]  # type: ignore[misc]
         right = [doc for doc in documents if isinstance(doc, Document)]
         pipeline = _attempt(lambda: self._variant(*key)) if right else self._pipeline
@@ -141,7 +141,7 @@ def _reply(act: Callable[[], Any]) -> Said:
 
 
 def _attempt(act: Callable[[], Any]) -> Any:
-    """Return the function's result, or its exception as an OnymError: other messages may contain request text."""
+    """Return the result of `act`, or its exception as an OnymError. Other exceptions may have request text in the message."""
     try:
         return act()
     except BaseException as e:

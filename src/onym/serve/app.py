@@ -1,7 +1,7 @@
 """The FastAPI application: pipeline routes, web page, health checks, metrics and exception handlers.
 
 FastAPI only uses the models of bodies and replies to generate the OpenAPI description. The endpoints read a body themselves,
-within limits of size and time, and validate its bytes; a reply is sent in the bytes that the linker process wrote.
+within limits of size and time, and validate it; a reply consists of the bytes that the linker process wrote.
 
 The lines of a stream (/link/batch) are answered in order, while further lines are read. Only a few lines are in flight at a
 time, so a long stream needs little memory and does not starve other requests. One release answers all lines of a stream.
@@ -50,7 +50,7 @@ from onym.serve.routes.link import LinkRequest
 from onym.serve.settings import ServeSettings
 
 MEDIA_TYPE = "application/x-ndjson"
-_WINDOW = 16  # lines of a stream that are in flight at a time
+_WINDOW = 16  # maximum number of lines of a stream that are linked or wait for a linker at a time
 
 
 class LinesResponse(Response):
@@ -64,7 +64,7 @@ class LinesResponse(Response):
         self._pipeline, self._settings = pipeline, settings
 
     async def __call__(self, scope: Scope, receive: StarletteReceive, send: Send) -> None:  # noqa: ARG002
-        """Send one line per request line. The headers wait for the first one: a client may be waiting for `100 Continue`."""
+        """Send one line per request line. Headers are sent with the first line: a client may first wait for `100 Continue`."""
         is_started = False
         with self._pipeline.current.use() as pool:
             release = (b"onym-release", pool.release["release"].encode())
@@ -81,7 +81,7 @@ class LinesResponse(Response):
 
 
 async def answer_lines(receive: Receive, pool: LinkerPool, settings: ServeSettings) -> AsyncGenerator[bytes, None]:
-    """Yield the answer to each line of a body, in order; an error is a line too."""
+    """Yield the answer to each line of a body, in order. If a line fails, its answer is the error as JSON."""
     under_way: asyncio.Queue[Job | OnymError | None] = asyncio.Queue(_WINDOW)
     reading = asyncio.create_task(_read(receive, pool, settings, under_way))
     taken: Job | OnymError | None = None
@@ -119,7 +119,7 @@ async def _answer_of(job: Job, reading: asyncio.Task[None]) -> bytes:
 async def _read(
     receive: Receive, pool: LinkerPool, settings: ServeSettings, under_way: asyncio.Queue[Job | OnymError | None]
 ) -> None:
-    """Queue the lines of a body as jobs, then None at its end; then wait for the client to disconnect."""
+    """Queue the lines of a body as jobs, and None after the last line; then wait until the client disconnects."""
     number = 0
     try:
         async for line in iter_lines(receive, settings):
@@ -127,7 +127,7 @@ async def _read(
             await under_way.put(_job(line, number, pool, settings))
     except ClientGoneError:
         return
-    except OnymError as e:  # a body too slow or a line too long: stop reading
+    except OnymError as e:  # the body is too slow or a line too long: stop reading
         await under_way.put(e)
     await under_way.put(None)
     await wait_until_gone(receive)
@@ -143,7 +143,7 @@ def _job(line: bytes, number: int, pool: LinkerPool, settings: ServeSettings) ->
 
 
 def require_short(wanted: Wanted, settings: ServeSettings) -> None:
-    """Raise LimitError if a text would block a linker process for too long; the models limit other requests."""
+    """Raise LimitError if a text is too long to link. Only link requests are checked; pydantic models limit the others."""
     if isinstance(wanted, LinkRequest) and wanted.characters > settings.max_text:
         raise too_much_text(wanted.characters, settings.max_text)
 
@@ -196,7 +196,7 @@ class ErrorFields(Reply):
 
 
 class ErrorReply(Reply):
-    """An error; it never contains text of the request."""
+    """The reply to a request that failed. It never contains text of the request."""
 
     error: ErrorFields
 
@@ -217,7 +217,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, metrics: Metrics, load: Load) -> FastAPI:
-    """Build the application. The first pipeline answers at /v1 and /reconcile; if there are several, each also at /v1/NAME."""
+    """Build the application. The first pipeline is at /v1 and /reconcile. If there are several, each is also at /v1/NAME."""
     app = FastAPI(title="Onym", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None)
     first = next(iter(pipelines.values()))
     app.include_router(pipeline_router(first, settings, "/v1"))
@@ -239,14 +239,14 @@ def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, met
 
 
 class _BodyRoute(APIRoute):
-    """A route whose endpoint reads the body; FastAPI only describes it."""
+    """A route whose endpoint reads the body itself. FastAPI uses the model only for the OpenAPI description."""
 
     def get_route_handler(self) -> Endpoint:
         return self.endpoint
 
 
 class _Endpoint:
-    """The endpoint of a route for one pipeline. All paths begin with `prefix`."""
+    """The endpoint of a route for one pipeline. `prefix` is the start of its path, such as /v1."""
 
     def __init__(self, route: Route, pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> None:
         self._route, self._pipeline, self._settings = route, pipeline, settings
@@ -309,7 +309,7 @@ def _add_lines(router: APIRouter, pipeline: ServedPipeline, settings: ServeSetti
         _describe_endpoint(link_batch, _body(LinkRequest, MEDIA_TYPE)),
         methods=["POST"],
         name=link_batch.__name__,
-        description="Link many texts: each line is a request body as for /link; the response has one line for each, in order.",
+        description="Link many texts. Each line is a request as for /link; the response has one line per request, in order.",
         responses={200: {"content": {MEDIA_TYPE: {}}}},
         route_class_override=_BodyRoute,
     )
@@ -345,7 +345,7 @@ def _parameters(route: Route) -> list[Parameter]:
 
 
 def _annotate(*parts: Any) -> Any:
-    """Return `Annotated[parts]` for a type that is only known at run time."""
+    """Return `Annotated[*parts]`; type checkers reject that syntax for a type that is only known at run time."""
     return getitem(cast("Any", Annotated), parts)
 
 

@@ -1,6 +1,6 @@
 """The job queue: first in, first out, taken in batches by number of characters. Jobs of disconnected clients are dropped.
 
-The waiting time is estimated from the most recent batches.
+The waiting time of a new job is estimated from the most recent batches.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from onym.serve.refusals import timeout_error
 
-_HEARD = 20  # most recent batches that the estimate uses
+_HEARD = 20  # number of most recent batches that the estimate of the waiting time uses
 _MAX_RATIO = 4.0  # cap on the time per character of a batch, relative to the median
-_ENOUGH = 5  # minimum number of batches for an estimate; the first ones after a start are slow
-_FIXED = 200  # overhead of a job, in characters
+_ENOUGH = 5  # minimum number of batches for an estimate, because the first ones after a start are slow
+_FIXED = 200  # fixed cost of a job, as the number of characters that take the same time to link
 
 
 class JobReply(NamedTuple):
@@ -30,7 +30,7 @@ class JobReply(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A job with a deadline (event loop time). `reply` is cancelled when the client has gone."""
+    """A job with a deadline (event loop time). `reply` is cancelled when the client disconnects."""
 
     content: dict[str, Any] = field(repr=False)
     characters: int
@@ -66,14 +66,14 @@ class JobQueue:
         self._filled.set()
 
     def drop(self, job: Job) -> None:
-        """Cancel a job and remove it from the queue; one that is being linked keeps running."""
+        """Cancel a job and remove it from the queue. A job that is already being linked still runs to its end."""
         job.reply.cancel()
         if job in self._jobs:
             self._jobs.remove(job)
             self.characters -= job.characters
 
     async def take(self) -> list[Job]:
-        """Wait for jobs and return the next batch: one job, and as many more as fit. Expired jobs fail with a timeout error."""
+        """Wait for jobs and return the next batch: at least one job. Jobs past their deadline fail with a timeout error."""
         while True:
             self._takers += 1
             try:

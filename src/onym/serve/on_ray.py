@@ -1,8 +1,8 @@
 """Linkers as replicas of a Ray Serve deployment, for many machines: `onym serve --engine ray`, with `onym[serve,ray]`.
 
 Onym's own HTTP process still does admission, limits, deadlines and queueing; Ray's HTTP proxy is disabled. A pool has one lane
-per replica, up to the maximum. A lane sends a batch to the deployment and waits. Ray chooses the replica, replaces dead ones,
-and scales their number with the load. Each release is a Ray Serve application of its own.
+per replica, up to the maximum number of replicas. A lane sends a batch to the deployment and waits. Ray chooses the replica,
+replaces dead replicas, and scales their number with the load. Each release is a Ray Serve application of its own.
 
 `Replica` and `release_of` run on the cluster. Jobs and replies are JSON. Errors are passed as codes, because the message of an
 exception may contain request text, which would go through Ray.
@@ -31,10 +31,10 @@ from onym.serve.settings import ServeSettings
 from onym.workers import error_reply, require_no_error
 
 FAILED = "serve-cluster-failed"
-_START_S = 600.0  # timeout in seconds for all replicas to be ready; a cluster may have to add machines
-_LOOK_S = 0.1  # seconds between two checks of the status
+_START_S = 600.0  # timeout in seconds for all replicas to be ready; long, because a cluster may have to add machines
+_LOOK_S = 0.1  # seconds between two checks of the deployment's status
 _QUIET = {"log_level": "ERROR", "enable_access_log": False}
-_OUT_OF_TIME = 4  # exit status of a replica whose caller gave up
+_OUT_OF_TIME = 4  # exit status of a replica whose caller cancelled the request after a timeout
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def serving(settings: ServeSettings) -> Iterator[Callable[[Path], Replicas]]:
 
 
 class Replicas:
-    """The deployment of one release. Its linkers are lanes; opening the first one deploys it."""
+    """The deployment of one release. The pool uses it through lanes; opening the first lane starts the deployment."""
 
     def __init__(self, ray: Any, serve: Any, settings: ServeSettings) -> None:
         self.size = _max_replicas(settings)
@@ -69,8 +69,8 @@ class Replicas:
         return Lane(self, self._lanes)
 
     async def open(self, lane: int, folder: Path, precision: float | None) -> dict[str, Any]:
-        """Return the release: that of the deployment, or for a lane that replaces another, what the folder contains now."""
-        is_path = folder.is_file() or locate(folder) == folder  # a pack or a folder; else the name of an installed pipeline
+        """Return the release of the deployment. A lane that replaces a dead one gets the release that the folder has now."""
+        is_path = folder.is_file() or locate(folder) == folder  # else the name of an installed pipeline
         path = str(folder.absolute() if is_path else folder)
         if lane > self.size:
             return await self._release(path, precision)
@@ -89,7 +89,7 @@ class Replicas:
         except self._serve.exceptions.BackPressureError:
             raise BusyError from None
         except Exception:
-            raise ProcessEndedError from None  # without a cause: errors of Ray may contain request text
+            raise ProcessEndedError from None  # `from None`, because errors of Ray may contain request text
 
     async def close(self) -> None:
         """Delete the deployment, if it was started."""
@@ -97,11 +97,11 @@ class Replicas:
             return
         self._deploying.cancel()
         await asyncio.gather(self._deploying, return_exceptions=True)
-        with suppress(Exception):  # the cluster may be gone
+        with suppress(Exception):  # the cluster may have been shut down
             await asyncio.to_thread(self._serve.delete, self.name)
 
     async def _release(self, folder: str, precision: float | None) -> dict[str, Any]:
-        """Open the folder on a node and return its release; the process exits afterwards to free its memory."""
+        """Open the folder in a process of the cluster and return its release. The process then exits, to free its memory."""
         look = self._ray.remote(num_cpus=0, max_retries=0, max_calls=1)(release_of)
         with _code_errors("a node of the cluster could not open the pipeline"):
             reply: dict[str, Any] = await look.remote(folder, precision)
@@ -159,7 +159,7 @@ class Lane:
         return self._replies.popleft()
 
     async def end(self) -> int:
-        """End the lane; Ray ends the replicas."""
+        """End the lane. Its replicas are ended by Ray."""
         if not self.ended.done():
             self.ended.set_result(0)
         return self.ended.result()
@@ -170,7 +170,7 @@ def _max_replicas(settings: ServeSettings) -> int:
 
 
 def _options(settings: ServeSettings) -> dict[str, Any]:
-    """Return the options of the deployment: its scaling, one batch at a time per replica, and as many in the queue."""
+    """Return the options of the deployment: each replica runs one batch at a time, and one per replica may be queued."""
     maximum = _max_replicas(settings)
     scaling = {"min_replicas": settings.workers, "max_replicas": maximum, "target_ongoing_requests": 1}
     replicas = {"num_replicas": maximum} if maximum == settings.workers else {"autoscaling_config": scaling}
@@ -186,7 +186,7 @@ def _options(settings: ServeSettings) -> dict[str, Any]:
 
 @contextmanager
 def _code_errors(what: str) -> Iterator[None]:
-    """Replace errors of Ray by a ConfigError with the exception's class name; its message may contain request text."""
+    """Replace an exception of Ray by a ConfigError with its class name, because its message may contain request text."""
     try:
         yield
     except OnymError:
@@ -210,7 +210,7 @@ class Replica:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._answers.of, json.loads(jobs))
         except asyncio.CancelledError:
-            os._exit(_OUT_OF_TIME)  # a hanging thread cannot be killed
+            os._exit(_OUT_OF_TIME)  # end the whole process, because a hanging thread cannot be killed
 
 
 def release_of(folder: str, precision: float | None) -> dict[str, Any]:

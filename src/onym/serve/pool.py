@@ -1,8 +1,8 @@
 """Pools of linkers: the linkers of one release share a queue, and the pool of a new release replaces the old one.
 
 A release is the state of a pipeline's folder when it was opened. A linker is a local process (`onym.serve.process`) or a
-replica in a Ray cluster (`onym.serve.on_ray`). One that dies is replaced. A reload opens the folder with new linkers. Once all
-of them are ready, new requests go to them, and the old ones finish theirs: each request is answered by a single release.
+replica in a Ray cluster (`onym.serve.on_ray`). A linker that dies is replaced. A reload opens the folder with new linkers. Once
+all of them are ready, they get the new requests, and the old linkers finish theirs: each request is answered by one release.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from onym.serve.refusals import dead_worker_error, not_ready_error, overload_err
 from onym.serve.settings import ServeSettings
 
 _log = logging.getLogger("onym.serve")
-_GRACE_S = 1.0  # seconds after the last deadline of its jobs until a process is killed
-_PAUSE_S, _MAX_PAUSE_S = 0.1, 10.0  # exponential backoff between attempts to start a process, in seconds
+_GRACE_S = 1.0  # a process is killed this many seconds after the last deadline of its jobs
+_PAUSE_S, _MAX_PAUSE_S = 0.1, 10.0  # first and longest pause in seconds between attempts to start a process
 
 
 class PoolWatch(Protocol):
@@ -64,12 +64,12 @@ class JobLinker(Protocol):
 
 
 class Linkers(Protocol):
-    """Starts the linkers of a pool: `size` of them, and replacements for those that die."""
+    """Starts the linkers of a pool: `size` linkers at first, and a replacement for each one that dies."""
 
     size: int
 
     async def start(self) -> JobLinker:
-        """Start a linker; it must still be opened."""
+        """Start a linker. Call its `open` before sending jobs."""
 
     async def close(self) -> None:
         """Release shared resources, after all linkers have ended."""
@@ -111,7 +111,7 @@ class LinkerPool:
         return self._pace.seconds(jobs, characters) / self._linkers.size
 
     async def start(self) -> None:
-        """Start all linkers; raise the first error if one fails."""
+        """Start all linkers. If any of them fails, raise the first error."""
         try:
             await self._start()
         except BaseException:
@@ -206,7 +206,7 @@ class LinkerPool:
             pause = min(2 * pause, _MAX_PAUSE_S)
 
     async def _work(self, process: JobLinker) -> None:
-        """Send batches to a linker until it dies, which is also noticed while it is idle."""
+        """Send batches to a linker until it dies. Its death is also noticed while it waits for a batch."""
         while not process.ended.done():
             taking = asyncio.ensure_future(self.queue.take())
             try:

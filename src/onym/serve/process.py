@@ -31,7 +31,7 @@ class Processes:
         self.size, self._command = size, command
 
     async def start(self) -> LinkerProcess:
-        """Start a process; it must still be opened."""
+        """Start a process. Call its `open` before sending jobs."""
         return await LinkerProcess.start(self._command, self.size)
 
     async def close(self) -> None:
@@ -48,7 +48,7 @@ class LinkerProcess:
 
     @classmethod
     async def start(cls, command: Sequence[str], workers: int) -> LinkerProcess:
-        """Start one of `workers` processes; it must still be opened."""
+        """Start one of `workers` processes. Call its `open` before sending jobs."""
         return cls(await start_in_loop(command, workers))
 
     @property
@@ -62,7 +62,7 @@ class LinkerProcess:
         return f"linker process {self.pid}"
 
     async def open(self, pipeline: Path, precision: float | None) -> None:
-        """Open a pipeline in the process and set `release`; raise the process's error if it fails."""
+        """Open a pipeline in the process and set `release`. If that fails, raise the error that the process reports."""
         await self._send({"pipeline": str(pipeline), "precision": precision})
         line = await self._line()
         reply: dict[str, Any] = json.loads(line)

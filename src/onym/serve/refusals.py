@@ -1,6 +1,6 @@
-"""Error responses: an HTTP status, and the same code, message and fix that commands print; and default security headers.
+"""Error responses with an HTTP status and the code, message and fix that commands print; default security headers.
 
-By default, every response forbids browsers to run scripts from it, to frame it and to cache it. Routes may override this.
+By default, the headers forbid browsers to run scripts of a response, to frame it and to cache it. Routes may override this.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _KINDS: tuple[tuple[type[OnymError], int], ...] = (
     (IntegrityError, 500),
 )
 POLICY = "default-src 'none'; frame-ancestors 'none'"
-"""Content-Security-Policy of everything but pages: nothing is run, loaded or framed."""
+"""Content-Security-Policy of all responses except pages: browsers may not run, load or frame anything."""
 _DEFAULTS: Headers = [
     (b"content-security-policy", POLICY.encode()),
     (b"cache-control", b"no-store"),
@@ -102,7 +102,7 @@ def not_ready_error() -> InternalError:
 
 
 def add_safe_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Return the headers of a response, with default security headers for those that it does not set.
+    """Return the headers of a response, plus each default security header that the response does not set itself.
 
     >>> add_safe_headers([(b"cache-control", b"no-cache")])[0], len(add_safe_headers([(b"cache-control", b"no-cache")]))
     ((b'cache-control', b'no-cache'), 5)

@@ -1,8 +1,8 @@
 """Runs a service: opens pipelines, listens, handles signals, limits connections and shuts down.
 
 On shutdown, /ready returns 503 first, so that load balancers stop sending requests; then the service stops listening and
-finishes the requests that it has. Connections are limited in number and must send their headers in time, because uvicorn itself
-has neither limit.
+finishes the requests in flight. This module also limits the number of connections and the time for request headers,
+because uvicorn has neither limit.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def run_service(settings: ServeSettings) -> None:
 
 @contextmanager
 def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
-    """Yield a function that creates linkers: local processes, or replicas of a Ray cluster, to which it connects."""
+    """Yield a function that creates linkers: local processes, or replicas in a Ray cluster (connected to for the block)."""
     if settings.engine != "ray":
         yield lambda _: Processes(settings.workers)
         return
@@ -129,7 +129,7 @@ def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
         service.admission,
         http=protocol_with(settings.body_timeout, settings.max_connections),
         log_config=None,
-        access_log=False,  # it would log query strings
+        access_log=False,  # because it would log query strings, which may contain request text
         server_header=False,
         proxy_headers=False,
         lifespan="off",
@@ -144,7 +144,7 @@ def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
 
 
 class _StoppableServer(uvicorn.Server):
-    """uvicorn without its signal handlers, which stop listening at once, before load balancers notice."""
+    """uvicorn without its signal handlers, which stop listening at once, when load balancers still send requests."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -163,10 +163,10 @@ def listening(host: str, port: int) -> socket.socket:
     listener = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)  # with `protocol`, so that asyncio sets TCP_NODELAY
+        listener = socket.socket(family, kind, protocol)  # `protocol` must be set, or asyncio does not set TCP_NODELAY
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(_BACKLOG)  # from now on, connections wait instead of being refused
+        listener.listen(_BACKLOG)  # from now on, the system queues new connections
     except OSError as e:
         if listener is not None:
             listener.close()
@@ -221,10 +221,10 @@ class Connections:
     def __init__(self, maximum: int) -> None:
         self._maximum = maximum
         self._all: set[Any] = set()
-        self._waiting: dict[Any, asyncio.TimerHandle] = {}  # timeouts of idle connections, longest-idle first
+        self._waiting: dict[Any, asyncio.TimerHandle] = {}  # timeout of each idle connection, longest-idle first
 
     def enter(self, connection: Any) -> None:
-        """Add a connection; at the limit, close the longest-idle one, or the new one if none is idle."""
+        """Add a connection. At the limit, close the longest-idle connection, or the new one if none is idle."""
         if len(self._all) >= self._maximum:
             idle = next(iter(self._waiting), connection)
             idle.transport.abort()
@@ -237,7 +237,7 @@ class Connections:
         self._all.discard(connection)
 
     def wait(self, connection: Any, seconds: float) -> None:
-        """Close a connection unless request headers arrive in time; a timeout that already runs is not extended."""
+        """Close a connection if no request headers arrive within `seconds`. A timeout that is already running is kept."""
         if connection not in self._waiting:
             self._waiting[connection] = connection.loop.call_later(seconds, connection.transport.close)
 
@@ -250,8 +250,8 @@ class Connections:
 def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Protocol]:
     """Return uvicorn's protocol with a connection limit, and a timeout for request headers.
 
-    The headers of the first request must arrive within `head_timeout` seconds, those of later ones within the keep-alive time:
-    after a rejected request, the unread rest of its body looks like the start of new headers.
+    The headers of the first request must arrive within `head_timeout` seconds, those of later requests within the keep-alive
+    time, because after a rejected request, the unread rest of its body looks like the start of new headers.
     """
     connections = Connections(max_connections)
 

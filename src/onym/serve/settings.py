@@ -33,15 +33,15 @@ class ServeSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pipelines: dict[str, Path] = Field(min_length=1)
-    host: str = Field(default="127.0.0.1", description="Address to listen on; any but a loopback address needs --token-file.")
-    port: int = Field(default=8080, ge=0, le=65_535, description="Port to listen on; 0 chooses a free one.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on; other than loopback, it requires --token-file.")
+    port: int = Field(default=8080, ge=0, le=65_535, description="Port to listen on; 0 chooses a free port.")
     workers: int = Field(default=1, ge=1, le=256, description="Linker processes per pipeline.")
     engine: str = Field(default=ENGINES[0], description="local: linker processes on this machine; ray: Ray Serve replicas.")
     address: str = Field(
-        default="", description="Ray cluster, such as auto or head:6379; by default one is started on this machine."
+        default="", description="Address of the Ray cluster, such as auto or head:6379; by default a local cluster is started."
     )
     max_workers: int | None = Field(
-        default=None, ge=1, le=4_096, description="With --engine ray: maximum replicas per pipeline, used under load."
+        default=None, ge=1, le=4_096, description="With --engine ray: maximum replicas per pipeline, for times of high load."
     )
     precision: float | None = None
     match_precision: float = Field(
@@ -54,28 +54,28 @@ class ServeSettings(BaseModel):
     tls_cert: Path | None = Field(default=None, description="Certificate chain (PEM), for HTTPS.")
     tls_key: Path | None = Field(default=None, description="Private key of the certificate (PEM).")
     allow_hosts: tuple[str, ...] = ()
-    max_body: int = Field(default=2_000_000, ge=1, description="Maximum bytes of a request body or of a line.")
+    max_body: int = Field(default=2_000_000, ge=1, description="Maximum bytes of a request body; for /link/batch, of a line.")
     max_text: int = Field(
         default=200_000,
         ge=1,
-        description="Maximum characters to link per request: the text, plus 50 and its length for each annotated mention.",
+        description="Maximum characters per link request. An annotated mention counts as its length plus 50.",
     )
-    max_requests: int = Field(default=128, ge=1, description="Maximum concurrent requests; further ones get status 429.")
+    max_requests: int = Field(default=128, ge=1, description="Maximum concurrent requests; further requests get status 429.")
     max_connections: int = Field(
         default=900, ge=1, description="Maximum open connections; at the limit, the longest-idle one is closed."
     )
     max_wait: float | None = Field(
         default=None,
         ge=0.001,
-        description="Maximum expected queueing time in seconds; beyond it, requests get 429. Default: half of --timeout.",
+        description="Maximum expected queueing time in seconds; requests beyond it get status 429. Default: half of --timeout.",
     )
-    timeout: float = Field(default=30.0, ge=0.001, description="Maximum seconds per request; beyond it, the status is 504.")
+    timeout: float = Field(default=30.0, ge=0.001, description="Maximum seconds per request; slower requests get status 504.")
     body_timeout: float = Field(default=10.0, ge=0.001, description="Maximum seconds for a request body to arrive.")
     keep_alive: int = Field(default=75, ge=1, description="Seconds after which idle connections are closed.")
     drain_delay: float = Field(
         default=5.0, ge=0, description="Seconds to keep listening after SIGTERM, while /ready returns 503."
     )
-    batch_characters: int = Field(default=32_000, ge=1)  # maximum per batch; not a command-line option
+    batch_characters: int = Field(default=32_000, ge=1)  # maximum characters per batch of jobs; not a command-line option
 
     @property
     def is_local(self) -> bool:
@@ -123,7 +123,7 @@ class ServeSettings(BaseModel):
 
 
 def parse_pipelines(values: list[str]) -> dict[str, Path]:
-    """Parse `DIR` or `NAME=DIR` arguments into folders by name, in order.
+    """Parse `DIR` or `NAME=DIR` arguments, and return the folders by pipeline name, in the given order.
 
     >>> parse_pipelines(["mesh=pipelines/mesh", "hpo=pipelines/hpo"])["hpo"].name
     'hpo'

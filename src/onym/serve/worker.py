@@ -46,7 +46,7 @@ def reply(replies: BinaryIO, status: int, body: bytes) -> None:
     b'200 2\\n{}'
     """
     data = memoryview(b"%d %d\n%b" % (status, len(body), body))
-    while data:  # an unbuffered pipe may accept only a part
+    while data:  # an unbuffered pipe may accept only a part of the data
         data = data[replies.write(data) or 0 :]
 
 

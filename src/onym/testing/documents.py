@@ -89,7 +89,7 @@ def documents(draw: st.DrawFn) -> Document:
 
 
 def _tidy(document: Document) -> Document:
-    """Return a regular version of a document: numbered ids, relations between mentions, no notes."""
+    """Return a simplified copy of a document: numbered ids, relations between mentions only, no notes."""
     mentions = [replace(each, id=f"T{n}", type=each.type or "Disease", notes=()) for n, each in enumerate(document.mentions, 1)]
     passages = [replace(each, notes=()) for each in document.passages]
     relations = [
@@ -128,7 +128,7 @@ def _links(mention: Mention) -> st.SearchStrategy[Link]:
 
 
 def after_round_trip(linked: LinkedDocument) -> LinkedDocument:
-    """Return a linked document as it is read back from a file: its mentions have the ids of their links."""
+    """Return a linked document as it is read back from a file: each mention has the concept id of its link."""
     document = with_answers(linked)
     links = (replace(link, mention=own) for link, own in zip(linked.links, document.mentions, strict=True))
     return replace(linked, document=document, links=tuple(links))

@@ -26,7 +26,7 @@ DEFAULTS = {
     "no_repeat_ngram_size": 3,
     "num_beams": 4,
 }
-"""The `generate` defaults of published BART checkpoints, and more that would change results if they were used."""
+"""The `generate` defaults of published BART checkpoints, plus others that would change results if Onym used them."""
 VOCABULARY, POSITIONS = 420, 64
 _IDS = {"vocab_size": VOCABULARY, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
 _SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
@@ -62,7 +62,7 @@ def save_tokenizer(folder: Path, *, more: int = 0) -> Path:
 
 
 def tiny_bart(seed: int = 0, **more: Any) -> Any:
-    """Return a BART with random weights, large enough that some names are much more likely than others."""
+    """Return a BART with random weights. The weights are so large that some names are much more likely than others."""
     import torch
     from transformers import BartConfig, BartForConditionalGeneration
 
@@ -84,7 +84,7 @@ def save_model(folder: Path, seed: int = 0, *, has_tokenizer: bool = True, **mor
 
 
 def add_defaults(folder: Path) -> Path:
-    """Add `generate` defaults to a model, in the files where older and newer checkpoints have them."""
+    """Add `generate` defaults to a model: to config.json (older checkpoints) and generation_config.json (newer ones)."""
     for name in ("config.json", "generation_config.json"):
         path = folder / name
         found = json.loads(path.read_text()) if path.exists() else {}
@@ -115,7 +115,7 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 
 
 def tiny_encoder(family: str = "bert", seed: int = 0, positions: int = POSITIONS) -> Any:
-    """Return an encoder in which all weights and biases affect the output; `positions` is its maximum length."""
+    """Return an encoder in which all weights and biases affect the output. `positions` is the maximum number of tokens."""
     import torch
 
     torch.manual_seed(seed)

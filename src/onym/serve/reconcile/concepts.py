@@ -1,7 +1,7 @@
 """Properties of concepts for data extension, and HTML preview cards.
 
 There is no property for parents, because a knowledge base does not store them. A card has no script, all values are escaped,
-and other pages may frame it. Linker processes read the property values; the HTTP process renders the card.
+and pages of other origins may show it in a frame. Linker processes read the property values; the HTTP process renders the card.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ PROPERTIES: dict[str, Property] = {
 
 
 def properties_like(prefix: str) -> list[dict[str, str]]:
-    """Return the properties whose name or id contains the text.
+    """Return the properties whose name or id contains the `prefix`.
 
     >>> [each["id"] for each in properties_like("syn")]
     ['synonyms']

@@ -24,7 +24,7 @@ from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Menti
 Act = Callable[[dict[str, Any]], Any]
 Queries = Mapping[str, Mapping[str, Any]]
 Filter = tuple[tuple[str, ...], bool]
-_VARIANTS = 32  # maximum number of cached pipelines with other type filters
+_VARIANTS = 32  # maximum number of cached pipeline copies, one per type filter
 _MAX_DEFAULT = 50
 _MAX_DESCRIPTION = 200
 WIDTH, HEIGHT = 420, 260
@@ -101,7 +101,7 @@ class Matcher:
         return found
 
     def _filter_by_types(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
-        """Return the pipeline restricted to types; None if no concept can have them."""
+        """Return the pipeline restricted to concepts with one of (`is_all`: all of) these types; None if the KB lacks them."""
         known = self._types.select_known(types)
         if not types:
             return self._pipeline
@@ -133,7 +133,7 @@ class Matcher:
 
 
 def _document(query: Mapping[str, Any]) -> Document:
-    """Return a term as a document with one mention, followed by its context."""
+    """Return a document that consists of the term, annotated as a mention, and its context."""
     text, context = query["text"], query.get("context") or ""
     return Document("1", f"{text}\n\n{context}" if context else text, (Mention(0, len(text), text),))
 
@@ -148,8 +148,8 @@ def _link(linked: LinkedDocument) -> Link | None:
 def display_scores(candidates: Sequence[Candidate], confidence: float | None) -> list[float]:
     """Return a score from 0 to 100 for each candidate, best first.
 
-    The first candidate, and those that tie with it, get the confidence c. The second gets half of min(c, 1 - c), the third half
-    of that, and so on. Without a confidence, the scores are those of the linker; log-probabilities become probabilities.
+    The first candidate, and those that tie with it, get the confidence c. The second gets half of min(c, 1 - c), the third a
+    quarter, and so on. Without a confidence, the scores are those of the linker; log-probabilities become probabilities.
 
     >>> fever, malaria = Candidate("hp:0001945", "fever", 0.9), Candidate("mondo:0005136", "ague", 0.3)
     >>> display_scores([fever, malaria], 0.96)
@@ -198,11 +198,11 @@ class SemanticTypes:
         return (list(self._kb.groups) or list(self._kb.types))[:_MAX_DEFAULT]
 
     def select_known(self, names: Sequence[str]) -> list[str]:
-        """Return the names that the knowledge base has, in its spelling."""
+        """Return those names that are groups or types of the knowledge base, in its spelling."""
         return [self.labels[name.lower()] for name in names if name.lower() in self.labels]
 
     def of(self, candidate: Candidate) -> list[str]:
-        """Return the candidate's group, or its types if that group is not in the knowledge base."""
+        """Return the type of the candidate if the knowledge base lists it, else the types of its concept."""
         if candidate.type.lower() in self.labels:
             return [candidate.type]
         return [self._kb.types[int(each)] for each in self._kb.concept_types[self._kb.concept_ids.find(candidate.concept_id)]]
@@ -215,7 +215,7 @@ class SemanticTypes:
 
 
 def as_type(label: str) -> dict[str, str]:
-    """Return a group or type in the format of the specification.
+    """Return a group or type in the format of the Reconciliation API.
 
     >>> as_type("Disease")
     {'id': 'Disease', 'name': 'Disease'}

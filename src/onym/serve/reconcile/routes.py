@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Tolerant(Wanted):
-    """Base class of requests with unknown keys, which the specification says to ignore."""
+    """Base class of requests. Unknown keys are ignored, as the Reconciliation API requires."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -40,7 +40,7 @@ class PropertyValue(Tolerant):
     v: Any = None
 
     def texts(self) -> Iterator[str]:
-        """Yield the values as strings; of an entity, its name."""
+        """Yield the values as strings. An entity is represented by its name."""
         for value in self.v if isinstance(self.v, list) else [self.v]:
             shown = value.get("name") if isinstance(value, dict) else value
             if isinstance(shown, str | int | float):
@@ -68,12 +68,12 @@ class ReconcileQuery(Tolerant):
 
     @property
     def context(self) -> str:
-        """The values of the other columns, joined."""
+        """The values of the other columns, joined into one text."""
         texts = (text.strip() for each in self.properties or () for text in each.texts())
         return "; ".join(filter(None, texts))[:MAX_CONTEXT]
 
     def job(self) -> dict[str, Any]:
-        """Return the query for the linker process; a query that is too long becomes empty, and gets no candidates."""
+        """Return the query for the linker process. If it is too long, its text is left empty, so that it gets no candidates."""
         text = (self.query or "").strip()
         return {
             "text": text if len(text) <= MAX_TERM else "",
@@ -145,11 +145,11 @@ FORM = "application/x-www-form-urlencoded"
 _JSON = "application/json"
 _MAX_FIELDS = 32
 _HITS = 10
-_PER_CONCEPT = 10  # cost of reading a concept, in characters of raw text
+_PER_CONCEPT = 10  # cost of looking up a concept, as the number of text characters that take the same time to link
 _SAFE = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
-    "cross-origin-resource-policy": "cross-origin",  # cross-origin isolated pages may embed previews
+    "cross-origin-resource-policy": "cross-origin",  # so that cross-origin isolated pages can embed previews
 }
 _PREFLIGHT = {
     "access-control-allow-methods": "GET, POST, OPTIONS",
@@ -164,13 +164,13 @@ Limit = Annotated[int | None, Query(ge=0, le=MAX_HITS)]
 
 
 class Reconciliation:
-    """Endpoints of the reconciliation service of one pipeline. All paths begin with `prefix`."""
+    """Endpoints of the reconciliation service of one pipeline. `prefix` is the start of their paths."""
 
     def __init__(self, pipeline: ServedPipeline, settings: ServeSettings, prefix: str) -> None:
         self._pipeline, self._settings, self._prefix = pipeline, settings, prefix
 
     async def manifest_or_queries(self, request: Request) -> Response:
-        """Answer queries in the query string; without any, return the service manifest."""
+        """Answer the queries in the query string. Without queries, return the service manifest."""
         note_route(request.scope, self._prefix)
         if {"queries", "extend"} & set(request.query_params):
             return await self._answer_fields(request.query_params, request)

@@ -38,7 +38,7 @@ class Request(BaseModel):
 
     @property
     def characters(self) -> int:
-        """The cost of the request, in characters of raw text."""
+        """The cost of the request, as the number of text characters that take the same time to link."""
         return 1
 
     def job(self) -> dict[str, Any]:
@@ -67,23 +67,23 @@ class Options(Request):
 
     @staticmethod
     def apply(pipeline: Pipeline, *values: Any) -> Pipeline:
-        """Return a copy of the pipeline with the options that `of` returned; None leaves an option unchanged."""
+        """Return a copy of the pipeline with these options, as `of` returns them. None leaves an option unchanged."""
         for name, value in zip(Options.model_fields, values, strict=True):
             pipeline = pipeline if value is None else getattr(pipeline, f"with_{name}")(value)
         return pipeline
 
 
 class Reply(BaseModel):
-    """Base class of replies: an object without further keys."""
+    """Base class of replies: JSON objects that have no keys besides the fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True)
 class Route:
-    """A route below /v1 and /v1/NAME. Fields of `takes` are parameters of the path, of the query string or keys of the body.
+    """A route below /v1 and /v1/NAME. The fields of `takes` are path parameters, query parameters or keys of the body.
 
-    A linker process calls `act` with the pipeline, as changed by the request's options, and the job; it returns plain values.
+    A linker process calls `act` with a pipeline that has the options of the request, and the job; `act` returns plain values.
     `act` is None for jobs that are linked in batches. `name` is the operation id in the OpenAPI description; by default `op`.
     """
 
@@ -99,7 +99,7 @@ class Route:
 
     @property
     def label(self) -> str:
-        """The path for metrics and logs, without values.
+        """The path for metrics and logs, with `{id}` in place of a concept id.
 
         >>> Route("/concepts/{concept_id:path}", "concept", Request, Reply, "Return a concept.").label
         '/concepts/{id}'
@@ -176,7 +176,7 @@ def check(kind: type[T], values: Any, where: str) -> T:
 
 
 def make_validation_error(errors: Sequence[Any], where: str) -> InputError:
-    """Return the first error of pydantic as an InputError, without unknown keys, which may be user text."""
+    """Return the first error of pydantic as an InputError. Unknown keys are not shown, because they may be user text."""
     first = errors[0]
     is_extra = first["type"] == "extra_forbidden"
     loc = [str(part) for part in first["loc"][: -1 if is_extra else None]]

@@ -27,7 +27,7 @@ class SearchRequest(Request):
 
     @property
     def characters(self) -> int:
-        """The length of the query."""
+        """The cost of the request: the length of the query."""
         return len(self.q)
 
 

@@ -61,12 +61,12 @@ class LinkRequest(Options):
         if (self.text is None) == (self.document is None):
             raise ValueError("give either text or document, and not both")
         if self.explain and self.format != "links":
-            raise ValueError("explain needs the format links")
+            raise ValueError("explain: true requires format: links")
         return self
 
     @property
     def characters(self) -> int:
-        """The cost of the request. Mentions may overlap, so their surfaces can be much longer than the text."""
+        """The cost of the request, in characters. Mentions count too: they may overlap and together be longer than the text."""
         if self.document is None:
             return len(self.text or "")
         mentions = self.document.get("mentions")
@@ -79,7 +79,7 @@ class LinkRequest(Options):
 
 
 def _surface_characters(mention: Any) -> int:
-    """Return the cost of an annotated mention, in characters of raw text.
+    """Return the cost of an annotated mention, as the number of text characters that take the same time to link.
 
     >>> _surface_characters({"start": 5, "end": 10})
     55
@@ -152,7 +152,7 @@ class ExplanationReply(Reply):
 
 
 class RejectionReply(Reply):
-    """A name of the knowledge base in the text that was not taken as a mention; `detail` is the reason in words."""
+    """A name of the knowledge base that occurs in the text but was not taken as a mention. `detail` is the reason in words."""
 
     start: int
     end: int
@@ -162,7 +162,7 @@ class RejectionReply(Reply):
 
 
 class LinkedReply(Reply):
-    """A linked text, as in `onym link --json`; with `format: document`, a linked-document/2 instead.
+    """A linked text, as in `onym link --json`. With `format: document`, the reply is a linked-document/2 instead.
 
     `explanations`, one per link, and `rejections` are only present with `explain: true`.
     """

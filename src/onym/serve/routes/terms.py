@@ -26,7 +26,7 @@ class MapRequest(Options):
 
     @property
     def characters(self) -> int:
-        """The cost of the request, in characters of raw text."""
+        """The cost of the request, as the number of text characters that take the same time to link."""
         return sum(PER_SURFACE + len(term) for term in self.terms if term)
 
 
@@ -44,7 +44,7 @@ class MappedRow(Reply):
 
 
 class MapReply(Reply):
-    """A row for each term, in order."""
+    """A row for each term, in the order of the request."""
 
     rows: list[MappedRow]
 

@@ -1,4 +1,4 @@
-"""The route that reads the first sheet of an .xlsx workbook for the web page, since browsers cannot."""
+"""The route that reads the first sheet of an .xlsx workbook for the web page, because browsers cannot read .xlsx."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WorkbookRequest(Request):
 
     @property
     def characters(self) -> int:
-        """The size of the workbook in base64."""
+        """The cost of the request: the length of the workbook in base64."""
         return len(self.content)
 
 
