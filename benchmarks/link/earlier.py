@@ -46,7 +46,7 @@ def python_of(commit: str = "") -> Path:
             if commit:
                 _extract(commit, made / _SOURCE)
             _add_paths(made, [folder / _SOURCE / "src" if commit else ROOT / "src", *_dependencies()])
-            with suppress(OSError):  # another process was faster
+            with suppress(OSError):  # another process has created the folder meanwhile
                 made.rename(folder)
     return folder / "bin" / "python"
 

@@ -43,7 +43,7 @@ from onym.store.cache import cache_folder
 SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384
 OPEN_NAMES = 923_667  # names of the open knowledge base
 MAX_GB, MAX_OPEN_S = 12.0, 1.0
-_SAME = 1e-5  # rounding error of a dot product
+_SAME = 1e-5  # tolerance for the rounding error of a dot product
 _BUILD = """
 import sys
 from pathlib import Path
@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", type=int, default=0, help="number of names of the open knowledge base; all by default")
     parser.add_argument("--queries", type=int, default=10_000, help="number of surfaces to search for")
     parser.add_argument("--vectors", type=int, default=0, help="number of random vectors; 6,000,000 without --quick")
-    parser.add_argument("--kind", default="", help="kind of their index; by default the one recommended for 6,000,000")
+    parser.add_argument("--kind", default="", help="index of the random vectors; by default the kind recommended for 6,000,000")
     parser.add_argument("--kept", action="store_true", help="also search the indexes kept with the knowledge base")
     parser.add_argument("--only-table", action="store_true", help="skip the encoder and the random vectors")
     parser.add_argument("--only", default=",".join(KINDS), help="kinds to measure, separated by commas")
