@@ -52,7 +52,7 @@ def read_paths(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=["architecture.md", "CONTRIBUTING.md"])
-def test_pages_list_every_package_exactly_once(page: str) -> None:
+def test_pages_list_each_package_exactly_once(page: str) -> None:
     assert sorted(package for layer in read_listed_layers(page) for package in layer) == sorted(packages_of(SRC))
 
 

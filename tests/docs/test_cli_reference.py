@@ -30,7 +30,7 @@ def test_page_is_up_to_date() -> None:
     assert cli_page.page_with_commands(PAGE) == PAGE, "run python docs/cli_page.py"
 
 
-def test_page_lists_every_command() -> None:
+def test_page_lists_each_command() -> None:
     assert re.findall(r"^## (.+)$", PAGE, re.MULTILINE) == list(COMMANDS)
     assert len(COMMANDS) > 40
 
@@ -55,7 +55,7 @@ def test_keeps_text_added_by_hand() -> None:
     assert cli_page.page_with_commands(text) == text
 
 
-def test_page_lists_every_exit_status() -> None:
+def test_page_lists_each_exit_status() -> None:
     from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 
     rows = {int(status) for status in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}

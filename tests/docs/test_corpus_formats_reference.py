@@ -17,7 +17,7 @@ PAGE = DOCS.read_text("utf-8")
 SRC = Path(__file__).parents[2] / "src" / "onym" / "corpora"
 
 
-def test_page_lists_every_format_in_order() -> None:
+def test_page_lists_each_format_in_order() -> None:
     assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == (
         "Which file is read as what",
         "Documents of one id",
@@ -35,6 +35,6 @@ def test_table_lists_the_facets_of_each_format(name: str) -> None:
     assert {facet for facet, cell in cells.items() if cell != "no"} == get(name).HOLDS
 
 
-def test_page_lists_every_problem_code() -> None:
+def test_page_lists_each_problem_code() -> None:
     text = "\n".join(path.read_text("utf-8") for path in SRC.rglob("*.py"))
     assert set(re.findall(r"^\| `(corpus-\w+)`", PAGE, re.MULTILINE)) == set(re.findall(r'"(corpus-[a-z]+)"', text))

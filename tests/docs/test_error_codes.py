@@ -70,7 +70,7 @@ def test_codes_are_in_kebab_case() -> None:
     assert {code for code in codes_of_source() if not re.fullmatch(r"[a-z]+(?:-[a-z]+)+", code)} == set()
 
 
-def test_page_lists_every_code_exactly_once() -> None:
+def test_page_lists_each_code_exactly_once() -> None:
     assert headings() == sorted(codes_of_source())
 
 
@@ -79,13 +79,13 @@ def test_sections_are_not_empty() -> None:
     assert [len(section.split()) >= 5 for section in sections] == [True] * len(headings())
 
 
-def test_page_lists_every_error_class_with_its_exit_status() -> None:
+def test_page_lists_each_error_class_with_its_exit_status() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d) \|", PAGE.read_text("utf-8"), re.MULTILINE))
     classes = {name: str(getattr(errors, name).exit_status) for name in CLASSES if name != "OnymError"}
     assert rows == classes
 
 
-def test_every_code_is_used_in_a_test() -> None:
+def test_each_code_is_used_in_a_test() -> None:
     files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
     text = "\n".join(path.read_text("utf-8") for path in files)
     assert sorted(code for code in codes_of_source() if not re.search(rf"[\"']{code}\b", text)) == []

@@ -13,7 +13,7 @@ from onym.kb.readers import ORDER as FORMATS
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "formats.md").read_text("utf-8")
 
 
-def test_page_lists_every_format_in_order() -> None:
+def test_page_lists_each_format_in_order() -> None:
     assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == FORMATS
 
 

@@ -21,7 +21,7 @@ def test_page_lists_the_configuration_in_the_manifest() -> None:
     assert first_cells("What it was built from")[1:] == list(IndexOrigin.model_fields)
 
 
-def test_page_lists_every_kind() -> None:
+def test_page_lists_each_kind() -> None:
     assert first_cells("Kinds") == list(KINDS)
 
 

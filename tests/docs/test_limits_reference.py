@@ -19,11 +19,11 @@ def rows(heading: str) -> dict[str, str]:
     return dict(re.findall(r"^\| `(\w+)` \| ([\d.,]+) \| \S", section, re.MULTILINE))
 
 
-def test_page_lists_every_file_limit() -> None:
+def test_page_lists_each_file_limit() -> None:
     assert rows("Limits of files") == {key: f"{value:,}" for key, value in asdict(DEFAULT_LIMITS).items()}
 
 
-def test_page_lists_every_download_limit() -> None:
+def test_page_lists_each_download_limit() -> None:
     assert rows("Limits of downloads") == {key: f"{value:,}" for key, value in asdict(Patience()).items()}
 
 

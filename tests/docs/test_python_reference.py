@@ -104,7 +104,7 @@ def test_table_lists_exactly_the_public_names() -> None:
     assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(onym.__all__)
 
 
-def test_every_public_name_has_an_example() -> None:
+def test_each_public_name_has_an_example() -> None:
     assert sorted(set(onym.__all__) - find_used_names(TEXT)) == []
 
 

@@ -38,11 +38,11 @@ def test_each_key_has_a_row_with_its_default(heading: str, model: type[BaseModel
             assert shown == (list(plain) if isinstance(plain, tuple) else plain)
 
 
-def test_page_lists_every_kind() -> None:
+def test_page_lists_each_kind() -> None:
     assert [kind for kind in get_args(KindLabel) if f"`{kind}`" not in PAGE] == []
 
 
-def test_page_lists_every_group_and_rule() -> None:
+def test_page_lists_each_group_and_rule() -> None:
     assert [label for label in (*GROUPS, *get_args(NameRule)) if f"`{label}`" not in PAGE] == []
 
 

@@ -35,7 +35,7 @@ def read_listed(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("stage", CONFIGS)
-def test_page_lists_every_key(stage: str) -> None:
+def test_page_lists_each_key(stage: str) -> None:
     assert keys_of(CONFIGS[stage]) <= read_listed(PAGE)
     own = PAGE[PAGE.index(SECTIONS[stage]) :]
     config = CONFIGS[stage].model_fields

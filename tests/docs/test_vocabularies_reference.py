@@ -30,7 +30,7 @@ def test_tables_are_up_to_date() -> None:
     assert set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)) == set(vocabularies())
 
 
-def test_download_page_lists_every_name() -> None:
+def test_download_page_lists_each_name() -> None:
     page = (DOCS / "how-to" / "download.md").read_text("utf-8")
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(downloads())
 
