@@ -111,7 +111,7 @@ def _judge(folder: Path, encoder: str) -> dict[str, object]:
     by_hand = _by_hand(encoder)
     pipeline, task = load(folder), end_to_end_task(_KEY, "test", JOINED)
     precise = judge_found(task, predict_with(pipeline.with_precision(_PRECISION), task))
-    # number of answers = gold mentions * recall / precision; the gold mentions cancel
+    # The number of answers is gold mentions * recall / precision; the gold mentions cancel out in the ratio.
     share = precise["strict_r"] / precise["strict_p"] * test["strict_p"] / test["strict_r"]
     return {
         "strict_f1": test["strict_f1"],

@@ -28,7 +28,7 @@ from onym.models.torch_encoder import Encoder, open_body, token_vectors
 from onym.types import Document
 
 SINGLE = 128
-_BUDGET = 4_096  # tokens per batch, for windows as for documents
+_BUDGET = 4_096  # tokens per batch, the same for windows and for documents
 _NAMES = 923_667  # names of the open knowledge base
 _TURNS = 3
 _K = 10

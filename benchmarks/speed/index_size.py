@@ -1,8 +1,8 @@
 """Measure the size, build time, opening time, search speed and recall of each kind of index.
 
 The names are those of the open knowledge base, encoded with MiniLM. The queries are the distinct surfaces of BC5CDR and of the
-NCBI disease corpus, in batches of 1,000. `recall_at_10` compares with FAISS's exact search over all vectors: the share of the
-names found that are at least as near as its tenth result. With `--quick` all vectors are random. `default` is the row of the
+NCBI disease corpus, in batches of 1,000. `recall_at_10` is the share of the ten names found that are at least
+as near as the tenth result of FAISS's exact search. With `--quick` all vectors are random. `default` is the row of the
 kind that Onym recommends for this number of names; it is built twice, and both files must be equal.
 
 Then as many random vectors as UMLS has names, with MiniLM's dimension, are indexed in a separate process with the recommended

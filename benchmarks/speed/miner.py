@@ -205,7 +205,7 @@ def _speed_ratio(pairs: int) -> float:
         step(_draw_timed_batch(_FEW))
     for turn in range(TURNS):
         for name, step in STEPS.items():
-            start = time.process_time()  # CPU time of this thread only
+            start = time.process_time()  # CPU time, so that other processes do not matter
             step(batch)
             seconds[name][turn] = time.process_time() - start
     return median(seconds["reference"]) / median(seconds["own"])

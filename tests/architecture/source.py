@@ -44,7 +44,7 @@ def count_lines(paths: Iterable[Path]) -> int:
 
 
 def size_figures(source: Source) -> dict[str, object]:
-    """Return the numbers of files, lines and short modules, and the lengths of functions and imports."""
+    """Return the numbers of files and lines, the shares of short modules and import lines, and the length of functions."""
     lines = {module: count_lines([path]) for module, path in source.files.items()}
     modules = [module for module in lines if not source.is_package(module)]
     nodes = [node for tree in source.trees.values() for node in ast.walk(tree)]

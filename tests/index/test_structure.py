@@ -90,7 +90,7 @@ def test_rejects_changed_headers(kind: str, value: int, files: dict[str, Bytes])
 
 
 class Graph:
-    """The offsets of the sections in the file of a graph."""
+    """The offsets of the sections in the file of an HNSW graph."""
 
     def __init__(self, data: Bytes) -> None:
         self.index = faiss().deserialize_index(data)

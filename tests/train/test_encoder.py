@@ -340,7 +340,7 @@ def test_published_encoder_opens(encoder_folder: Path, encoder: Path, kb_folder:
 
 @pytest.mark.slow
 def test_computes_steps_from_epochs(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
-    """The knowledge base has 12 pairs, so three epochs are 36 pairs or nine batches of four."""
+    """The knowledge base has 12 pairs, so three epochs are 36 pairs, which are nine batches of four."""
     aligned = train(align_config(encoder, None, kb_folder, optim={"epochs": 3.0, "steps": 99}), tmp_path / "made")
     assert record(aligned)["steps"] == 9
     assert record(aligned)["metrics"] == {}

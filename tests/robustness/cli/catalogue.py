@@ -33,7 +33,7 @@ _PATIENCE_S = 600.0
 
 @dataclass(frozen=True)
 class Sent:
-    """One response: a file's bytes from `start`, and how many of them were written to the socket."""
+    """A response: the file's bytes from `start` on, and how many of them were written to the socket."""
 
     path: str
     start: int

@@ -115,7 +115,7 @@ def _spread(model: Any) -> None:
 
 
 def spread(model: Any) -> float:
-    """Return the mean standard deviation of the logits at a position."""
+    """Return the standard deviation of the logits at a position, averaged over positions."""
     ids = torch.randint(WORDS, model.config.vocab_size, (8, 6), generator=torch.Generator().manual_seed(7))
     with torch.no_grad():
         return float(model(input_ids=ids, decoder_input_ids=ids).logits.std(dim=-1).mean())

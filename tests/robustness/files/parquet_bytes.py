@@ -63,7 +63,7 @@ def element(name: str, kind: int | None = None, *, children: int = 0, repetition
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column of a schema: its path, physical type, and maximum levels."""
+    """A column of a schema: its path, physical type, and maximum repetition and definition levels."""
 
     path: tuple[str, ...]
     kind: int

@@ -224,7 +224,7 @@ class Trial:
         self.kinds["policies"] += len(answers)
 
     def _ask(self, service: Running, headers: dict[str, str], allowed: Sequence[str], kind: str) -> None:
-        """Request every path with some headers; count responses from paths that are not allowed as let in."""
+        """Request every path with these headers; count responses from paths outside `allowed` as `let_in`."""
         host = service.url.removeprefix("http://")
         sent = {name: value.replace("{host}", host) for name, value in headers.items()}
         with httpx.Client(base_url=service.url, headers=sent) as client:
