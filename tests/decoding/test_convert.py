@@ -223,7 +223,7 @@ def test_only_regular_files_of_the_folder_are_read(tmp_path: Path, old: Path, na
 
 
 def test_rejects_expanded_tensors(tmp_path: Path, old: Path) -> None:
-    """An expanded tensor is a small file that would take any amount of memory when it is copied."""
+    """The file of an expanded tensor is small, but a copy of the tensor could take any amount of memory."""
     torch.save({"weight": torch.ones(1).expand(10**6, 10**6)}, old / "pytorch_model.bin")
     with pytest.raises(InputError, match="model-malformed"):
         convert_weights(old, tmp_path / "new")
