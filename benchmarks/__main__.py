@@ -1,7 +1,7 @@
 """Run a benchmark and print its figures as one line of JSON: `python -m benchmarks NAME [options]`.
 
-Without options a benchmark runs at full size; `--quick` is a small size for every change. `python -m benchmarks --list` prints
-all names, and `--list FOLDER` those of the modules in a folder.
+Without options a benchmark runs at full size; `--quick` runs a small size, for use after every change. `python -m benchmarks
+--list` prints the names of all benchmarks, and `--list FOLDER` those of the benchmarks in a folder.
 
 A benchmark is a module in `benchmarks` or `tests/robustness` with `run(options) -> figures` and, if it has options,
 `add_options(parser)`; it is named after its file. If a figure is above the module's `UPPER_BOUNDS` or below its `LOWER_BOUNDS`,
@@ -35,7 +35,7 @@ def find_benchmarks() -> dict[str, str]:
 
 
 def name_of(path: Path) -> str:
-    """Return the name of a benchmark; `import_.py` is `import`, a reserved word."""
+    """Return the name of a benchmark: its file name without a trailing underscore (`import_.py`), with hyphens."""
     return path.stem.rstrip("_").replace("_", "-")
 
 
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
 
 def _parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=module.__doc__)
-    parser.add_argument("--quick", action="store_true", help="run at a small size, for every change")
+    parser.add_argument("--quick", action="store_true", help="run at a small size, for use after every change")
     getattr(module, "add_options", lambda _: None)(parser)
     return parser
 

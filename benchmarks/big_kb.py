@@ -1,6 +1,6 @@
 """Generate a synthetic UMLS release of any size in RRF format, from variations of open names.
 
-The rows include unbalanced quotes, suppressed atoms and names in other languages. It contains no UMLS content.
+The rows include unbalanced quotes, suppressed atoms and names in other languages. The release contains no UMLS content.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _write(frame: pl.DataFrame, file: object) -> None:
 
 # Knowledge bases of any number of names, for measuring tries: synthetic UMLS, or invented words.
 
-ROWS = 16_000_000  # seed of the synthetic release
+ROWS = 16_000_000  # number of rows in the synthetic release
 _WORDS = 20_000
 _STRING = 14  # column of the name in MRCONSO
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Fresh:
-    """An environment's folder and its installed wheel. Commands run in an empty folder next to it."""
+    """An environment's folder and its installed wheel. Commands run in an empty folder next to the environment."""
 
     folder: Path
     wheel: Path

@@ -19,7 +19,7 @@ def model_folder(name: str) -> Path:
         kept.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
             _fetch(name, Path(folder) / name)
-            with suppress(OSError):  # another process was quicker
+            with suppress(OSError):  # another process has created the folder meanwhile
                 (Path(folder) / name).rename(kept)
     return kept
 

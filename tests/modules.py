@@ -1,4 +1,4 @@
-"""Importing modules anew, as where a package is not installed, without a trace for later tests."""
+"""Import modules again as if torch were not installed, without affecting later tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 def without_torch(monkeypatch: pytest.MonkeyPatch, *prefixes: str) -> None:
-    """Have torch not installed, and forget modules by the beginning of their names, also as names of their packages."""
+    """Simulate that torch is not installed, and unload all modules whose names start with a prefix."""
     monkeypatch.setitem(sys.modules, "torch", None)
     for name in [name for name in sys.modules if name.startswith(prefixes)]:
         package, _, last = name.rpartition(".")

@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 CI = Path(__file__).parents[1] / ".ci"
 PROJECT = tomllib.loads((CI.parent / "pyproject.toml").read_text())
 LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
-BY_VERSION = ("torch", "onym")  # not locked by hash: torch is installed first, and onym is the project itself
+BY_VERSION = ("torch", "onym")  # packages without a hash: torch is installed separately, and onym is the project itself
 
 
 NEWEST = ("test", "hostile", "browser", "exchange", "tables", "lint", "docs")
@@ -93,7 +93,7 @@ EIGHT = {"house", "import", "starter", "round-trips", "decode-parity", "kb-hpo",
 
 
 def jobs(script: str) -> set[str]:
-    """Return the names of the jobs that a script runs: after `queue`, in a loop, or directly."""
+    """Return the names of the jobs that a script runs with `queue`, in a loop, or directly."""
     lines = [line for line in (CI / script).read_text().splitlines() if not line.startswith("#")]
     found = re.findall(r"(?:queue|bash \.ci/job|for job in) ([a-z -]+)", "\n".join(lines))
     return {name for names in found for name in names.split()}
@@ -138,7 +138,7 @@ def test_reruns_only_failed_jobs(tmp_path: Path) -> None:
         assert (failed.returncode, "a finding" in failed.stdout) == (255, True)
     program(tmp_path / "bin", "ruff", f"echo >> {tmp_path / 'calls'}")
     assert [run_job("lint", tmp_path).returncode for _ in range(2)] == [0, 0]
-    assert len((tmp_path / "calls").read_text().splitlines()) == 2  # check and format, once
+    assert len((tmp_path / "calls").read_text().splitlines()) == 2  # `ruff check` and `ruff format` ran once each
     assert int((tmp_path / "notes" / "lint").read_text()) >= 0
 
 
@@ -177,7 +177,7 @@ def test_packages_are_installed_once_and_the_project_each_time(tmp_path: Path) -
     assert calls.count("--no-build-isolation .") == 2
     (kept,) = (tmp_path / "kept").glob("newest-*")
     assert str(kept) not in (tmp_path / "second" / "bin" / "pip").read_text()
-    (kept / "complete").unlink()  # as if the installation had been interrupted
+    (kept / "complete").unlink()  # simulates an interrupted installation
     assert make_environment(tmp_path, "third").stdout == "made\n"
 
 

@@ -73,7 +73,7 @@ def test_messages_contain_no_terminal_escapes(text: str) -> None:
     shown = printable(text)
     assert shown.isprintable()
     assert printable(shown) == shown
-    shown.encode()  # lone surrogates are escaped too
+    shown.encode()  # does not raise, because lone surrogates are escaped
 
 
 def test_unexpected_error_shows_only_type_and_line() -> None:

@@ -130,7 +130,7 @@ def test_titles_can_be_overridden() -> None:
 
 @given(st.text(max_size=40), st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=6))
 def test_html_contains_the_document_text(text: str, spans: list[tuple[int, int]]) -> None:
-    text = text.replace("\r", "")  # HTML parsers convert carriage returns to line feeds
+    text = text.replace("\r", "")  # an HTML parser would convert carriage returns to line feeds
     mentions = [mention(text, start, min(end, len(text))) for start, end in spans if start < min(end, len(text))]
     found = make_linked(text, *(Link(each, (Candidate("a:<i>", '"', 1.0, "<script>", "'"),)) for each in mentions))
     marks = read(found.to_html())

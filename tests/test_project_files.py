@@ -31,7 +31,8 @@ def jobs(path: Path) -> dict[str, Any]:
 
 
 def steps(path: Path) -> list[dict[str, Any]]:
-    return [step for job in jobs(path).values() for step in job.get("steps", [])]  # a called workflow has no steps
+    # A job that calls another workflow has no steps.
+    return [step for job in jobs(path).values() for step in job.get("steps", [])]
 
 
 def test_installed_package_has_this_version() -> None:

@@ -1,4 +1,4 @@
-"""Registries of components, built-in and plug-ins."""
+"""Registries of built-in components and plug-ins."""
 
 from __future__ import annotations
 

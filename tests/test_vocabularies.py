@@ -1,4 +1,4 @@
-"""The vocabularies are valid, each by itself and all together."""
+"""The declared vocabularies are valid, one by one and together."""
 
 from __future__ import annotations
 

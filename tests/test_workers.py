@@ -75,7 +75,7 @@ def test_dead_worker_is_detected_by_reading() -> None:
     worker.tell({"leave": 7})
     assert worker.read_replies() is None
     for _ in range(3):
-        worker.tell({"text": "a" * 100_000})  # not read by the dead worker
+        worker.tell({"text": "a" * 100_000})  # the dead worker does not read this message
     assert worker.end() in (7, -signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""One thread, in which small models compute fastest, and sums are always taken in the same order."""
+"""Run torch in one thread: fastest for small models, and sums are always computed in the same order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Have torch compute in one thread while the block runs."""
+    """Run torch in one thread within the block."""
     torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -4,7 +4,7 @@ cases                    sentences, with one mention each
 negation_f1              F1 of the mark `negated`; also its precision and recall
 historical_f1            F1 of the other annotated marks; also `hypothetical_f1` and `other_experiencer_f1`
 development_negation_f1  F1 on odd-numbered sentences, whose errors were inspected while collecting trigger phrases
-held_out_negation_f1     F1 on even-numbered sentences, whose errors were not; both halves come from the same reports
+held_out_negation_f1     F1 on even-numbered sentences, whose errors were not inspected; both halves come from the same reports
 unmeasured               marks without gold annotations
 mentions_per_s           mentions marked per CPU second, each in its own document
 
@@ -80,7 +80,7 @@ def iter_cases(path: Path) -> Iterator[Case]:
 
 
 def mention_in(sentence: str, condition: str) -> Offsets:
-    """Locate a condition in its sentence: in capitals, else in any case, else by its first or last words.
+    """Locate a condition in its sentence: look for it in capitals, then in any case, then for its first or last words only.
 
     >>> mention_in("Pain, but no PAIN now.", "pain"), mention_in("No fever.", "fever. Chills")
     ((13, 17), (3, 9))
@@ -90,7 +90,7 @@ def mention_in(sentence: str, condition: str) -> Offsets:
     for count in range(len(words), 0, -1):
         found = found or _search(words[:count], sentence) or _search(words[-count:], sentence)
     if found is None:
-        raise ValueError("a condition has no word in its sentence")
+        raise ValueError("no word of the condition is in its sentence")
     return found
 
 

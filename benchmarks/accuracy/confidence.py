@@ -8,7 +8,7 @@ transfer         fitted on the dev split of one corpus, evaluated on the test sp
 ece              expected calibration error, 15 equal-count bins
 auroc            the probability that a right answer has a higher confidence than a wrong one
 precision_at_95  precision of the answers that remain at a target precision of 0.95
-coverage_at_95   percentage of mentions that have such an answer
+coverage_at_95   percentage of mentions that still have an answer at this target
 set_coverage_at_90, set_size_at_90
                  candidate sets with 90 % target coverage: how often they contain the right concept (percent), and mean size
 drift            population stability index between the confidences of the two splits

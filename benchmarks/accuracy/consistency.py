@@ -28,7 +28,7 @@ from onym.linkers.exact import ExactLinker
 from onym.models.collective import Collective
 from onym.pipeline.pipeline import Pipeline
 
-_QUICK = 60  # documents with one mention each
+_QUICK = 60  # number of documents with --quick; each has one mention
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

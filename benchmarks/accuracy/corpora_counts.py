@@ -1,7 +1,7 @@
 """Count the mentions of the prepared corpora, their train/test overlap, and the exact-match baseline on NCBI disease.
 
 The baseline is BioSyn's rule: a mention is a hit if it equals a name in the dictionary and shares an id with that entry. One
-test row (PMID 9703418) has a space before its id, so it is not a hit in the usual figure; `by_concept` ignores the space.
+test row (PMID 9703418) has a space before its id, so it is not a hit in the published figure; `by_concept` ignores the space.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def floor(prepared: PreparedDataset, kb: KnowledgeBase) -> dict[str, object]:
 
 
 def is_written_so(kb: KnowledgeBase, mention: Mention) -> bool:
-    """Return whether an id of the mention's name is, as written in the file, one of the mention's gold ids."""
+    """Return whether a concept with the mention's name has one of the gold ids, compared as written in the corpus file."""
     bare = "|".join(concept_id.partition(":")[2] for concept_id in mention.concept_ids)
     written = dict(mention.notes).get(KEY, bare).replace("+", "|").split("|")
     concepts = [kb.concept(row) for row in kb.concepts_named(mention.surface)]

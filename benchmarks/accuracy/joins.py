@@ -71,7 +71,7 @@ def judge_held_out_joins(found: Gathered, recipe: Recipe, folds: int = FOLDS) ->
 
 
 def _folds(found: Gathered, folds: int) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield, per fold, the remaining cross-references and the hidden pairs (low, high)."""
+    """Yield, per fold, the visible cross-references, and the hidden ones as pairs of concept ids (columns low, high)."""
     ids = found.ids.column().unique(maintain_order=True).to_frame("id")
     ranks = ids.select(prefix=prefix_of("id")).unique(maintain_order=True).with_row_index("rank")
     xrefs = found.xrefs.frame().unique()
@@ -88,14 +88,14 @@ def _fold(concept_id: str, folds: int) -> int:
 
 
 def _joins(found: Gathered, recipe: Recipe, xrefs: pl.DataFrame) -> pl.DataFrame:
-    """Return the merges by rules that need no direct cross-reference."""
+    """Return the merges made by rules that need no direct cross-reference between the two concepts."""
     found.decided, found.dropped = Counter(), Counter()
     joins = decide(found, recipe, found.successors.frame(), xrefs).identity.joins
     return joins.filter(pl.col("rule").is_in(_BEYOND_XREFS))
 
 
 def _select_judgeable(joins: pl.DataFrame, hidden: pl.DataFrame) -> pl.DataFrame:
-    """Keep merges where a cross-reference from one concept to the other's vocabulary was hidden."""
+    """Keep only merges that can be judged: a cross-reference from one concept to the other's vocabulary was hidden."""
     ends = joins.with_columns(low_prefix=prefix_of("concept"), high_prefix=prefix_of("final"))
     lost = hidden.with_columns(low_prefix=prefix_of("low"), high_prefix=prefix_of("high"))
     low = ends.join(lost, left_on=["concept", "high_prefix"], right_on=["low", "high_prefix"], how="semi")

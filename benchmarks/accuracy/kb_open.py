@@ -27,7 +27,7 @@ JOINED = RECIPE.with_name("open-kb-joined.toml")
 
 
 def build_open_kb(dest: Path, recipe: Path = RECIPE) -> KnowledgeBase:
-    """Build the open knowledge base of the benchmarks, or that of another recipe."""
+    """Build the open knowledge base of the benchmarks, or the knowledge base of another recipe."""
     build_kb(Recipe.from_toml(recipe), dest, root=data_folder())
     return KnowledgeBase.open(dest)
 

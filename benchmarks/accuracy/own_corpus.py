@@ -2,7 +2,7 @@
 
 Runs `onym dataset prepare` and `onym train pipeline`. The pipeline is evaluated on the raw text of the test file (diseases and
 chemicals, joined open knowledge base). The hand-tuned pipelines are those of the results page. With `--encoder none` the
-detector of both is the dictionary with its classifier. `--quick` uses few documents, and MEDIC.
+detector of both pipelines is the dictionary with its classifier. `--quick` uses few documents, and MEDIC.
 
 hours, cpu_hours      wall time and CPU time of both commands
 strict_f1             strict F1 on test; `dev_strict_f1` on dev, where the threshold was tuned
@@ -37,7 +37,7 @@ from onym.pipeline.config import FILE
 LOWER_BOUNDS = {"resumed": 1}
 FULL_BOUNDS = {"hours": 1.0, "points_below": 1.0}
 _SPLITS = ("train", "dev", "test")
-_QUICK = 24  # documents per split
+_QUICK = 24  # documents per split with --quick
 _NONE = "none"
 _KEY = "biored"
 _PRECISION = 0.95
@@ -45,7 +45,7 @@ _PRECISION = 0.95
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoder", default="granite", help="base model of the detector, or none for the dictionary")
-    parser.add_argument("--epochs", type=float, default=0.0, help="training epochs; by default those of the command")
+    parser.add_argument("--epochs", type=float, default=0.0, help="training epochs; by default as in `onym train pipeline`")
     parser.add_argument("-o", "--output", type=Path, help="folder to keep the pipeline in; an interrupted run resumes there")
 
 
@@ -80,7 +80,7 @@ def _commands(
     names = [word for split, file in files.items() for word in ("--split", f"{split}={file}")]
     where = ["--kb", str(kb.folder.parent)]
     prepare = ["dataset", "prepare", "--name", "mine", *names, *where, "-o", str(base / "mine")]
-    types = [] if options.quick else ["--type", "Disease", "--type", "Chemical"]  # MEDIC has no semantic groups
+    types = [] if options.quick else ["--type", "Disease", "--type", "Chemical"]  # quick: MEDIC has no groups
     own = [] if encoder == _NONE else ["--encoder", str(model_folder(encoder))]
     own += ["--epochs", str(options.epochs)] if options.epochs else []
     train = ["train", "pipeline", "--dataset", str(base / "mine"), *where, *types, *own, "-o", str(base / "pipeline")]
@@ -111,7 +111,7 @@ def _judge(folder: Path, encoder: str) -> dict[str, object]:
     by_hand = _by_hand(encoder)
     pipeline, task = load(folder), end_to_end_task(_KEY, "test", JOINED)
     precise = judge_found(task, predict_with(pipeline.with_precision(_PRECISION), task))
-    # number of answers = gold mentions * recall / precision; the gold mentions cancel
+    # The number of answers is gold mentions * recall / precision; the gold mentions cancel out in the ratio.
     share = precise["strict_r"] / precise["strict_p"] * test["strict_p"] / test["strict_r"]
     return {
         "strict_f1": test["strict_f1"],

@@ -1,4 +1,4 @@
-"""Figures with ties unbroken and broken, and the share and accuracy of each tie-breaking rule."""
+"""Compute figures before and after ties are broken, and the share and accuracy of each tie-breaking rule."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Rules:
 
 
 def measure(linker: Linker, task: EvaluationTask) -> tuple[dict[str, float], Rules]:
-    """Return the figures of a linker with ties unbroken and broken, and the counts per rule."""
+    """Return the figures of a linker before and after ties are broken, and the counts per rule."""
     linked = list(require_complete(linker.link(task.dataset.documents(task.split), top_k=TOP_K)))
     made = Predictions.of(predictions_of(linked), source_of(linker, TOP_K))
     figures, cases = compare(task, forget_order(made), made)
@@ -70,7 +70,7 @@ def measure(linker: Linker, task: EvaluationTask) -> tuple[dict[str, float], Rul
 
 
 def compare(task: EvaluationTask, before: Predictions, after: Predictions) -> tuple[dict[str, float], list[Case]]:
-    """Return the figures of predictions with ties unbroken and broken, and the cases of the latter."""
+    """Return the figures before and after ties are broken, and the scored cases of `after`."""
     figures: dict[str, float] = {}
     cases: list[Case] = []
     for name, predictions in (("before", before), ("after", after)):
@@ -82,7 +82,7 @@ def compare(task: EvaluationTask, before: Predictions, after: Predictions) -> tu
 
 
 def forget_order(predictions: Predictions) -> Predictions:
-    """Return the predictions without their `order` metadata, so that ties count as unbroken."""
+    """Return the predictions without their `order` metadata, so that a tie counts as wrong."""
     return replace(predictions, source={key: value for key, value in predictions.source.items() if key != "order"})
 
 
@@ -98,7 +98,7 @@ def decide_by_ids(predictions: Predictions, kb: KnowledgeBase) -> Predictions:
 
 def _key(answer: Answer, kb: KnowledgeBase) -> Key:
     row = kb.concept_ids.find(answer[0][0])
-    return kb.order.key(row) if row >= 0 else (len(kb.order.vocabularies),)  # unknown ids last
+    return kb.order.key(row) if row >= 0 else (len(kb.order.vocabularies),)  # ids that are not in the KB come last
 
 
 def rules_of(linked: Sequence[LinkedDocument], cases: Sequence[Case], kb: KnowledgeBase) -> Rules:

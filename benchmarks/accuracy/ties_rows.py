@@ -20,7 +20,7 @@ END_TO_END = "e2e"
 
 
 def rows() -> Iterator[dict[str, object]]:
-    """Yield each stored row with its figures before and after."""
+    """Yield each stored row with its figures before and after ties are broken."""
     for section in (*SECTIONS, END_TO_END):
         store = Store(FOLDER / section)
         for row in store.rows():

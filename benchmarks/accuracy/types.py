@@ -1,7 +1,7 @@
 """Measure the semantic groups of the open knowledge base: concepts without a group, and the effect of filtering by group.
 
     concepts_without_group_pct   concepts without a group
-    gold_outside_mask_pct        gold mentions (three test sets, id in the KB) whose concept is not in the groups of their type
+    gold_outside_mask_pct        gold mentions (three test sets, id in the KB) whose concept is outside the groups of their type
     homonyms_hidden              mentions found by the dictionary in the three test sets that exact match links to another
                                  concept with the filter than without it
 
@@ -33,7 +33,7 @@ from onym.types import Document, Mention
 GROUPS = {"Disease": ("Disease", "Phenotype"), "Chemical": ("Chemical",)}
 """Semantic groups of each mention type."""
 DATASETS = {"ncbi-disease": ("Disease",), "bc5cdr": ("Chemical", "Disease"), "biored": ("Chemical", "Disease")}
-_ONLY_DISEASES = "ncbi-disease"  # its mention types are all diseases
+_ONLY_DISEASES = "ncbi-disease"  # all mention types of this corpus are diseases
 UPPER_BOUNDS = MappingProxyType({"concepts_without_group_pct": 0.5, "gold_outside_mask_pct": 0.5, "homonyms_hidden": 0})
 
 

@@ -10,7 +10,7 @@ upward_imports                    imports from a package that is not in a lower 
 private_imports                   imports of `_x` from another folder
 one_importer_pct                  percentage of modules imported by exactly one module, except plug-ins and re-exports
 link_text_files                   files whose functions `onym link "text"` calls
-link_text_modules                 modules that it imports
+link_text_modules                 modules that `onym link "text"` imports
 benchmark_lines                   lines of Python in benchmarks/
 pipeline_option_declarations      places where an option of a pipeline is declared
 vocabulary_tables                 places where a vocabulary is declared

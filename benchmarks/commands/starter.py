@@ -8,7 +8,7 @@ documents_per_s, memory_gb       BC5CDR abstracts (dev or test) per CPU second, 
 deterministic                    1 if two runs over the same documents give the same links
 
 The corpora are annotated with MeSH, so a MONDO concept is replaced by the MeSH record it cross-references; a concept without
-one counts as wrong. Use `--split dev` for development. `--quick` reads few documents and builds no wheel.
+cross-reference counts as wrong. Use `--split dev` for development. `--quick` reads few documents and builds no wheel.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TURNS = 3
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline", default="starter", help="measure this pipeline instead of the starter")
-    parser.add_argument("--split", default="test", help="use dev for development")
+    parser.add_argument("--split", default="test", help="split to evaluate; use dev during development")
     parser.add_argument("--only-accuracy", action="store_true", help="do not build and install the wheel")
 
 

@@ -62,7 +62,7 @@ _ANNOTATED = {
 }
 """PubTator files, and how many fifths of the annotated documents come from each."""
 _ROUNDS, _QUICK_ROUNDS = 9, 2
-_REQUESTS, _QUICK_REQUESTS = 100, 10  # per round and version
+_REQUESTS, _QUICK_REQUESTS = 100, 10  # requests per round and version
 _CLIENTS = 8
 
 

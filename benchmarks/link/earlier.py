@@ -1,4 +1,4 @@
-"""Virtual environments with the Onym of an earlier commit or of this working tree, and otherwise equal; cached.
+"""Cached virtual environments that differ only in their Onym: that of an earlier commit, or of this working tree.
 
 Each environment has its version of Onym first on the path, followed by the dependencies of the running environment. The earlier
 commit is read from the git history; nothing is built or downloaded.
@@ -31,12 +31,12 @@ class NotReachableError(Exception):
 
 
 def command_of(commit: str = "") -> list[str]:
-    """Return the start of a command that runs Python with the Onym of a commit, by default of this working tree."""
+    """Return the beginning of a command line: Python with the Onym of a commit, by default of this working tree."""
     return [str(python_of(commit)), "-I"]  # isolated mode, because PYTHONPATH could put another Onym first
 
 
 def python_of(commit: str = "") -> Path:
-    """Return an interpreter whose Onym is that of a commit, by default of this working tree; run it with `-I`."""
+    """Return a Python interpreter with the Onym of a commit, by default of this working tree. Run it with `-I`."""
     folder = _environment(commit)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def python_of(commit: str = "") -> Path:
             if commit:
                 _extract(commit, made / _SOURCE)
             _add_paths(made, [folder / _SOURCE / "src" if commit else ROOT / "src", *_dependencies()])
-            with suppress(OSError):  # another process was faster
+            with suppress(OSError):  # another process has created the folder meanwhile
                 made.rename(folder)
     return folder / "bin" / "python"
 

@@ -1,6 +1,6 @@
 """Test pipelines of different kinds, built by the earlier version, cached, and opened by both versions.
 
-    starter    the pipeline that comes with Onym, each version's own: dictionary with a classifier, reranker, calibration
+    starter    the pipeline that each version of Onym comes with: dictionary with a classifier, reranker, calibration
     precise    the earlier version's starter, with a target precision
     exact      dictionary and exact match, types filtered, with assertion marks
     tfidf      TF-IDF on annotated mentions, types filtered
@@ -60,7 +60,7 @@ def rows_of(commit: str, *, quick: bool) -> tuple[Path, list[Row]]:
         with tempfile.TemporaryDirectory(dir=folder.parent) as name:
             made = Path(name) / "made"
             _build(commit, made, quick=quick)
-            with suppress(OSError):  # another process was faster
+            with suppress(OSError):  # another process has created the folder meanwhile
                 made.rename(folder)
     rows = [
         Row("starter", "starter"),

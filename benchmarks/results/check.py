@@ -62,7 +62,7 @@ def page_problems(benchmark: str, with_rows: Callable[[str], str], *, is_written
 
 
 def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
-    """Return a row with its previous stage and the p-value against it; without scores of both, the stored p-value stays."""
+    """Return a row with its previous stage and the p-value against it. Unless both were scored, keep the stored p-value."""
     before = stage_before(row, rows, section.stages)
     if before is None:
         return replace(row, before="", p=None)

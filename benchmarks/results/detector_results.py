@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, folder: Path = STORE, page: Path = PAGE) ->
 
 
 def unseen(rows: Sequence[SpanRow]) -> dict[str, dict[str, float]]:
-    """Return the test F1 of all detectors run without a convention, by corpus, if some detector was trained without it."""
+    """Return the test F1 of all detectors run without a convention, for each corpus that some detector was not trained on."""
     of_test = [row for row in rows if row.split == "test" and not row.convention]
     return {
         dataset: {row.row.partition("/")[2]: row.f1[ALL] for row in of_test if row.dataset == dataset}

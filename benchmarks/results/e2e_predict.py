@@ -44,7 +44,7 @@ _RANKED = 10  # concepts stored per gold mention
 _PARTS = ("detector", "classifier", "encoder", "model")
 FORMS = ("inflections", "reordered")  # name variants for the dictionary and exact match
 _CHOICES = ("kb", "convention", "types", *FORMS)
-_CANDIDATES = 2  # stored per detected mention; calibration uses the margin between the two scores
+_CANDIDATES = 2  # candidates stored per detected mention: two, because calibration uses the margin between their scores
 
 
 def main(arguments: list[str], store: Store = STORE) -> int:
@@ -130,7 +130,7 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     if described["linker"] == "exact":
         own |= {form: described[form] for form in FORMS if form in described}
     linker = open_linker(linker_config(described["linker"], **own), task.kb)
-    restrict = not described.get(COMPETE, False)  # older rows lack the key: they ignored concepts outside `only`
+    restrict = not described.get(COMPETE, False)  # false if the key is missing: older rows ignored concepts outside `only`
     if described["detector"] == ANNOTATED:
         return Pipeline(linker, only=task.only, restrict=restrict, top_k=_RANKED)
     detector = _detector(described, task, getattr(linker, "model", None))

@@ -79,7 +79,7 @@ def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
 
 
 def best(rows: Sequence[Row]) -> dict[str, Row]:
-    """Return the test row, by corpus, of the system that is best on dev (of another corpus if it has no dev split)."""
+    """Return, by corpus, the test row of the system that is best on dev; a corpus without dev uses that of another one."""
     found: dict[str, Row] = {}
     for key, kind in KINDS.items():
         dev = [row for row in rows if row.dataset == key and row.split == "dev" and row.search != ANNOTATED]

@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--kb", type=Path, required=True, help="folder of the open, joined knowledge base")
     parser.add_argument("--model", help="folder of the reranker")
     parser.add_argument("--alone", choices=ALONE, default="", help="run this linker without the reranker")
-    parser.add_argument("--encoder", default=None, help="folder of its encoder, if it was trained with one")
+    parser.add_argument("--encoder", default=None, help="folder of the reranker's encoder, if it was trained with one")
     parser.add_argument("--split", choices=SPLITS, default="dev")
     parser.add_argument("--dataset", choices=tuple(TYPES), default="", help="only this dataset")
     return parser

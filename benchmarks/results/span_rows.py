@@ -132,7 +132,7 @@ def spans_in(row: SpanRow, folder: Path = STORE) -> Spans:
 
 
 def add_row(row: SpanRow, source: dict[str, Any], found: Spans, folder: Path = STORE) -> None:
-    """Store a row, replacing one with the same key."""
+    """Store a row, replacing any row with the same key."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(source, sort_keys=True), *(json.dumps(each) for each in found.items())]
     with whole_file(folder / row.file, force=True) as file:

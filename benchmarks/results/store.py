@@ -117,7 +117,7 @@ class Store:
         self.folder = folder
 
     def rows(self) -> list[Row]:
-        """Read all rows, sorted by key; empty if there is no file."""
+        """Read all rows, sorted by key; return an empty list if there is no file."""
         path = self.folder / ROWS
         return [_row(each) for each in json.loads(path.read_text("utf-8"))] if path.is_file() else []
 
@@ -130,7 +130,7 @@ class Store:
         return read_predictions(self.folder / row.file)
 
     def add(self, row: Row, predictions: Predictions) -> None:
-        """Store a row with its predictions, replacing one with the same key."""
+        """Store a row with its predictions, replacing any row with the same key."""
         with self._lock():
             write_packed(self.folder / row.file, predictions)
             self.write([*(each for each in self.rows() if each.row != row.row), row])

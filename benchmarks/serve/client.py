@@ -89,7 +89,7 @@ async def _body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
 
 
 async def load(url: str, requests: Sequence[bytes], clients: int) -> tuple[list[Got], float]:
-    """Send all requests with concurrent clients; return the responses in order, and the seconds."""
+    """Send all requests with concurrent clients; return the responses in order, and the elapsed seconds."""
     answers: list[Got] = [NOTHING] * len(requests)
     rest = iter(enumerate(requests))
 

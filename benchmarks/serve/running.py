@@ -51,7 +51,7 @@ class Running:
     def wait_until_ready(self) -> None:
         until = time.monotonic() + self._patience_s
         while time.monotonic() < until:
-            with suppress(httpx.TimeoutException):  # generous, because the machine may be busy
+            with suppress(httpx.TimeoutException):  # a timeout is not an error: the machine may be busy
                 if httpx.get(f"{self.url}/ready").status_code == 200:
                     return
             time.sleep(0.05)
@@ -70,7 +70,7 @@ class Running:
         """Return the CPU seconds of the service and all its descendants, such as the processes of a Ray cluster."""
         found: dict[int, float] = {}
         for pid in [self.process.pid, *descendants(self.process.pid)]:
-            with suppress(OSError):  # it is gone
+            with suppress(OSError):  # the process has ended
                 found[pid] = self.cpu_s(pid)
         return found
 
@@ -92,5 +92,5 @@ class Running:
 def _name(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
-    except OSError:  # it is gone
+    except OSError:  # the process has ended
         return ""

@@ -56,7 +56,7 @@ sys.stdin.read()
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--citations", type=int, default=0, help="by default 8,000, or 300 with --quick")
+    parser.add_argument("--citations", type=int, default=0, help="number of abstracts; by default 8,000, or 300 with --quick")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:

@@ -2,7 +2,8 @@
 
 Uses the test mentions of BC5CDR, MiniLM, and the precision that `auto` selects on this machine. Both methods batch windows of
 similar length, with the same number of tokens per batch, and return one vector per mention. Search is timed separately: an
-exact search for the 10 nearest of as many random vectors as the open knowledge base has names. `--quick` uses fewer of both.
+exact search for the 10 nearest of as many random vectors as the open knowledge base has names. `--quick` uses fewer documents
+and vectors.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from onym.models.torch_encoder import Encoder, open_body, token_vectors
 from onym.types import Document
 
 SINGLE = 128
-_BUDGET = 4_096  # tokens per batch, as for documents
+_BUDGET = 4_096  # tokens per batch, the same for windows and for documents
 _NAMES = 923_667  # names of the open knowledge base
 _TURNS = 3
 _K = 10
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     vectors, together = _best(lambda: all_at_once(model, documents), turns)
     single, alone = _best(lambda: one_at_a_time(model, documents), turns)
     if len(vectors) != len(single):
-        msg = "both have to read every mention"
+        msg = "the two methods encoded different numbers of mentions"
         raise RuntimeError(msg)
     return {
         "documents": len(documents),

@@ -38,7 +38,7 @@ from onym.models.tokens import Tokenizer
 from onym.store.arrays import Ragged
 from onym.trie.packed import PackedTrie
 
-MENTIONS = {"bf16": 512, "fp32": 128}  # bf16 is several times slower on a machine without hardware support
+MENTIONS = {"bf16": 512, "fp32": 128}  # mentions to decode; fewer in fp32, used if the CPU has no bf16 support
 SLOW_MENTIONS, LENGTH, RUNS = 8, 7, 3
 BUDGET = 40
 Sources = Sequence[Sequence[int]]

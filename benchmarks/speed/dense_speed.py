@@ -32,7 +32,7 @@ from onym.models.torch_encoder import Encoder
 
 SEED, K, BATCH = 13, 10, 1_000
 _SIZES = (32, 64, 128, 256)
-_CLOSE = 0.02  # in bf16, vectors depend on the rest of the batch
+_CLOSE = 0.02  # tolerance: in bf16, a vector depends slightly on the other texts of its batch
 
 Encode = Callable[[Sequence[str]], Vectors]
 

@@ -57,7 +57,7 @@ class Setup:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="folder of a trained model to measure")
-    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: ranking, by default its own")
+    parser.add_argument("--ranking", choices=RANKINGS, default=None, help="with --model: ranking; by default the model's own")
     parser.add_argument(
         "--dataset", choices=KINDS, default="ncbi_disease", help="with --model: dataset whose test mentions are used"
     )

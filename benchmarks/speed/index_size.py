@@ -1,8 +1,8 @@
 """Measure the size, build time, opening time, search speed and recall of each kind of index.
 
 The names are those of the open knowledge base, encoded with MiniLM. The queries are the distinct surfaces of BC5CDR and of the
-NCBI disease corpus, in batches of 1,000. `recall_at_10` compares with FAISS's exact search over all vectors: the share of the
-names found that are at least as near as its tenth result. With `--quick` all vectors are random. `default` is the row of the
+NCBI disease corpus, in batches of 1,000. `recall_at_10` is the share of the ten names found that are at least
+as near as the tenth result of FAISS's exact search. With `--quick` all vectors are random. `default` is the row of the
 kind that Onym recommends for this number of names; it is built twice, and both files must be equal.
 
 Then as many random vectors as UMLS has names, with MiniLM's dimension, are indexed in a separate process with the recommended
@@ -43,7 +43,7 @@ from onym.store.cache import cache_folder
 SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384
 OPEN_NAMES = 923_667  # names of the open knowledge base
 MAX_GB, MAX_OPEN_S = 12.0, 1.0
-_SAME = 1e-5  # rounding error of a dot product
+_SAME = 1e-5  # tolerance for the rounding error of a dot product
 _BUILD = """
 import sys
 from pathlib import Path
@@ -66,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--names", type=int, default=0, help="number of names of the open knowledge base; all by default")
     parser.add_argument("--queries", type=int, default=10_000, help="number of surfaces to search for")
     parser.add_argument("--vectors", type=int, default=0, help="number of random vectors; 6,000,000 without --quick")
-    parser.add_argument("--kind", default="", help="kind of their index; by default the one recommended for 6,000,000")
+    parser.add_argument("--kind", default="", help="index of the random vectors; by default the kind recommended for 6,000,000")
     parser.add_argument("--kept", action="store_true", help="also search the indexes kept with the knowledge base")
     parser.add_argument("--only-table", action="store_true", help="skip the encoder and the random vectors")
     parser.add_argument("--only", default=",".join(KINDS), help="kinds to measure, separated by commas")

@@ -27,7 +27,7 @@ from onym.models.tokens import Tokenizer
 from onym.train.samples.statements import KnowledgeSamples
 
 WINDOW, BATCH, SEED = 64, 64, 13
-MIN_PER_S, MAX_GB = 5_000, 2.0  # without --quick
+MIN_PER_S, MAX_GB = 5_000, 2.0  # bounds on samples per second and on memory, checked without --quick
 _ONE_CORE = {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 _STREAM = """
 import sys

@@ -31,7 +31,7 @@ from onym.train.encoder import MultiSimilarityLoss, RowPairs, hard_pairs
 ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2  # SapBERT's
 WITHIN = 1e-6
 WIDTH, TURNS, SEED = 384, 5, 13
-_FEW = 32  # enough pairs for the code path of large batches
+_FEW = 32  # pairs of a small batch, just enough for the code path of large batches
 _PEAK = """
 import sys
 from benchmarks.speed.miner import STEPS, gained_bytes
@@ -205,13 +205,13 @@ def _speed_ratio(pairs: int) -> float:
         step(_draw_timed_batch(_FEW))
     for turn in range(TURNS):
         for name, step in STEPS.items():
-            start = time.process_time()  # CPU time of this thread only
+            start = time.process_time()  # CPU time, so that other processes do not matter
             step(batch)
             seconds[name][turn] = time.process_time() - start
     return median(seconds["reference"]) / median(seconds["own"])
 
 
-_PAGE = 4096  # a step may fit into memory that the process already holds
+_PAGE = 4096  # bytes; lower limit of the measured growth, which is 0 if a step fits into memory that is already allocated
 
 
 def _peak_bytes(step: str, pairs: int) -> int:

@@ -3,7 +3,7 @@
 lite                      the dictionary with its classifier and the reranker over the open, joined knowledge base, trained here
                           on the train splits of three corpora (half an hour, once; kept in the cache directory)
 full                      the same with a dense stage, MiniLM: packed with its encoder in int8 and an index of codes, and
-                          compared with the pipeline in fp32 and its own index
+                          compared with the source pipeline, whose vectors are fp32
   mb, unpacked_mb         size of the file, packed and unpacked
   unpack_s                CPU seconds of checking and unpacking: the first load minus a later one
   first_answer_s          CPU seconds of a fresh process, from its start to the links of one abstract; the minimum of three runs
@@ -125,7 +125,7 @@ def lite_pipeline() -> Path:
 
 
 def full_pipeline() -> Path:
-    """Return the folder of `full`, trained as `lite` is."""
+    """Return the folder of `full`, trained in the same way as `lite`."""
     return _train("pack-full", dense_encoder=str(model_folder("minilm")))
 
 

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         for name in names:
             began = time.monotonic()
             steps = _steps_apart(name, model, Path(folder) / name)
-            shutil.rmtree(Path(folder) / name)  # its checkpoint takes several GB
+            shutil.rmtree(Path(folder) / name)  # free several GB: the checkpoint of this preset
             figures[name] = {"steps": steps, "seconds": round(time.monotonic() - began, 1)}
             print(f"{name}: {figures[name]}", file=sys.stderr)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9
@@ -80,7 +80,7 @@ def _step(name: str, model: Path, work: Path) -> int:
     optim = values.setdefault("optim", {})
     optim |= {"steps": 1, "warmup_steps": 0, "eval_steps": 1}
     values["dev"] = {"mentions": 0}
-    if values["stage"] == "prefer":  # a random model is rarely right: use names similar to the mention as its wrong answers
+    if values["stage"] == "prefer":  # a random model is rarely right, so take similar names as its wrong answers
         values["prefer"] |= {"rounds": 1, "negatives": "similar", "epochs": 1e-9}
     context = GenerativeContext(GenerativeTrainingConfig.of(values, name), work, data_folder())
     if context.dataset is not None:

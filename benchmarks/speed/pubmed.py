@@ -36,7 +36,7 @@ from onym.packs.locate import load
 from onym.pipeline.folder import build_pipeline
 
 ALL = 38_000_000
-_QUICK = 150  # citations per file
+_QUICK = 150  # citations per file with --quick
 _FILES, _QUICK_FILES, _CITATIONS, _QUICK_CITATIONS = 100, 12, 2_000, 80
 _WORKERS = 2
 

@@ -42,7 +42,7 @@ UPPER_BOUNDS = {"share_over_bound_pct": 0, "not_refused": 0}
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="a trained reranker; by default one is trained")
-    parser.add_argument("--kb", type=Path, help="its knowledge base")
+    parser.add_argument("--kb", type=Path, help="knowledge base of the reranker in --model")
     parser.add_argument("--documents", type=int, default=0, help="number of documents; 500 without --quick")
 
 

@@ -60,7 +60,9 @@ _TOP_K, _WARM_UP = 10, 8
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--documents", type=int, default=0, help=f"by default {_DOCUMENTS:,}, or {_QUICK} with --quick")
+    parser.add_argument(
+        "--documents", type=int, default=0, help=f"documents to link (default: {_DOCUMENTS:,}, or {_QUICK} with --quick)"
+    )
     parser.add_argument("--turns", type=int, default=1, help="number of rounds; the minimum is reported")
 
 

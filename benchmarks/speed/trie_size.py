@@ -87,10 +87,10 @@ def build(kb: Path, dest: Path, *, is_quick: bool) -> None:
 def big_trie(base: Path, *, is_quick: bool) -> tuple[PackedTrie, float, float]:
     """Build the trie of six million names in a separate process; return the trie, the seconds and the peak memory in GB."""
     kb = kb_of_words(base / "big-kb", QUICK) if is_quick else kb_of_release(base / "big-kb", SIX_MILLION)
-    tokenizer(is_quick=is_quick)  # read before timing starts
+    tokenizer(is_quick=is_quick)  # download the tokenizer before timing starts
     start = time.perf_counter()
     command = [sys.executable, "-c", _BUILD, str(base / "big-kb"), str(base / "big-trie"), "quick" if is_quick else "full"]
-    # Not `ru_maxrss`: a child inherits its parent's value until it calls exec.
+    # The child prints its peak memory. `ru_maxrss` would not do: a child inherits its parent's value until it calls exec.
     done = subprocess.run(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True, check=True)
     seconds, peak_gb = time.perf_counter() - start, int(done.stdout) * 1024 / 1e9
     return (

@@ -1,7 +1,7 @@
 """Imports of the product: layers, cycles, private names and modules with one importer.
 
-All imports count, wherever they are: at module level, inside functions, under TYPE_CHECKING, and names taken from `onym`
-itself, which are followed to the module that defines them.
+All imports count: at module level, inside functions, and under TYPE_CHECKING. A name imported from `onym` itself counts as
+an import of the module that defines it.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ LAYERS = (
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 ANY_LAYER = ("__init__", "__main__")  # `import onym` and `python -m onym` may import every package
 
-# Plug-ins besides those of `registry.py` and the entry points: one command, output, engine or adapter per module.
+# Packages in which every module is a plug-in (output, engine or adapter), besides those of `registry.py` and entry points.
 PLUG_INS = ("outputs", "batch.engines", "decoding.adapters")
-COMMANDS, COMMAND = "cli", "command"  # a command is a module of `cli` with this function
-# Modules that list modules of their own package: `from onym.datasets import bc5cdr, cometa`.
+COMMANDS, COMMAND = "cli", "command"  # each command is a module of `cli` that defines the function `command`
+# Modules that import other modules of their own package to list them: `from onym.datasets import bc5cdr, cometa`.
 CATALOGUES = ("onym.datasets.catalogue",)
 _REGISTRY = re.compile(r'Registry\(\s*"[\w-]+",\s*"onym\.([\w.]+)"')
 
@@ -140,7 +140,7 @@ class Source:
         """Return the import cycles, as groups of modules."""
         graph: dict[str, set[str]] = {module: set() for module in self.files}
         for found in self.imports:
-            # `onym.load` counts as an import of the defining module, not of all that `onym` exports
+            # `onym.load` counts as an import of the module that defines `load`, not of everything that `onym` exports
             graph[found.module] |= {found.owner} if found.written == "onym" else {found.owner, found.written} - {found.module}
         return [group for group in _components(graph) if len(group) > 1]
 
@@ -163,11 +163,11 @@ class Source:
         return list(found)
 
     def _private(self, found: Import) -> tuple[str, str]:
-        """Return the only folder that may import this, and the private name; for public names there is no such folder."""
+        """Return the only folder that may import this name, and the name. The folder is empty if the name is public."""
         parts = found.written.split(".")
         for depth, part in enumerate(parts):
             if _is_private(part):
-                return ("" if depth == 1 else ".".join(parts[:depth])), part  # `onym._version` belongs to all of onym
+                return ("" if depth == 1 else ".".join(parts[:depth])), part  # every module of onym may import `onym._version`
         return (self._folder(found.written) if _is_private(found.name) else ""), found.name
 
     def _folder(self, module: str) -> str:

@@ -1,4 +1,4 @@
-"""Finds functions named by a participle instead of a verb, and classes that share a name."""
+"""Finds functions named by a participle instead of a verb, and classes that share their name with another class."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 TREE = ("src", "benchmarks", "tests")
-# Participles and adjectives that do not end in "ed", except for those that are also verbs: read, run, put, set, cut.
+# Participles and adjectives that do not end in "ed". Words that are also verbs are left out: read, run, put, set, cut.
 IRREGULAR = frozenset(
     (
         *(
@@ -31,11 +31,11 @@ IRREGULAR = frozenset(
         *("stood", "struck", "taken", "taught", "thrown", "told", "torn", "understood", "withheld", "won", "written"),
     )
 )
-# Words in "ed" that are verbs or nouns.
+# Words that end in "ed" but are verbs or nouns.
 NOT_PARTICIPLES = frozenset(
     ("bed", "embed", "exceed", "feed", "hundred", "need", "proceed", "pubmed", "red", "seed", "shed", "speed", "succeed")
 )
-# A name that begins with one of these is a verb and its object, or a boolean: `read_linked`, `is_known`.
+# First words that make a name a verb with its object, or a boolean, even if a participle follows: `read_linked`, `is_known`.
 FIRST_WORDS = frozenset(
     (
         *(
@@ -74,7 +74,7 @@ FIRST_WORDS = frozenset(
         *("save", "score", "select", "skip", "sort", "stop", "summarise", "tabulate", "take", "to", "wait", "watch", "write"),
     )
 )
-# Exceptions: names that plug-ins or other libraries define or call, that files store, or that are terms of the field.
+# Exceptions: names that are part of a plug-in interface, another library or a file format, or that are terms of the field.
 STAYING = frozenset(
     (
         *("preserved_facets", "preferred_name", "preferred_form", "concepts_named", "template_named"),
@@ -94,7 +94,7 @@ def find_participles(root: Path) -> list[str]:
 
 
 def find_duplicate_classes(root: Path) -> list[str]:
-    """Return repeated class names in the product, as `file:line: name`; leading underscores are ignored."""
+    """Return classes in src with the name of another class, as `file:line: name`; leading underscores are ignored."""
     found: dict[str, list[str]] = defaultdict(list)
     for path, tree in _iter_trees(root, ("src/onym",)):
         for node in ast.walk(tree):
@@ -120,5 +120,6 @@ def is_participle(name: str) -> bool:
     words = name.strip("_").split("_")
     if name in STAYING or words[0] in FIRST_WORDS or words[0] == "test":
         return False
-    judged = {words[0], words[-1]} if len(words) <= 3 else {words[0]}  # longer names are sentences
+    # Of longer names, only the first word is checked, because they are sentences.
+    judged = {words[0], words[-1]} if len(words) <= 3 else {words[0]}
     return any(word in IRREGULAR or (word.endswith("ed") and word not in NOT_PARTICIPLES) for word in judged)

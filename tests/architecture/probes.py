@@ -1,7 +1,7 @@
-"""Probes: add one thing at one place of a copy of the source, and check that it appears everywhere.
+"""Probes: add one feature to a copy of the source by a few edits, and check that it appears everywhere it should.
 
 A probe is data. Its `edits` are what a developer has to write; its `steps` are commands, each with a pattern that the output
-must contain. The figure is the number of edited files, or of edits for what is declared once; null if an edit or a step fails.
+must contain. The figure is the number of edited files, or the number of edits if `count_edits`; null if an edit or step fails.
 To adapt a probe to another layout, change its edits.
 
 The first word of a step is `onym`, `python` (a program), `read` (a file) or `http` (pipeline, path, body). `-o FILE` adds the
@@ -35,7 +35,7 @@ class ProbeError(Exception):
 
 @dataclass(frozen=True)
 class Edit:
-    """A new file below `src/onym`; or, with a pattern, lines after the first match in an existing one."""
+    """A new file below `src/onym`; or, if `after` is given, lines to insert after its first match in an existing file."""
 
     file: str
     text: str
@@ -45,15 +45,15 @@ class Edit:
         path = package / self.file
         if not self.after:
             if not path.parent.is_dir():
-                raise ProbeError(f"there is no folder {Path(self.file).parent}")
+                raise ProbeError(f"the folder does not exist: {Path(self.file).parent}")
             path.write_text(self.text, "utf-8")
             return
         if not path.is_file():
-            raise ProbeError(f"there is no {self.file}")
+            raise ProbeError(f"the file {self.file} does not exist")
         source = path.read_text("utf-8")
         match = re.search(self.after, source)
         if not match:
-            raise ProbeError(f"{self.file} has no {self.after!r}")
+            raise ProbeError(f"{self.file} does not contain {self.after!r}")
         path.write_text(source[: match.end()] + self.text + source[match.end() :], "utf-8")
 
 
@@ -225,7 +225,7 @@ PROBES = {
 
 
 def run_probes(src: Path, folder: Path) -> dict[str, int | None]:
-    """Return the figure of each probe; the reason for a null goes to stderr."""
+    """Return the figure of each probe; print the reason to stderr if a figure is null."""
     write_inputs(folder / "inputs")
     return {name: run_probe(name, probe, src, folder) for name, probe in PROBES.items()}
 
@@ -273,7 +273,7 @@ class Copy:
 
     def __init__(self, src: Path, inputs: Path, folder: Path) -> None:
         self.package, self.work = folder / "src" / "onym", folder / "work"
-        shutil.copytree(src, self.package)  # keeps modification times, so compiled modules stay valid
+        shutil.copytree(src, self.package)  # copytree keeps modification times, so that compiled modules stay valid
         shutil.copytree(inputs, self.work)
         paths = [str(folder / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
         plain = {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb", "ONYM_CACHE": str(folder / "cache")}
@@ -301,7 +301,7 @@ class Copy:
             case _:
                 output = self._http(*words)
         if not re.search(expected, output):
-            raise ProbeError(f"no {expected!r} in the output of {step}")
+            raise ProbeError(f"no match for {expected!r} in the output of {step}")
 
     def _read(self, name: str) -> str:
         file = self.work / name

@@ -1,4 +1,4 @@
-"""Collect the sentences of the source that people read: docstrings, comments, errors, and help texts."""
+"""Collect the texts in the source that people read: docstrings, comments, errors, and help texts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _literal(value: ast.expr) -> str:
-    """Return the text of a string or an f-string, with the source of its expressions; "" for other nodes."""
+    """Return the text of a string or f-string, in which placeholders keep their source; return "" for other nodes."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
     if isinstance(value, ast.JoinedStr):

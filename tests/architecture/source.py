@@ -44,7 +44,7 @@ def count_lines(paths: Iterable[Path]) -> int:
 
 
 def size_figures(source: Source) -> dict[str, object]:
-    """Return the numbers of files, lines and short modules, and the lengths of functions and imports."""
+    """Return the numbers of files and lines, the shares of short modules and import lines, and the length of functions."""
     lines = {module: count_lines([path]) for module, path in source.files.items()}
     modules = [module for module in lines if not source.is_package(module)]
     nodes = [node for tree in source.trees.values() for node in ast.walk(tree)]
@@ -96,7 +96,7 @@ def _parameters(function: Function) -> list[ast.arg]:
 
 
 def link_text() -> dict[str, list[str]]:
-    """Return the files whose functions `onym link TEXT` runs with the starter pipeline, and the modules that it imports."""
+    """Return the files whose functions `onym link TEXT` runs with the starter, and the modules that the command imports."""
     command = [sys.executable, "-c", _TRACE, "link", TEXT]
     done = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -113,9 +113,9 @@ def count_help_lines(command: str) -> int:
 
 
 def find_documented(page: Path, names: Iterable[str]) -> list[str]:
-    """Return the names that have their own heading or table row on a page.
+    """Return the names that have a heading or a table row on a page.
 
-    A heading may name several: `## KnowledgeBase, build_kb`. A row names one in code, with or without `onym.` before it.
+    A heading may have several names: `## KnowledgeBase, build_kb`. A row has one name in backticks, with or without `onym.`.
     """
     text = page.read_text("utf-8")
     headings = " ".join(re.findall(r"(?m)^#+ (.*)$", text))

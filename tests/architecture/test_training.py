@@ -13,8 +13,8 @@ import onym
 
 TRAIN = Path(onym.__file__).parent / "train"
 FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank")
-DISPATCH = {"run.py", "pipeline.py"}  # modules that dispatch to the families
-KNOWN = {"prefer": {"generative"}}  # shares the models of another family
+DISPATCH = {"run.py", "pipeline.py"}  # modules that dispatch to the model families, so they may import all of them
+KNOWN = {"prefer": {"generative"}}  # this family trains the models of another one, so it may import that family
 
 
 def families_in(path: Path) -> set[str]:

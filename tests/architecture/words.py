@@ -17,8 +17,8 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-# Instead of them: row, rank, path, offset; derived; expand; score_candidates; windows; negatives; queries; context; describe;
-# preserved; open; choose; filter; dim; max_*; eval_steps; max_grad_norm; min_length; cache_size; similarity ...
+# Denied words. Use instead: row, rank, path, offset; derived; expand; score_candidates; windows; negatives; queries; context;
+# describe; preserved; open; choose; filter; dim; max_*; eval_steps; max_grad_norm; min_length; cache_size; similarity ...
 WORDS = frozenset(
     (
         *("place", "places", "beside", "given", "sight", "sights", "rival", "rivals", "asked", "surroundings", "setting"),
@@ -27,13 +27,13 @@ WORDS = frozenset(
     )
 )
 PAIRS = frozenset((("written", "out"), ("as", "written")))
-USUAL = frozenset((("held", "out"),))  # pairs that are terms of the field: held-out data
+USUAL = frozenset((("held", "out"),))  # allowed pairs of words, because they are terms of the field: held-out data
 DATASET_WORDS = frozenset(("benchmark", "benchmarks"))  # denied in src, where a corpus with splits is called a dataset
 
 # Classes that must have only one definition.
 UNIQUE = ("Span", "Progress", "Answer", "Stage", "Known", "Place")
 
-# Names required by other libraries' protocols: file objects have `tell`.
+# Denied names that are allowed because protocols of other libraries require them: file objects have `tell`.
 FOREIGN = frozenset(("tell",))
 
 # Denied phrases, as patterns in which a space matches any white space.
@@ -71,7 +71,7 @@ PHRASES = (
 )
 
 TREE = ("src", "tests", "benchmarks", "docs", "results", ".ci", ".github")
-OWN_FILES = frozenset(("tests/architecture/words.py", "tests/benchmarks/test_house.py"))  # contain these words on purpose
+OWN_FILES = frozenset(("tests/architecture/words.py", "tests/benchmarks/test_house.py"))  # contain denied words on purpose
 _OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[:!]?[ ]?")
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")
@@ -94,13 +94,13 @@ class Finding:
 
 
 def find_denied(root: Path) -> list[Finding]:
-    """Return each denied word of a project, by file and line; a name counts once per file."""
+    """Return all denied words of a project with file and line; a name is reported once per file."""
     found = [finding for path in iter_files(root) for finding in _of_file(root, path)]
     return [*_once(found), *find_duplicates(root)]
 
 
 def iter_files(root: Path) -> Iterator[Path]:
-    """Yield the files of the project that are kept: no caches, no hidden ones."""
+    """Yield the files of the project, except hidden files and caches."""
     yield from sorted(path for path in root.iterdir() if path.is_file() and path.suffix in (".md", ".toml", ".yml", ".py"))
     for folder in TREE:
         yield from (path for path in sorted((root / folder).rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
@@ -182,7 +182,7 @@ def _relative(root: Path, path: Path) -> str:
 
 
 def iter_names(tree: ast.AST) -> Iterator[Found]:
-    """Yield the line and the name of each binding; names of other libraries are only read, never bound."""
+    """Yield line and name of each binding. Names that are only used, such as those of other libraries, are not checked."""
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         yield from ((line, name) for name in _iter_bound_names(node))
@@ -245,7 +245,7 @@ def _comments(source: str) -> Iterator[Found]:
 
 
 def iter_code_spans(page: str) -> Iterator[Found]:
-    """Yield the line and text of each single word in code markup on a page."""
+    """Yield line and text of each inline code span (in backticks) on a page that is a single word."""
     for match in _CODE_SPAN.finditer(page):
         yield page.count("\n", 0, match.start()) + 1, match.group(1)
 
@@ -255,7 +255,7 @@ def iter_examples(page: str) -> Iterator[tuple[int, ast.AST]]:
     for match in _PYTHON_BLOCK.finditer(page):
         lines = match.group(1).splitlines()
         typed = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
-        with suppress(SyntaxError):  # a page may show a part of a program
+        with suppress(SyntaxError):  # an example on a page may be part of a program, which does not parse
             yield page.count("\n", 0, match.start()) + 1, ast.parse("\n".join(typed or lines))
 
 

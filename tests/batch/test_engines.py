@@ -1,4 +1,4 @@
-"""The shard queue and the local engine, also if workers or their driver are killed."""
+"""The shard queue and the local engine, including killed workers and killed drivers."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_shard_that_kills_its_worker_is_quarantined(tiny_kb: Path, tmp_path: Pat
     ledger = run_batch(tmp_path / "out", engine=LocalEngine(1, [sys.executable, "-c", _POISON]))
     assert {number: each.code for number, each in ledger.quarantined.items()} == {1: DIED}
     assert len(ledger.receipts) == len(plan.shards) - 1
-    assert not list((tmp_path / "out" / "shards").glob(".*"))  # temp files of dead workers
+    assert not list((tmp_path / "out" / "shards").glob(".*"))  # no temp files of dead workers are left
     assert run_batch(tmp_path / "out", engine=InlineEngine()).is_done
 
 

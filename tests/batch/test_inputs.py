@@ -118,5 +118,5 @@ def test_deleted_open_file_can_be_read_to_the_end(tmp_path: Path) -> None:
     groups, _ = find_groups([path], "", 8, 3)
     reading = iter(GroupReading(groups[0]))
     next(reading)
-    path.unlink()  # the open file can still be read
+    path.unlink()  # on Linux, a deleted file can still be read while it is open
     assert len(list(reading)) == 1

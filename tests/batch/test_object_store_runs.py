@@ -1,4 +1,4 @@
-"""Runs in an object store have the same output as local ones, and the output contains no credentials."""
+"""Runs in an object store write the same output as local runs, without credentials in it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_object_store_run_equals_local_run(tiny_kb: Path, tmp_path: Path, monkey
 
 
 def _change(notes: str, out: str, before: bytes) -> None:
-    """Change an input and link its shard again: the shard is quarantined."""
+    """Change an input and link its shard again: the shard must be quarantined."""
     open_storage(out).remove("shards/000000.parquet")
     with open_storage(notes).publish("0.txt") as file:
         file.write(before.replace(b"fever", b"FEVER"))

@@ -84,7 +84,7 @@ class _MadeUpRay:
         return {"CPU": 2.0}
 
     def remote(self, **options: Any) -> Any:
-        assert options == {"max_retries": 0}  # else Ray would retry without counting failures
+        assert options == {"max_retries": 0}  # retries by Ray itself would not be counted as failures
         return lambda link: SimpleNamespace(remote=lambda out, pipeline, number: (number, object()))
 
     def wait(self, references: list[Any], **options: Any) -> tuple[list[Any], list[Any]]:
@@ -118,7 +118,7 @@ def test_lost_node_does_not_count_as_failure(queue: ShardQueue, monkeypatch: pyt
     ray, wanted = _MadeUpRay(answer), {shard.number for shard in queue.waiting}
     _run(queue, ray, monkeypatch)
     assert (queue.done, queue.quarantined) == (wanted, {})
-    assert ray.at_once == 3  # one per CPU, plus one for the autoscaler
+    assert ray.at_once == 3  # one task per CPU, plus one that makes the autoscaler add nodes
 
 
 @pytest.mark.parametrize("failure", [_CrashedError, _NoMemoryError])

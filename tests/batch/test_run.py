@@ -1,4 +1,4 @@
-"""Runs of a plan, also interrupted and resumed ones."""
+"""Runs of a plan, including runs that are interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def test_resumes_and_writes_the_same_bytes(tiny_kb: Path, tmp_path: Path) -> Non
     (out / "shards" / "000001.parquet").unlink()
     torn = out / "shards" / "000002.parquet"
     torn.write_bytes(torn.read_bytes()[:-100])
-    (out / "shards" / "000003.parquet").write_bytes((out / "shards" / "000000.parquet").read_bytes())  # with another key
+    # An output with the key of another shard.
+    (out / "shards" / "000003.parquet").write_bytes((out / "shards" / "000000.parquet").read_bytes())
     left = out / "shards" / ".000001.parquet.0123456789abcdef.onym-new"
     left.touch()
     assert len(status(out).open_shards) == 3

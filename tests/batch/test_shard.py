@@ -1,4 +1,4 @@
-"""Linking a shard is a pure function."""
+"""Linking a shard is a pure function: its output does not depend on the shards that were linked before."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_output_does_not_depend_on_earlier_shards(tiny_kb: Path, tmp_path: Path)
 
 
 def test_no_cache_is_shared_between_shards(tiny_kb: Path, tmp_path: Path) -> None:
-    """The scores of this linker depend on the queries that are computed together, so a shared cache would change them."""
+    """This linker's scores depend on which queries are computed together, so a cache shared by shards would change them."""
     plan, kb = plan_run(tiny_kb, tmp_path), KnowledgeBase.open(tiny_kb)
 
     def write_all(linker: Linker, numbers: Sequence[int]) -> dict[int, bytes]:
@@ -53,7 +53,7 @@ def test_no_cache_is_shared_between_shards(tiny_kb: Path, tmp_path: Path) -> Non
     alone = {number: write_all(Drifting(kb), [number])[number] for number in numbers}
     assert write_all(Drifting(kb), numbers) == alone
     assert write_all(Drifting(kb), numbers[::-1]) == alone
-    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # this test would notice a shared cache
+    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # this test can fail: a shared cache changes the output
 
 
 class _FailingDisk(io.RawIOBase):

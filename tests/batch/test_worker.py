@@ -57,4 +57,4 @@ def test_reports_progress_at_most_once_a_second(monkeypatch: pytest.MonkeyPatch)
 def test_reports_error_that_affects_all_shards(tmp_path: Path) -> None:
     ((error,), status) = run_worker(tmp_path / "none")
     assert error["kind"] == "InputError"
-    assert status in (0, 3)  # it exits by itself, or because its standard input is closed
+    assert status in (0, 3)  # the worker exits by itself, or because its standard input is closed

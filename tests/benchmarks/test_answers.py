@@ -1,4 +1,4 @@
-"""Stored answers never change: headers may be migrated, but the lines of answers stay byte-identical."""
+"""Stored predictions never change: the header line may be migrated, but all other lines stay byte-identical."""
 
 from __future__ import annotations
 

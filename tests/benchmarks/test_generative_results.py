@@ -106,7 +106,7 @@ def test_detects_a_figure_that_differs_from_predictions(store: Store, *, quick: 
         results(store, quick=quick)
     with pytest.raises(SystemExit, match="any_id_r5"):
         results(store, write=True)
-    assert store.row(KEY).figures["any_id_r5"] == 12.3  # --write does not update figures
+    assert store.row(KEY).figures["any_id_r5"] == 12.3  # `--write` writes the page but does not update figures
 
 
 def test_detects_a_slice_that_differs_from_predictions(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""The house benchmark finds planted words, imports and repeated work; failed probes report a reason."""
+"""The house benchmark finds denied words, wrong imports and repeated work; a failed probe reports its reason."""
 
 from __future__ import annotations
 

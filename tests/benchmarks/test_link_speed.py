@@ -87,7 +87,7 @@ def test_runs_this_version(kb: KnowledgeBase) -> None:
 
 
 def test_compares_versions(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = iter([1.0, 3.0, 4.0, 2.0, 2.0, 4.0])  # alternating order: now, then; then, now; now, then
+    seconds = iter([1.0, 3.0, 4.0, 2.0, 2.0, 4.0])  # both versions in alternating order: new, old; old, new; new, old
 
     def fake_link(python: list[str], folder: Path, name: str) -> dict[str, Any]:
         ids = ["a", "b", "c", "x" if name == "then" else "d"]

@@ -33,7 +33,7 @@ def test_counts_ties_and_right_answers_per_rule(kb: KnowledgeBase) -> None:
     answers = Predictions.of(predictions_of(linked), {}).answers
     cases = gold_cases([doc], lambda key: answers[key], is_decided=True)
     figures = rules_of(linked, cases, kb).figures()
-    # cancer: D1 before C1 (record type); growth: C2 before D1 (preferred name); tumour: MeSH before MONDO; lump: no tie
+    # Expected: cancer is D1 (record type), growth C2 (preferred name), tumour MeSH before MONDO; lump has no tie.
     assert {rule: each["ties"] for rule, each in figures.items() if each["ties"]} == {"record": 1, "kind": 1, "vocabulary": 1}
     assert (figures["record"]["accuracy_pct"], figures["kind"]["accuracy_pct"]) == (100.0, 0.0)
     assert figures["kind"]["possible_pct"] == figures["vocabulary"]["possible_pct"] == 100.0

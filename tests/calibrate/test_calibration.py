@@ -1,4 +1,4 @@
-"""Fitting and storing a whole calibration."""
+"""Fitting and storing all parts of a calibration."""
 
 from __future__ import annotations
 

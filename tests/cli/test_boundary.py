@@ -29,7 +29,7 @@ class PanicException(BaseException):
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Failing:
-    """Runs a command in which an error is raised."""
+    """Runs a command that raises a given error."""
 
     def run(error: BaseException, *words: str, status: int) -> subprocess.CompletedProcess[str]:
         def fail(*_: object) -> None:

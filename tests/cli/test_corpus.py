@@ -67,7 +67,7 @@ def test_stats(folder: Path) -> None:
 
 @pytest.fixture
 def mixture(tmp_path: Path) -> Path:
-    """Return a folder with five readable files, two ignored ones, and three that fail."""
+    """Return a folder with five readable files, two files that are ignored, and three that cause errors."""
     corpus = tmp_path / "mixed"
     corpus.mkdir()
     for number in range(3):

@@ -1,4 +1,4 @@
-"""`onym evaluate` and `onym compare` as a person uses them."""
+"""`onym evaluate` and `onym compare` on the command line."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_explains_usage_errors(taxa: Path, words: tuple[str, ...], code: str) ->
 
 
 def test_compares_end_to_end_systems_by_f1_by_default(taxa: Path) -> None:
-    """The first system has lower recall and higher F1."""
+    """The first system has the lower recall but the higher F1, so the two measures rank the systems differently."""
     gold = "1|t|A mouse and a rat\n1|a|\n{}\n5|t|The Mouse\n5|a|\n{}"
     mouse, rat, other = "1\t2\t7\tmouse\tSpecies\t10090\n", "1\t14\t17\trat\tSpecies\t10116\n", "5\t0\t3\tThe\tSpecies\t10116\n"
     (taxa / "careful.pubtator").write_text(gold.format(mouse, ""))

@@ -59,7 +59,7 @@ def test_another_format_and_a_filter(folder: Path) -> None:
 
 @pytest.mark.parametrize(("prefer", "first"), [("", "mesh:D1"), ("mondo", "mondo:1")])
 def test_ties_are_resolved_alike_in_all_outputs(tmp_path: Path, prefer: str, first: str) -> None:
-    """Of two concepts with the same name and score, every output has the same one as answer."""
+    """If two concepts have the same name and score, all output formats give the same one as the answer."""
     for name, concept in (("a", "mesh:D1"), ("b", "mondo:1")):
         (tmp_path / f"{name}.tsv").write_text(f"id\tname\n{concept}\tcancer\n")
     build_kb(Recipe.of({"sources": [{"path": "a.tsv"}, {"path": "b.tsv"}]}), tmp_path / "kb", root=tmp_path)
@@ -137,7 +137,7 @@ def test_usage_errors_write_nothing(folder: Path) -> None:
 
 @pytest.fixture
 def with_model(folder: Path, tiny_kb: Path) -> Path:
-    """Return the folder with its own knowledge base, a model like ANGEL's, and its tokenizer."""
+    """Return the folder with a copy of the knowledge base, a model in ANGEL's format, and its tokenizer."""
     (folder / "kb").unlink()
     shutil.copytree(tiny_kb, folder / "kb")
     add_defaults(save_model(folder / "model", has_tokenizer=False))

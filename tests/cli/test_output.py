@@ -128,7 +128,7 @@ def test_too_many_problems_leave_no_output(tmp_path: Path, tiny_kb: Path) -> Non
     words = ("link", "a.pubtator", "--kb", str(tiny_kb), "-o", "out.jsonl", "--max-problems", "0")
     assert "problems" in onym(*words, cwd=tmp_path, status=3).stderr
     assert not (tmp_path / "out.jsonl").exists()
-    onym(*words[:-2], cwd=tmp_path, status=5)  # the problems file of the failed run does not block the next one
+    onym(*words[:-2], cwd=tmp_path, status=5)  # the problem file that the failed run left does not block the next run
     assert len((tmp_path / "out.jsonl.problems.jsonl").read_text().splitlines()) == 1
 
 

@@ -1,4 +1,4 @@
-"""Facets, and selecting the documents among items."""
+"""Facets of formats, and the selection of documents among the items of a reader."""
 
 from __future__ import annotations
 

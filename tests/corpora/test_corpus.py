@@ -28,7 +28,7 @@ def test_each_format_is_written_recognised_and_read(name: str, tmp_path: Path) -
     path = tmp_path / ("out" if get(name).IS_FOLDER else f"out.{'txt' if name == 'askapatient' else name}")
     written = write_corpus([DOC], path, name)
     assert (written.documents, written.mentions, written.problems) == (1, 1, [])
-    if name == "askapatient":  # the format is recognised by its numeric ids
+    if name == "askapatient":  # AskAPatient is detected by its numeric ids
         path.write_bytes(path.read_bytes().replace(b"D005334", b"386661006"))
     assert detect(Source.open(path)) == name
     items = list(read_corpus(path))

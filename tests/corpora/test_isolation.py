@@ -161,4 +161,4 @@ def test_a_truncated_memory_map_ends_the_run_before_the_next_batch(tmp_path: Pat
     os.truncate(tmp_path / "column", 0)
     with pytest.raises(IntegrityError, match="truncated"):
         next(done)
-    os.truncate(tmp_path / "column", 9_000)  # restore the file: other tests check all memory maps
+    os.truncate(tmp_path / "column", 9_000)  # restore the file, because later tests check all memory maps

@@ -1,4 +1,4 @@
-"""Deciding for each file of a corpus whether it is read, ignored or failed."""
+"""Planning: each file of a corpus is read, ignored, or reported as failed."""
 
 from __future__ import annotations
 

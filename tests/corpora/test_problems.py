@@ -92,7 +92,7 @@ def test_too_many_problems_end_the_run(tmp_path: Path, bound: str, items: list[I
         return
     with pytest.raises(InputError, match="problems-exceeded"), log:
         list(log.watch(items))
-    assert lines(tmp_path / "p")  # the file explains why the run ended
+    assert lines(tmp_path / "p")  # the problem file says why the run ended
 
 
 def test_problems_without_loss_do_not_count(tmp_path: Path) -> None:

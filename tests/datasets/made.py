@@ -63,7 +63,7 @@ def write_ncbi(folder: Path) -> Path:
 
 
 def write_graded(folder: Path, documents: int = 20) -> Path:
-    """Write an NCBI corpus whose dev documents have three right names, a wrong one, and one that is not annotated."""
+    """Write an NCBI corpus; each dev document has three names with right ids, one with a wrong id, and one not annotated."""
     text = "Fever, pyrexia, heart attack, hypertension {}, myocardial infarction"
     right = (f"Fever\tModifier\t{FEVER}", f"pyrexia\tModifier\t{FEVER}", "heart attack\tModifier\tD009203")
     made = [block(str(100 + row), text.format(row), *right, f"hypertension\tModifier\t{FEVER}") for row in range(documents)]
@@ -75,7 +75,7 @@ def write_graded(folder: Path, documents: int = 20) -> Path:
 def write_biosyn(
     folder: Path, name: str = "ncbi-disease", *, packed: bool = True, concepts: dict[str, str] | None = None
 ) -> Path:
-    """Write BioSyn's folders, packed as a tar archive or not."""
+    """Write BioSyn's folders, either as plain folders or as a tar archive."""
     files = {f"{name}/processed_{path}.concept": text for path, text in {**CONCEPTS, **(concepts or {})}.items()}
     files[f"{name}/test_dictionary.txt"] = DICTIONARY
     files[f"{name}/train_dictionary.txt"] = "D000001||never read\n"

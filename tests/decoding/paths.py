@@ -24,7 +24,7 @@ def draw_logits(path: Path) -> Tensor:
 
 
 def tabulate_logits(chances: dict[Path, dict[int, float]]) -> Table:
-    """Return logits for the given token probabilities after each path; the other tokens share the rest."""
+    """Return logits for the given token probabilities after each path; the other tokens share the remaining probability."""
 
     def logits(path: Path) -> Tensor:
         said = chances.get(path, {})

@@ -30,7 +30,7 @@ def leaves(decoded: Decoded) -> list[int]:
 
 
 def test_finished_names_take_beam_slots_only_in_fairseq() -> None:
-    """After two tokens, `3` ends and `3 4` continues. `5 6`, in third place, continues only under transformers' rule."""
+    """After two tokens, `3` ends and `3 4` continues. `5 6` ranks third, so it continues only under transformers' rule."""
     names = trie([3], [3, 4], [5, 6])
     table = tabulate_logits(
         {
@@ -50,7 +50,7 @@ def test_finished_names_take_beam_slots_only_in_fairseq() -> None:
 
 
 def test_fairseq_keeps_names_that_finish_first() -> None:
-    """`3` finished first, so under fairseq's rule only one of `4 5 6` and `4 5 7` fits, although both score better than `3`."""
+    """`3` ends first and keeps one of the two slots under fairseq's rule, although `4 5 6` and `4 5 7` both score better."""
     names = trie([3], [4, 5, 6], [4, 5, 7])
     table = tabulate_logits(
         {
@@ -69,7 +69,7 @@ def test_fairseq_keeps_names_that_finish_first() -> None:
 
 
 def test_end_token_must_rank_within_the_width() -> None:
-    """With width 1, the end of `3` ranks second after `3 4`, so both rules ignore it."""
+    """With beam width 1, the end token after `3` ranks second, below `4`, so both rules drop it."""
     names = trie([3], [3, 4])
     table = tabulate_logits({(0,): {3: 0.9}, (0, 3): {EOS: 0.4, 4: 0.5}, (0, 3, 4): {EOS: 0.01}})
     for stopping in ("transformers", "fairseq"):
@@ -103,7 +103,7 @@ def test_large_beam_finds_every_name(stopping: Stopping, ranking: Ranking, seed:
 
 @both
 def test_fewer_names_than_the_width(stopping: Stopping) -> None:
-    names = trie([3], [3, 4], [3])  # two of the three are equal
+    names = trie([3], [3, 4], [3])  # two of the three names are equal
     (found,), _ = search(names, 5, stopping=stopping)
     assert sorted(leaves(found)) == sorted([names.find([3]), names.find([3, 4])])
     (one,), _ = search(trie([3, 4, 5]), 10, stopping=stopping)
@@ -158,7 +158,7 @@ def test_drops_prefixes_with_nan(stopping: Stopping) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 7, 8])
 def test_agrees_with_transformers_and_fairseq(seed: int) -> None:
-    """Some of the 10,000 cases of tests/robustness/decoding/decode_parity.py, with real small models."""
+    """Runs some of the 10,000 cases of tests/robustness/decoding/decode_parity.py, with real small models."""
     verdict = decode_parity.compare(seed)
     assert verdict.counts["mismatches"] == verdict.counts["ties"] == 0
     assert verdict.counts["cases"] == decode_parity.Group.SIZE

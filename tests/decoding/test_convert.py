@@ -79,7 +79,7 @@ def test_rejects_existing_folder_without_force(tmp_path: Path, old: Path) -> Non
         convert_weights(old, tmp_path / "new")
     convert_weights(old, tmp_path / "new", force=True)
     with pytest.raises(ConfigError, match="output-exists"):
-        convert_weights(old, old, force=True)  # the old weights are unchanged
+        convert_weights(old, old, force=True)  # even with `force`, a folder is not converted in place
     assert (old / "pytorch_model.bin").is_file()
 
 
@@ -137,7 +137,7 @@ def test_rejects_files_with_code_without_running_it(
 
 
 def test_marker_appears_with_plain_unpickling(tmp_path: Path) -> None:
-    """Check that the test above can fail."""
+    """Shows that the test above can fail: plain unpickling does run the code."""
     plain_pickle(Evil(tmp_path / "was-run"), tmp_path / "file")
     pickle.loads((tmp_path / "file").read_bytes())
     assert (tmp_path / "was-run").exists()
@@ -203,7 +203,7 @@ def test_without_torch(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatc
         convert_weights(old, tmp_path / "new")
 
 
-# Folders with links that lead outside.
+# Folders with links that point outside the folder.
 
 
 @pytest.mark.parametrize("name", ["vocab.txt", "pytorch_model.bin", "pytorch_model.bin.index.json", "names/config.json"])
@@ -223,7 +223,7 @@ def test_only_regular_files_of_the_folder_are_read(tmp_path: Path, old: Path, na
 
 
 def test_rejects_expanded_tensors(tmp_path: Path, old: Path) -> None:
-    """Otherwise a file of a few kilobytes could request any amount of memory."""
+    """The file of an expanded tensor is small, but a copy of the tensor could take any amount of memory."""
     torch.save({"weight": torch.ones(1).expand(10**6, 10**6)}, old / "pytorch_model.bin")
     with pytest.raises(InputError, match="model-malformed"):
         convert_weights(old, tmp_path / "new")

@@ -53,7 +53,7 @@ def test_finds_what_a_beam_of_one_misses() -> None:
 
 
 def test_expands_no_more_nodes_than_needed() -> None:
-    """With sum scores, the best name is proved once it beats every open prefix, so the others are never expanded."""
+    """With sum scores, the best name is proved once it beats every open prefix, so the other prefixes are never expanded."""
     names = trie([3, 4], [5, 4, 4], [6, 4, 4], [7, 4, 4])
     table = tabulate_logits({(0,): {3: 0.9}, (0, 3): {4: 0.9}, (0, 3, 4): {EOS: 0.9}})
     (found,) = ExactSearch(explorer(names, table=table), 1, ranking="sum", at_once=1).run()
@@ -83,7 +83,7 @@ def test_small_budget_leaves_names_unproved() -> None:
 
 
 def test_batched_expansion_respects_the_budget() -> None:
-    """After the root, three prefixes remain but the budget allows only one more, so the search stops."""
+    """After the root, three prefixes are open but the budget allows only one more model call, so the search stops."""
     names = trie([3], [4], [5])
     (little,) = ExactSearch(explorer(names), 3, budget=2, at_once=8).run()
     (enough,) = ExactSearch(explorer(names), 3, budget=4, at_once=8).run()
@@ -92,7 +92,7 @@ def test_batched_expansion_respects_the_budget() -> None:
 
 
 def test_proved_and_unproved_in_one_batch() -> None:
-    """The budget is per mention; proved mentions leave the batch, and the others fall back to beam search."""
+    """The budget is per mention. Mentions with a proved result leave the batch; the other mentions fall back to beam search."""
     names = some_trie(1, max_names=60)
     free = ExactSearch(explorer(names, mentions=8), 1, budget=1000, at_once=1).run()
     budget = sorted(each.expansions for each in free)[4]
@@ -120,7 +120,7 @@ def test_non_finite_logits_give_no_names(ranking: Ranking, value: float) -> None
 
 @pytest.mark.slow
 def test_agrees_with_brute_force() -> None:
-    """Some of the 10,000 cases of tests/robustness/decoding/decode_exact.py, with real small models."""
+    """Runs some of the 10,000 cases of tests/robustness/decoding/decode_exact.py, with real small models."""
     verdicts = [decode_exact.compare(seed) for seed in (1, 2, 3, 4)]
     assert [verdict.counts["mismatches"] for verdict in verdicts] == [0] * 4
     assert [verdict.counts["cases"] for verdict in verdicts] == [2 * decode_exact.Group.SIZE] * 4
@@ -128,7 +128,7 @@ def test_agrees_with_brute_force() -> None:
 
 
 def test_parity_check_detects_inexact_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that stops after a few prefixes is not exact."""
+    """Shows that the comparison can fail: a search that stops after a few prefixes is not exact."""
     group = decode_exact.Group.random(2)
 
     def hasty(self: decode_exact.Group, ranking: Ranking, top_k: int) -> list[Decoded]:

@@ -102,7 +102,7 @@ def test_a_restriction_hides_children() -> None:
     assert found.known[0][ROOT].children.tolist() == [three]
     found.ask([NodeRequest(0, three, ROOT)])
     assert found.known[0][three].children.tolist() == [path_of(NAMES, 3, 5)]
-    require_right(found, 0, three, (3,))  # normalised over all tokens, not only over the allowed ones
+    require_right(found, 0, three, (3,))  # normalised over the whole vocabulary, not only over the allowed tokens
 
 
 def test_kept_mentions_keep_their_numbers() -> None:
@@ -117,7 +117,7 @@ def test_kept_mentions_keep_their_numbers() -> None:
     require_right(found, 1, path_of(NAMES, 3, 4), (3, 4))
     require_right(found, 3, path_of(NAMES, 3, 5), (3, 5))
     require_right(found, 3, path_of(NAMES, 6), (6,))
-    require_right(found, 0, three, (3,))  # expanded nodes stay known
+    require_right(found, 0, three, (3,))  # nodes that were expanded before are still available
 
 
 @pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])

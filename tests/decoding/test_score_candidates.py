@@ -49,7 +49,7 @@ TOKENS = st.lists(st.integers(3, 6), max_size=3)
 
 @given(st.lists(st.lists(TOKENS, max_size=4), max_size=5), st.integers(1, 6))
 def test_any_names_in_any_batches(names: list[list[list[int]]], rows: int) -> None:
-    """Includes common prefixes, repeated names and a name without tokens."""
+    """The generated names include common prefixes, repeated names, and names without tokens."""
     sessions: list[PathSession] = []
 
     def start(sources: Sequence[Sequence[int]]) -> PathSession:

@@ -141,7 +141,7 @@ def test_the_exact_search_has_the_budget_it_is_passed() -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("has_model", [False, True])
 def test_results_are_always_names_of_the_trie(seed: int, *, has_model: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some of the million cases of tests/robustness/decoding/decode_sound.py."""
+    """Runs some of the million cases of tests/robustness/decoding/decode_sound.py."""
     monkeypatch.setattr(decode_sound, "AT_ONCE", {False: 100, True: 10})
     counts = decode_sound.search(decode_sound.Job(seed, has_model=has_model))
     assert counts["decodes"] + counts["model_decodes"] == (10 if has_model else 100)
@@ -175,7 +175,7 @@ WORDS = (
 @both
 @pytest.mark.parametrize("family", ["bart", "t5"])
 def test_a_model_on_another_device(search: Any, family: str) -> None:
-    """Every tensor is created on the model's device, and the scores are returned."""
+    """On a second device, the search must find the same names with the same scores."""
     names = [[5, 6, 7], [5, 9], [8, 6, 7, 10], [11], [12, 13]]
     config = SearchConfig(search, width=3, top_k=3, batch=3, chain=2)
 

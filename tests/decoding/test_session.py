@@ -40,7 +40,7 @@ def test_prompts_of_any_length_are_read_in_one_pass(family: str, monkeypatch: py
 
 @both
 def test_prompt_equals_a_path(family: str) -> None:
-    """Reading the prompt token by token gives the same as reading it at once."""
+    """Reading the prompt token by token gives the same logits as reading it in one call."""
     walk = Walk(model(family), [SOURCES[0]], [[]])
     for end in range(1, 5):
         walk.read([(0, (21, 22, 23, 5)[:end])])
@@ -89,7 +89,7 @@ def test_kept_mentions_are_renumbered(family: str) -> None:
 def test_many_tokens_make_the_session_grow(family: str) -> None:
     walk = Walk(model(family), SOURCES[:2], PROMPTS[:2])
     base: Path = ()
-    for _ in range(4):  # the buffers are full at 32, 64 and 128 slots
+    for _ in range(4):  # the buffers must grow when 32, 64 and 128 slots are full
         for token in range(4, 40):
             walk.read([(mention, (*base, token)) for mention in range(2)])
         base = (*base, 4)
@@ -108,7 +108,7 @@ def test_padding_changes_nothing(family: str) -> None:
 @both
 @pytest.mark.parametrize("seed", range(6))
 def test_random_trees(family: str, seed: int) -> None:
-    """Random trees, read in random portions: paths, siblings, old slots, subsets of mentions, and dropped mentions."""
+    """Read random trees in random portions: paths, siblings, children of old slots, some mentions only, dropped mentions."""
     rng = np.random.default_rng(seed)
     found = model(family)
     mentions = int(rng.integers(1, 5))

@@ -41,7 +41,7 @@ def test_prints_nothing_and_keeps_global_settings(model: Path, capfd: pytest.Cap
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     open_model(add_defaults(model), "fp32")
-    change_config(decoder_layers=2)(model)  # there are no weights for a second layer
+    change_config(decoder_layers=2)(model)  # the file has no weights for a second layer
     with pytest.raises(InputError):
         open_model(model)
     assert capfd.readouterr() == ("", "")

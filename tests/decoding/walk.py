@@ -33,7 +33,7 @@ class Walk:
         return max(self.errors)
 
     def read(self, paths: Sequence[tuple[int, Path]]) -> None:
-        """Read the last token of each path in one pass; its prefix was read before, or is earlier in `paths`."""
+        """Read the last token of each path in one pass. The prefix of a path was read before, or comes earlier in `paths`."""
         rows: dict[tuple[int, Path], int] = {}
         parents: list[int] = []
         waves: list[int] = []

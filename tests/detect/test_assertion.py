@@ -27,7 +27,7 @@ def document(marked: str) -> Document:
 
 
 def marks(marked: str) -> list[str]:
-    """Return the marks of each mention, joined."""
+    """Return the marks of each mention as one string, joined by spaces."""
     return [" ".join(each) for each in assertion_marks(document(marked))]
 
 
@@ -169,7 +169,7 @@ def test_other_sentences_have_no_effect(text: str, other: str) -> None:
 
 @given(TEXTS)
 def test_ignores_case(text: str) -> None:
-    text = text.replace("A: ", "").replace(". ", "").replace("\n", " ")  # sentence splitting depends on capitals
+    text = text.replace("A: ", "").replace(". ", "").replace("\n", " ")  # sentence splitting depends on case
     assert marks(text) == marks(text.replace("no ", "NO ").replace("but ", "BUT ").replace("history of", "History Of"))
 
 

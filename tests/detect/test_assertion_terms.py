@@ -1,4 +1,4 @@
-"""Tests that each assertion phrase has the effect of the list it is in."""
+"""Tests that each assertion phrase sets the mark of the list that contains it."""
 
 from __future__ import annotations
 

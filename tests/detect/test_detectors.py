@@ -1,4 +1,4 @@
-"""Detectors by their short names."""
+"""Opening detectors by their short names."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def find_surfaces(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
         ("\u03b2-actin and \u0392-ACTIN", ["\u03b2-actin", "\u0392-ACTIN"]),
         ("poly(ADP-ribose) polymerase", ["poly(ADP-ribose)"]),
         ("all men was ALL, WAS", ["men", "ALL", "WAS"]),
-        ("It was of the heart. Attack was swift.", ["heart"]),  # crosses a sentence boundary
+        ("It was of the heart. Attack was swift.", ["heart"]),  # "heart. Attack" crosses a sentence boundary
         ("\U0001f9ec heart\u200battack \u202eheart", ["heart", "heart"]),
         ("he\u0301art heart\u0301", []),  # a combining mark belongs to its letter
         ("\ud800 heart", ["heart"]),
@@ -166,7 +166,7 @@ PIECES = st.sampled_from(
 def test_offsets_refer_to_the_raw_text(kb: KnowledgeBase, text: str) -> None:
     for nested in (False, True):
         (detected,) = DictionaryDetector(kb, DictionaryDetectorConfig(nested=nested)).detect([Document("1", text)])
-        for mention in detected.document.mentions:  # Document itself checks the surfaces
+        for mention in detected.document.mentions:  # the constructor of Document has already checked the surfaces
             assert text[mention.start : mention.end] == mention.surface
             before, after = text[: mention.start][-1:], text[mention.end :][:1]
             assert not (before.isalnum() and mention.surface[0].isalnum())

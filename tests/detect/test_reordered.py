@@ -24,10 +24,10 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
     [
         ("attacks of the heart", ["attacks of the heart"]),
         ("attack-heart", ["attack-heart"]),
-        ("the attack, heart and all", []),  # a list of two things
+        ("the attack, heart and all", []),  # a list of two things, not a reordered name
         ("attack (heart)", []),
         ("of the heart", []),
-        ("attack " + "of the " * 4 + "heart", []),  # words too far apart
+        ("attack " + "of the " * 4 + "heart", []),  # the words are too far apart
     ],
 )
 def test_matches_words_of_one_phrase_only(kb: KnowledgeBase, text: str, found: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""docs/explanation/architecture.md and CONTRIBUTING.md have the packages of the source, in the layers that are declared."""
+"""docs/explanation/architecture.md and CONTRIBUTING.md list the packages of the source in the layers declared in the tests."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def packages_of(src: Path) -> set[str]:
 
 
 def read_declared_layers(existing: set[str]) -> list[list[str]]:
-    """Return the declared layers with the packages that exist, from top to bottom."""
+    """Return the declared layers from top to bottom, with only the packages that exist."""
     layers = [[package for package in layer if package in existing] for layer in LAYERS]
     return [layer for layer in layers if layer]
 
 
 def read_listed_layers(page: str) -> list[list[str]]:
-    """Return the packages of the page's first block, line by line; two spaces end the packages and begin what they do."""
+    """Return the packages in each line of the page's first block; two spaces separate them from their description."""
     block = BLOCK.search(page)
     assert block
     return [re.split(r" {2,}", line.strip())[0].split() for line in block[1].splitlines()]
@@ -47,37 +47,37 @@ def packages_to_come(page: str) -> set[str]:
 
 
 def read_paths(page: str) -> set[str]:
-    """Return the packages and modules that the table of packages names."""
+    """Return the packages and modules listed in the table of packages."""
     return first_cells(page.split("\n## What each package does\n")[1].split("\n## ", maxsplit=1)[0])
 
 
 @pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=["architecture.md", "CONTRIBUTING.md"])
-def test_the_layers_have_all_packages_once_and_no_others(page: str) -> None:
+def test_pages_list_each_package_exactly_once(page: str) -> None:
     assert sorted(package for layer in read_listed_layers(page) for package in layer) == sorted(packages_of(SRC))
 
 
 @pytest.mark.parametrize("page", [ARCHITECTURE, CONTRIBUTING], ids=["architecture.md", "CONTRIBUTING.md"])
-def test_the_layers_are_those_that_imports_are_checked_by(page: str) -> None:
+def test_pages_list_the_declared_layers(page: str) -> None:
     assert read_listed_layers(page) == read_declared_layers(packages_of(SRC))
 
 
-def test_imports_go_down_the_layers() -> None:
+def test_packages_import_only_lower_layers() -> None:
     assert Source(SRC).upward() == []
 
 
-def test_packages_to_come_have_a_layer_and_no_code() -> None:
+def test_planned_packages_have_a_layer_and_no_code() -> None:
     declared = {package for layer in LAYERS for package in layer if not package.startswith("_")}
     assert packages_to_come(ARCHITECTURE) == declared - packages_of(SRC)
 
 
-def test_the_table_names_what_exists() -> None:
+def test_table_lists_only_existing_packages() -> None:
     missing = [path for path in read_paths(ARCHITECTURE) if not ((SRC / path).is_dir() or (SRC / f"{path}.py").is_file())]
     assert missing == []
-    small = {"cli", "registry", "types", "errors"}  # the layers say what they do
+    small = {"cli", "registry", "types", "errors"}  # described in the list of layers instead
     assert packages_of(SRC) - small <= {path.split("/")[0] for path in read_paths(ARCHITECTURE)}
 
 
-def test_a_missing_package_is_found() -> None:
+def test_detects_missing_package() -> None:
     page = "```text\nlinkers nothing  propose concepts\n  kb\n```\n"
     assert read_listed_layers(page) == [["linkers", "nothing"], ["kb"]]
     assert read_declared_layers({"kb", "linkers"}) == [["linkers"], ["kb"]]

@@ -1,4 +1,4 @@
-"""docs/reference/artefact.md describes what a build writes."""
+"""docs/reference/artefact.md lists the files, columns and manifest fields that a build writes."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ def read_described_files(text: str) -> set[str]:
     return {f"{name}{suffix}.npy" for name, shape in described for suffix in SUFFIXES[shape]}
 
 
-def test_the_columns_are_those_on_disk(tiny_kb: Path) -> None:
+def test_page_lists_the_columns_on_disk(tiny_kb: Path) -> None:
     always, _ = PAGE.split(OPTIONAL)
     assert read_described_files(always) | {"report.json"} == set(KnowledgeBase.open(tiny_kb).manifest.files)
 
 
-def test_the_optional_columns_are_those_that_a_recipe_asks_for(tmp_path: Path) -> None:
+def test_page_lists_the_optional_columns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,name\nmesh:D1,fever\n")
     recipe = Recipe.of({"sources": [{"path": "a.csv"}], "groups": True, "joins": {"many_to_one": "apart"}})
     files = set(build_kb(recipe, tmp_path / "kb", root=tmp_path).files)
     assert read_described_files(PAGE) | {"report.json"} == files
 
 
-def test_the_rules_of_joins_are_numbered() -> None:
+def test_page_lists_the_numbers_of_join_rules() -> None:
     row = next(line for line in PAGE.splitlines() if line.startswith("| `alias.rule`"))
     assert ", ".join(f"{int(rule)} {rule.label}" for rule in JoinRule).replace("shared-id", "shared id") in row
     assert f"{NO_RULE}: not joined" in row
 
 
-def test_the_fields_of_the_manifest_are_described() -> None:
+def test_page_lists_the_fields_of_the_manifest() -> None:
     section = PAGE.split("\n## Manifest\n")[1].split("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(Manifest.model_fields)
 
 
-def test_the_numbers_are_those_of_the_code() -> None:
+def test_numbers_on_the_page_match_the_code() -> None:
     assert f"format {FORMAT}." in PAGE
     assert f"`{KIND}`" in PAGE
     assert f"{NO_CONCEPT}: no concept" in PAGE

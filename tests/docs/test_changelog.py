@@ -1,4 +1,4 @@
-"""The changelog, the package and the project name one version."""
+"""The changelog, the package and pyproject.toml have the same version."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RELEASES = re.findall(
 )
 
 
-def test_the_latest_release_is_this_version() -> None:
+def test_latest_release_is_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert RELEASES[0][0] == onym.__version__ == project["version"]
 
 
-def test_releases_stand_in_order_with_dates() -> None:
+def test_releases_have_dates_in_descending_order() -> None:
     versions = [tuple(map(int, version.split("."))) for version, _ in RELEASES]
     dates = [date.fromisoformat(day) for _, day in RELEASES]
     assert versions == sorted(set(versions), reverse=True)

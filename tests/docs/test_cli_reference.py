@@ -1,4 +1,4 @@
-"""docs/reference/cli.md is what the command line says of itself, and prose that is kept."""
+"""docs/reference/cli.md matches the help texts of the commands; text added by hand is kept."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PAGE = cli_page.PAGE.read_text("utf-8")
 COMMANDS = dict(cli_page.commands())
 
 
-def test_the_page_is_that_of_the_command_line() -> None:
+def test_page_is_up_to_date() -> None:
     assert cli_page.page_with_commands(PAGE) == PAGE, "run python docs/cli_page.py"
 
 
-def test_the_page_has_each_command() -> None:
+def test_page_lists_each_command() -> None:
     assert re.findall(r"^## (.+)$", PAGE, re.MULTILINE) == list(COMMANDS)
     assert len(COMMANDS) > 40
 
@@ -41,21 +41,21 @@ def test_help_has_an_example_of_the_command(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", list(COMMANDS))
-def test_no_option_of_a_command_is_there_twice(path: str) -> None:
+def test_options_of_a_command_are_unique(path: str) -> None:
     options = [option for parameter in COMMANDS[path].params for option in parameter.opts]
     assert len(options) == len(set(options))
 
 
-def test_a_changed_option_is_found() -> None:
+def test_detects_changed_option() -> None:
     assert cli_page.page_with_commands(PAGE.replace("`--force`", "`--farce`", 1)) != PAGE.replace("`--force`", "`--farce`", 1)
 
 
-def test_prose_is_kept() -> None:
+def test_keeps_text_added_by_hand() -> None:
     text = PAGE.rstrip("\n") + "\n\nMore to say.\n"
     assert cli_page.page_with_commands(text) == text
 
 
-def test_the_exit_statuses_are_those_of_the_errors() -> None:
+def test_page_lists_each_exit_status() -> None:
     from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 
     rows = {int(status) for status in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}

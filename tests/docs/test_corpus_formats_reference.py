@@ -1,4 +1,4 @@
-"""docs/reference/corpus-formats.md has a section and a row for each format, in the order in which they are tried."""
+"""docs/reference/corpus-formats.md has a section and a table row for each format, in the order in which formats are tried."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE = DOCS.read_text("utf-8")
 SRC = Path(__file__).parents[2] / "src" / "onym" / "corpora"
 
 
-def test_the_page_has_each_format_in_order() -> None:
+def test_page_lists_each_format_in_order() -> None:
     assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == (
         "Which file is read as what",
         "Documents of one id",
@@ -28,13 +28,13 @@ def test_the_page_has_each_format_in_order() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_row_says_what_the_format_holds(name: str) -> None:
+def test_table_lists_the_facets_of_each_format(name: str) -> None:
     row = re.search(rf"^\| `{name}` \| (.+) \|$", PAGE, re.MULTILINE)
     assert row
     cells = dict(zip(get_args(Facet), row[1].split(" | "), strict=True))
     assert {facet for facet, cell in cells.items() if cell != "no"} == get(name).HOLDS
 
 
-def test_each_code_of_a_problem_is_listed() -> None:
+def test_page_lists_each_problem_code() -> None:
     text = "\n".join(path.read_text("utf-8") for path in SRC.rglob("*.py"))
     assert set(re.findall(r"^\| `(corpus-\w+)`", PAGE, re.MULTILINE)) == set(re.findall(r'"(corpus-[a-z]+)"', text))

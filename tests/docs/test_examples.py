@@ -1,8 +1,8 @@
-"""Every example of README.md and of docs/ runs, in order, and shows what the page says that it shows.
+"""Every example in README.md and docs/ runs, in order, and prints the output that the page shows.
 
-`python` blocks of one page share a namespace; where they have prompts, the answers are compared. In `console` blocks the lines
-after `$ ` are commands for bash and the other lines are their output: columns may be of any width, three dots
-stand for anything, and on a line of their own for any lines. Blocks of other languages are only shown.
+`python` blocks of one page share a namespace; if they have prompts (`>>>`), the output is compared. In `console` blocks, lines
+that begin with `$ ` are bash commands, and the other lines are their output: columns may be of any width, `...` matches any
+text, and a line of only `...` matches any lines. Blocks of other languages are not run.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUN = {"python", "console"}
 SHOWN = {"text", "bash", "toml", "json", "yaml", "sql"}
-# Pages that tell of what cannot be had here: the package's address, releases under a licence, downloads.
+# Pages with `bash` blocks, which are not run: they need the package index, licensed releases or downloads.
 WITH_BASH = {
-    "docs/how-to/link-a-large-corpus.md",  # job files
+    "docs/how-to/link-a-large-corpus.md",  # job files for a cluster
     "README.md", "docs/index.md", "docs/tutorial/first-knowledge-base.md", "docs/how-to/build-from-umls.md",
     "docs/how-to/build-from-mesh.md", "docs/how-to/build-from-snomed.md", "docs/how-to/download.md",
     "docs/how-to/link-with-a-model.md", "docs/how-to/link-raw-text.md", "docs/how-to/train-a-linker.md",
@@ -39,13 +39,13 @@ WITH_BASH = {
 }  # fmt: skip
 FENCE = re.compile(r"^( *)(`{3,})([^`]*)$")
 SHELL = re.compile(r"[|<>;&$`*?~]|\n(?<!\\\n)")
-"""What only a shell understands."""
+"""Characters that only a shell interprets."""
 HEREDOC = re.compile(r"<<\s*['\"]?(\w+)['\"]?")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its first line, counted from 1, its language, its text."""
+    """A fenced code block: its first line (counted from 1), its language, and its text."""
 
     line: int
     language: str
@@ -54,7 +54,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a console block and the output that the page shows."""
+    """A command of a console block, and the output that the page shows for it."""
 
     text: str
     shown: tuple[str, ...]
@@ -65,7 +65,7 @@ def name_of(page: Path) -> str:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yield the fenced blocks of a page, indented ones too."""
+    """Yield the fenced blocks of a page, including indented ones."""
     lines = enumerate(text.splitlines(), 1)
     for number, line in lines:
         if page_globals := FENCE.match(line):
@@ -76,12 +76,12 @@ def blocks(text: str) -> Iterator[Block]:
                     break
                 body.append(inner.removeprefix(indent))
             else:
-                pytest.fail(f"the block of line {number} has no end")
+                pytest.fail(f"the block that begins at line {number} is not closed")
             yield Block(number + 1, (info.split() or [""])[0], "\n".join(body) + "\n")
 
 
 def commands(block: Block) -> list[Command]:
-    """Cut a console block into commands, with here-documents and continued lines, and their output."""
+    """Split a console block into commands with their output; here-documents and continued lines belong to their command."""
     found: list[Command] = []
     lines = iter(block.text.splitlines())
     shown: list[str] = []
@@ -111,7 +111,7 @@ def _whole(command: str, lines: Iterator[str]) -> str:
 
 
 def agrees(output: str, shown: tuple[str, ...]) -> bool:
-    """Tell whether an output is what the page shows; nothing shown agrees with everything."""
+    """Return whether an output matches what the page shows; if the page shows no output, any output matches."""
     if not shown:
         return True
     parts = [r"(?:[^\n]*\n)*?" if line.strip() == "..." else _pattern(line) + r"\n" for line in shown]
@@ -137,7 +137,7 @@ def run_console(block: Block, folder: Path) -> None:
 
 
 def run_command(text: str, folder: Path) -> tuple[int, str]:
-    """Run a command by bash, or, where it is `onym` and plain words, in this process, which saves seconds of imports."""
+    """Run a command with bash; a plain `onym` command runs in this process instead, which saves seconds of imports."""
     environment = {"COLUMNS": "120", "TERM": "dumb", "NO_COLOR": "1"}
     if text.startswith("onym ") and not SHELL.search(text):
         output = io.StringIO()
@@ -165,7 +165,7 @@ def run_python(block: Block, namespace: dict[str, Any], page: str) -> None:
 
 
 def run_page(text: str, page: str, folder: Path) -> int:
-    """Run a page in a folder of its own and return how many of its blocks were run."""
+    """Run all blocks of a page in an empty folder, and return how many were run."""
     namespace: dict[str, Any] = {"__name__": "page"}
     ran = 0
     for block in blocks(text):
@@ -189,7 +189,7 @@ def test_each_block_of_the_page_runs(page: Path, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_blocks_are_of_known_languages(page: Path) -> None:
+def test_blocks_have_known_languages(page: Path) -> None:
     languages = {block.language for block in blocks(page.read_text("utf-8"))}
     assert languages <= RUN | SHOWN
     assert "bash" not in languages or name_of(page) in WITH_BASH
@@ -210,7 +210,7 @@ def test_all_pages_are_found() -> None:
     assert {page.parent.name for page in PAGES} >= {"docs", "tutorial", "how-to", "reference", "explanation"}
 
 
-def test_the_first_result_stands_within_25_lines_of_the_readme() -> None:
+def test_readme_shows_a_result_within_25_lines() -> None:
     lines = (ROOT / "README.md").read_text("utf-8").splitlines()
     first = next(block for block in blocks("\n".join(lines)) if block.language == "console")
     assert any(command.shown for command in commands(first))
@@ -230,12 +230,12 @@ def test_the_first_result_stands_within_25_lines_of_the_readme() -> None:
         ("```python\nx = 1\n", "no end"),
     ],
 )
-def test_a_wrong_page_is_found(page: str, reason: str, tmp_path: Path) -> None:
+def test_detects_wrong_page(page: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises((AssertionError, ValueError, pytest.fail.Exception)):
         run_page(page, reason, tmp_path)
 
 
-def test_a_right_page_runs_in_order(tmp_path: Path) -> None:
+def test_runs_blocks_in_order(tmp_path: Path) -> None:
     page = (
         "```console\n$ cat > a.txt <<'EOF'\none\n$ two\nEOF\n$ wc \\\n  -l a.txt\n2    a.txt\n$ seq 9\n1\n...\n9\n```\n"
         "```python\nx = 1\n```\n"

@@ -1,4 +1,4 @@
-"""docs/reference/formats.md has a section for each reader, in the order in which they are tried."""
+"""docs/reference/formats.md has a section for each reader, in the order in which readers are tried."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from onym.kb.readers import ORDER as FORMATS
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "formats.md").read_text("utf-8")
 
 
-def test_the_page_has_each_format_in_order() -> None:
+def test_page_lists_each_format_in_order() -> None:
     assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == FORMATS
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_page_says_which_readers_were_written_from_the_specification(name: str) -> None:
+def test_page_marks_readers_written_from_the_specification(name: str) -> None:
     section = PAGE.split(f"\n## {name}\n")[1].split("\n## ")[0]
     untried = "Written from the specification" in (import_module(f"onym.kb.readers.{name}").__doc__ or "")
     assert ("Written from the specification" in section) is untried

@@ -1,4 +1,4 @@
-"""docs/reference/index.md describes what a build writes."""
+"""docs/reference/index.md lists the configuration, kinds and numbers that a build writes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def first_cells(heading: str) -> list[str]:
     return [name for cell in re.findall(r"^\|([^|]*)\|", section, re.MULTILINE) for name in re.findall(r"`([^`]+)`", cell)]
 
 
-def test_the_configuration_is_that_of_the_manifest() -> None:
+def test_page_lists_the_configuration_in_the_manifest() -> None:
     assert first_cells("What it was built from")[1:] == list(IndexOrigin.model_fields)
 
 
-def test_the_kinds_are_those_of_the_code() -> None:
+def test_page_lists_each_kind() -> None:
     assert first_cells("Kinds") == list(KINDS)
 
 
-def test_the_numbers_are_those_of_the_code() -> None:
+def test_numbers_on_the_page_match_the_code() -> None:
     assert f"format {FORMAT}." in PAGE
     assert f"is `{KIND}`" in PAGE
     assert f"`{FILE}`" in PAGE
@@ -33,6 +33,6 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"{LINKS} neighbours on each level, {2 * LINKS} on the lowest" in PAGE
 
 
-def test_what_is_advised_is_as_the_page_says() -> None:
+def test_auto_selects_the_kind_on_the_page() -> None:
     assert "`auto` is `flat` for up to 250,000 names and `hnsw` for more." in PAGE
     assert [kind_for(AUTO, names).name for names in (250_000, 250_001)] == ["flat", "hnsw"]

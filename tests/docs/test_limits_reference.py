@@ -14,18 +14,18 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "limits.md").read_tex
 
 
 def rows(heading: str) -> dict[str, str]:
-    """Return key and default of the table under a heading."""
+    """Return key and default of each row in the table under a heading."""
     section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return dict(re.findall(r"^\| `(\w+)` \| ([\d.,]+) \| \S", section, re.MULTILINE))
 
 
-def test_each_limit_of_files() -> None:
+def test_page_lists_each_file_limit() -> None:
     assert rows("Limits of files") == {key: f"{value:,}" for key, value in asdict(DEFAULT_LIMITS).items()}
 
 
-def test_each_limit_of_downloads() -> None:
+def test_page_lists_each_download_limit() -> None:
     assert rows("Limits of downloads") == {key: f"{value:,}" for key, value in asdict(Patience()).items()}
 
 
-def test_the_length_of_a_name() -> None:
+def test_page_has_the_maximum_name_length() -> None:
     assert f"| {Recipe.model_fields['max_name_length'].default:,} code points |" in PAGE

@@ -1,4 +1,4 @@
-"""Relative links of the documentation lead to files and headings that exist, and every page is in the navigation."""
+"""Relative links in the documentation point to existing files and headings, and every page is in the navigation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def prose(page: Path) -> str:
-    """Return a page without its blocks of code."""
+    """Return a page without its code blocks."""
     return re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
@@ -38,11 +38,11 @@ def dead_links(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_point_to_existing_targets(page: Path) -> None:
     assert dead_links(page) == []
 
 
-def test_a_dead_link_is_found(tmp_path: Path) -> None:
+def test_detects_dead_link(tmp_path: Path) -> None:
     page = tmp_path / "a.md"
     page.write_text("# One thing\n[ok](a.md#one-thing) [no file](b.md) [no heading](#two) [away](https://example.org)\n")
     assert dead_links(page) == ["b.md", "#two"]

@@ -17,7 +17,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 @pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_runs(path: Path, tmp_path: Path, real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_runs(path: Path, tmp_path: Path, real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat
     from nbclient import NotebookClient
 
@@ -32,14 +32,14 @@ def test_it_runs(path: Path, tmp_path: Path, real_data: Path, monkeypatch: pytes
         assert "<mark" in json.dumps(outputs)
 
 
-def test_they_are_kept_without_outputs() -> None:
+def test_notebooks_are_stored_without_outputs() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["first-steps", "train-and-compare"]
     for path in NOTEBOOKS:
         cells = json.loads(path.read_text())["cells"]
         assert all(not cell.get("outputs") and cell.get("execution_count") is None for cell in cells)
 
 
-def test_without_the_corpus_the_notebook_says_what_to_set_and_shows_the_error_of_a_failing_command(
+def test_without_corpus_the_notebook_names_the_variable_to_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("ONYM_DATA", raising=False)

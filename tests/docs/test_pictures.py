@@ -1,4 +1,4 @@
-"""The picture of the README is small, and the page that it is taken of has what it shows."""
+"""The picture in the README is small, and the HTML page it was taken from still has the text that it shows."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def _module() -> Any:
     return module
 
 
-def test_the_picture_is_small() -> None:
+def test_picture_is_small() -> None:
     picture = _module().PICTURE.read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) < 100_000
 
 
-def test_the_page_has_the_text_and_the_reasons_of_the_second_mark() -> None:
+def test_page_shows_the_text_and_an_explanation() -> None:
     pictures = _module()
     marks = read(pictures.page())
     assert pictures.TEXT in marks.text

@@ -24,7 +24,7 @@ TABLES: dict[str, type[BaseModel]] = {
 
 
 def rows(heading: str) -> dict[str, str]:
-    """Return key and default of the table under a heading."""
+    """Return key and default of each row in the table under a heading."""
     section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", section, re.MULTILINE))
 
@@ -43,7 +43,7 @@ def test_each_key_has_a_row_with_its_default(heading: str) -> None:
             )
 
 
-def test_the_example_is_a_recipe() -> None:
+def test_example_is_a_valid_recipe() -> None:
     example = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     assert example
     assert PipelineRecipe.of(tomllib.loads(example[1])).name == "fevers"

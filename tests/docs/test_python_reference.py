@@ -1,4 +1,4 @@
-"""docs/reference/python.md has the public names, and the examples of all pages import public names only."""
+"""docs/reference/python.md lists the public names, and the examples of all pages import only public names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AUTODOC = re.compile(r"^::: (\S+)\n(?:    options:\n      members: \[([^\]]+)\])
 
 
 def code_of(block: Block) -> Iterator[str]:
-    """Yield the Python of a block: its statements, or the files that its commands write."""
+    """Yield the Python code of a block: its statements, or the .py files that its commands write."""
     if block.language == "python":
         lines = block.text.splitlines()
         prompts = [line[4:] for line in lines if line.startswith((">>> ", "... "))]
@@ -33,7 +33,7 @@ def code_of(block: Block) -> Iterator[str]:
 
 
 def imports(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the module and the name of each import of Onym in a page; no name where the module itself is imported."""
+    """Yield module and name of each import of Onym in a page; the name is empty if the module itself is imported."""
     for block in blocks(text):
         for code in code_of(block):
             for node in ast.walk(ast.parse(code)):
@@ -44,7 +44,7 @@ def imports(text: str) -> Iterator[tuple[str, str]]:
 
 
 def private_imports(text: str) -> list[str]:
-    """Return the imports of a page that are deeper than one level, or of names that are not exported."""
+    """Return the imports of a page that use a module below `onym.PACKAGE`, or a name that is not exported."""
     found = []
     for module, name in imports(text):
         exported = [] if module.count(".") > 1 else getattr(importlib.import_module(module), "__all__", [])
@@ -54,13 +54,13 @@ def private_imports(text: str) -> list[str]:
 
 
 def find_used_names(text: str) -> set[str]:
-    """Return the public names that the examples of a page use: imported, or as an attribute of `onym`."""
+    """Return the public names that the examples of a page import or use as attributes of `onym`."""
     code = "\n".join(each for block in blocks(text) for each in code_of(block))
     return {name for module, name in imports(text) if module == "onym"} | set(re.findall(r"\bonym\.(\w+)", code))
 
 
 def missing_objects(text: str) -> list[str]:
-    """Return what the blocks of mkdocstrings name and the source does not have."""
+    """Return the objects that a page documents with mkdocstrings (`:::`) but that are not in the source."""
     missing = []
     for target, members in AUTODOC.findall(text):
         wanted = [f"{target}.{member.strip()}" for member in members.split(",")] if members else [target]
@@ -69,7 +69,7 @@ def missing_objects(text: str) -> list[str]:
 
 
 def is_in_source(dotted: str) -> bool:
-    """Tell whether a dotted name is a module, or is defined at the top of one, or of a class in it."""
+    """Return whether a dotted name is a module, a top-level definition of a module, or a member of a class in it."""
     parts = dotted.split(".")[1:]
     for depth in range(len(parts), -1, -1):
         module = SRC.joinpath(*parts[:depth])
@@ -99,30 +99,30 @@ def _names(node: ast.stmt) -> set[str]:
     return set()
 
 
-def test_the_table_has_all_public_names_and_no_others() -> None:
+def test_table_lists_exactly_the_public_names() -> None:
     section = TEXT.split("\n## Names of `onym`\n")[1].split("\n## ")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(onym.__all__)
 
 
-def test_each_public_name_is_in_an_example_of_the_page() -> None:
+def test_each_public_name_has_an_example() -> None:
     assert sorted(set(onym.__all__) - find_used_names(TEXT)) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_examples_import_public_names_from_one_level_below(page: Path) -> None:
+def test_examples_import_only_public_names(page: Path) -> None:
     assert private_imports(page.read_text("utf-8")) == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_an_exported_name_is_not_a_module(package: str) -> None:
-    """A module of the same name would shadow the exported one as soon as it is imported."""
+def test_exported_name_is_not_a_module(package: str) -> None:
+    """A module with the name of an exported object would replace that object as soon as the module is imported."""
     module = importlib.import_module(f"onym.{package}")
     for name in getattr(module, "__all__", []):
-        _ = getattr(module, name)  # imports whatever it needs
+        _ = getattr(module, name)  # triggers the lazy imports
         assert not isinstance(getattr(module, name), ModuleType), name
 
 
-def test_the_packages_of_the_page_export_what_it_says() -> None:
+def test_packages_export_the_listed_names() -> None:
     section = TEXT.split("\n## Packages\n")[1].split("\n### ")[0]
     for packages, names in re.findall(r"^\| (`onym\.[^|]+) \| (.+) \|$", section, re.MULTILINE):
         modules = [importlib.import_module(package) for package in re.findall(r"`([\w.]+)`", packages)]
@@ -135,7 +135,7 @@ def test_documented_objects_exist(page: Path) -> None:
     assert missing_objects(page.read_text("utf-8")) == []
 
 
-def test_a_private_import_is_found() -> None:
+def test_detects_private_import() -> None:
     page = (
         "```python\n>>> from onym.kb.ranking import names_of\n>>> from onym import OnymError, nothing\n"
         ">>> import onym.kb.curie\n```\n"
@@ -149,7 +149,7 @@ def test_a_private_import_is_found() -> None:
     ]
 
 
-def test_a_missing_object_is_found() -> None:
+def test_detects_missing_object() -> None:
     page = (
         "::: onym.kb\n\n::: onym.kb.nothing\n\n::: onym.errors.OnymError.as_dict\n\n"
         "::: onym.types\n    options:\n      members: [Link, Lunk]\n"

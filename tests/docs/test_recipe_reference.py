@@ -19,7 +19,7 @@ PAGE = (DOCS / "reference" / "recipe.md").read_text("utf-8")
 
 
 def rows(heading: str) -> dict[str, str]:
-    """Return key and default of the table under a heading."""
+    """Return key and default of each row in the table under a heading."""
     section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", section, re.MULTILINE))
 
@@ -38,21 +38,21 @@ def test_each_key_has_a_row_with_its_default(heading: str, model: type[BaseModel
             assert shown == (list(plain) if isinstance(plain, tuple) else plain)
 
 
-def test_each_kind_is_named() -> None:
+def test_page_lists_each_kind() -> None:
     assert [kind for kind in get_args(KindLabel) if f"`{kind}`" not in PAGE] == []
 
 
-def test_each_group_and_each_rule_by_name_is_named() -> None:
+def test_page_lists_each_group_and_rule() -> None:
     assert [label for label in (*GROUPS, *get_args(NameRule)) if f"`{label}`" not in PAGE] == []
 
 
-def test_the_roles_of_columns_are_those_of_the_reader() -> None:
+def test_page_lists_the_column_roles_of_the_reader() -> None:
     page = (DOCS / "how-to" / "own-spreadsheet.md").read_text("utf-8")
     found = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page.split("\n## Roles of columns\n")[1], re.MULTILINE))
     assert {role: tuple(names.split(", ")) for role, names in found.items()} == USUAL
 
 
-def test_the_example_is_a_recipe() -> None:
+def test_example_is_a_valid_recipe() -> None:
     example = re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     assert example
     assert len(Recipe.of(tomllib.loads(example[1])).sources) == 2

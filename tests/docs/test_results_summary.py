@@ -1,4 +1,4 @@
-"""The summary of the results shows only figures of the full tables, which `python -m benchmarks` recomputes."""
+"""All figures in the summary of results are also in the full tables, which `python -m benchmarks` recomputes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pictures of the page are small, shown in the docs, and made by a script that says all that is in them."""
+"""The screenshots are small, are shown in the docs, and are exactly those that the script makes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 PICTURES = sorted(path.name for path in (DOCS / "images").glob("*.png"))
 
 
-def test_the_pictures_are_small() -> None:
+def test_pictures_are_small() -> None:
     for name in PICTURES:
         content = (DOCS / "images" / name).read_bytes()
         assert content.startswith(b"\x89PNG")
         assert len(content) < 100_000, name
 
 
-def test_the_docs_show_those_that_the_script_makes() -> None:
+def test_docs_show_exactly_the_pictures_of_the_script() -> None:
     script = (DOCS / "screenshots.py").read_text("utf-8")
     shown = re.findall(r"\.\./images/([\w.-]+)", (DOCS / "how-to" / "use-the-web-ui.md").read_text("utf-8"))
     made = [f"{name}.png" for name in re.findall(r'"(page-\w+)": \(', script)]

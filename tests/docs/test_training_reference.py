@@ -1,4 +1,4 @@
-"""docs/reference/training.md lists the keys of every stage."""
+"""docs/reference/training.md lists the configuration keys of every training stage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_listed(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("stage", CONFIGS)
-def test_each_key_is_listed(stage: str) -> None:
+def test_page_lists_each_key(stage: str) -> None:
     assert keys_of(CONFIGS[stage]) <= read_listed(PAGE)
     own = PAGE[PAGE.index(SECTIONS[stage]) :]
     config = CONFIGS[stage].model_fields
@@ -45,7 +45,7 @@ def test_each_key_is_listed(stage: str) -> None:
         assert table.model_fields.keys() <= read_listed(own), name
 
 
-def test_no_other_key_is_listed() -> None:
+def test_page_lists_no_unknown_key() -> None:
     known = set().union(*(keys_of(config) for config in CONFIGS.values()))
     text = PAGE[: PAGE.index("## Device and precision")]
     assert read_listed(text) - {"pretrain", "finetune", "prefer", "align", "match", "collective", "detect"} <= known

@@ -1,4 +1,4 @@
-"""docs/reference/trie.md describes what a build writes."""
+"""docs/reference/trie.md lists the columns, configuration and numbers that a build writes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def first_cells(heading: str) -> list[str]:
     return [name for cell in re.findall(r"^\|([^|]*)\|", section, re.MULTILINE) for name in re.findall(r"`([^`]+)`", cell)]
 
 
-def test_the_columns_are_those_on_disk() -> None:
+def test_page_lists_the_columns_on_disk() -> None:
     assert first_cells("Columns") == list(Columns._fields)
 
 
-def test_the_configuration_is_that_of_the_manifest() -> None:
+def test_page_lists_the_configuration_in_the_manifest() -> None:
     assert first_cells("What it was built from")[1:] == list(Origin.model_fields)
 
 
-def test_the_numbers_are_those_of_the_code() -> None:
+def test_numbers_on_the_page_match_the_code() -> None:
     assert f"format {FORMAT}." in PAGE
     assert f"is `{KIND}`" in PAGE
     errors = (Path(__file__).parents[2] / "docs" / "reference" / "errors.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""docs/reference/vocabularies.md has what the table of vocabularies says, and other pages name what it names."""
+"""docs/reference/vocabularies.md matches the table of vocabularies in the source, and other pages list the same names."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def _module() -> ModuleType:
 maker = _module()
 
 
-def test_the_tables_are_made_from_the_vocabularies() -> None:
+def test_tables_are_up_to_date() -> None:
     page = maker.PAGE.read_text("utf-8")
     assert page == maker.page_with_tables(page), "run `python docs/vocabularies_page.py`"
     assert set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)) == set(vocabularies())
 
 
-def test_the_page_of_downloads_has_each_name() -> None:
+def test_download_page_lists_each_name() -> None:
     page = (DOCS / "how-to" / "download.md").read_text("utf-8")
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(downloads())
 
 
-def test_the_page_of_packs_names_each_vocabulary_whose_terms_are_known() -> None:
+def test_pack_page_lists_vocabularies_with_known_terms() -> None:
     page = (DOCS / "how-to" / "package-a-pipeline.md").read_text("utf-8")
     section = page.split("\n## Which vocabularies are allowed\n")[1].split("\n## ", maxsplit=1)[0]
     assert [each.title for each in vocabularies().values() if each.redistribution and each.title not in section] == []

@@ -13,7 +13,7 @@ from tests.datasets.made import write_biosyn, write_ncbi
 
 @pytest.fixture(scope="session")
 def task(tmp_path_factory: pytest.TempPathFactory) -> EvaluationTask:
-    """Return BioSyn's preparation of a synthetic NCBI corpus; of three test mentions, two are parts of one composite."""
+    """Return BioSyn's preparation of a synthetic NCBI corpus; two of its three test mentions are parts of one composite."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease-biosyn", write_biosyn(folder), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"))

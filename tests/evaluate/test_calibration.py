@@ -22,7 +22,7 @@ from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
 
 @pytest.fixture(scope="module")
 def task_with_grades(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> EvaluationTask:
-    """Return documents with three mentions whose name matches gold and one annotated with another concept."""
+    """Return documents with three mentions of their gold concept by name, and one mention annotated with another concept."""
     folder = tmp_path_factory.mktemp("dataset")
     prepare("ncbi-disease", write_graded(folder), folder / "prepared")
     return EvaluationTask.open(str(folder / "prepared"), "dev", kb=tiny_kb)
@@ -47,7 +47,8 @@ def test_detected_mentions_not_in_gold_are_wrong(task_with_grades: EvaluationTas
 
 def test_documents_shared_by_datasets_count_once(task_with_grades: EvaluationTask, tmp_path: Path, tiny_kb: Path) -> None:
     for path in write_graded(tmp_path).rglob("*.txt"):
-        path.write_text(path.read_text().replace("fever", "Fever"))  # same text and same ids
+        # Another dataset whose documents have the same ids and, ignoring case, the same text.
+        path.write_text(path.read_text().replace("fever", "Fever"))
     prepare("ncbi-disease", tmp_path, tmp_path / "prepared")
     other = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=tiny_kb)
     pipeline = Pipeline(ExactLinker(task_with_grades.kb))
@@ -93,7 +94,7 @@ def test_terms_are_deduplicated(task_with_grades: EvaluationTask) -> None:
     names = [doc.text.lower() for doc in first]
     assert len(names) == len(set(names)) > 1
     assert again == []
-    with pytest.raises(InputError, match="calibration-invalid"):  # a few distinct terms are too few
+    with pytest.raises(InputError, match="calibration-invalid"):  # the dataset has too few distinct terms
         calibrate_pipeline(task_with_grades, pipeline, "terms")
 
 
@@ -101,7 +102,7 @@ def test_types_require_gold_mentions(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
     with pytest.raises(ConfigError, match="have no annotated type"):
         calibrate_pipeline(task_with_grades, pipeline, "found", ["Modifier"])
-    with pytest.raises(InputError, match="calibration-invalid"):  # no mention has that type
+    with pytest.raises(InputError, match="calibration-invalid"):  # no mention of the dataset has this type
         calibrate_pipeline(task_with_grades, pipeline, "given", ["Chemical"])
 
 
@@ -118,7 +119,8 @@ def test_terms_are_compared_with_gold_concepts(tmp_path: Path, tiny_kb: Path) ->
     assert "types" not in made.model_dump(mode="json")
     typed = calibrate_pipeline(task, pipeline, "terms", ["Modifier", "Disease"])
     assert (typed.types, typed.calibration) == (("Modifier", "Disease"), made.calibration)
-    assert (made.calibration.quality.answers, made.calibration.quality.accuracy) == (80, 0.5)  # pain is not in the KB
+    # Half of the answers are wrong, because pain is not in the KB.
+    assert (made.calibration.quality.answers, made.calibration.quality.accuracy) == (80, 0.5)
 
 
 def test_terms_are_surfaces_without_types() -> None:

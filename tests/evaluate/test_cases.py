@@ -108,7 +108,7 @@ def dictionary(folder: Path) -> KnowledgeBase:
         (("D2",), "D3", 1),
         (("D1",), "D1", 1),
         (("D1",), "D2", None),  # D2 does not list D1 as an alternative id
-        (("D1", "D2"), "D1", 1),  # both are ids of one concept
+        (("D1", "D2"), "D1", 1),  # both ids belong to one concept
         (("D1", "D4"), "D1", None),
     ],
 )

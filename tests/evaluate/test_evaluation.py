@@ -31,7 +31,7 @@ def test_each_protocol_is_scored_and_one_is_selected(task: EvaluationTask) -> No
     evaluation = evaluate_exact(task, protocol="biosyn")
     assert set(evaluation.scores) == set(PROTOCOLS)
     assert {name: scores.cases for name, scores in evaluation.scores.items()} == dict.fromkeys(PROTOCOLS, 2)
-    assert evaluation.scores["any-id"].recall[1] == 1.0  # the first part is enough
+    assert evaluation.scores["any-id"].recall[1] == 1.0  # under any-id, one part of the composite is enough
     assert evaluation.scores["biosyn"].recall[1] == 0.5  # the second part is not in the dictionary
     assert list(evaluation.gold_ranks) == [None, 1]
 
@@ -101,7 +101,8 @@ def test_similarity_to_the_closest_name() -> None:
 def test_documents_of_one_abstract_are_resampled_together(in_context: EvaluationTask) -> None:
     evaluation = evaluate_exact(in_context)
     assert len({case.document_id for case in evaluation.cases}) == len(evaluation.cases) == 2
-    assert (evaluation.low, evaluation.high) == (evaluation.scores["strict"].recall[1],) * 2  # there is only one abstract
+    # The interval has no width: there is only one abstract.
+    assert (evaluation.low, evaluation.high) == (evaluation.scores["strict"].recall[1],) * 2
 
 
 def test_as_dict_has_plain_values_without_text(task: EvaluationTask) -> None:

@@ -40,7 +40,7 @@ def test_ranks_and_recall() -> None:
     [
         ("a", ["a"], 1.0),
         ("a", ["b, c, a"], 1 / 3),
-        ("a", ["a b"], 1 / 2),  # tied answers get the rank of the last one
+        ("a", ["a b"], 1 / 2),  # a tied answer gets the rank of the last one in the tie
         ("a", ["b"], 0.0),
         ("a+b", ["a, b"], 1.0),
         ("a+b", ["a, c, b"], (1 + 2 / 3) / 2),

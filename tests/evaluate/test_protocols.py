@@ -31,14 +31,14 @@ def ranks_of(gold: str, *parts: str) -> dict[str, int | None]:
         ("a", ["b, c"], None, None, None, None),
         ("a", ["a b"], 2, 2, 1, 1),  # two concepts share the top score
         ("a", ["b c, a d"], 4, 4, 2, 2),
-        ("a", ["a+b"], None, None, 1, 1),  # a different set than gold
-        ("a+b", ["a"], None, 1, 1, 1),  # a composite is right only as the whole set
-        ("a+b", ["a b"], None, 2, 1, 1),  # a tie is not a set
+        ("a", ["a+b"], None, None, 1, 1),  # the predicted set differs from the gold set
+        ("a+b", ["a"], None, 1, 1, 1),  # a composite mention is right only if the whole set is predicted
+        ("a+b", ["a b"], None, 2, 1, 1),  # two tied answers are not a predicted set
         ("a+b", ["a+b"], 1, None, 1, 1),
         ("a+b", ["c, a+b"], 2, None, 2, 2),
-        ("a+b", ["a", "b"], 1, 1, 1, 1),  # split into parts
+        ("a+b", ["a", "b"], 1, 1, 1, 1),  # the composite mention is split into two parts
         ("a+b", ["a", "c, b"], 2, 1, 1, 2),
-        ("a+b", ["a", "a"], None, 1, 1, 1),  # both parts have the same concept: half of the set
+        ("a+b", ["a", "a"], None, 1, 1, 1),  # both parts get the same concept, so half of the gold set is missing
         ("a+b", ["c", "b"], None, None, None, None),
         ("a+b", ["a", ""], None, 1, 1, None),
     ],

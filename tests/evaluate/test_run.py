@@ -97,5 +97,5 @@ def test_rejects_pipeline_without_detector_or_with_other_kb(
 
 def test_tuning_ignores_the_threshold_of_the_pipeline(abstracts: EvaluationTask, pipeline: Pipeline) -> None:
     tuned = tune_pipeline(abstracts, pipeline.with_threshold(99.0))
-    assert tuned.threshold == 1.0  # the score of an exact match
+    assert tuned.threshold == 1.0  # the score of an exact match is 1
     assert tuned.f1 == tuned.f1_without == pytest.approx(2 / 3)

@@ -1,4 +1,4 @@
-"""Intervals and tests, compared with plain resampling, scipy and known values."""
+"""Confidence intervals and significance tests, compared with simple resampling, scipy and known values."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def test_interval_without_cases() -> None:
 
 
 def test_correlated_cases_widen_the_interval() -> None:
-    hits = [bit for bit in [1, 1, 1, 0] * 10 for _ in range(10)]  # 40 documents of 10 cases each, all right or all wrong
+    # 40 documents with 10 cases each; in each document, all cases are right or all are wrong.
+    hits = [bit for bit in [1, 1, 1, 0] * 10 for _ in range(10)]
     documents = [number for number in range(40) for _ in range(10)]
     low, high = bootstrap_interval(hits, groups=documents)
     plain_low, plain_high = bootstrap_interval(hits)
@@ -72,7 +73,7 @@ def test_singleton_groups_equal_no_groups() -> None:
 
 def test_groups_are_weighted_by_size() -> None:
     low, high = bootstrap_interval([1] * 99 + [0], groups=["a"] * 99 + ["b"])
-    assert (low, high) == (0.0, 1.0)  # possible draws: a+a, a+b, b+a, b+b
+    assert (low, high) == (0.0, 1.0)  # four equally likely draws: a+a, a+b, b+a, b+b
     assert paired_bootstrap([1] * 99 + [0], [0] * 99 + [0], groups=["a"] * 99 + ["b"]).difference == 0.99
 
 

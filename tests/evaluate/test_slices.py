@@ -1,4 +1,4 @@
-"""Slices: a matching and a non-matching case for each definition, missing inputs, and TF-IDF similarity."""
+"""Slices: each definition with a case inside and a case outside the slice, missing inputs, and TF-IDF similarity."""
 
 from __future__ import annotations
 

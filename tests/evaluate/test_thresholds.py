@@ -1,4 +1,4 @@
-"""Threshold tuning on small manual examples."""
+"""Threshold tuning on small examples computed by hand."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_cross_validated_f1() -> None:
 
 
 def test_cross_validation_reveals_overfitted_threshold() -> None:
-    """Scores are random here, so a threshold tuned on some documents does not help on the others."""
+    """Scores are random, so a threshold tuned on some documents must not appear to help on the other documents."""
     gold = [Document(str(n), "fever", (Mention(0, 5, "fever", FEVER),)) for n in range(10)]
     wrong = (("mesh:D006973",), 0.0, 0)
     made = Predictions.of(

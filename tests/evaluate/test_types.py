@@ -1,4 +1,4 @@
-"""Which annotated types are scored."""
+"""Selection of the annotated types that are scored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixtures: separate knowledge bases, so that the vectors and indexes of tests do not interfere."""
+"""Fixtures: a separate knowledge base for each test, because vectors and indexes are stored with the knowledge base."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Hashed:
     def __init__(self, digest: str = "hashed", precision: str = "float32", width: int = WIDTH) -> None:
         self.digest, self.precision, self.width = digest, precision, width
         self.encoded: list[str] = []
-        self.fails_at = ""  # raise KeyboardInterrupt at this text
+        self.fails_at = ""  # encoding this text raises KeyboardInterrupt
 
     def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         if self.fails_at and self.fails_at in texts:
@@ -37,7 +37,7 @@ class Hashed:
 
 
 def kb_of(folder: Path, names: Sequence[str]) -> KnowledgeBase:
-    """Build a knowledge base with one concept per name; a second call for the same folder builds a new release."""
+    """Build a knowledge base with one concept per name; a second call with the same folder builds a new release in it."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = [f"demo:{number}\t{name}" for number, name in enumerate(names)]
     (folder / "names.tsv").write_text("\n".join(["id\tname", *rows]) + "\n")

@@ -67,7 +67,7 @@ def test_builds_are_reproducible(large_kb: KnowledgeBase, tmp_path: Path, kind: 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_vectors_of_many_dimensions(large_kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
-    """The deserialisation limits are large enough for real indexes."""
+    """The limits for reading FAISS files allow vectors of a realistic dimension."""
     encoder = Hashed(width=96)
     build_index(large_kb, encoder, tmp_path / "index", kind)
     assert open_index_artefact(tmp_path / "index").parts[0].index.d == 96
@@ -138,7 +138,7 @@ def flat(count: int = 30, width: int = WIDTH, index: Any = None) -> bytes:
 def test_rejects_file_unlike_its_origin(
     kb: KnowledgeBase, tmp_path: Path, data: Callable[[], bytes], changes: dict[str, Any]
 ) -> None:
-    """An attacker can make all digests valid."""
+    """Digests do not help here: an attacker can recompute them for a changed file."""
     with pytest.raises(IntegrityError, match="artefact-corrupt"):
         open_index_artefact(republish(kb, tmp_path / "index", data(), **changes))
 
@@ -156,7 +156,7 @@ def test_rejects_codes_of_wrong_length(kb: KnowledgeBase, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfpq", "pq"])
 def test_changed_numbers_never_give_invalid_ids(kb: KnowledgeBase, tmp_path: Path, kind: str) -> None:
-    """For each changed number, the file is rejected, or the results are still valid name ids."""
+    """After any change of a number, the file is rejected, or the search still returns valid name ids."""
     build_index(kb, Hashed(), tmp_path / "good", kind)
     data, origin = file_of(tmp_path / "good").read_bytes(), IndexOrigin.of(kb, Hashed(), kind)
     wanted, refused = Hashed().encode(["a"]), 0
@@ -193,7 +193,7 @@ def test_checks_neighbours_on_every_open(
     """A graph with invalid neighbours and valid digests is rejected, even if the machine has verified it before."""
     build_index(kb, Hashed(), tmp_path / "good", "hnsw")
     data = bytearray(file_of(tmp_path / "good").read_bytes())
-    at = 37 + 8 + 6 * 8 + 8 + 7 * 4 + 8 + 30 * 4 + 8 + 31 * 8 + 8  # the first neighbour in the graph
+    at = 37 + 8 + 6 * 8 + 8 + 7 * 4 + 8 + 30 * 4 + 8 + 31 * 8 + 8  # offset of the first neighbour in the graph
     struct.pack_into("<i", data, at, 30)
     republish(kb, tmp_path / "index", bytes(data), kind="hnsw")
     monkeypatch.setenv("ONYM_CACHE", str(tmp_path / ("cache" if is_known_here else "other")))

@@ -1,4 +1,4 @@
-"""Tests of an index in parts: built in parallel, searched as one."""
+"""Tests of an index in parts: the parts are built in parallel and searched like a single index."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_parts_are_built_by_one_thread_each() -> None:
 
     def build(part: IndexPart) -> int:
         if part.end <= 20:
-            both.wait()  # the first two are built at the same time
+            both.wait()  # a barrier: the first two parts must be built at the same time
         return int(faiss().omp_get_max_threads())
 
     with pytest.MonkeyPatch.context() as patch:
@@ -93,7 +93,7 @@ def test_builds_are_reproducible(tmp_path: Path, large_kb: KnowledgeBase) -> Non
 
 @pytest.mark.parametrize("spoil", ["missing", "exchanged"])
 def test_rejects_inconsistent_parts(folder: Path, tmp_path: Path, spoil: str) -> None:
-    """An attacker can make all digests valid."""
+    """Digests do not help here: an attacker can recompute them for a changed file."""
     files = {path.name: path.read_bytes() for path in folder.rglob("*.f*") if path.is_file()}
     config = open_index(folder).origin.model_dump(mode="json")
     if spoil == "missing":

@@ -133,7 +133,7 @@ def test_rejects_invalid_name_filters(kb: KnowledgeBase, within: npt.NDArray[Any
 
 
 def test_rejects_invalid_ids_in_results(kb: KnowledgeBase) -> None:
-    """A manipulated index may have other ids than 0, 1, 2 ... in its lists."""
+    """In a manipulated index, the ids in the lists may differ from 0, 1, 2 ..."""
     index = open_derived_index(kb, Hashed())
     small = index.origin.model_copy(update={"names": 5})
     library = faiss().IndexFlatIP(index.origin.width)

@@ -150,7 +150,7 @@ def test_use_entities_links_existing_entities(folder: str) -> None:
     ]  # fmt: skip
     assert docs[0].ents[0]._.onym.preferred_name == "Fever"
     assert docs[0].ents[1]._.onym.nil_reason == "no-candidate"
-    assert len(nlp("MI").ents[0]._.kb_ents) == 2  # a name that two concepts share
+    assert len(nlp("MI").ents[0]._.kb_ents) == 2  # two concepts share this name
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 1000])
@@ -170,7 +170,7 @@ def test_pipe_is_lazy(nlp: Language) -> None:
 
 @pytest.mark.slow
 def test_multiprocessing(folder: str) -> None:
-    # in a new interpreter, because the test process has threads, which do not survive a fork
+    # run in a new interpreter: the test process has threads, which do not survive a fork
     code = (
         "import spacy, onym.integrations.spacy\nnlp = spacy.blank('en')\n"
         f"nlp.add_pipe('onym', config={{'pipeline': {folder!r}}})\n"

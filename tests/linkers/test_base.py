@@ -63,7 +63,7 @@ def test_document_error_becomes_a_problem(error: type[InputError | LimitError]) 
     assert linked[1].links == ()
     assert linked[1].problems == (Problem("1", "limit-record", "a document is too long", "token 9"),)
     assert all(each.links == (LINK,) and not each.problems for each in linked if each.document.id != "1")
-    assert sizes == [3, 1, 1, 1, 2]  # the failed batch is retried, one document at a time
+    assert sizes == [3, 1, 1, 1, 2]  # after a failure, the documents of the batch are linked one at a time
 
 
 def test_bug_becomes_a_problem_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
@@ -89,7 +89,7 @@ def test_rejects_wrong_number_of_links() -> None:
     assert [problem.code for problem in linked.problems] == ["internal-error"]
 
 
-# Linking to some concepts while the others compete.
+# With a concept filter, the other concepts still compete: a mention whose best match is filtered out has no answer.
 
 WORDS = """id\tname\tsynonyms\ttypes
 mesh:D008571\tmen\t\tperson
@@ -154,7 +154,7 @@ def test_counts_ties_among_wanted_concepts(words: KnowledgeBase) -> None:
 
 
 def counted(make: type[SurfaceLinker], calls: list[tuple[bool, int]], **declared: bool) -> type[Any]:
-    """Return a linker class that records, for each document, whether a filter was used and the number of its mentions."""
+    """Return a linker class that records each call per document: whether a filter was given, and the number of mentions."""
 
     class Counting(make):  # type: ignore[misc, valid-type]
         def link(self, documents: Iterable[Document], **options: Any) -> Iterator[LinkedDocument]:
@@ -207,7 +207,7 @@ def test_links_only_filtered_out_mentions_again(words: KnowledgeBase) -> None:
 
 def test_keeps_document_order_and_problems(words: KnowledgeBase) -> None:
     class Fails(ExactLinker):
-        """Fails for one document id in the first pass, and for another in the second."""
+        """Fails on one document in the first pass, and on another document in the second pass."""
 
         filters_after_ranking = False
 

@@ -86,7 +86,7 @@ def test_unambiguous_exact_match_skips_other_components(kb: KnowledgeBase) -> No
     found = collect_answers(CascadeLinker(exact=ExactLinker(kb), dense=dense))
     near = ("dense", [("mesh:D005334", 0.9), ("mesh:D009203", 0.8)])
     assert found == [("exact", [("mesh:D009203", 1.0)]), near, near]
-    assert dense.queries == ["MI", "chest pain"]  # MI is a name of two concepts, so exact match leaves it
+    assert dense.queries == ["MI", "chest pain"]  # two concepts have the name MI, so exact match does not decide
 
 
 def test_ambiguous_name_is_passed_on_even_with_top_k_one(kb: KnowledgeBase) -> None:
@@ -117,7 +117,7 @@ def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) 
 
 
 def test_links_only_retrieved_candidates(kb: KnowledgeBase) -> None:
-    """The name `mi` also belongs to another concept, which was not retrieved."""
+    """The name `mi` belongs to two concepts, only one of which was retrieved."""
     model = Said(kb, scores={"mi": -0.1})
     cascade = CascadeLinker(dense=Said(kb, MI), generative=model, config=CascadeLinkerConfig(names=1))
     assert collect_answers(cascade)[0] == ("generative", [("mesh:D009203", -0.1)])
@@ -227,7 +227,7 @@ def test_component_bug_is_reported_as_a_bug(kb: KnowledgeBase) -> None:
 
     doc = Document("1", "fever", (Mention(0, 5, "fever"),))
     (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([doc, doc][:1])
-    assert linked.is_complete  # linked by the exact component
+    assert linked.is_complete  # the exact component has linked it, so the broken component is not called
     other = Document("2", "nothing known", (Mention(0, 13, "nothing known"),))
     (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([other])
     assert [problem.code for problem in linked.problems] == ["internal-error"]

@@ -45,7 +45,7 @@ def _one_thread() -> Iterator[None]:
 def linker(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> CollectiveLinker:
     folder = tmp_path_factory.mktemp("collective")
     own = shutil.copytree(tiny_kb, folder / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
-    kb = KnowledgeBase.open(own)  # the shared folder may have vectors of another precision
+    kb = KnowledgeBase.open(own)  # a copy, because the shared folder may have vectors of another precision
     model = Collective.open(save_collective(folder / "m"), "fp32")
     return CollectiveLinker.of(model, kb, ALONE)
 

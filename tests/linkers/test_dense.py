@@ -129,7 +129,7 @@ def test_more_names_are_requested_until_there_are_enough_concepts(kb: KnowledgeB
     monkeypatch.setattr(nearest, "_NAMES_PER_CANDIDATE", 2)
     answers(linker, DOC, top_k=3)
     assert queries[0] == (3, 6)
-    assert len(queries) < 3  # all three concepts are found already
+    assert len(queries) < 3  # the search stops as soon as three concepts are found
     assert all(later <= earlier for (earlier, _), (later, _) in pairwise(queries))
     assert {k for _, k in queries} <= {6, len(kb.names)}
 
@@ -233,7 +233,7 @@ def test_an_unknown_kind(model: Path, kb: KnowledgeBase) -> None:
 
 
 def test_lone_surrogate_becomes_a_problem(model: Path, kb: KnowledgeBase) -> None:
-    """Such a text cannot come from a file, but a caller can pass it."""
+    """A file cannot contain a lone surrogate, but a caller can pass a string that does."""
     bad = document("Fever and \ud800.", "\ud800", doc_id="2")
     linked = list(DenseLinker.from_pretrained(model, kb).link([DOC, bad, DOC]))
     assert [[problem.code for problem in each.problems] for each in linked] == [[], ["input-encoding"], []]

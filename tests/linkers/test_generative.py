@@ -169,7 +169,7 @@ def test_empty_filter_gives_no_candidates(model: Path, kb: KnowledgeBase) -> Non
     assert answers(open_in_fp32(model, kb), only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
 
 
-# From names to concepts.
+# From generated names to concepts.
 
 
 def test_concepts_that_share_the_best_name_are_tied(tmp_path: Path, model: Path) -> None:
@@ -196,7 +196,7 @@ def test_pooling(model: Path, kb: KnowledgeBase, pooling: str) -> None:
 
 
 def test_names_with_the_same_tokens_count_once_in_a_sum(tmp_path: Path) -> None:
-    """The tokenizer knows neither word, so both names share one trie path, whose probability counts once."""
+    """The tokenizer knows neither word, so both names have the same trie path; its probability must be counted once."""
     kb = kb_of(tmp_path, "id\tname\tsynonyms\nmesh:D1\tfoo\tbar\nmesh:D2\tbar\t\n")
     words = {"</s>": 2, "<pad>": 1, "<s>": 0, "<unk>": 3}
     level = {"type": "WordLevel", "vocab": words, "unk_token": "<unk>"}
@@ -227,7 +227,7 @@ def test_documents_without_mentions_and_batches(model: Path, kb: KnowledgeBase, 
 
 
 def test_truncates_long_documents_mentions_and_names(tmp_path: Path, model: Path) -> None:
-    """The tiny model has 160 positions."""
+    """The tiny model accepts at most 160 positions, and all inputs here are longer."""
     kb = kb_of(tmp_path, f"id\tname\nmesh:D1\t{'x' * 300}\nmesh:D2\tfever\n")
     long = "a b " * 2000
     doc = Document("1", long + TEXT, (Mention(0, 7999, long[:-1]), Mention(len(long), len(long) + 2, "He")))
@@ -236,12 +236,12 @@ def test_truncates_long_documents_mentions_and_names(tmp_path: Path, model: Path
         assert {candidate.concept_id for candidate in candidates} == {"mesh:D1", "mesh:D2"}
 
 
-# The model's folder.
+# Files in the model's folder.
 
 
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE], ids=lambda template: template.name)
 def test_defaults_of_generate_change_nothing(tmp_path: Path, model: Path, kb: KnowledgeBase, template: Template) -> None:
-    """`no_repeat_ngram_size` would forbid repeating the mention, `forced_bos_token_id` every name; both are ignored."""
+    """`no_repeat_ngram_size` would forbid repeating the mention, and `forced_bos_token_id` all names; both must be ignored."""
     described = add_defaults(shutil.copytree(model, tmp_path / "told"))
     assert answers(open_in_fp32(described, kb, template)) == answers(open_in_fp32(model, kb, template))
 
@@ -322,11 +322,11 @@ def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(
     assert first.trie.digest == (kept / "CURRENT").read_text().strip()[:16]
 
     def build_again(*_: Any, **__: Any) -> None:
-        raise AssertionError("the trie is there already")
+        raise AssertionError("the trie was built again")
 
     monkeypatch.setattr("onym.trie.artefact.write_trie", build_again)
     assert open_in_fp32(model, kb).trie.digest == first.trie.digest
-    with pytest.raises(AssertionError, match="there already"):
+    with pytest.raises(AssertionError, match="built again"):
         open_in_fp32(model, kb, GENRE)
 
 
@@ -419,12 +419,12 @@ def test_options_are_checked(model: Path, kb: KnowledgeBase, option: dict[str, A
         GenerativeLinker.from_pretrained(model, kb, **option)
 
 
-# A published checkpoint's shape.
+# A model of the size of published checkpoints.
 
 
 @pytest.mark.slow
 def test_a_model_of_the_shape_of_bart_large_in_the_layout_of_angel(tmp_path: Path, kb: KnowledgeBase) -> None:
-    """12 + 12 layers, dimension 1024, 50,265 tokens; config.json and weights, no tokenizer, BART's `generate` defaults."""
+    """BART-large: 12 + 12 layers, dimension 1024, 50,265 tokens; weights, and a config.json with BART's `generate` defaults."""
     folder = tmp_path / "ANGEL_ncbi"
     try:
         save_large(folder)

@@ -138,7 +138,7 @@ def test_cascade_of_exact_and_dense(tmp_path: Path, tiny_kb: Path) -> None:
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
 @pytest.mark.parametrize("prefer", [(), ("mondo",)])
 def test_all_linkers_order_ties_equally(tmp_path: Path, model: Path, name: str, prefer: tuple[str, ...]) -> None:
-    """In every linker, candidates with equal scores are in the order of the knowledge base, and all ties are counted."""
+    """In every linker, candidates with equal scores follow the order of the knowledge base, and all ties are counted."""
     kb = make_tied_kb(tmp_path, prefer)
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}
     if name in ("dense", "collective"):

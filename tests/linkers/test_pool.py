@@ -41,8 +41,10 @@ def test_each_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None
     link = Link(doc.mentions[0], (Candidate(PRESSURE, "hypertension", 0.25),))
     pool = pooling.pool([doc], {"other": [[link, Link(doc.mentions[1])]]})
     first, second = np.split(pool.concepts, pool.offsets[1:-1])
-    assert sorted(ids(kb, first)) == sorted([FEVER, PRESSURE])  # a similar surface in the memory; another linker
-    assert sorted(ids(kb, second)) == sorted([HEART, PRESSURE])  # the long form; the surface as a name
+    # Candidates from a similar surface in the memory, and from another linker.
+    assert sorted(ids(kb, first)) == sorted([FEVER, PRESSURE])
+    # Candidates from the long form, and from the surface as a KB name.
+    assert sorted(ids(kb, second)) == sorted([HEART, PRESSURE])
     assert pool.owners.tolist() == [0, 0, 1, 1]
     at = ids(kb, first).index(PRESSURE)
     assert (pool.scores["other"][at], pool.ranks["other"][at]) == (0.25, 0)

@@ -26,7 +26,7 @@ def test_expands_abbreviations() -> None:
 
 def test_a_document_without_mentions_is_not_searched_for_abbreviations(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_text: str) -> None:
-        raise AssertionError("nothing to expand")
+        raise AssertionError("abbreviations were expanded")
 
     monkeypatch.setattr("onym.text.abbreviations.Abbreviations.from_text", refuse)
     assert queries(Document("1", "Myocardial infarction (MI)"), expand=True) == []

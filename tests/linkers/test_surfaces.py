@@ -30,7 +30,7 @@ def documents(*texts: str) -> list[Document]:
 
 
 class Drifting(SurfaceLinker):
-    """Like a model, its scores vary slightly with the batch. It records the queries it computes."""
+    """A linker whose scores vary slightly with the batch, as those of a model do. It records the queries that it computes."""
 
     batch = 2
 
@@ -84,7 +84,7 @@ def test_a_query_is_computed_once_in_a_call(kb: KnowledgeBase) -> None:
 
 
 def test_each_call_starts_with_an_empty_cache(kb: KnowledgeBase) -> None:
-    """If the cache outlived a call, the last `fever` would get the score of `fever` computed together with `mi`."""
+    """If the cache were kept after a call, the last `fever` would get the score that was computed together with `mi`."""
     linker = Drifting(kb)
     alone = candidates(linker.link(documents("fever")))
     both = candidates(linker.link(documents("fever", "mi")))
@@ -95,7 +95,7 @@ def test_each_call_starts_with_an_empty_cache(kb: KnowledgeBase) -> None:
 def test_cache_size_is_limited(kb: KnowledgeBase) -> None:
     linker = Drifting(kb, cache_size=2)
     candidates(linker.link(documents("a", "b", "c", "b", "b", "c", "a")))
-    assert linker.computed == [["a", "b"], ["c"], ["a"]]  # c and b were used last, so a was evicted
+    assert linker.computed == [["a", "b"], ["c"], ["a"]]  # b and c were used last, so a was evicted
     none = Drifting(kb, cache_size=0)
     candidates(none.link(documents("a", "a", "a")))
     assert none.computed == [["a"], ["a"]]  # repeated queries of a batch are computed once, even without a cache
@@ -234,7 +234,7 @@ def test_a_reranker_computes_candidates_once_and_probabilities_for_each_document
     assert computed == ["fevers", "hart attack"]
     assert len(scored) == 4
     assert found[0] == found[2] == found[3]
-    assert isinstance(reranker.parts.linkers["tfidf"], TfidfLinker)  # the linker itself has no cache
+    assert isinstance(reranker.parts.linkers["tfidf"], TfidfLinker)  # only a copy of the linker has a cache
 
 
 def test_caching_linker_has_the_same_config(kb: KnowledgeBase) -> None:

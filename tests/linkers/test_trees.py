@@ -76,8 +76,8 @@ def test_extreme_odds_are_probabilities() -> None:
         {"roots": []},
         {"left": [9, 1, 2]},
         {"right": [9, 1, 2]},
-        {"left": [0, 1, 2]},  # a leaf on the left, but no node on the right
-        {"left": [1, 0, 2], "right": [2, 0, 2]},  # a cycle to the root
+        {"left": [0, 1, 2]},  # the left child is a leaf, the right child does not exist
+        {"left": [1, 0, 2], "right": [2, 0, 2]},  # the root is a child (a cycle)
         {"right": [1, 1, 2]},  # both children are the same node
         {"roots": [0, 0]},
         {"feature": [1, 0, 0]},
@@ -97,7 +97,7 @@ def test_rejects_invalid_trees(changed: dict[str, Any]) -> None:
 
 
 def chain(depth: int) -> Trees:
-    """Return a degenerate tree (a chain), in which the left child of each inner node is a leaf."""
+    """Return a degenerate tree (a chain): the left child of each inner node is a leaf."""
     size = 2 * depth + 1
     own = np.arange(size)
     is_inner = (own % 2 == 0) & (own < size - 1)

@@ -1,4 +1,4 @@
-"""Fixtures for model tests; small models are fastest in one thread."""
+"""Fixtures for model tests. They run in one thread, which is fastest for small models."""
 
 from __future__ import annotations
 

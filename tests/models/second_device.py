@@ -16,7 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 DEVICE = torch.device("meta")
-_COPY, _MOVE = torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default  # only these operations may mix devices
+# The only operations that may mix tensors of two devices.
+_COPY, _MOVE = torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default
 
 
 class Moved(torch.Tensor):
@@ -49,7 +50,7 @@ class _Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """Run an operation on the CPU values; the result is on the device of the inputs, or on the requested one."""
+    """Run an operation on the CPU values. The result is on the device of the inputs, or on the requested device."""
     tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
     is_there = any(isinstance(each, Moved) for each in tensors)
     if is_there and func not in (_COPY, _MOVE) and any(not isinstance(each, Moved) and each.dim() for each in tensors):
@@ -59,7 +60,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         kwargs = kwargs | {"device": torch.device("cpu")}
     values, options = tree_map(lambda each: each.on_cpu if isinstance(each, Moved) else each, (args, kwargs))
     found = func(*values, **options)
-    if values and found is values[0]:  # done in place
+    if values and found is values[0]:  # an in-place operation returns its first argument
         return args[0]
     return tree_map(lambda each: Moved(each) if isinstance(each, torch.Tensor) else each, found) if is_there else found
 

@@ -54,7 +54,7 @@ def test_rejects_damaged_heads(tmp_path: Path, spoil: Any) -> None:
 
 
 def test_no_memory_is_allocated_for_missing_heads(tmp_path: Path) -> None:
-    """The settings describe heads of 13 GB."""
+    """The settings claim heads of 13 GB, which the weights file does not have."""
     folder = save_collective(tmp_path / "m")
     (folder / CollectiveSettings.FILE).write_text(
         '{"dim": 100000, "represent": "ends", "links": false, "window": 32, "overlap": 8}'

@@ -97,7 +97,7 @@ def test_auto_is_bf16_on_gpus_that_support_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_fake_device_rejects_mixed_tensors() -> None:
-    """Precondition of the tests below: devices cannot be mixed, and tensors of the fake device not converted to NumPy."""
+    """Checks the fake device: it must not mix with CPU tensors, and its tensors must not convert to NumPy."""
     with second_device() as device:
         there = torch.ones(2).to(device)
         assert (there + torch.zeros(2, device=device)).cpu().tolist() == [1.0, 1.0]

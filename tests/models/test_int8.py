@@ -26,7 +26,8 @@ def test_tokens_are_quantised_independently() -> None:
 def test_output_is_close_to_the_original_layer(bias: bool) -> None:
     torch.manual_seed(0)
     layer = nn.Linear(64, 32, bias=bias).requires_grad_(False)
-    values = torch.randn(5, 7, 64) * 10 ** torch.linspace(-3, 3, 7).unsqueeze(1)  # tokens of very different magnitude
+    # Tokens whose vectors differ greatly in magnitude.
+    values = torch.randn(5, 7, 64) * 10 ** torch.linspace(-3, 3, 7).unsqueeze(1)
     wanted, found = layer(values), Int8Linear(layer)(values)
     assert found.shape == wanted.shape
     assert float((wanted - found).norm() / wanted.norm()) < 0.02

@@ -61,7 +61,7 @@ def test_loading_is_silent_and_restores_logging(model: Path, capfd: pytest.Captu
 
     before = logging.get_verbosity(), logging.is_progress_bar_enabled()
     load(model)
-    change_config(num_hidden_layers=3)(model)  # there are no weights for a third layer
+    change_config(num_hidden_layers=3)(model)  # the file has no weights for a third layer
     with pytest.raises(InputError):
         load(model)
     assert capfd.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""Choice of the library: torch if installed, else ONNX Runtime, which also runs int8 weights."""
+"""Choice of the library: torch if it is installed, else ONNX Runtime, which can also run int8 weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantising an encoder to int8: same files except the weights, and nearly the same vectors."""
+"""Quantising an encoder to int8: only the weights file changes, and the vectors stay nearly the same."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_concurrent_encoding_matches_sequential(bert_folder: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         found = [pool.submit(encode, number) for number in range(16)]
-        for _ in range(5):  # meanwhile the workers are started
+        for _ in range(5):  # start worker pools while the other threads encode
             threads._workers.cache_clear()
             single_core_workers(2)
         assert all(each.result() for each in found)

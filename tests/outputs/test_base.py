@@ -27,7 +27,7 @@ def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """Register the plug-in `ids`, and one that cannot be imported."""
 
     def fail_to_load() -> Any:
-        raise ImportError("no such library")
+        raise ImportError("a library of the plug-in is missing")
 
     parts = (Part("output", "broken", "elsewhere", "1", fail_to_load), Part("output", "ids", "elsewhere", "1", lambda: ids))
     monkeypatch.setitem(vars(OUTPUTS), "_plug_ins", parts)
@@ -83,7 +83,7 @@ def test_html_highlights_mentions_and_requires_text(tmp_path: Path) -> None:
 
 def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
-        raise RuntimeError("in the middle")
+        raise RuntimeError("failed in the middle of writing")
 
     part = Part("output", "failing", "elsewhere", "1", lambda: SimpleNamespace(ENDINGS=(), write=fail))
     monkeypatch.setitem(vars(OUTPUTS), "_plug_ins", (part,))

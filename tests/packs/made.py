@@ -27,7 +27,7 @@ def write_pipeline(folder: Path, kb: Path, record: Mapping[str, Any] | None = No
 
 
 def write_pack(folder: Path, kb: Path, **options: Any) -> Path:
-    """Build a pack of such a pipeline."""
+    """Build a pack of a pipeline with a reranker."""
     pipeline = write_pipeline(folder, kb)
     build_pack(pipeline, folder / "tiny.onymp", **{"licences": LICENCES, **options})
     return folder / "tiny.onymp"
@@ -40,6 +40,6 @@ def members(path: Path) -> dict[str, bytes]:
 
 
 def record_of(path: Path, **changes: Any) -> PackRecord:
-    """Return the record of a pack, with changes."""
+    """Return the record of a pack with some values replaced."""
     values = json.loads(members(path)["pack.json"])
     return PackRecord.model_validate({**values, **changes})

@@ -119,7 +119,7 @@ def test_does_not_install_a_pack_that_fails_to_open(pack: Path, tmp_path: Path, 
 
 def test_installs_despite_missing_optional_packages(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def without_torch(_: Path) -> None:
-        raise ConfigError("extra-missing", "a dense linker needs packages")
+        raise ConfigError("extra-missing", "packages of the dense linker are missing")
 
     monkeypatch.setattr("onym.packs.install.load", without_torch)
     install_pack(pack)

@@ -1,4 +1,4 @@
-"""Opening and unpacking packs. Hostile ones are in `test_hostile_benchmark.py`."""
+"""Opening and unpacking packs. Hostile packs are in tests/robustness/packs."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ONCE = Patience(attempts=1, pause_s=0, timeout_s=10)
 
 
 class Killed(BaseException):
-    """Simulates a killed process: no code catches it."""
+    """Simulates a killed process: a BaseException that no code catches."""
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -42,7 +42,7 @@ def test_a_pipeline_is_installed_and_found_by_its_name(tmp_path: Path) -> None:
     assert [link.concept_id for link in load("fevers").link("Pyrexia and cough").links] == ["hp:0001945", "hp:0012735"]
     assert read_pipeline("fevers").kb.path == "knowledge-base"
     assert is_installed(recipe)
-    again = install(recipe)  # no network access
+    again = install(recipe)  # the second installation needs no network access
     assert not again.is_new
     assert again.files == done.files
     assert _requests(server) == [(0, len(OBO))]
@@ -78,7 +78,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     ],
 )
 def test_resumes_after_interruption(step: str, is_after: bool, whole: dict[str, bytes], tmp_path: Path) -> None:
-    """If killed before or after a step, the resumed installation has the same bytes and downloads nothing twice."""
+    """If an installation is killed before or after any step, it resumes with the same bytes and downloads nothing twice."""
     recipe, real = small_recipe(), getattr(module, step)
 
     def kill(*words: object, **options: object) -> None:

@@ -103,7 +103,7 @@ def test_hpo_must_be_unaltered(tmp_path: Path, recipe: dict[str, Any]) -> None:
     [
         ("terms.tsv", "x"),
         ("medicines.tsv", "x"),
-        ("mesh.tsv", "x"),  # the name alone is not enough
+        ("mesh.tsv", "x"),  # a file name alone does not identify a vocabulary
         ("terms.tsv", "icd10cm"),  # the vocabulary is known, but not its licence terms
     ],
 )
@@ -137,7 +137,7 @@ def two_sources(folder: Path, second: str, **source: Any) -> KnowledgeBase:
 
 
 def test_each_source_is_checked_by_its_own_ids(tmp_path: Path) -> None:
-    """Ids of other ontologies that MONDO imports do not make a list with known ids unrecognised."""
+    """MONDO has ids of other ontologies, but these do not make the second source, which has only MeSH ids, unrecognised."""
     assert find_undeclared(two_sources(tmp_path, "id\tname\nmesh:D1\tChill\n")) == []
 
 
@@ -145,9 +145,9 @@ def test_each_source_is_checked_by_its_own_ids(tmp_path: Path) -> None:
     ("second", "source"),
     [
         ("id\tname\nx:1\tChill\n", {}),
-        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {}),  # it joins a concept of MONDO, and loses its own id
+        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {}),  # the concept is merged into one of MONDO, and loses its own id
         ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {"only_joined": True}),
-        ("id\tname\tsource\nx:1\tChill\tother\nmesh:D1\tPain\t\n", {}),  # its rows name a source of their own
+        ("id\tname\tsource\nx:1\tChill\tother\nmesh:D1\tPain\t\n", {}),  # its rows name another source
     ],
 )
 def test_unknown_ids_among_known_ones(tmp_path: Path, second: str, source: dict[str, Any]) -> None:

@@ -218,7 +218,7 @@ def test_loading_opens_each_artefact_once_and_hashes_each_file_once(
         return open_version(cls, folder, *more)
 
     monkeypatch.setattr(digests, "_known", {})
-    monkeypatch.setattr(digests, "_SETTLED", 0)  # accept digests of files that were just written
+    monkeypatch.setattr(digests, "_SETTLED", 0)  # accept cached digests even of files that were just written
     monkeypatch.setattr(digests, "hash_file", count_hash)
     monkeypatch.setattr(Artefact, "_open", classmethod(count_open))
     load(tmp_path / "p")
@@ -346,7 +346,7 @@ def _alive(references: Iterable[weakref.ref[Any]]) -> int:
     return sum(each() is not None for each in references)
 
 
-@pytest.mark.parametrize("linker", ["collective", "tfidf"])  # the same batch size as the detector, and a larger one
+@pytest.mark.parametrize("linker", ["collective", "tfidf"])  # linkers with the detector's batch size, and with a larger one
 def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str) -> None:
     from onym.linkers import collective
     from onym.models import documents

@@ -1,4 +1,4 @@
-"""Public functions of documents or texts raise an error with a code for values of a wrong type."""
+"""Public functions raise an error with a code if they get documents or texts of a wrong type."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_links_a_text(pipeline: Pipeline) -> None:
 
 @pytest.fixture
 def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that gets each text that is searched for abbreviations, once per search."""
+    """Return a list that records each text that is searched for abbreviations, once per search."""
     texts: list[str] = []
     own = Abbreviations.from_text
 
@@ -307,6 +307,7 @@ def test_for_terms_uses_term_calibration(tiny_kb: Path) -> None:
     found, terms = (annotated.model_copy(update={"mentions": kind}) for kind in ("found", "terms"))
     assert Pipeline(linker, calibration=found, term_calibration=terms).for_terms().calibration is terms
     assert Pipeline(linker, calibration=annotated).for_terms().calibration is annotated
-    assert Pipeline(linker, calibration=found).for_terms().calibration is None  # does not apply to terms
+    # A calibration for detected mentions does not apply to terms.
+    assert Pipeline(linker, calibration=found).for_terms().calibration is None
     with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
         Pipeline(linker, calibration=found, precision=0.9).for_terms()

@@ -32,7 +32,7 @@ _START_S = 600.0
 
 
 class LostError(Exception):
-    """Raised when a child does not answer; `how` is `hangs` or `dies`."""
+    """Raised when a child process does not answer; `how` is `hangs` or `dies`."""
 
     def __init__(self, how: str, status: int | None, seconds: float) -> None:
         super().__init__(how)
@@ -40,7 +40,7 @@ class LostError(Exception):
 
 
 class Channel:
-    """The child's side of the connection. Redirects stdout to stderr, so that prints do not mix with the responses."""
+    """The child's side of the connection. It redirects stdout to stderr, so that prints do not mix with the responses."""
 
     def __init__(self) -> None:
         self._answers = os.fdopen(os.dup(1), "w")
@@ -113,7 +113,7 @@ class Worker:
         return self._lines.get(timeout=patience)
 
     def _describe_end(self, seconds: float) -> LostError:
-        """Build the error for a process that ended; SIGPROF means that the suite's own CPU timer stopped a hang."""
+        """Build the error for a process that ended. The signal SIGPROF means that the suite's CPU timer stopped a hang."""
         status = self._process.wait()
         return LostError("hangs" if status == -signal.SIGPROF else "dies", status, seconds)
 
@@ -132,7 +132,7 @@ class Worker:
         try:
             for line in iter(self._process.stdout.readline, ""):
                 self._lines.put(line)
-        except ValueError:  # the worker was closed
+        except ValueError:  # the pipe was closed together with the worker
             pass
         self._lines.put("")
 
@@ -165,7 +165,7 @@ class Seat:
 
 
 def judge_all(cases: Iterable[T], start: Callable[[], Worker], judge: Callable[[Seat, T], R], seats: int) -> list[R]:
-    """Judge cases in parallel on `seats` workers; results are in order of completion."""
+    """Judge cases in parallel on `seats` workers; yield results in order of completion."""
     rest, lock = iter(cases), Lock()
     found: list[R] = []
 
@@ -198,7 +198,7 @@ class Meter:
     def measure(self, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Call `act` and return its result with `seconds`, `mb` and `idle` added."""
         before = _memory_mb("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # reset the peak (VmHWM)
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak memory (VmHWM)
         started, used = time.perf_counter(), time.process_time()
         found = act()
         seconds, busy = time.perf_counter() - started, time.process_time() - used

@@ -13,7 +13,7 @@ from benchmarks.__main__ import ROOT, find_benchmarks
 SUITES = [name for name, module in find_benchmarks().items() if module.startswith("tests.")]
 NOT_QUICK = {
     "first-minutes",  # installs the wheel and its dependencies from the package index
-    "offsets",  # has a million strings with --quick; text/test_offsets.py runs it with fewer
+    "offsets",  # its quick size is a million strings, which is too slow here; text/test_offsets.py runs fewer
 }
 
 

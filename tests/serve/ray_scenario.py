@@ -55,7 +55,7 @@ async def use(service: Running, clients: Clients, pipeline: Path) -> list[str]:
         while (now := await release()) == releases[0]:
             await asyncio.sleep(0.1)
     await some_answers()
-    await until(lambda: len(service.replica_pids()) == 1)  # the replica of the old release has exited
+    await until(lambda: len(service.replica_pids()) == 1)  # wait until the replica of the old release has exited
     clients.is_ending = True
     service.process.send_signal(signal.SIGTERM)
     await asyncio.wait_for(asyncio.gather(*asking), _PATIENCE_S)

@@ -1,4 +1,4 @@
-"""A stub linker process with the real protocol, which does what the text says: reply, sleep, die or break the protocol."""
+"""A stub linker process with the real protocol, controlled by the text: it replies, sleeps, dies or breaks the protocol."""
 
 from __future__ import annotations
 

@@ -253,7 +253,8 @@ def test_foreign_origins_are_detected(path: str, headers: dict[bytes, bytes]) ->
         {b"origin": b"HTTP://LOCALHOST:8080"},
         {b"sec-fetch-site": b"same-origin"},
         {b"sec-fetch-site": b"none"},
-        {b"sec-fetch-site": b"same-origin", b"origin": b"https://onym.example.org"},  # behind a proxy that changed the host
+        # The request came through a proxy that changed the host.
+        {b"sec-fetch-site": b"same-origin", b"origin": b"https://onym.example.org"},
     ],
 )
 def test_own_page_and_other_clients_are_not_foreign(headers: dict[bytes, bytes]) -> None:

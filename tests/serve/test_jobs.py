@@ -129,7 +129,7 @@ def test_slow_short_job_barely_changes_estimate() -> None:
     pace = Pace()
     for _ in range(20):
         pace.hear(jobs=10, characters=30_000, seconds=1.0)
-    pace.hear(jobs=1, characters=1, seconds=1.0)  # thousands of times slower per character
+    pace.hear(jobs=1, characters=1, seconds=1.0)  # this job is thousands of times slower per character than the others
     assert pace.seconds(jobs=10, characters=30_000) < 1.5
 
 

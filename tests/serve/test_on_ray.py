@@ -39,7 +39,7 @@ def test_service_on_real_ray_cluster(tmp_path: Path) -> None:
     assert found["status"] == 0, (tmp_path / "log.txt").read_text()[-2000:]
     assert not found["notes"]
     assert [found.get(name, 0) for name in ("wrong", "lost", "dropped", "hung")] == [0, 0, 0, 0]
-    assert found.get("refused", 0) <= CLIENTS  # at most one batch fails
+    assert found.get("refused", 0) <= CLIENTS  # at most the requests of one batch fail
     assert found["answers"] > 60
     assert len(set(found["releases"])) == 2
     logged = (tmp_path / "log.txt").read_text()
@@ -69,7 +69,7 @@ class _Response:
 
 
 class _MadeUpCluster:
-    """A fake of `ray` and `ray.serve`: the release that a node finds, the states of an application, the replies."""
+    """A fake of `ray` and `ray.serve`, with a given release on the node, states of the application, and replies."""
 
     exceptions = SimpleNamespace(BackPressureError=_BackPressureError)
     RunTarget = SimpleNamespace
@@ -84,10 +84,11 @@ class _MadeUpCluster:
         self.options: dict[str, Any] = {}
         self.start_options: dict[str, Any] = {}
 
-    # as ray
+    # Functions of `ray`.
 
     def remote(self, **options: Any) -> Any:
-        assert options == {"num_cpus": 0, "max_retries": 0, "max_calls": 1}  # the process exits and frees its memory
+        # The task's process exits after one call, which frees its memory.
+        assert options == {"num_cpus": 0, "max_retries": 0, "max_calls": 1}
         return lambda look: SimpleNamespace(remote=self._look)
 
     async def _look(self, folder: str, precision: float | None) -> Any:
@@ -100,7 +101,7 @@ class _MadeUpCluster:
     def is_initialized(self) -> bool:
         return True
 
-    # as ray.serve
+    # Functions of `ray.serve`.
 
     def start(self, **options: Any) -> None:
         self.start_options = options
@@ -110,7 +111,7 @@ class _MadeUpCluster:
         return SimpleNamespace(bind=lambda *values: values)
 
     def run_many(self, targets: list[Any], wait_for_applications_running: bool) -> None:
-        assert not wait_for_applications_running  # waiting would never end if the cluster is full
+        assert not wait_for_applications_running  # waiting would block forever if the cluster is full
         self.deployed += targets
 
     def status(self) -> Any:
@@ -180,7 +181,7 @@ def test_jobs_are_answered_and_deployment_is_deleted(tmp_path: Path) -> None:
     use(folder_of(tmp_path), cluster, act, workers=3)
     (target,) = cluster.deployed
     assert cluster.looks == 1
-    assert target.route_prefix is None  # so that no other Ray proxy exposes it
+    assert target.route_prefix is None  # no route, so that Ray's own proxies do not expose the application
     assert target.target == (str(tmp_path), None, "r1")
     assert cluster.deleted == [target.name]
     assert (cluster.options["num_replicas"], cluster.options["max_ongoing_requests"]) == (3, 1)
@@ -190,7 +191,7 @@ def test_autoscaling_options(tmp_path: Path) -> None:
     cluster = _MadeUpCluster()
 
     async def act(pool: LinkerPool) -> None:
-        assert len(pool.pids) == 8  # one lane per replica up to the maximum: busy lanes make Ray scale up
+        assert len(pool.pids) == 8  # one lane per replica, up to the maximum: busy lanes make Ray start more replicas
 
     use(folder_of(tmp_path), cluster, act, workers=2, max_workers=8)
     scaling = cluster.options["autoscaling_config"]
@@ -210,7 +211,7 @@ def test_dead_replica_fails_only_its_batch(text: str, tmp_path: Path, caplog: py
 
     assert not use(folder_of(tmp_path), cluster, act, watch)
     assert watch.deaths == 1
-    assert len(cluster.deployed) == 1  # Ray replaces the replica
+    assert len(cluster.deployed) == 1  # Onym does not deploy again: Ray replaces the dead replica
     assert "Smith" not in caplog.text
 
 

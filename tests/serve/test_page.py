@@ -20,7 +20,8 @@ def test_files_have_strict_content_security_policy(tmp_path: Path, path: str) ->
     async def act(client: httpx.AsyncClient, _: Service) -> tuple[httpx.Response, httpx.Response]:
         return await client.get(path), await client.head(path)
 
-    got, head = with_service(folder_of(tmp_path), act, token=TOKEN)  # without a token: the files contain nothing secret
+    # The page needs no token, because its files contain nothing secret.
+    got, head = with_service(folder_of(tmp_path), act, token=TOKEN)
     assert (got.status_code, got.content) == (200, PAGE_FILES[path].content)
     assert (head.status_code, head.content) == (200, b"")
     assert got.headers["content-type"] == PAGE_FILES[path].media_type

@@ -49,7 +49,7 @@ def test_maps_a_column(visit: Visit, pipeline_folder: Path) -> None:
     assert [row[1] for row in shown] == [cells[1] or "empty" for cells in CELLS[1:]]
     assert [row[3] for row in shown] == [row["preferred_name"] or "" for row in expected]
     sent = [json.loads(request.post_data)["terms"] for request in visit.requests if request.url.endswith("/map")]
-    assert sent == [["fever", "=fever", "xyz", "+aspirin"]]  # distinct and not empty
+    assert sent == [["fever", "=fever", "xyz", "+aspirin"]]  # only distinct values that are not empty are sent
     assert visit.complaints == []
 
 

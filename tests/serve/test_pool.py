@@ -19,7 +19,7 @@ from tests.serve.test_bodies import GONE, coming, part
 
 
 async def until(is_so: object) -> None:
-    """Wait until a function returns something true."""
+    """Wait until a function returns a true value."""
     async with asyncio.timeout(20):
         while not is_so():  # type: ignore[operator]
             await asyncio.sleep(0.01)
@@ -232,12 +232,13 @@ def test_ask_returns_reply(tmp_path: Path) -> None:
 def test_drops_job_of_disconnected_client(tmp_path: Path) -> None:
     async def act(pool: LinkerPool) -> None:
         first = pool.put({"op": "link", "text": "sleep 0.3"}, 1)
-        await asyncio.sleep(0.05)  # the first job is being linked
+        await asyncio.sleep(0.05)  # wait until the first job is being linked
         with pytest.raises(ClientGoneError):
             await ask(pool, {"op": "link", "text": "die"}, 1, coming(part(b""), GONE))
         assert len(pool.queue) == 0
         assert (await first.reply).status == 200
-        assert (await pool.put({"op": "link", "text": "b"}, 1).reply).status == 200  # "die" was not sent to the process
+        # The process is alive, because "die" was never sent to it.
+        assert (await pool.put({"op": "link", "text": "b"}, 1).reply).status == 200
 
     with_pool(folder_of(tmp_path), act)
 

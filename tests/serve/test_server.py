@@ -73,7 +73,7 @@ def test_replies_equal_command_output(running: Running, folder: Path) -> None:
 
 
 def _expect_named(answer: dict[str, object]) -> dict[str, object]:
-    """Return the command's output with the document id that the service assigns."""
+    """Return the output of `onym link`, with the document id that the service assigns."""
     links: list[dict[str, object]] = answer["links"]  # type: ignore[assignment]
     return {**answer, "id": "", "links": [{**link, "document": "1"} for link in links]}
 
@@ -153,7 +153,7 @@ def test_shutdown_under_load_loses_no_request(folder: Path, tmp_path: Path) -> N
     for thread in threads:
         thread.start()
     deadline = time.monotonic() + 30
-    while len(statuses) <= 4 and time.monotonic() < deadline:  # the first replies take longer on a busy machine
+    while len(statuses) <= 4 and time.monotonic() < deadline:  # on a busy machine, the first replies take longer
         time.sleep(0.05)
     service.process.send_signal(signal.SIGTERM)
     for thread in threads:
@@ -295,10 +295,11 @@ def test_closes_longest_idle_connection_at_limit() -> None:
             busy, idle, new = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
             busy[1].write(REQUEST)
             idle[1].write(REQUEST)
-            await idle[0].readuntil(b"ok")  # answered and kept alive
+            await idle[0].readuntil(b"ok")  # the first connection got its response and is kept alive
             busy[1].write(REQUEST)
             newest = await asyncio.open_connection("127.0.0.1", port)
-            assert await asyncio.wait_for(has_ended(new[0]), 10)  # the longest-idle one, which sent no request
+            # The longest-idle connection, which has sent no request, is closed.
+            assert await asyncio.wait_for(has_ended(new[0]), 10)
             newest[1].write(REQUEST)
             assert b"200 OK" in await asyncio.wait_for(newest[0].readuntil(b"ok"), 10)
             assert (await asyncio.wait_for(busy[0].readuntil(b"ok"), 10)).count(b"200 OK") == 1

@@ -8,7 +8,7 @@ from onym.errors import OnymError
 
 
 def answer(read: Callable[[], object]) -> str:
-    """Return code, what and where of the OnymError that `read` raises, or an empty string. Other exceptions propagate."""
+    """Return code, message and location of the OnymError that `read` raises, or "" if none. Other exceptions propagate."""
     try:
         read()
     except OnymError as e:

@@ -1,4 +1,4 @@
-"""The cache directory, and the notes on files in it."""
+"""The cache directory, and the notes about files that are kept in it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LARGE = 2_000_000
 
 @pytest.fixture
 def names_of_hashed_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Record the names of the files that are hashed."""
+    """Return a list that records the names of hashed files."""
     names: list[str] = []
     own = digests.hash_file
 
@@ -28,7 +28,7 @@ def names_of_hashed_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return own(path)
 
     monkeypatch.setattr(digests, "hash_file", hash_file)
-    monkeypatch.setattr(digests, "_has_notes", True)  # undoes ignore_notes() of earlier tests, until the end of this one
+    monkeypatch.setattr(digests, "_has_notes", True)  # an earlier test may have called ignore_notes(); undo that for this test
     return names
 
 

@@ -50,7 +50,7 @@ def test_full_disk_raises_and_keeps_the_old_file(tmp_path: Path, monkeypatch: py
 
 def test_does_not_change_the_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def umask(_: int) -> int:
-        raise AssertionError("files of other threads would get other rights")
+        raise AssertionError("umask was called, which changes the rights of files of other threads")
 
     monkeypatch.setattr(os, "umask", umask)
     with whole_file(tmp_path / "out.txt"):

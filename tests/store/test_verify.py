@@ -1,4 +1,4 @@
-"""The values of Verify are those that the command line offers."""
+"""The command line offers exactly the values of the enum Verify."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_held_version_is_removed_after_its_release(folder: Path) -> None:
 
 
 def test_reader_retries_if_the_version_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer switches the version after the reader has read CURRENT and before it has the lock."""
+    """A writer switches the version after the reader has read CURRENT but before the reader holds the lock."""
     real, versions_seen = hidden.hold, [current_folder(folder)]
 
     def hold(path: Path, *, is_shared: bool = False) -> int | None:

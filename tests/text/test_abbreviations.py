@@ -38,7 +38,7 @@ def pairs_in(text: str) -> list[tuple[str, str]]:
     return pairs(find_abbreviations(text))
 
 
-# At least one text per rule: (text, short form, long form, rule).
+# At least one text for each rule: (text, short form, long form, rule).
 RULES = [
     ("Scans by magnetic resonance imaging (MRI) were made.", "MRI", "magnetic resonance imaging", "first-letters"),
     ("A two-dimensional (2D) gel was run.", "2D", "two-dimensional", "first-letters"),
@@ -81,7 +81,7 @@ def test_each_rule_is_tested() -> None:
     assert {strategy.name for strategy in STRATEGIES} | {"one-letter"} == {rule for *_, rule in RULES}
 
 
-# Positions of definitions: (text, all pairs found in it).
+# Definitions at different positions in a text: (text, all pairs found in it).
 SPANS = [
     ("The odds ratio [OR] was 2.", [("OR", "odds ratio")]),
     ("Low intake [odds ratio (OR): 0.3] helps.", [("OR", "odds ratio")]),
@@ -266,7 +266,7 @@ def seconds(find: object, text: str) -> float:
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
 @pytest.mark.parametrize("find", [find_abbreviations, plain_schwartz_hearst])
 def test_run_time_is_linear(find: object, unit: str) -> None:
-    # Linear time: four times the text takes about four times as long (quadratic time would be sixteen).
+    # Run time is linear: a text four times as long takes about four times as long (sixteen times if it were quadratic).
     small, large = (seconds(find, (unit * size)[:size]) for size in (4_000, 16_000))
     assert large < 10 * small + 0.05
 
@@ -288,7 +288,7 @@ def test_long_tokens_and_deep_nesting_are_fast() -> None:
 def test_plain_algorithm() -> None:
     text = "The heat shock protein (HSP), a kinase, and TNF (tumor necrosis factor) were seen in 12 men (n = 12)."
     assert pairs(plain_schwartz_hearst(text)) == [("HSP", "heat shock protein"), ("TNF", "tumor necrosis factor")]
-    # Takes the shortest match of the letters, although matching first letters would give a longer form.
+    # The shortest match of the letters is taken, although matching only first letters of words would give a longer form.
     text = "The International Index of Erectile Function (IIEF) was used."
     assert pairs(plain_schwartz_hearst(text)) == [("IIEF", "Index of Erectile Function")]
     assert pairs_in(text) == [("IIEF", "International Index of Erectile Function")]
@@ -413,7 +413,7 @@ def test_quality_on_gold_corpora(real_data: Path) -> None:
         figures[name] = (f1(docs, find_abbreviations), f1(docs, plain_schwartz_hearst))
     assert figures["ab3p"][0] >= 0.89
     assert all(ours > plain for ours, plain in figures.values()), figures
-    # The baseline must reproduce its published quality.
+    # The baseline, plain Schwartz-Hearst, must reproduce its published quality.
     assert all(
         figures[name][1] >= low for name, low in {"ab3p": 0.84, "bioadi": 0.83, "medstract": 0.92, "sh": 0.83}.items()
     ), figures

@@ -55,7 +55,7 @@ def test_raw_span_round_trip(raw: str, data: st.DataObject) -> None:
 
 
 def test_final_space_may_come_from_the_next_character() -> None:
-    """NFKC turns a spacing cedilla into a space and a combining cedilla; the space merges with the one before it."""
+    """NFKC turns a spacing cedilla into a space and a combining cedilla. That space is merged with the space before it."""
     aligned = align("0;\u00b8", *STEPS)
     assert aligned.text == "0 \u0327"
     assert aligned.raw_span(*aligned.norm_span(0, 2)) == (0, 3)
@@ -83,7 +83,7 @@ def test_surface_round_trip() -> None:
 
 @pytest.mark.parametrize("raw", ["\u0915\u0315\u0301", "a\u0344", "\u1100\u1161", "\u0f40\u0f73\u0f71"])
 def test_cluster_maps_to_all_its_characters(raw: str) -> None:
-    """Also if the number of characters stays the same, but they are reordered or recombined."""
+    """The alignment is right even if normalisation reorders or recombines characters without changing their number."""
     aligned = align(f"x{raw}y", nfkc)
     inside = slice(1, len(aligned.text) - 1)
     assert set(aligned.starts[inside]) == {1}

@@ -60,7 +60,7 @@ def test_genbioels_prompt_and_names() -> None:
     assert GENBIOEL.prompt_text("Heart Attack") == " heart attack is"
     assert GENBIOEL.name_text("Myocardial Infarction") == " myocardial infarction"
     assert GENBIOEL.prompt_text("{0} {") == " {0} { is"
-    assert GENBIOEL.prompt_text("p&lt;3") == " p&lt;3 is"  # only the source is unescaped
+    assert GENBIOEL.prompt_text("p&lt;3") == " p&lt;3 is"  # only the source text is unescaped, not the mention in the prompt
 
 
 def test_genre_has_no_prompt(tokens: Tokenizer) -> None:
@@ -103,7 +103,7 @@ def test_the_mention_and_its_markers_are_never_cut(left: str, mention: str, righ
     middle = tokens.ids(f" START {html.unescape(mention).lower()} END")
     assert (found[0], found[-1]) == (0, 2)
     assert len(found) <= max(budget, len(middle) + 2)
-    assert len(found) == min(len(whole), max(budget, len(middle) + 2))  # no context is dropped that fits
+    assert len(found) == min(len(whole), max(budget, len(middle) + 2))  # all context that fits is kept
     assert holds(found, middle)
     assert holds(whole, found[1:-1])
 
@@ -120,7 +120,7 @@ def test_mention_longer_than_the_budget_has_no_context(tokens: Tokenizer) -> Non
 
 
 def test_both_sides_share_the_budget(tokens: Tokenizer) -> None:
-    """Each side gets half of the budget; what one side does not use goes to the other."""
+    """Each side of the mention gets half of the budget; what one side does not use goes to the other side."""
     fever, room = [*tokens.ids(" START fever END")], 20
     budget = len(fever) + 2 + room
     for before, after, left, right in ((100, 100, 10, 10), (4, 100, 4, 16), (100, 4, 16, 4), (100, 0, 20, 0), (0, 100, 0, 20)):
@@ -132,7 +132,7 @@ def test_both_sides_share_the_budget(tokens: Tokenizer) -> None:
 
 
 def test_long_documents_are_cut_before_they_are_tokenised() -> None:
-    """For a document of a million letters, only the context that is kept is tokenised."""
+    """In a document of a million letters, only the context that fits the window is tokenised."""
 
     class Counting(Tokenizer):
         max_length = 0

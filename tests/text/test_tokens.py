@@ -116,7 +116,7 @@ def template(*pieces: str, ids: tuple[int, ...] = (0,)) -> dict[str, Any]:
     "part", [template("<none>"), template("<s>", ids=(99_999,)), template(*["<s>"] * 17), template("<s>", ids=(0,) * 17)]
 )
 def test_rejects_invalid_special_tokens(part: dict[str, Any]) -> None:
-    """The first case makes the tokenizers library panic."""
+    """The first of these files makes the tokenizers library panic."""
     with pytest.raises(InputError, match="tokenizer-malformed"):
         Tokenizer(change_tokenizer(post_processor=part))
 

@@ -1,4 +1,4 @@
-"""Closed forms of the losses in numpy and float64, written from the papers independently of the code."""
+"""Closed forms of the losses in NumPy and float64, written from the papers and independent of the code under test."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def log_softmax(logits: Tensor) -> Array:
 
 
 def backward(loss: Any) -> None:
-    """Call `backward`, which has no type annotations in torch."""
+    """Call `loss.backward()`; a wrapper, because the method has no type annotations in torch."""
     loss.backward()
 
 

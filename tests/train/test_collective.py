@@ -360,7 +360,7 @@ def test_embeds_all_linkable_mentions(tmp_path: Path, encoder: Path, corpus: Pat
 
 @pytest.mark.usefixtures("in_fp32")
 def test_mines_and_evaluates_on_another_device(tmp_path: Path, encoder: Path, corpus: Path, kb_folder: Path) -> None:
-    """Inference copies of a module on another device must return CPU arrays; mining on a GPU failed without that."""
+    """Inference on a copy of the module on another device must return CPU arrays; otherwise mining fails on a GPU."""
     config = collective_config(encoder, corpus, kb_folder, dev={"mentions": 99, "split": "train", "names": 0})
     context = CollectiveContext(config, tmp_path)
     names = np.arange(len(context.kb.names))

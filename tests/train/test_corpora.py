@@ -29,7 +29,8 @@ def test_leaves_out_held_out_documents(corpus: Path) -> None:
 def test_rejects_restricted_datasets_unless_private() -> None:
     with pytest.raises(ConfigError, match="dataset-not-shippable"):
         _ = read(CorporaConfig(datasets=("hpo-gsc",))).datasets
-    with pytest.raises(ConfigError, match="config-invalid"):  # allowed, but there is no data folder to prepare it from
+    # Training on it is allowed, but there is no data folder to prepare it from.
+    with pytest.raises(ConfigError, match="config-invalid"):
         _ = read(CorporaConfig(datasets=("hpo-gsc",), private=True)).datasets
 
 

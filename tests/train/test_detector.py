@@ -107,7 +107,7 @@ def test_dev_uses_types_of_each_corpus(tmp_path: Path, encoder: Path, corpus: Pa
 def test_dev_scores_use_best_thresholds(tmp_path: Path, encoder: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "resolve_precision", lambda *_: "fp32")
     context = DetectorContext(config(encoder, corpus, dev={"documents": 9, "split": "train"}), tmp_path)
-    context.model.heads.label.bias.data.fill_(0.0)  # some mentions are detected
+    context.model.heads.label.bias.data.fill_(0.0)  # a neutral bias, so that the untrained model detects some mentions
     dev = context.dev
     assert dev is not None
     found = dev(context.model)
@@ -124,7 +124,7 @@ def test_dev_scores_use_best_thresholds(tmp_path: Path, encoder: Path, corpus: P
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", [8, 0])
 def test_learns_to_detect_mentions(tmp_path: Path, encoder: Path, corpus: Path, hidden: int) -> None:
-    # evaluates on the training documents
+    # dev is replaced by the training documents
     config_of_run = config(encoder, corpus, start={"hidden": hidden}, optim=LEARNING, dev={"documents": 99, "split": "train"})
     made = train(config_of_run, tmp_path / "made")
     lines = [json.loads(line) for line in (made / "log.jsonl").read_text().splitlines()]

@@ -135,7 +135,7 @@ def trainer_of(
     return AlignTrainer(model, pairs, collate or own, folder, optim, settings=settings, loss=LOSS, **more)
 
 
-# Manual computation of a step.
+# One training step, computed step by step without the trainer.
 def loss_by_hand(model: Any, kb: KnowledgeBase, tokens: Tokenizer, pairs: Sequence[Positive], dtype: torch.dtype) -> Tensor:
     """Return the loss with each string encoded separately, and all triplets enumerated."""
     rows = [(each.first, each.names[0], each.concept) for each in pairs]
@@ -262,7 +262,7 @@ def in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_dev_equals_linker_recall(encoder: Path, kb_folder: Path, corpus: Path, tmp_path: Path) -> None:
     dataset = PreparedDataset.open(corpus)
     own = shutil.copytree(kb_folder, tmp_path / "kb", ignore=shutil.ignore_patterns("indexes", "vectors"))
-    kb = KnowledgeBase.open(own)  # a copy, because the original may have cached vectors in another precision
+    kb = KnowledgeBase.open(own)  # a copy, because the shared one may have cached vectors in another precision
     dev = EncoderDev(dev_documents(dataset.documents("train"), 0), kb, Tokenizer.open(encoder), SETTINGS)
     linker = DenseLinker.from_pretrained(encoder, kb, encoder=SETTINGS, dtype="fp32")
     task = EvaluationTask(dataset, "train", kb)
@@ -281,7 +281,7 @@ def test_dev_does_not_change_the_model(encoder: Path, kb: KnowledgeBase, corpus:
 
 @pytest.mark.usefixtures("in_fp32")
 def test_dev_encodes_names_with_the_current_weights(encoder: Path, kb: KnowledgeBase) -> None:
-    """With all weights zero, all vectors are equal, so the first concept is the nearest."""
+    """If all weights are zero, all vectors are equal, so every query finds the first concept."""
     doc = Document("1", "heart attack", (Mention(0, 12, "heart attack", ("mesh:D009203",)),))
     dev = EncoderDev([doc], kb, Tokenizer.open(encoder), SETTINGS)
     model = tiny_encoder()
@@ -307,7 +307,7 @@ def align_config(encoder: Path, corpus: Path | None, kb_folder: Path, **more: An
 
 @pytest.fixture(scope="module")
 def encoder_folder(tmp_path_factory: pytest.TempPathFactory, encoder: Path, corpus: Path, kb_folder: Path) -> Path:
-    """Return an encoder trained on the names of three concepts, evaluated on train because dev has few mentions."""
+    """Return an encoder trained on the names of three concepts. It is evaluated on train, because dev has few mentions."""
     config = align_config(encoder, corpus, kb_folder, optim=LEARNING, dev={"mentions": 12, "split": "train"})
     return train(config, tmp_path_factory.mktemp("align") / "aligned")
 
@@ -340,7 +340,7 @@ def test_published_encoder_opens(encoder_folder: Path, encoder: Path, kb_folder:
 
 @pytest.mark.slow
 def test_computes_steps_from_epochs(tmp_path: Path, encoder: Path, kb_folder: Path) -> None:
-    """The knowledge base has 12 pairs, so three epochs are 36 pairs or nine batches of four."""
+    """The knowledge base has 12 pairs, so three epochs are 36 pairs, which are nine batches of four."""
     aligned = train(align_config(encoder, None, kb_folder, optim={"epochs": 3.0, "steps": 99}), tmp_path / "made")
     assert record(aligned)["steps"] == 9
     assert record(aligned)["metrics"] == {}

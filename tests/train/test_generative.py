@@ -147,7 +147,7 @@ def still_bart(dtype: torch.dtype = torch.float32) -> Any:
     return tiny_bart(dropout=0.0).to(dtype)
 
 
-# Manual computation of a step.
+# One training step, computed step by step without the trainer.
 def loss_by_hand(model: Any, batch: Sequence[Sample], smoothing: float) -> Tensor:
     """Return the mean loss over the tokens of all names, computed sample by sample and token by token."""
     total, tokens = torch.zeros((), dtype=model.dtype), 0
@@ -165,7 +165,7 @@ def loss_by_hand(model: Any, batch: Sequence[Sample], smoothing: float) -> Tenso
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "epsilon", "tolerance"), [(torch.float64, 1e-8, 1e-8), (torch.float32, 1e-4, 1e-5)])
 def test_steps_match_manual_computation(tmp_path: Path, dtype: torch.dtype, epsilon: float, tolerance: float) -> None:
-    """In fp32, a large epsilon hides the rounding errors of gradients that should be zero."""
+    """A large epsilon hides the fp32 rounding errors in gradients that should be zero."""
     settings = optim(
         steps=3, eval_steps=3, batch_size=4, gradient_accumulation=2, label_smoothing=0.1, weight_decay=0.5,
         epsilon=epsilon, max_grad_norm=0.5, schedule="linear", warmup_steps=1,
@@ -187,7 +187,7 @@ def test_steps_match_manual_computation(tmp_path: Path, dtype: torch.dtype, epsi
     assert logged == pytest.approx(losses, abs=1e-4)
 
 
-# Positions that contribute to the loss.
+# Which positions contribute to the loss.
 def make_trainer(folder: Path, **more: Any) -> NameTrainer:
     return NameTrainer(still_bart(), samples(4), COLLATE, folder, optim(**more))
 
@@ -449,6 +449,6 @@ def test_trainer_uses_settings_and_skips_finished_run(tmp_path: Path, model: Pat
     trainer = train_names(context, samples)
     assert trainer.state.global_step == context.config.optim.steps
     assert trainer.metrics().keys() == {"dev_r1", "dev_r5"}
-    again = train_names(context, samples)  # already finished: only loads the last checkpoint
+    again = train_names(context, samples)  # the run is already finished, so this only loads the last checkpoint
     assert again.state.global_step == trainer.state.global_step
     assert again.state.total_flos == trainer.state.total_flos

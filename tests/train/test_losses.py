@@ -335,7 +335,7 @@ def test_dpo_matches_closed_form(seed: int, beta: float, smoothing: float, dtype
 
 
 def test_dpo_gradient_matches_the_paper() -> None:
-    """The gradient with respect to log p of the preferred is -beta sigmoid(-margin of rewards): section 4 of the paper."""
+    """The gradient with respect to log p of the preferred name is -beta * sigmoid(-reward margin): DPO paper, section 4."""
     pairs = draw_pairs(1)
     preferred, rejected = pairs.preferred.clone().requires_grad_(), pairs.rejected.clone().requires_grad_()
     backward(dpo(Preference(preferred, rejected, pairs.reference_preferred, pairs.reference_rejected), beta=0.3).sum())

@@ -87,7 +87,7 @@ def test_no_hard_pairs_without_negatives_or_positives(labels: list[int]) -> None
 
 
 def test_same_pairs_are_ignored_by_the_miner() -> None:
-    # The second row has the same vector as the first and another label; the other rows are far away.
+    # The second row has the same vector as the first but another label; the other rows are far away.
     embeddings = torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [-1.0, 0.0, 0.0]])
     labels = torch.tensor([0, 1, 0, 2])
     assert hard_pairs(embeddings, labels).positive[0, 2]

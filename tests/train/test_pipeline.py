@@ -67,11 +67,11 @@ def test_resumes_an_interrupted_run(
         with pytest.raises(KeyboardInterrupt):
             train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")
     assert (tmp_path / "pipeline" / "classifier").exists()
-    monkeypatch.setattr(module, "train_classifier", interrupt)  # must not be called again
+    monkeypatch.setattr(module, "train_classifier", interrupt)  # the classifier must not be trained again
     train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")
     one, other = read_pipeline(training_folder), read_pipeline(tmp_path / "pipeline")
     assert one.calibration == other.calibration
-    train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # no steps left
+    train_pipeline(config(mine, kb_folder), tmp_path / "pipeline")  # all training steps are finished, so nothing is trained
 
 
 @pytest.mark.slow
@@ -108,7 +108,8 @@ def test_trains_with_dense_candidates(training_folder: Path, mine: Path, kb_fold
     assert linker["dense"]["model"]["path"].endswith("tiny")
     assert load(tmp_path / "pipeline").link("Case 1: a fever was seen.").links[0].concept_id == f"mesh:{FEVER}"
     assert "dense_encoder" in json.loads((tmp_path / "pipeline" / "request.json").read_bytes())
-    assert "dense_encoder" not in json.loads((training_folder / "request.json").read_bytes())  # as in older versions
+    # Older versions did not write this key.
+    assert "dense_encoder" not in json.loads((training_folder / "request.json").read_bytes())
 
 
 def test_none_means_no_encoder() -> None:
@@ -152,7 +153,7 @@ def test_warns_if_too_few_mentions_to_calibrate(
         pipeline = train_pipeline(config(corpus, kb_folder), tmp_path / "pipeline")
     assert pipeline.calibration is None
     assert "no confidence of links" in caplog.text
-    assert "no classifier" in caplog.text  # because all dictionary matches are mentions
+    assert "no classifier" in caplog.text  # no classifier is trained, because all dictionary matches are mentions
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_loss_matches_the_papers(tmp_path: Path, prefer: PreferConfig) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("prefer", PREFERRED, ids=name_objective)
 def test_step_matches_manual_computation(tmp_path: Path, prefer: PreferConfig) -> None:
-    """In its first step, AdamW moves every weight against its gradient, by at most the learning rate."""
+    """In its first step, AdamW changes every weight in the direction that lowers the loss, by at most the learning rate."""
     model, expected = still_bart(torch.float64), still_bart(torch.float64)
     settings = optim(steps=1, eval_steps=1, batch_size=6, weight_decay=0.0, max_grad_norm=1e9, epsilon=1e-6)
     dataset = pairs(6)
@@ -158,7 +158,7 @@ def test_resumed_training_equals_uninterrupted(tmp_path: Path, precision: str) -
         train_model(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
     again, dataset = tiny_bart(dropout=0.3), pairs(12)
     train_model(again, dataset, tmp_path / "parts", settings, PREFERRED[0])
-    assert dataset.indices == list(range(4, 12))  # batches are prefetched one step ahead
+    assert dataset.indices == list(range(4, 12))  # resumes at 4, not 8: the failed batch was prefetched one step ahead
     assert are_equal(weights_of(model), weights_of(again))
 
 
@@ -172,7 +172,7 @@ def test_passes_options_to_losses_that_have_them() -> None:
 
 @pytest.fixture(params=["fp32", "bf16", "bf16-weights"])
 def training_config(request: pytest.FixtureRequest, model: Path, corpus: Path, kb_folder: Path) -> GenerativeTrainingConfig:
-    """Two rounds over half of the corpus each, with dropout."""
+    """Train two rounds with dropout, each on half of the corpus."""
     optim = {"learning_rate": 1e-3, "eval_steps": 2, "precision": request.param}
     return config("prefer", model, corpus, kb_folder, prefer={"rounds": 2}, optim=optim)
 

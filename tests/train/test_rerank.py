@@ -79,7 +79,8 @@ def test_training_document_does_not_see_its_own_memory(corpus: Path, kb_folder: 
     trained = pairs_of(context, found.documents, is_training=True)
     plain = pairs_of(context, found.documents, is_training=False)
     column = NAMES.index("recalled")
-    assert trained.matrix[:, column].max() == 0  # each surface is in one document only
+    # No surface is recalled: a document does not see its own mentions, and each surface is in one document only.
+    assert trained.matrix[:, column].max() == 0
     assert plain.matrix[:, column].max() == 1
     assert (
         trained.matrix[trained.is_right, NAMES.index("concept_count")].max()

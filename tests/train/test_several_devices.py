@@ -57,5 +57,5 @@ def test_two_devices_take_same_steps_and_reach_same_metrics(folder: Path, stage:
 
 
 def test_each_step_sees_new_samples(folder: Path) -> None:
-    """If samples were counted for one device only, two devices would see the first half of them twice."""
+    """If the sampler ignored the number of devices, two devices would see the first half of the samples twice."""
     assert len({round(loss, 6) for loss in losses(folder / "finetune-two")}) == 4

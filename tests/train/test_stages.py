@@ -31,7 +31,7 @@ TABLE_11: dict[str, tuple[Any, ...]] = {
     "genbioel-askapatient": (30_000, 5e-6, 0.01, 8, *_ADAM, 0, *_REST),
     "genbioel-ncbi": (20_000, 3e-7, 0.01, 8, *_ADAM, 0, *_REST),
 }
-# ANGEL, Table B, positive-only training: the same rows.
+# ANGEL, Table B, positive-only training: the same values in the same order.
 TABLE_B_POSITIVE: dict[str, tuple[Any, ...]] = {
     "angel-pretrain-positive": (80_000, 4e-5, 0.01, 384, *_ADAM, 1_600, *_REST),
     "angel-ncbi-positive": (20_000, 3e-7, 0.01, 16, *_ADAM, 0, *_REST),
@@ -90,7 +90,7 @@ def test_positive_presets_match_the_papers(name: str, row: tuple[Any, ...]) -> N
     is_angel, is_pretrained = name.startswith("angel"), "pretrain" in name
     assert config.stage == ("pretrain" if is_pretrained else "finetune")
     assert optim.gradient_accumulation == (24 if is_pretrained else 1)
-    if is_pretrained:  # ANGEL pairs a name with the most similar one
+    if is_pretrained:  # ANGEL pairs each name with the most similar one
         assert config.data.mention == ("similar" if is_angel else "random")
     else:  # GenBioEL takes the most similar name, ANGEL the top 3
         assert (config.data.target, config.data.names) == ("similar", 3 if is_angel else 1)

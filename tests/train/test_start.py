@@ -59,7 +59,7 @@ def encode(model: Any, ids: Tensor = IDS, mask: Tensor = MASK) -> Tensor:
 
 @pytest.mark.parametrize("activation", ["gelu", "relu"])
 def test_bart_from_roberta_encodes_like_roberta(tmp_path: Path, activation: str) -> None:
-    """Uses BART's layer norm epsilon of 1e-5, because the outputs differ with RoBERTa's default of 1e-12."""
+    """Uses BART's layer norm epsilon of 1e-5; with RoBERTa's default of 1e-12, the outputs would differ."""
     other = roberta(tmp_path, hidden_act=activation, layer_norm_eps=1e-5)
     with torch.no_grad():
         expected = other(input_ids=IDS, attention_mask=MASK).last_hidden_state
@@ -96,7 +96,7 @@ def test_initial_logits_of_bart_have_unit_scale(tmp_path: Path) -> None:
 
 
 def test_bart_from_roberta_is_reproducible(tmp_path: Path) -> None:
-    """A resumed run creates the model again before it loads a checkpoint."""
+    """A resumed run creates the model from the pretrained one again before it loads the checkpoint."""
     roberta(tmp_path)
     torch.manual_seed(1)
     one = weights_of(open_model(tmp_path))

@@ -35,7 +35,7 @@ def still_bart() -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", ["fp32", "bf16-weights"])
 def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str) -> None:
-    """The weight decay is so strong that it dominates all updates; biases and norms have none."""
+    """Weight decay is set so high that it dominates all updates; biases and norms must not be decayed."""
     model = still_bart()
     before = weights_of(model)
     train_model(model, samples(4), tmp_path, optim(steps=1, learning_rate=1e-3, weight_decay=500.0, precision=precision))
@@ -48,12 +48,12 @@ def test_the_same_weights_decay_in_each_precision(tmp_path: Path, precision: str
 @pytest.mark.slow
 @pytest.mark.parametrize(("batch", "accumulation"), [(1, 8), (4, 2), (2, 4)])
 def test_gradient_accumulation_equals_one_batch(tmp_path: Path, batch: int, accumulation: int) -> None:
-    """Names differ in length, so a mean of batch means would be a different loss."""
+    """Names differ in length, so the loss is not the mean of the batch means."""
     found = []
     for name, size, times in (("whole", 8, 1), ("parts", batch, accumulation)):
         model = still_bart()
         settings = optim(steps=1, eval_steps=1, batch_size=size, gradient_accumulation=times, epsilon=1e-3, label_smoothing=0.1)
-        trainer = train_model(model, samples(8), tmp_path / name, settings)  # too few to be bucketed by length
+        trainer = train_model(model, samples(8), tmp_path / name, settings)  # too few samples to be grouped by length
         found.append((weights_of(model), [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]))
     assert furthest(found[0][0], found[1][0]) < 1e-6
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
@@ -123,7 +123,8 @@ def test_does_not_resume_from_incomplete_checkpoint(
     tmp_path: Path, reference_run: tuple[GenerativeOptimConfig, dict[str, Tensor]], how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, weights = reference_run
-    monkeypatch.setattr(trainer_module, "prune", lambda *_, **__: None)  # as if the machine stopped before pruning
+    # Simulates a machine that stops before old checkpoints are deleted.
+    monkeypatch.setattr(trainer_module, "prune", lambda *_, **__: None)
     stop_training(tmp_path, settings, 15)
     checkpoints = tmp_path / "checkpoints"
     assert {path.name for path in checkpoints.iterdir()} == {"checkpoint-2", "checkpoint-4", "checkpoint-6"}
@@ -161,7 +162,7 @@ def test_keeps_only_last_checkpoint_without_pickled_arguments(tmp_path: Path) ->
 
 # Evaluation on dev.
 class Scripted:
-    """An evaluation that returns given scores, and records the weights of the models."""
+    """A fake evaluation that returns the given scores and records the weights of the model each time."""
 
     def __init__(self, *scores: float) -> None:
         self.scores, self.indices = list(scores), list[dict[str, Tensor]]()
@@ -189,7 +190,7 @@ def test_keeps_best_model_on_dev(tmp_path: Path, precision: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 2, 7, 11, 15, 19, 23])
 def test_early_stopping_survives_resume(tmp_path: Path, batch: int | None) -> None:
-    """Stops after two scores without improvement. Resuming must not evaluate again, which would use up the patience."""
+    """Training stops after two scores without improvement. Resuming must not evaluate again, which would count as one more."""
     settings, scores = optim(**(TEN | {"steps": 20})), (5.0, 10.0, 30.0, 20.0, 40.0, 35.0, 30.0, 99.0)
     seen = 0
     if batch is not None:

@@ -49,7 +49,7 @@ class DictTrie:
             node.setdefault(EOS, {"names": []})["names"].append(number)
 
     def without(self, unwanted: set[int]) -> DictTrie:
-        """Return a copy without the unwanted names; the others keep their numbers."""
+        """Return a copy without the unwanted names; the other names keep their numbers."""
         pruned = copy.deepcopy(self)
         _prune(pruned.root, unwanted)
         return pruned

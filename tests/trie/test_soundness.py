@@ -35,7 +35,7 @@ def test_accepts_built_tries(names: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("column", Columns._fields)
 def test_detects_changed_numbers(column: str) -> None:
-    """Change each number of each column by one: only the root's token (unused) and name ids may differ."""
+    """Change each number of each column by one: only changes of name ids and of the root's unused token are accepted."""
     trie = PackedTrie.build(to_ragged(NAMES), EOS, VOCABULARY)
     values = getattr(trie.columns, column)
     for row in range(len(values)):

@@ -7,7 +7,7 @@ from tests.trie.letters import Letters, Plain
 
 
 def as_source(tokenizer: Tokenizer) -> TokenSource:
-    """Return our tokenizer as a `TokenSource`; mypy checks the protocol."""
+    """Return Onym's tokenizer as a `TokenSource`, so that mypy checks the protocol."""
     return tokenizer
 
 

@@ -83,7 +83,7 @@ class RememberingEncoder:
         np.savez(self._path, texts=np.array(list(self._rows)), vectors=self._vectors)
 
 
-# Kernel ridge regression from the surfaces of a memory to their concepts.
+# Kernel ridge regression that predicts a concept from a surface. It is fitted on the surfaces of a memory (training mentions).
 
 COLUMNS = ("regressed", "regressed_margin", "regressed_rank", "regressed_best")
 """Score of the concept, its difference from the best score, number of concepts with a higher score, and the best score."""
@@ -117,7 +117,7 @@ class Kernel:
 
 
 class Regression:
-    """Scores the concepts of a memory for any text."""
+    """Kernel ridge regression that scores the concepts of a memory (training mentions) for any text."""
 
     def __init__(self, counts: Counter[tuple[str, int]], encoder: TextEncoder) -> None:
         names, concepts = sorted({name for name, _ in counts}), sorted({concept for _, concept in counts})
@@ -189,7 +189,7 @@ class Proposing:
         memory = KbMemory(Memory.of(count_mentions(known)), kb)
         parts = open_parts(kb, OpenContext())
         if is_dense:
-            as_encoder = cast(Encoder, encoder)  # it has all methods that are used
+            as_encoder = cast(Encoder, encoder)  # duck typing: it has all methods that DenseLinker calls
             dense = DenseLinker(kb, as_encoder, index_in_memory(kb, as_encoder))
             parts = RerankParts({**parts.linkers, "dense": dense}, parts.similarity)
         self._parts = parts

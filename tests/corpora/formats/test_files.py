@@ -1,4 +1,4 @@
-"""Reading lines and first bytes, and file names of documents."""
+"""Helpers of formats: file names of documents, lines, and the first bytes of a file."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_attributes(family: str) -> None:
 
 
 def test_the_whole_vocabulary_is_scored() -> None:
-    """BioBART v2 has another vocabulary size than BART, so no size may be hard-coded."""
+    """BioBART v2 has a different vocabulary size from BART, so the size must not be hard-coded."""
     session = TreeSession(adapter_of(model("biobart")), [[BIOBART - 1, 2]])
     _, found = session.begin([[BIOBART - 2]])
     assert found.shape == (1, session.vocabulary) == (1, BIOBART)
@@ -45,7 +45,7 @@ def test_the_whole_vocabulary_is_scored() -> None:
 
 def test_uses_the_output_bias() -> None:
     found = model("marian")
-    assert float(found.final_logits_bias.abs().max()) > 0.5  # otherwise the comparisons above would not cover it
+    assert float(found.final_logits_bias.abs().max()) > 0.5  # large enough to matter in the other tests
 
 
 def test_in_bf16() -> None:

@@ -22,7 +22,7 @@ def test_agrees_with_transformers(family: str) -> None:
 
 @kin
 def test_distances_are_measured_along_the_path(family: str) -> None:
-    """The path is longer than the buckets of short distances, and its tokens are not in adjacent slots."""
+    """The path is longer than T5's exact distance buckets, and its tokens are not in adjacent slots."""
     walk = Walk(model(family), SOURCES, PROMPTS)
     path: tuple[int, ...] = ()
     for token in range(4, 30):

@@ -23,7 +23,8 @@ def predictions(*spans: tuple[int, int], doc: str = "4", source: dict[str, objec
 
 
 def test_scores_by_protocol_and_type_and_errors(abstracts: EvaluationTask) -> None:
-    evaluation = evaluate_end_to_end(abstracts, predictions((2, 12), (0, 1)))  # a wrong span, and a spurious mention
+    # A mention with a wrong span, and a spurious mention.
+    evaluation = evaluate_end_to_end(abstracts, predictions((2, 12), (0, 1)))
     assert list(evaluation.results) == list(END_TO_END)
     assert evaluation.results["bhowmik-strict"].scores.f1 == 0.0
     assert evaluation.results["bhowmik-partial"].scores.recall == 0.5
@@ -36,7 +37,8 @@ def test_scores_by_protocol_and_type_and_errors(abstracts: EvaluationTask) -> No
 def test_types_are_scored_by_the_main_protocol(abstracts: EvaluationTask) -> None:
     evaluation = evaluate_end_to_end(abstracts, predictions((2, 12)), protocol="bhowmik-partial")
     (score,) = evaluation.by_type
-    assert (score.recall, score.low, score.high) == (0.5, 0.5, 0.5)  # there is one document
+    # The interval has no width, because there is only one document.
+    assert (score.recall, score.low, score.high) == (0.5, 0.5, 0.5)
 
 
 def test_as_dict_has_plain_values_without_text(abstracts: EvaluationTask) -> None:

@@ -22,7 +22,7 @@ def test_scores_match_manual_computation() -> None:
     assert list(found) == list(END_TO_END)
     strict = found["bhowmik-strict"]
     assert (strict.scores.precision, strict.scores.recall) == (0.5, 1 / 3)
-    assert strict.recall == (0.0, 0.5)  # extremes: only the second document drawn, or only the first
+    assert strict.recall == (0.0, 0.5)  # the extremes: the bootstrap draws only the second document, or only the first
     assert strict.f1[0] <= strict.scores.f1 <= strict.f1[1]
     assert found["bhowmik-partial"].scores.recall == pytest.approx(2 / 3)
     assert strict.as_dict()["f1_interval"] == list(strict.f1)

@@ -16,12 +16,12 @@ from onym.errors import ConfigError, InputError
 from onym.evaluate.end_to_end import END_TO_END, EndToEndScores, score_end_to_end, score_with_intervals
 from onym.types import Document, Mention
 
-# F1 computed by this code; the strict counts were verified by comparing the lines of the published files.
+# Expected F1, computed by this code. The strict counts were checked against the published files line by line.
 PUBLISHED = {
     "DNorm": {"bhowmik-strict": 0.7465, "bhowmik-partial": 0.8090, "neleval-overlap-maxmax": 0.7939, "document": 0.8062},
     "tmChem": {"bhowmik-strict": 0.8680, "bhowmik-partial": 0.8753, "neleval-overlap-maxmax": 0.8735, "document": 0.9116},
 }
-# Under bhowmik-strict: right, predicted, found, gold.
+# Expected counts under bhowmik-strict: right predictions, all predictions, gold mentions found, all gold mentions.
 COUNTS = {"DNorm": (3250, 4277, 3250, 4430), "tmChem": (4371, 4702, 4371, 5370)}
 
 TEXT = "x" * 40
@@ -29,7 +29,7 @@ STRICT, PARTIAL, MAXMAX, DOCUMENT = END_TO_END
 
 
 def document(*mentions: tuple[int, int, str], name: str = "1") -> Document:
-    """Return a document with mentions; their ids are separated by spaces."""
+    """Return a document with mentions (start, end, ids); ids are separated by spaces."""
     made = tuple(Mention(start, end, TEXT[start:end], tuple(ids.split())) for start, end, ids in mentions)
     return Document(name, TEXT, made)
 
@@ -79,7 +79,7 @@ def test_partial_is_not_aligned_one_to_one() -> None:
 
 
 def test_maxmax_matches_neleval_documentation() -> None:
-    # neleval's example has inclusive ends: gold 1-10 and 12-12, system 1-5 and 6-12.
+    # The end offsets in neleval's example are inclusive: gold 1-10 and 12-12, system 1-5 and 6-12.
     gold, predicted = [document((1, 11, "a:1"), (12, 13, "a:1"))], [document((1, 6, "a:1"), (6, 13, "a:1"))]
     scores = score_end_to_end(gold, predicted, MAXMAX)
     assert scores.found == pytest.approx(5 / 10 + 1)

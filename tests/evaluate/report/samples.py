@@ -15,7 +15,7 @@ HOSTILE = (
 
 
 def linking_sample(text: str = "fever") -> ReportContent:
-    """Return the content of a linking report; `text` is used for all untrusted text."""
+    """Return the content of a linking report; `text` replaces all text that comes from users."""
     return ReportContent(
         linker=text,
         dataset=text,
@@ -54,7 +54,7 @@ def linking_sample(text: str = "fever") -> ReportContent:
 
 
 def end_to_end_sample(text: str = "fever", covered: int = 500) -> EndToEndEvaluation:
-    """Return an end-to-end evaluation; `text` is used for all untrusted text."""
+    """Return an end-to-end evaluation; `text` replaces all text that comes from users."""
     concepts = NamedConcepts((text,), (text,))
     results = {
         name: ScoresWithIntervals(EndToEndScores(name, 2000, 1000, 800, 1000), (0.75, 0.85), (0.45, 0.55), (0.6, 0.65))

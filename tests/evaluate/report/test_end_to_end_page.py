@@ -58,4 +58,4 @@ def test_rows_are_marked_if_documents_are_missing() -> None:
     assert note not in end_to_end_page(end_to_end_sample())
     assert end_to_end_page(end_to_end_sample(covered=1)).count(note) == 1 + 3 + len(
         END_TO_END
-    )  # in the header, the tiles and the table rows
+    )  # the note is in the header, in three tiles, and in each table row

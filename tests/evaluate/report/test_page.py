@@ -24,7 +24,7 @@ BARE = ReportContent("exact", "bc5cdr", "test", "strict", "MeSH", ())
 
 
 def both(task: EvaluationTask) -> tuple[Evaluation, Evaluation]:
-    """Return the evaluations of a linker and of one without answers."""
+    """Return the evaluation of a linker, and that of a linker without answers."""
     whole = predict(task, ExactLinker(task.kb))
     silent = Predictions.of((replace(one, answers=()) for one in whole), whole.source)
     return evaluate(task, whole, protocol="any-id"), evaluate(task, silent, protocol="any-id")

@@ -62,7 +62,7 @@ Case = Callable[[Path], bool]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--writes", type=int, default=0, help="failing writes of each kind (default: 24, or 2 with --quick)")
+    parser.add_argument("--writes", type=int, default=0, help="failing writes for each error (default: 24, or 2 with --quick)")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -102,7 +102,7 @@ def _cases(writes: int, corpus: Path, base: Path) -> dict[str, tuple[str, Case]]
     found["a torn output"] = "torn", _judge_torn_output
     found["a newer receipt"] = "newer", _newer_plan
     found["no folder for outputs"] = "unwritable", _unwritable
-    if writes > _QUICK_WRITES:  # starting a Ray cluster takes half a minute
+    if writes > _QUICK_WRITES:  # not with --quick, because starting a Ray cluster takes half a minute
         found["a cluster shrunk to one CPU"] = "shrunk", _shrunk
     return found
 
@@ -120,7 +120,8 @@ def _failing_disk(worker: str) -> Case:
     def case(out: Path) -> bool:
         code = _refusal(out, LocalEngine(1, [sys.executable, "-c", worker]))
         is_clean = not list((out / "shards").glob(".*"))
-        return is_clean and (code == "output-failed" or (code == "" and status(out).is_done))  # too few writes to fail
+        # No error: the run has fewer writes than the one that fails.
+        return is_clean and (code == "output-failed" or (code == "" and status(out).is_done))
 
     return case
 

@@ -52,14 +52,14 @@ from tests.robustness.batch.runs import (
 )
 
 STUB, REAL, RAY, NODES = 700, 200, 80, 20
-QUICK_STUB = 5  # kills on Ray are covered by the unit tests
+QUICK_STUB = 5  # kills with --quick, all on local workers; the unit tests cover kills on Ray
 _NAMES = ("lost", "doubled", "torn", "other_bytes", "orphans")
-_PAUSE_S = 0.3  # longest pause before a kill
-_AT_START, _AT_A_STEP = 0.2, 0.25  # shares of runs that are killed at the start, and at a step of publishing
-_AT_STEPS = 4  # maximum self-kills of workers per run; two workers at the same moment may exceed it by one
+_PAUSE_S = 0.3  # longest pause in seconds before a kill
+_AT_START, _AT_A_STEP = 0.2, 0.25  # shares of runs that are killed at the start, and in a step of publishing an output
+_AT_STEPS = 4  # maximum number of times that workers kill themselves in a run; two at the same moment may exceed it by one
 _DRIVERS, _RAY_S = 0.7, (2.0, 20.0)  # share of Ray runs whose driver is killed, and the range of seconds after its start
-_AGENTS_S = 120.0  # seconds until the agents of a Ray node notice that it is gone
-_NODES_LOST = 4  # maximum per run
+_AGENTS_S = 120.0  # seconds until the agents of a killed Ray node have exited
+_NODES_LOST = 4  # maximum number of nodes removed per run
 _STEPS = ("open", "fsync", "replace", "sync_folder")
 _WORKER = """
 import os, pathlib, signal, sys
@@ -129,7 +129,7 @@ def _count_kills(options: argparse.Namespace) -> dict[str, int]:
 
 
 class _Part:
-    """Runs of one kind over one corpus, repeated to completion while processes are killed."""
+    """Runs of one kind over one corpus. Each run is killed and repeated until it is complete."""
 
     def __init__(self, name: str, base: Path, rng: random.Random, kinds: Counter[str], *, is_quick: bool) -> None:
         self._name, self._base, self._rng, self._kinds = name, base, rng, kinds
@@ -153,7 +153,7 @@ class _Part:
                 ledger = status(out)
                 left = 0 if ledger.is_done else kills - done
                 killed, processes = self._one(out, left, len(ledger.open_shards), self._rng)
-                is_over = not killed and status(out).is_done  # the last run is not killed
+                is_over = not killed and status(out).is_done  # the last run must finish without kills
                 seen |= processes
                 found["torn"] += count_torn(out)
                 done += len(killed)
@@ -167,14 +167,14 @@ class _Part:
 
 
 def _one(out: Path, left: int, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once, with kills if any are left; return what was killed, and the workers seen."""
+    """Run once, with kills if more are needed; return what was killed, and the worker processes seen."""
     if left <= 0:
         return [], _watch_workers(driver(out), _never)
     return _kill_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _kill_at_random(out, shards, rng)
 
 
 def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once with workers that record and then kill themselves a few times."""
+    """Run once with workers that kill themselves a few times at a step of publishing, and record it first."""
     step, after = rng.choice(_STEPS), rng.choice("01")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "kills")
@@ -188,7 +188,7 @@ def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Proce
 def _kill_at_random(out: Path, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
     """Run once; kill up to two workers and then the driver, or only the driver before any shard is done.
 
-    The moment is defined by the number of published shards and a short pause, so that it is random on a machine of any speed.
+    The moment of a kill is a random number of published shards plus a short pause, so it does not depend on the CPU's speed.
     A third worker is not killed, because a shard that loses three workers is quarantined.
     """
     published = _count_published(out)
@@ -280,7 +280,7 @@ def _watch_workers(process: subprocess.Popen[bytes], is_time: Callable[[], bool]
 def _send(pid: int, number: signal.Signals) -> None:
     try:
         os.kill(pid, number)
-    except ProcessLookupError:  # it has just exited
+    except ProcessLookupError:  # the process has just exited
         return
 
 

@@ -43,7 +43,7 @@ def make_pipeline(folder: Path) -> Path:
 
 
 def make_corpus(folder: Path, files: int, seed: int = 13) -> Path:
-    """Write small files of several documents with one shard per line, and a compressed file that is split by documents."""
+    """Write small files whose lines become one shard each, and a compressed file that is split by documents."""
     rng = random.Random(seed)
     corpus = folder / "corpus"
     corpus.mkdir()
@@ -58,7 +58,7 @@ def make_corpus(folder: Path, files: int, seed: int = 13) -> Path:
 
 
 def plan_run(corpus: Path, pipeline: Path | str, out: Path) -> Path:
-    """Plan a run with one shard per line, and one per two documents of a compressed file."""
+    """Plan a run with one shard per line, and one shard per two documents of the compressed file."""
     plan_batch([corpus], pipeline, out, shard_bytes=1, shard_documents=2)
     return out
 
@@ -189,7 +189,7 @@ def ray_driver(out: Path, seconds: float = 0.2) -> subprocess.Popen[bytes]:
 
 
 def measure_on_ray(out: Path) -> tuple[float, float]:
-    """Run on a cluster with two CPUs; return the CPU seconds to start it, and those of all its processes afterwards."""
+    """Run on a cluster with two CPUs; return the CPU seconds of its start, and those of all its processes afterwards."""
     words = own_network(sys.executable, "-c", _MEASURED, str(out))
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     start_s, run_s = json.loads(done.stdout.splitlines()[-1])
@@ -202,7 +202,7 @@ def tree_cpu_s() -> float:
 
 
 def kill_nodes(out: Path, kills: int, seconds: float = 0.3) -> tuple[int, set[Process]]:
-    """Run on a cluster and remove nodes until one is left; return the number removed before the end, and all processes seen."""
+    """Run on a cluster and remove nodes until one is left; return how many were removed in time, and all processes seen."""
     words = own_network(sys.executable, "-c", _NODES, str(out), str(kills), str(seconds))
     seen: set[Process] = set()
     with tempfile.TemporaryFile("w+") as log, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True) as process:

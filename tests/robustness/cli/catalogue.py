@@ -1,4 +1,4 @@
-"""A local HTTP server with range requests that can break off at a given byte and counts the bytes it sends."""
+"""A local HTTP server with range requests. It can break off at a given byte, and counts the bytes it sends."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATIENCE_S = 600.0
 
 @dataclass(frozen=True)
 class Sent:
-    """One response: a file's bytes from `start`, and how many of them were written to the socket."""
+    """A response: the file's bytes from `start` on, and how many of them were written to the socket."""
 
     path: str
     start: int
@@ -42,7 +42,7 @@ class Sent:
 
 @dataclass
 class Stop:
-    """The byte at which a response stops: it is broken off there, or waits until the client disconnects."""
+    """The byte at which a response stops: the server closes the connection there, or waits until the client disconnects."""
 
     offset: int
     breaks: bool
@@ -51,7 +51,7 @@ class Stop:
 
 
 class FileServer:
-    """Serves a folder. `answers` lists the responses in order; `stops` maps a path to the stops of its next responses."""
+    """Serves a folder. `answers` lists the responses sent so far; `stops` maps a path to the stops of its next responses."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -82,7 +82,7 @@ class FileServer:
             self.finished.notify_all()
 
     def next_stop(self, path: str, start: int) -> Stop | None:
-        """Return the stop of a response that begins at `start`; skip stops before it, which an earlier response has passed."""
+        """Return the next stop after byte `start` of a file. Drop earlier stops, which a previous response has passed."""
         several = self.stops.get(path, [])
         while several:
             stop = several.pop(0)
@@ -311,7 +311,7 @@ _WRITERS = {
 }
 
 
-# Compares what the server sent with what the client has on disk: bytes sent twice, and bytes lost in transit.
+# Compares what the server sent with what the client has on disk: bytes that were sent twice, and bytes lost in transit.
 
 
 class Ledger:

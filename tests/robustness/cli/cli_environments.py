@@ -84,17 +84,18 @@ def _describe_outcome(outcome: Outcome) -> str:
     return f"{mark:6} {outcome.status:4}  {outcome.case.name}: {outcome.output[-300:]!r}"
 
 
-# One command in one environment: a process of the installed `onym`, and its outcome.
+# A case: one command in one environment. It runs the installed `onym` as a process.
 
 ONYM = str(Path(sys.executable).with_name("onym"))
 DOCUMENTED = frozenset({0, 2, 3, 4, 5, 6, 129, 130, 141, 143})
-"""The exit statuses of docs/reference/cli.md, but 1: that is a bug."""
+"""The exit statuses of docs/reference/cli.md, except 1, which means a bug."""
 _AS_UNKNOWN = (
     *("setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"),
-    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),  # Python may be installed in another user's home
+    # The unknown user must be able to read Python, which may be installed in another user's home.
+    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
 )
 _SIGNS = (b"Traceback", b"panicked at", b"Exception ignored", b"Fatal Python error")
-_PATIENCE_S = 600  # generous, because the machine may be busy; a command that hangs is still found
+_PATIENCE_S = 600  # timeout in seconds; long, because the machine may be busy, but a command that hangs is still detected
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,9 @@ class Case:
     streams: str = ""
     columns: int = 0  # columns of the terminal; 0 if there is no terminal
     is_unknown_user: bool = False
-    stop: signal.Signals | None = None  # signal sent while the output is being written
+    stop: signal.Signals | None = None  # signal that is sent while the output is being written
     statuses: frozenset[int] = DOCUMENTED
-    check: Callable[[Path], bool] = lambda _: True  # checks the folder after the run
+    check: Callable[[Path], bool] = lambda _: True  # returns whether the folder is right after the run
     is_quick: bool = False
 
 
@@ -187,25 +188,26 @@ def _on_terminal(case: Case, command: list[str | bytes], more: dict[str, object]
     try:
         while data := os.read(ours, 65536):
             output += data
-    except OSError:  # the other end is closed
+    except OSError:  # the command has closed the terminal
         pass
     os.close(ours)
     process.wait(_PATIENCE_S)
     return process.returncode, output.replace(b"\r", b"").replace(b"\n", b"")
 
 
-# The cases: environments times commands. A directory as stdin is not tested: Python itself fails before Onym starts.
+# The cases: all environments and commands. Not tested: a directory as stdin, on which Python fails before Onym starts.
 
 _VERSION = ("--version",)
 _INFO = ("kb", "info", "{base}/kb")
 _EXPORT = ("kb", "export", "{base}/kb", "-o", "-")
 _LINK = ("link", "{base}/a.txt", "--pipeline", "{base}/pipeline", "-o", "out.jsonl", "--force")
 _STDIN = ("link", "-", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")
-_MANY = ("link", "{base}/many.jsonl", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")  # takes seconds to write
+# Takes seconds, so that it can be stopped while it writes.
+_MANY = ("link", "{base}/many.jsonl", "--pipeline", "{base}/pipeline", "-o", "out.jsonl")
 _CONVERT = ("corpus", "convert", "{base}/a.txt", "out", "--to", "text")
 _BUILD = ("kb", "build", "{base}/kb.tsv", "-o", "kb")
 _MAP = ("map", "{base}/terms.csv", "--column", "term", "--kb", "{base}/kb", "--linker", "exact", "-o", "-")
-_LOW = DOCUMENTED | {1}  # a C library that runs out of memory exits with status 1 itself
+_LOW = DOCUMENTED | {1}  # also accepts 1, the exit status of a C library that runs out of memory
 
 
 def make_base(folder: Path) -> None:

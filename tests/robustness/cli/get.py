@@ -68,7 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     names = options.recipe or (QUICK if options.quick else recipe_names())
-    recipes = sorted((read_recipe(name) for name in names), key=lambda recipe: len(recipe.releases))  # slow recipes last
+    # Recipes with more releases are slower, so they come last.
+    recipes = sorted((read_recipe(name) for name in names), key=lambda recipe: len(recipe.releases))
     releases = cache_folder() / "benchmarks" / "catalogue-releases"
     for recipe in recipes:
         write_releases(recipe, releases, data_folder())

@@ -20,7 +20,7 @@ _WORDS = ("fever", "cough", "myocardial infarction", "no pain", "caf\u00e9 au la
 
 @dataclass(frozen=True, slots=True)
 class Doc:
-    """A document. Its text is unique in the tree, except for links to it."""
+    """A document. Its text is unique in the tree, except in links to the same file."""
 
     id: str
     text: str
@@ -28,7 +28,7 @@ class Doc:
 
 @dataclass
 class Entry:
-    """The expected outcome of a file. If it fails, the first of `docs` may still be read; `bad` holds (ordinal, code) pairs."""
+    """The expected outcome of a file. If the file fails, some of `docs` may be read. `bad` has (position, error code) pairs."""
 
     state: str
     code: str = ""

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _start(base: str) -> None:
-    """Run everything once while all modules can be imported, then drop root privileges."""
+    """Run everything once to import all modules, then drop root privileges."""
     folder = Path(tempfile.mkdtemp(dir=base))
     maker = Maker(folder, folder, 0)
     for kind in READABLE:
@@ -107,7 +107,7 @@ def _judge_range(base: str, seeds: tuple[int, int]) -> tuple[Counter[str], list[
 
 @dataclass
 class _Judged:
-    """The figures of a tree, and the errors found."""
+    """The figures of a tree, and the errors found in it."""
 
     figures: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Random folders of terminology files and random tables with known content, compared with what `onym` reports.
+"""Random folders of terminology files, and random tables. Their known content is compared with what `onym` reports.
 
 Every file of a folder must be an input of the knowledge base or be listed as ignored. Every row of a table must be counted,
 or the table rejected because of an unclosed quote.
@@ -47,7 +47,8 @@ def judge_release(folder: Path, seed: int) -> tuple[int, list[str]]:
         return len(formats), [f"unaccounted: kb build failed: {done.exception!r}"]
     report = json.loads(CliRunner().invoke(app, ["info", str(folder / "kb"), "--json"]).stdout)
     read = {entry["name"].removeprefix("release/") for entry in report["inputs"]}
-    read = set(formats) if read == {"release"} and len(formats) == 1 else read  # a folder with one file is named after it
+    # The input of a folder with one file has the folder's name.
+    read = set(formats) if read == {"release"} and len(formats) == 1 else read
     ignored = {entry["name"].removeprefix("release/"): entry for entry in report.get("ignored", [])}
     return len(formats), list(_compare(formats, wanted, read, ignored))
 
@@ -90,7 +91,7 @@ def _write(folder: Path, name: str, data: bytes, choice: random.Random) -> str:
 
 
 def judge_table(folder: Path, seed: int) -> list[str]:
-    """Count the rows of a random table; return what is wrong with the count, or with the error for a truncated table."""
+    """Count the rows of a random table. Return what is wrong with the count, or with the error if the table is truncated."""
     choice = random.Random(seed)
     rows, is_torn = choice.randint(1, 30), choice.random() < 0.3
     path = folder / choice.choice(["t.csv", "t.tsv"])

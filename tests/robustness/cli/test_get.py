@@ -49,7 +49,8 @@ def test_detects_restarted_download(server: FileServer) -> None:
         with pytest.raises(DownloadError):
             fetch_file(URL, mirror=server.url, patience=ONCE)
         ledger.account()
-        download_path(URL).with_name("fevers.obo.part.json").write_text('{"validator": ""}')  # it cannot be resumed
+        # Without a validator, the download cannot be resumed.
+        download_path(URL).with_name("fevers.obo.part.json").write_text('{"validator": ""}')
         fetch_file(URL, mirror=server.url)
         ledger.account()
     assert ledger.twice == 50
@@ -66,7 +67,7 @@ def test_detects_second_download_of_finished_file(server: FileServer) -> None:
 
 def test_bytes_lost_in_transit_do_not_count_as_sent_twice(server: FileServer) -> None:
     ledger = Ledger(server, small_recipe())
-    server.answers.append(Sent(PATH, 0, 70))  # and none of it has reached the disk
+    server.answers.append(Sent(PATH, 0, 70))  # none of these bytes has reached the disk
     ledger.account()
     server.answers.append(Sent(PATH, 0, 70))
     ledger.account()

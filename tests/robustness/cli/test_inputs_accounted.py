@@ -25,7 +25,7 @@ FIGURES = ("unaccounted", "lost", "renamed")
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """A tree without permission tests."""
+    """A tree without unreadable files, because root can read all files."""
     (tmp_path / "tree").mkdir()
     maker = Maker(tmp_path / "tree", tmp_path, 7)
     (tmp_path / "secret.txt").write_text("Secret words")

@@ -115,7 +115,7 @@ def _spread(model: Any) -> None:
 
 
 def spread(model: Any) -> float:
-    """Return the mean standard deviation of the logits at a position."""
+    """Return the standard deviation of the logits at a position, averaged over positions."""
     ids = torch.randint(WORDS, model.config.vocab_size, (8, 6), generator=torch.Generator().manual_seed(7))
     with torch.no_grad():
         return float(model(input_ids=ids, decoder_input_ids=ids).logits.std(dim=-1).mean())
@@ -169,7 +169,7 @@ def scores_of(decoded: Decoded, ranking: Ranking) -> list[tuple[int, float]]:
 def difference(found: list[tuple[int, float]], ranked: list[tuple[int, float]], count: int) -> float:
     """Return the largest score difference between a search and the best `count` names; infinite if the names differ.
 
-    Names with nearly equal scores are interchangeable, also with one just below the cut-off.
+    Names with nearly equal scores are interchangeable, even if one of them is just below the cut-off.
 
     >>> difference([(2, -1.0), (1, -1.0)], [(1, -1.0), (2, -1.00001)], 2) < CLOSE
     True
@@ -180,7 +180,8 @@ def difference(found: list[tuple[int, float]], ranked: list[tuple[int, float]], 
     if len(found) != len(wanted) or len({leaf for leaf, _ in found}) != len(found):
         return np.inf
     worst = max((abs(mine - right) for (_, mine), (_, right) in zip(found, wanted, strict=True)), default=0.0)
-    last = wanted[-1][1] if len(wanted) == count else -np.inf  # for a name not in `ranked`, if the ranking may be cut off
+    # Score of a name that is not in `ranked`, which may have been cut off.
+    last = wanted[-1][1] if len(wanted) == count else -np.inf
     rights = dict(ranked)
     is_right = worst < CLOSE and all(abs(rights.get(leaf, last) - score) < CLOSE for leaf, score in found)
     return float(worst) if is_right else np.inf

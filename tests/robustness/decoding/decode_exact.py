@@ -36,7 +36,7 @@ from tests.robustness.decoding.cases import (
 CASES, QUICK = 10_000, 200
 MODELS, NAMES = 40, 2_000
 RANKINGS: tuple[Ranking, ...] = ("mean", "sum")
-_AT_ONCE = 512  # names scored per batch
+_AT_ONCE = 512  # names that are scored in one batch
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Group:
-    """Mentions searched in one batch, with one model and one trie."""
+    """Mentions that are searched in one batch, with one model and one trie."""
 
     SIZE = 5
     model: RandomModel

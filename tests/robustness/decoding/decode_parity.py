@@ -1,6 +1,6 @@
 """Compare beam search with transformers' `generate` and with a simple version of fairseq's: names and scores must be equal.
 
-A case is one mention of a random model and trie. The reference decodes it alone; Onym decodes it in batches of four sizes, with
+A case is one mention of a random model and trie. The reference decodes it alone. Onym decodes it in batches of four sizes, with
 padding, two with and two without reading ahead, and must return the same each time.
 """
 
@@ -36,7 +36,7 @@ MODELS = 40
 BATCHES, CHAINS = (1, 2, 7, 32), (0, 8)
 TIED = 1e-5
 """Prefixes whose scores are nearer than this may be cut off one for the other."""
-_DEAD = -1e6  # transformers scores beams that left the trie below this
+_DEAD = -1e6  # transformers gives scores below this to beams that have left the trie
 Ranked = list[tuple[int, float]]
 
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Group:
-    """Mentions searched in one batch, with one model, one trie and one search method."""
+    """Mentions that are searched in one batch, with one model, one trie and one search method."""
 
     SIZE = 10
     model: RandomModel

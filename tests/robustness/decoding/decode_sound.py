@@ -28,13 +28,13 @@ from tests.robustness.decoding.cases import (
 
 DECODES, QUICK = 1_000_000, 20_000
 MODEL_DECODES, MODEL_QUICK = 20_000, 400
-AT_ONCE = {False: 2_000, True: 100}  # decodes per job, with random logits and with models
+AT_ONCE = {False: 2_000, True: 100}  # searches per job, with random logits and with real models
 MODELS = 20
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--decodes", type=int, help=f"decodes of random logits ({DECODES:,}, or {QUICK:,} with --quick)")
-    parser.add_argument("--model-decodes", type=int, help=f"of models ({MODEL_DECODES:,}, or {MODEL_QUICK} with --quick)")
+    parser.add_argument("--decodes", type=int, help=f"searches over random logits ({DECODES:,}, or {QUICK:,} with --quick)")
+    parser.add_argument("--model-decodes", type=int, help=f"model searches ({MODEL_DECODES:,}, or {MODEL_QUICK} with --quick)")
     parser.add_argument("--workers", type=int, default=2)
 
 
@@ -75,12 +75,12 @@ class DrawnSession:
         is_right = is_right and 0 <= int(owners.min()) <= int(owners.max()) < self._mentions
         is_right = is_right and bool((parents[wave == 0] >= 0).all()) and int(parents.max()) < self._used
         if not is_right or bool((wave[before] != wave[wave > 0] - 1).any()):
-            raise AssertionError("a session got an invalid request")
+            raise AssertionError("the search sent an invalid request to the session")
         return self._read(len(owners))
 
     def keep(self, mentions: Ints) -> None:
         if not len(mentions) or not 0 <= int(mentions.min()) <= int(mentions.max()) < self._mentions:
-            raise AssertionError("a session was asked to keep mentions that it does not have")
+            raise AssertionError("the search asked the session to keep mentions that are not in it")
         self._mentions = len(mentions)
 
     def _read(self, rows: int) -> tuple[Ints, Tensor]:
@@ -103,7 +103,7 @@ def draw_logits(rows: int, vocabulary: int, generator: torch.Generator) -> Tenso
 
 @dataclass(frozen=True)
 class Book:
-    """The valid results, computed without the search: tokens and names of each leaf."""
+    """The valid results, computed without the search: the tokens and names of each leaf."""
 
     trie: PackedTrie
     lengths: dict[int, int]
@@ -166,7 +166,8 @@ def _config(rng: Generator, max_batch: int) -> SearchConfig:
         stopping="fairseq" if rng.random() < 0.5 else "transformers",
         budget=int(rng.choice([1, 3, 20, 1000])),
         at_once=int(rng.choice([1, 8])),
-        batch=int(rng.choice([1, 7, max_batch // 8, max_batch], p=[0.02, 0.08, 0.2, 0.7])),  # small batches are slow
+        # Mostly large batches, because small ones are slow.
+        batch=int(rng.choice([1, 7, max_batch // 8, max_batch], p=[0.02, 0.08, 0.2, 0.7])),
         chain=int(rng.choice([0, 8])),
     )
 

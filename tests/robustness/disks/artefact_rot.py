@@ -85,7 +85,7 @@ def draw_flips(base: Path, rng: random.Random, count: int) -> Iterator[Flip]:
 
 
 def _reader(base: Path, folder: Path) -> Worker:
-    """Start a process with its own artefacts and cache, so that it does not reuse what a dead one left behind."""
+    """Start a process with its own copy of artefacts and cache, so that it does not reuse files of a dead process."""
     own = Path(tempfile.mkdtemp(dir=folder))
     shutil.copytree(base, own / "made")
     env = {"ONYM_CACHE": str(own / "cache"), "OMP_NUM_THREADS": "1"}
@@ -93,7 +93,7 @@ def _reader(base: Path, folder: Path) -> Worker:
 
 
 def _harm(seat: Seat, flip: Flip) -> str:
-    """Return the outcome of a flip: empty, `crash`, or `undetected` by full verification."""
+    """Return the outcome of a flip: "" if it was handled, `crash`, or `undetected` if full verification accepts the file."""
     try:
         found, full = seat.ask(flip)
     except LostError as e:
@@ -133,7 +133,7 @@ class Plain:
 
 
 def build_artefacts(folder: Path) -> None:
-    """Build all artefacts; they are small, so that readers use every byte."""
+    """Build all artefacts. They are small, so that the readers use every byte."""
     (folder / "release.tsv").write_text(_HEADER + "".join(map(_row, range(CONCEPTS))))
     build_kb(Recipe(sources=(SourceConfig(path="release.tsv", name="made"),)), folder / "kb", root=folder)
     kb, letters = KnowledgeBase.open(folder / "kb"), Letters()
@@ -189,7 +189,7 @@ def read_kb(kb: KnowledgeBase) -> None:
     names_of(kb, concepts_of_types(kb, [kb.types[0]]))
     linked = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).link(_TEXT)
     if linked.problems:
-        raise AssertionError(f"a damaged knowledge base was reported as a problem of the document: {linked.problems[0].what}")
+        raise AssertionError(f"damage of the knowledge base is reported as a document's problem: {linked.problems[0].what}")
 
 
 def walk(trie: PackedTrie) -> None:
@@ -281,15 +281,16 @@ class Flipped:
             value = os.pread(file.fileno(), 1, self._at)[0]
             os.pwrite(file.fileno(), bytes([value ^ 1 << self._bit]), self._at)
         os.utime(self._path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        verified.remember(self._version, verified.state_of(self._version, self._manifest))  # keep it verified
+        # Record the changed files as verified.
+        verified.remember(self._version, verified.state_of(self._version, self._manifest))
 
 
 def _outcome(act: Callable[[], None]) -> str:
-    """Return the outcome of a reader: answered, an error code, or a defect."""
+    """Return the outcome of a reader: `answered`, an error code, or `crash` with the exception."""
     try:
         act()
     except OnymError as e:
         return e.code
-    except BaseException as e:  # any exception is counted
+    except BaseException as e:  # any other exception counts as a crash
         return f"crash: {type(e).__name__}: {e}"
     return "answered"

@@ -17,7 +17,7 @@ from collections import Counter
 from tests.robustness.disks.replay import Tree, digest_of, iter_states, read_record, write_tree
 from tests.robustness.disks.writers import COMMANDS, NOTHING, Writer, judge_commands, state_of
 
-_QUICK = 8  # states of each command
+_QUICK = 8  # states checked per command with --quick
 _OUTPUTS = {"train": "model", "index": "index", "build": "kb", "link": "links.jsonl"}
 
 
@@ -58,12 +58,12 @@ def _judge_states(worker: Writer, rng: random.Random | None) -> Counter[str]:
 
 
 def _require_faithful(replayed: Tree, worker: Writer) -> None:
-    """Check that the record is complete: replaying all of it gives the files that the command wrote."""
+    """Check that the record of writes is complete: replaying all of them gives the files that the command wrote."""
     output = worker.folder / "work" / _OUTPUTS[worker.name]
     paths = [path for path in output.rglob("*") if path.is_file()] if output.is_dir() else [output]
     for path in paths:
         if replayed.get(path.relative_to(worker.folder / "work").as_posix()) != path.read_bytes():
-            raise RuntimeError(f"the record of {worker.name} does not have all of {path.name}")
+            raise RuntimeError(f"the record of {worker.name} lacks some writes to {path.name}")
 
 
 def _problem(worker: Writer, tree: Tree, old: str, new: str) -> str:
@@ -78,7 +78,8 @@ def _problem(worker: Writer, tree: Tree, old: str, new: str) -> str:
     again = worker.run(NOTHING, source="state")
     if again.status == 0 and again.state == new:
         return ""
-    if found == new == again.state and "[output-exists]" in again.message:  # already published, so it is not published again
+    # The new output was already published, so publishing it again is rejected.
+    if found == new == again.state and "[output-exists]" in again.message:
         return ""
     last = again.message.strip().splitlines()[-1:] or [""]
     return f"run again: status {again.status}, {again.state}, {last[0]}"

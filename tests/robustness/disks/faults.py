@@ -25,8 +25,8 @@ _WRITES = ("create", "write", "wsync", "mkdir", "rename")
 _NAMED = ("create", "open", "mkdir", "rename", "unlink", "chmod")
 _CODE = re.compile(r"\[[a-z]+(-[a-z]+)+\]")
 _STATUSES = (2, 3, 4, 5, 6)
-_LEFT_OUT = 5  # a file could not be read: the run continues without it and reports it
-_QUICK = 12  # faults per command
+_LEFT_OUT = 5  # exit status if a file could not be read: the run skips the file and reports it
+_QUICK = 12  # faults per command with --quick
 
 
 class Fault(NamedTuple):
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _judge_calls(worker: Writer, limit: int | None) -> Counter[str]:
-    """Make each call fail in turn, or `limit` of them, evenly spaced."""
+    """Make each call fail in turn; with `limit`, only that many calls, evenly spaced."""
     listed = worker.run(LIST)
     calls = [line.split("\t")[0] for line in (worker.folder / "record").read_text().splitlines()]
     new = worker.run(NOTHING).state

@@ -1,7 +1,7 @@
 """Kill builds of a knowledge base at random moments, and check that the last published one always opens and verifies.
 
 torn   number of times an artefact was opened, or was current, although its bytes do not match its manifest
-lost   number of times no artefact could be opened, or one that was neither the last published nor that of the killed build
+lost   number of times no artefact could be opened, or it was neither the last published one nor that of the killed build
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def read_record(path: Path, root: Path) -> list[Write]:
 
 
 def _with_hidden_renames(record: list[Write]) -> Iterator[Write]:
-    """Yield the writes, and add a rename before a file is opened under another name than it was created with."""
-    paths: dict[int, str] = {}  # paths of created files by inode
+    """Yield the writes. Insert a rename before a write to a file that has another name than when it was created."""
+    paths: dict[int, str] = {}  # current path of each created file, by inode
     for write in record:
         if write.call == "create":
             paths[write.offset] = write.path

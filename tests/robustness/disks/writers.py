@@ -36,7 +36,7 @@ from onym.kb import KnowledgeBase
 from tests.robustness.harness import Channel, Worker
 
 _SOURCE = Path(__file__).with_name("shim.c")
-LIST, NOTHING = -1, 0  # passed instead of the number of the failing call
+LIST, NOTHING = -1, 0  # values of `at` for runs without a failing call: list all calls, or only record writes
 
 
 def compile_library(folder: Path) -> Path:
@@ -57,9 +57,9 @@ def environment(library: Path, cache: Path) -> dict[str, str]:
 
 
 def arm(folder: Path, at: int, error: int, *, is_lasting: bool = False, record: int = -1) -> None:
-    """Start counting calls on files below `folder`, and make one of them fail; error 0 is a short write.
+    """Start counting calls on files below `folder`, and make call number `at` fail with `error`; 0 means a short write.
 
-    `record` is an open file: with `LIST`, every call is written to it; with `NOTHING`, only calls that change a file.
+    `record` is an open file. If `at` is `LIST`, every call is written to it; if `NOTHING`, only calls that change a file.
     """
     library = ctypes.CDLL(None)
     numbers = [ctypes.c_long(value) for value in (at, error, is_lasting, record)]
@@ -197,7 +197,7 @@ class Writer:
 
 
 def judge_commands(names: Sequence[str], judge: Callable[[Writer], Counter[str]]) -> Counter[str]:
-    """Sum the counts of all commands; each runs in its own process, several in parallel."""
+    """Run `judge` for each command and add up the counts. Each command has its own process, and several run in parallel."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
         base = Path(folder).resolve()
         library = compile_library(base)
@@ -211,7 +211,7 @@ def judge_commands(names: Sequence[str], judge: Callable[[Writer], Counter[str]]
 
 
 class Fault(NamedTuple):
-    """The number of the failing call, the error, whether the disk stays full, and the folder that the run starts from."""
+    """A fault: the number of the failing call, the error, whether the disk stays full, and the folder to start from."""
 
     call: int
     error: int
@@ -220,7 +220,7 @@ class Fault(NamedTuple):
 
 
 class Runs:
-    """The requested runs, and the channel for the responses."""
+    """The runs of a command, one for each request, and the channel for the responses."""
 
     def __init__(self, channel: Channel, folder: Path, command: Command) -> None:
         self.channel, self.folder, self.command = channel, folder, command
@@ -241,7 +241,7 @@ class Runs:
             yield Fault(*request)
 
     def fork(self, fault: Fault) -> bool:
-        """Fork; the parent responds when the child has ended. Return True in the child, where the fault is now active."""
+        """Fork a run with a fault. Return True in the child, where the fault is active; in the parent, send its outcome."""
         shutil.rmtree(self.work, ignore_errors=True)
         shutil.copytree(self.folder / fault.source, self.work)
         child = os.fork()
@@ -273,7 +273,7 @@ class Runs:
         os.dup2(messages, 2)
 
     def _wait_for_child(self, child: int) -> int:
-        """Wait for a child, return its status, and import the modules it imported, so that later children need not."""
+        """Wait for a child and return its status. Import the modules that it imported, so that later children start faster."""
         status, path = _status_of(child), self.folder / "modules"
         for name in path.read_text().split() if path.exists() else ():
             if name not in sys.modules:
@@ -301,14 +301,14 @@ def work(channel: Channel, folder: str, name: str) -> None:
 
 
 def _train(runs: Runs) -> None:
-    """Train once; fork for each fault just before the model is published."""
+    """Train once, and fork a run for each fault just before the model is published."""
     import onym.train.run as training
 
     own = training.publish
 
     def publish(context: Any, trainer: Any, dest: Path) -> None:
         shutil.rmtree(runs.base)
-        shutil.copytree(runs.work, runs.base)  # including what the training has written so far
+        shutil.copytree(runs.work, runs.base)  # the copy includes everything that the training has written so far
         for fault in runs.faults():
             if runs.fork(fault):
                 own(context, trainer, dest)

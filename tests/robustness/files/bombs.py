@@ -91,7 +91,7 @@ _ARCHIVES = (
 )
 
 
-# spaCy's DocBin: endless compressed bytes, words and strings shared by many tokens, millions of documents and values.
+# spaCy's DocBin: endless compressed data, words and strings shared by many tokens, millions of documents and values.
 
 _WORD = "fever"
 
@@ -179,7 +179,7 @@ def _pubannotation(**values: Any) -> bytes:
 
 
 def _spans(count: int) -> list[dict[str, Any]]:
-    """Return denotations that each cover a whole text of a million letters."""
+    """Return denotations that each cover the whole text of a million letters."""
     return [{"span": {"begin": 0, "end": len(_FITS)}, "obj": "a"}] * count
 
 
@@ -273,7 +273,7 @@ def _pubtator(lines: str, count: int) -> bytes:
 
 
 def _mix_lines(count: int) -> bytes:
-    """Return alternating mentions and relations."""
+    """Return a PubTator document with alternating mention and relation lines."""
     line = "1\t5\t10\tfever\tDisease\tD{0}\n1\tCID\tD{0}\tD{0}\n"
     return ("1|t|high fever\n1|a|\n" + "".join(line.format(number) for number in range(count))).encode()
 

@@ -24,7 +24,7 @@ class Case:
     code: str
     make: Callable[[Path], Path]
     act: Literal["read", "open", "corpus", "linked"] = "read"
-    format: str = ""  # explicit format; without it the file might only be rejected as "not recognised"
+    format: str = ""  # format to read the file as; without it, the file might only be rejected as "not recognised"
 
     def open(self, path: Path) -> None:
         """Open the file as a user would."""

@@ -47,7 +47,7 @@ _SUFFIX = {
     "hpo_gsc": "txt", "bioc_xml": "xml", "bioc_json": "json", "pubannotation": "json", "docbin": "spacy",
 }  # fmt: skip
 _MESH, _SNOMED = ("mesh:D005334", "mesh:D001249"), ("snomedct:386661006", "snomedct:195967001")
-_HEADERS = {"cometa": b"\n"}  # end of the header line, which belongs to no document
+_HEADERS = {"cometa": b"\n"}  # the header line ends here; it belongs to no document
 _SETS = 3
 _PER_SET = 3
 _ARTICLE = (
@@ -58,7 +58,7 @@ _ARTICLE = (
 
 @dataclass(frozen=True)
 class Piece:
-    """A byte range of a file that can be damaged. It contains `documents`, which may be lost with it."""
+    """A byte range of a file that can be damaged, and the documents in it, which may be lost."""
 
     file: str
     start: int
@@ -171,7 +171,7 @@ def make_case(seed: int, reader: str, number: int) -> Case:
     if is_packed:
         name, data = _pack_file(rng, piece.file, files.pop(piece.file))
         files[name] = data
-    # A compressed file, or one that looks compressed, fails as a whole; an unnamed format is detected from the first bytes.
+    # Damage affects the whole file if it is compressed or looks so, or if its format is detected from the first bytes.
     is_whole = is_packed or not is_named or files[piece.file].startswith(_PACKED)
     hurt = corpus.in_file(piece.file) if is_whole else piece.documents
     limits = _SMALL if rng.random() < 0.1 else DEFAULT_LIMITS
@@ -179,7 +179,7 @@ def make_case(seed: int, reader: str, number: int) -> Case:
 
 
 def judge(case: Case, reader: str) -> dict[str, int]:
-    """Read a case and count its undamaged documents and those lost; any other exception propagates."""
+    """Read a case; count the undamaged documents, and those of them that were lost. Unexpected exceptions propagate."""
     files = [InputFile.from_bytes(name, data, case.limits) for name, data in case.files]
     items = list(Reading([Source.of_files("made", files)], reader if case.is_named else ""))
     for item in items:
@@ -219,7 +219,8 @@ def _says(document: Document) -> Said:
 
 def _damage_piece(rng: random.Random, data: bytes, piece: Piece, reader: str) -> bytes:
     part = data[piece.start : piece.end]
-    if reader == "docbin" and rng.random() < 0.8:  # otherwise the checksum of the compressed data detects every change
+    # Damage the data before compression; the checksum would detect any later change.
+    if reader == "docbin" and rng.random() < 0.8:
         part = zlib.compress(rng.choice(BINARY)(rng, zlib.decompress(part), _OTHERS))
     else:
         part = rng.choice(BINARY)(rng, part, _OTHERS) if reader in ("parquet", "docbin") else mutate(rng, part, _OTHERS)

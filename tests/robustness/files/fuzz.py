@@ -22,17 +22,17 @@ from tests.robustness.harness import Channel, LostError, Seat, Worker, judge_all
 
 Task = tuple[str, int, int]
 OTHER = "other_outcomes"
-HANG_S = 5.0  # CPU seconds of one process
-_GROWTH = 256 * 2**20  # bytes by which a process may grow
+HANG_S = 5.0  # maximum CPU seconds of a case, after which it counts as a hang
+_GROWTH = 256 * 2**20  # maximum memory growth of a process, in bytes
 _CHUNK = 500
-_STUCK_S = 60.0  # seconds of wall time per case: a process that waits forever uses no CPU time
+_STUCK_S = 60.0  # maximum wall seconds of a case: a process that waits forever uses no CPU time
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A fuzzing suite: cases by reader and number, deterministic for a seed. A module defines its own as `SUITE`.
+    """A fuzzing suite: cases by reader and number, deterministic for a seed. Each fuzzing module defines one as `SUITE`.
 
-    `judge` reads a case and returns counts; any exception is another outcome. `files` returns the files of a case.
+    `judge` reads a case and returns counts; an exception counts as `other_outcomes`. `files` returns the files of a case.
     """
 
     judge: Callable[[int, str, int], Mapping[str, int]]
@@ -44,7 +44,7 @@ def add_fuzz_options(parser: argparse.ArgumentParser, readers: Sequence[str]) ->
     parser.add_argument("--readers", default=",".join(readers), help="comma-separated formats (default: all)")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--replay", default="", metavar="READER:NUMBER", help="run one case and report what happens")
+    parser.add_argument("--replay", default="", metavar="READER:NUMBER", help="run only this case and report what happens")
 
 
 def fuzz(options: argparse.Namespace, module: str) -> tuple[dict[str, object], Counter[str]]:
@@ -80,7 +80,8 @@ class _Fuzzing:
 
     def _start(self) -> Worker:
         env = {"POLARS_MAX_THREADS": "1"}
-        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)  # hide Rust panics
+        # Quiet, to hide the messages of Rust panics.
+        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)
 
     def _judge(self, seat: Seat, task: Task) -> None:
         reader, start, stop = task
@@ -111,7 +112,7 @@ def work(channel: Channel, module: str, seed: str) -> None:
     """Run cases for requests `[reader, start, stop]`; respond with counts, and notes on disallowed outcomes."""
     suite: Suite = import_module(module).SUITE
     warnings.simplefilter("error")
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # stops a hanging process, even inside C code
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the CPU timer's default action kills the process, even inside C code
     peak = _peak()
 
     def answer(request: list[Any]) -> tuple[Counter[str], list[tuple[int, str]]]:
@@ -125,7 +126,7 @@ def work(channel: Channel, module: str, seed: str) -> None:
                 counts.update(suite.judge(int(seed), reader, number))
             except KeyboardInterrupt:
                 raise
-            except BaseException as e:  # a Rust panic is not an Exception
+            except BaseException as e:  # a Rust panic is not a subclass of Exception
                 notes.append((number, " ".join(f"{type(e).__name__}: {e}".split())[:200]))
             signal.setitimer(signal.ITIMER_PROF, 0)
             if _peak() > peak + _GROWTH:

@@ -136,7 +136,7 @@ def _rename_entry(name: str) -> Forge:
 
 
 def _special_column(make: Callable[[Path], object]) -> Forge:
-    """Return a function that replaces an empty column with something that is not a regular file."""
+    """Return a function that replaces the file of an empty column with something that is not a regular file."""
 
     def forge(version: Path, manifest: Manifest) -> None:
         path = version / "extra.npy"

@@ -40,14 +40,12 @@ from tests.robustness.harness import own_cache
 SEED, NAMES, WIDTH, K = 13, 200, 16, 5
 _SIZES = (0, 1, 2, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**33, 2**62, 2**63, 2**64 - 1)
 _HEAD = 37
-_FREE_OF_HEAD = range(16, 32)  # two numbers that FAISS ignores
+_FREE_OF_HEAD = range(16, 32)  # offsets of two numbers in the header that FAISS ignores
 
 
 @dataclass(frozen=True)
 class Good:
-    """A valid index: its file, its vectors if the kind stores them, its manifest, and the offsets of bytes of the file that
-    may change without harm.
-    """
+    """A valid index: file, vectors (if the kind stores them), manifest, and `free`, the offsets where any byte is valid."""
 
     kind: str
     data: bytes
@@ -84,7 +82,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def judge_files(good: list[Good], base: Path, rng: random.Random, count: int, reads: list[int]) -> Counter[str]:
-    """Open hostile files until `count` of them had to be rejected."""
+    """Open hostile files until `count` files that must be rejected were opened."""
     found: Counter[str] = Counter()
     wanted = Drawn(WIDTH).encode(["a", "b", "c"])
     for number, hostile in enumerate(_iter_hostile(rng, good)):
@@ -110,7 +108,7 @@ def _outcome(folder: Path, wanted: Any) -> str:
         _, ids = open_index(folder).search(wanted, K)
     except OnymError:
         return "refused"
-    except Exception as e:  # any other exception is a defect
+    except Exception as e:  # any other exception counts as a defect
         print(f"{type(e).__name__} of {folder}", file=sys.stderr)
         return "outside"
     return "read" if ids.min() >= -1 and ids.max() < NAMES else "outside"
@@ -203,7 +201,7 @@ def _damage_bytes(rng: random.Random, data: bytes, others: list[bytes]) -> bytes
 
 
 def _edit_number(rng: random.Random, good: Good) -> bytes:
-    """Overwrite 4 or 8 bytes of the file with another number, mostly where it matters."""
+    """Overwrite 4 or 8 bytes of the file with another number, mostly outside the vectors."""
     data = bytearray(good.data)
     matters = [at for at in range(len(data) - 8) if at not in good.free]
     at = rng.choice(matters) if rng.random() < 0.8 else rng.randrange(len(data) - 8)
@@ -217,7 +215,7 @@ def _edit_number(rng: random.Random, good: Good) -> bytes:
 
 
 def free_bytes(kind: str, data: bytes) -> frozenset[int]:
-    """Return the offsets of all bytes of a file that may have other values."""
+    """Return the offsets of all bytes of a file for which every value is valid."""
     ways = {"flat": _of_flat, "flat16": _of_codes, "sq8": _of_codes, "hnsw": _of_graph, "ivfpq": _of_lists, "pq": _of_lists}
     spans = ways[kind](data, 0)
     return frozenset(at for start, end in spans for at in range(start, end))
@@ -283,7 +281,7 @@ def _version(manifest: bytes) -> str:
 
 
 def _write(folder: Path, hostile: Hostile) -> None:
-    """Write an artefact that this machine has not verified yet."""
+    """Write an artefact as on a machine that has not verified it yet."""
     version = folder / hostile.version
     version.mkdir(parents=True)
     (folder / "CURRENT").write_text(hostile.version + "\n")
@@ -295,7 +293,7 @@ def _write(folder: Path, hostile: Hostile) -> None:
 
 @contextmanager
 def _count_reads() -> Iterator[list[int]]:
-    """Count how often FAISS is given a file."""
+    """Count how often FAISS is called to read a file."""
     own, reads = artefact._read, [0]
 
     def read(*words: Any) -> Any:

@@ -46,7 +46,7 @@ class Outcome:
     mb: float
 
     def merge(self, other: Outcome) -> Outcome:
-        """Combine two outcomes: refused if both were, the shorter time, the larger growth."""
+        """Combine two outcomes of a file: rejected if it was both times, the shorter time, the larger memory growth."""
         worse = other if self.is_refused else self
         return Outcome(self.case, worse.code, min(self.seconds, other.seconds), max(self.mb, other.mb))
 
@@ -93,7 +93,7 @@ def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
 
 
 class _Workers:
-    """Worker processes that open one file at a time; one whose memory is back to its idle size is reused."""
+    """Worker processes that open one file at a time. A process is reused if its memory is back to its idle size."""
 
     def __init__(self) -> None:
         self._cache = tempfile.TemporaryDirectory()
@@ -106,7 +106,7 @@ class _Workers:
     def outcome(self, case: Case, path: Path) -> Outcome:
         if self._current is None:
             self._current, self._next = self._next, self._start_worker()
-        for worker in (self._current, self._next):  # so that no process starts while another one is being timed
+        for worker in (self._current, self._next):  # wait, so that no process starts while another is timed
             worker.wait_until_ready()
         try:
             answer = self._current.ask([str(path), case.act, case.format])
@@ -155,7 +155,7 @@ def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:
         yield folder / name, name
 
 
-_IDLE_MB = 4.0  # MB; a process that grew by at most this is reused
+_IDLE_MB = 4.0  # MB; a process is reused only if its memory grew by at most this much
 
 
 def work(channel: Channel, cache: str) -> None:

@@ -1,4 +1,4 @@
-"""Mutations of files. Those of JSON and XML keep them well-formed, so that the code behind the parser is tested."""
+"""Mutations of files. JSON and XML files stay well-formed, so that the code behind the parser is tested."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.robustness.files.case import MB, Case, file
 from tests.robustness.files.parquet_bytes import Column, Leaf, Page
 
 _LONG = 20 * MB
-_FITS = 7 * MB  # a text of the maximum document length
+_FITS = 7 * MB  # bytes of a text just below the maximum document length
 
 
 def share_text(size: int, rows: int, *, codec: str = "zstd", schema: pa.Schema = SCHEMA) -> bytes:
@@ -31,7 +31,7 @@ def share_text(size: int, rows: int, *, codec: str = "zstd", schema: pa.Schema =
 
 
 def _long(size: int, rows: int, codec: str) -> bytes:
-    """Return long texts without a dictionary."""
+    """Return a file with long texts that are stored without a dictionary."""
     out = io.BytesIO()
     texts = [{"id": str(number), "text": "fever " * (size // 6)} for number in range(rows)]
     pq.write_table(pa.Table.from_pylist(texts, schema=SCHEMA), out, compression=codec, use_dictionary=False)
@@ -39,7 +39,7 @@ def _long(size: int, rows: int, codec: str) -> bytes:
 
 
 def _prefix_texts(size: int, rows: int) -> bytes:
-    """Return texts that each repeat the previous one."""
+    """Return a file in which each text repeats the previous one."""
     out = io.BytesIO()
     encodings = {"text": "DELTA_BYTE_ARRAY"}
     table = pa.Table.from_pylist([{"id": "1", "text": "fever " * (size // 6)}] * rows, schema=SCHEMA)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
-BYTE_ARRAY, INT64 = 6, 2  # physical types
+BYTE_ARRAY, INT64 = 6, 2  # numbers of physical types in the Parquet format
 PLAIN, RLE, DELTA_BYTE_ARRAY, RLE_DICTIONARY = 0, 3, 7, 8
 CODECS = {"": 0, "snappy": 1, "gzip": 2, "brotli": 4, "zstd": 6}
 OPTIONAL, REPEATED = 1, 2
@@ -46,7 +46,7 @@ def fields(*found: tuple[int, int, bytes]) -> bytes:
 
 
 def integers(**values: int) -> bytes:
-    """Return a Thrift struct of 32-bit numbers, such as `_1=5`."""
+    """Return a Thrift struct of 32-bit numbers; `_1=5` sets field 1 to 5."""
     return fields(*((int(name[1:]), I32, zigzag(value)) for name, value in values.items()))
 
 
@@ -63,7 +63,7 @@ def element(name: str, kind: int | None = None, *, children: int = 0, repetition
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column of a schema: its path, physical type, and maximum levels."""
+    """A column of a schema: its path, physical type, and maximum repetition and definition levels."""
 
     path: tuple[str, ...]
     kind: int
@@ -71,7 +71,7 @@ class Leaf:
     repetition: int
 
     def nulls(self, count: int, *, records: int | None = None) -> bytes:
-        """Return a page of top-level nulls, or of empty members that all belong to one record (`records` = 1)."""
+        """Return a page of top-level nulls or, with `records=1`, of empty list members that all belong to one record."""
         inside = records == 1 and self.repetition > 0
         found = b""
         if self.repetition:
@@ -119,13 +119,13 @@ def _add_size(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Page:
-    """A page to be written: a dictionary of values, or values."""
+    """A page to be written: a page of values, or a dictionary page."""
 
     data: bytes
     values: int
     encoding: int = PLAIN
     is_dictionary: bool = False
-    size: int | None = None  # overrides the true value
+    size: int | None = None  # size to write in the header instead of the true one
 
     def pack(self, codec: str) -> bytes:
         data = bytes(pa.compress(self.data, codec=codec, asbytes=True)) if codec else self.data

@@ -26,7 +26,7 @@ from onym.corpora.formats import READ_ONLY, detect, get
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Problem
 
-# Folder and files; for an archive, a part of the name that its members must contain.
+# Folder and files of each corpus; for an archive, a part of the member names to read.
 CORPORA = (
     ("ncbi_disease/NCBI*.txt", ""),
     ("bc5cdr/*Set.*", ""),
@@ -41,7 +41,7 @@ CORPORA = (
     ("askapatient/AskAPatient.*.txt", ""),
     ("pubmed/*.xml.gz", ""),
 )
-OF_MENTIONS = ("biosyn", "genbioel", "cometa", "askapatient")  # a document with several mentions becomes several documents
+OF_MENTIONS = ("biosyn", "genbioel", "cometa", "askapatient")  # formats with one mention per document, which split documents
 WRITERS = tuple(name for name in FORMATS if name not in READ_ONLY)
 CHUNK, QUICK = 200, 30
 DEFECTS = Path(__file__).with_name("known_defects.toml")
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def corpora(folder: Path) -> Iterator[tuple[str, Source]]:
-    """Yield each available corpus with its name: the file name, and the part of the file if any."""
+    """Yield each available corpus with its name: the file name and, for an archive, the part that is read."""
     for pattern, part in CORPORA:
         for path in sorted(folder.glob(pattern)):
             source = Source.open(path)
@@ -93,7 +93,7 @@ def _chunks(items: Iterable[Item], limit: int | None) -> Iterator[list[Item]]:
 
 
 def _trip(form: Format, docs: list[Document], *, is_split: bool) -> tuple[int, list[str]]:
-    """Return the number of documents, and the ids of those that changed."""
+    """Return the number of documents, and the ids of the documents that changed."""
     preserved = [form.preserved_facets(doc) for doc in docs]
     sent = [(doc, facets) for doc, facets in zip(docs, preserved, strict=True) if not is_split or "mentions" in facets]
     output = _Memory()

@@ -1,4 +1,4 @@
-"""Hostile index files are rejected before FAISS reads a byte, and the suite detects those that are not."""
+"""Hostile index files are rejected before FAISS reads a byte, and the suite reports files that are accepted."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _in_time() -> Iterator[None]:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(180)  # seconds; far more than any file takes, even on a busy machine
+    signal.alarm(180)  # timeout in seconds, far more than any file takes even on a busy machine
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -34,7 +34,7 @@ def test_rejects_hostile_file(tmp_path: Path, case: Case) -> None:
     with pytest.raises(OnymError) as caught:
         case.open(path)
     assert caught.value.code == case.code
-    assert "root:" not in str(caught.value)  # content of a file outside the folder
+    assert "root:" not in str(caught.value)  # no content of a file outside the folder is shown
 
 
 def test_has_enough_cases_without_duplicates() -> None:

@@ -1,4 +1,4 @@
-"""Hostile model folders: a valid folder and a function that damages it. Files next to it must not be read."""
+"""Hostile model folders: each is a valid folder and a function that damages it. Files outside the folder must not be read."""
 
 from __future__ import annotations
 
@@ -155,11 +155,11 @@ def remove_path(path: Path) -> Path:
 
 
 def in_turn(family: str, spoils: dict[str, Spoil], *kinds: Kind) -> list[Case]:
-    """Return a case for each modification; kinds are assigned in turn."""
+    """Return a case for each modification, with the kinds of folder in turn."""
     return [Case(f"{family}-{name}", kinds[number % len(kinds)], spoil) for number, (name, spoil) in enumerate(spoils.items())]
 
 
-# Small valid folders of every kind, and other models outside them, which give different answers if they are read.
+# Small valid folders of every kind, and models outside them whose answers differ, so that reading those is detected.
 
 _NAMES = ("Myocardial Infarction", "Heart attack", "Fever", "Pyrexia", "Hypertension", "High blood pressure", "Seizures")
 

@@ -216,7 +216,7 @@ class Watch:
 # inotify watch sees files opened by C++ or Rust libraries.
 
 _TEXTS = ("No heart attack, but high fever.", f"{'a' * 40}! {'a' * 500} heart attack {'ab ' * 300}")
-_IDLE_MB = 150.0  # torch caches memory; a process that grew by more is replaced
+_IDLE_MB = 150.0  # MB; torch caches memory, and a process that grew by more than this is replaced
 _EXECUTES = {
     "os.system",
     "os.exec",

@@ -42,7 +42,7 @@ def test_detects_files_opened_outside(tmp_path: Path) -> None:
     (tmp_path / "a.json").read_text()
     assert watch.was_read()
     assert not watch.was_read()
-    load_file(tmp_path / "deep" / "a.safetensors")  # opened by Rust
+    load_file(tmp_path / "deep" / "a.safetensors")  # this library opens the file in Rust, which Python does not see
     assert watch.was_read()
     watch.close()
 

@@ -236,7 +236,7 @@ CASES: tuple[Case, ...] = (
 )
 
 
-# Encoders for ONNX Runtime: each hostile encoder again, and those that are harmful only there.
+# Encoders for ONNX Runtime: all hostile encoders again, and some that are harmful only with ONNX Runtime.
 
 _QUERY = "encoder.layer.0.attention.self.query"
 _POSITIONS = "embeddings.position_embeddings.weight"
@@ -249,7 +249,7 @@ def once_more(cases: Iterable[Case]) -> list[Case]:
 
 
 def _positions(count: int, pooling: str) -> Spoil:
-    """Set the model's maximum length to `count` tokens; with pooling over padding, texts are padded to it."""
+    """Set the model's maximum length to `count` tokens; with `mean-all` pooling, texts are padded to this length."""
 
     def longer(found: dict[str, Any]) -> None:
         found[_POSITIONS] = found[_POSITIONS][:1].repeat(count, 1)

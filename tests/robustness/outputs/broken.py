@@ -71,7 +71,7 @@ SOURCE_MAP = {
     "a day that is none": {"valid_start_date": "2026-02-30"},
     "a reason that is too long": {"invalid_reason": "deleted"},
 }
-_KEY = 2_000_000_000  # primary keys from here on are unused
+_KEY = 2_000_000_000  # primary keys from this number on are unused
 
 
 def _iter_broken(good: Resource, ways: tuple[Break, ...]) -> Iterator[Resource]:
@@ -153,7 +153,7 @@ _OTHER_RELEASE: dict[str, Break] = {
 }
 
 
-# Files in the format of Athena's download, made from a knowledge base, because the real ones are licensed.
+# Files in the format of Athena's download, made from a knowledge base, because the real files need a licence.
 
 _OWN, _STANDARD = 2_000_000_000, 2_100_000_000
 _DAYS = ("19700101", "20991231")

@@ -1,9 +1,9 @@
 """Check that explanations are faithful: remove the name that matched from the knowledge base, and link the mention again.
 
 links                links of annotated diseases by the starter's reranker, each explained before names are removed
-changed              answers that change without the name
-unfaithful           answers that stay although the explanation gave no other reason, and reasons that are false
-constant_unfaithful  the same count for an explanation that always gives only the matched name; must be larger than 0
+changed              answers that change when the name is removed
+unfaithful           answers that stay although the explanation gives no other reason, plus reasons that are false
+constant_unfaithful  `unfaithful` for explanations that name only the matched name; larger than 0 if the check works
 
 The knowledge base is rebuilt without the names of a hundred links at a time, at most one per concept.
 """

@@ -249,7 +249,7 @@ def _count_lost_rows(linked: Sequence[LinkedDocument], path: Path, concepts: Omo
 
 
 def _count_lost_terms(answers: dict[str, str | None], resource: Resource) -> int:
-    """Count the terms that are not in a ConceptMap with their answer."""
+    """Count the terms whose answer is missing from a ConceptMap."""
     there = {
         element["code"]: [target["code"] for target in element.get("target", ()) if "code" in target]
         for group in resource["group"]
@@ -260,7 +260,7 @@ def _count_lost_terms(answers: dict[str, str | None], resource: Resource) -> int
 
 
 def _count_lost_codes(answers: dict[str, str | None], path: Path, concepts: OmopConcepts) -> int:
-    """Count the terms that are not in source_to_concept_map with all their standard concepts."""
+    """Count the terms for which source_to_concept_map lacks a standard concept."""
     there: dict[str, set[int]] = {}
     for row in _rows(path):
         there.setdefault(row["source_code"], set()).add(int(row["target_concept_id"]))

@@ -110,7 +110,7 @@ def _inconsistent(resource: dict[str, Any]) -> Iterator[str]:
 
 # Validates CSV files against pyomop's OMOP tables, in an SQLite database that enforces keys.
 
-logging.getLogger("pyomop").setLevel(logging.ERROR)  # it warns that no language model is configured
+logging.getLogger("pyomop").setLevel(logging.ERROR)  # pyomop warns that no language model is configured
 
 Row = dict[str, Any]
 _DAY = "%Y%m%d"  # Athena's date format

@@ -203,7 +203,7 @@ def _with_doubles(members: list[tuple[str, bytes]]) -> bytes:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, (name, data) in enumerate(members):
             info = zipfile.ZipInfo(name, (1980 + number % 100, 1, 1, 0, 0, 0))
-            archive.NameToInfo.pop(name, None)  # avoids zipfile's warning about duplicate names
+            archive.NameToInfo.pop(name, None)  # makes zipfile forget the name, to avoid its warning about duplicates
             archive.writestr(info, data, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
@@ -305,7 +305,7 @@ def _records(made: Made) -> Iterator[Hostile]:
 
 
 def _pipelines(made: Made) -> Iterator[Hostile]:
-    """Yield packs whose pipeline refers to paths outside or is invalid."""
+    """Yield packs whose pipeline is invalid or refers to paths outside the pack."""
     for path in (
         "/etc",
         "../kb",
@@ -331,7 +331,7 @@ def _pipelines(made: Made) -> Iterator[Hostile]:
 
 
 def packs_with_outside_models(made: Made) -> Iterator[Hostile]:
-    """Yield packs that refer to a model outside; it is a copy of the packed one, so that only the path differs."""
+    """Yield packs that refer to a model outside the pack. The model is a copy of the packed one, so only its path is wrong."""
     absolute = str(made.outside.resolve())
     upwards = "../" * 40 + absolute.lstrip("/")
     inside = made.pipeline["linker"]["model"]["path"]
@@ -389,7 +389,7 @@ def _iter_torn(made: Made) -> Iterator[Hostile]:
         ]
     for start, size, name in spans:
         if size:
-            # in the first half, because the last bits of deflated data may be padding
+            # flip a bit in the first half: the last bits of deflated data may be padding
             changed = bytearray(made.data)
             changed[start + rng.randrange((size + 1) // 2)] ^= 1 << rng.randrange(8)
             yield Hostile(f"a changed bit in {name}", bytes(changed))
@@ -403,7 +403,7 @@ _EXPECTED = ["mesh:D009203", "mesh:D006973", "mesh:D005334"]
 def count_refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
     """Return how many packs were rejected and left no files; name the others on stderr.
 
-    Fails unless the valid pack is accepted before and after them.
+    Fails unless the valid pack is accepted before and after the hostile ones.
     """
     folder.mkdir()
     count = 0
@@ -433,14 +433,14 @@ def _answer(path: Path) -> str:
         return f"[{e.code}] {e.what}"
     except OnymError:
         return ""
-    except BaseException as e:  # any other exception is a defect
+    except BaseException as e:  # any other exception counts as a defect
         return f"{type(e).__name__}: {e}"
     return "accepted"
 
 
 def _find_leftovers(folder: Path) -> set[str]:
     """Return all files and folders of packs and pipelines, and those outside the cache directory."""
-    notes = ("cache/verified", "cache/digests")  # cached facts about files, named by digests of their paths
+    notes = ("cache/verified", "cache/digests")  # cached facts about files; their names are digests of paths
     empty = {"cache", "cache/packs"}
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return {name for name in found if name not in empty and not name.startswith(notes)} | {

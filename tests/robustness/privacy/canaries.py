@@ -59,9 +59,9 @@ def _plant_document(canaries: Canaries, document_id: str) -> Document:
 
 
 def capture_shown(act: Callable[[], object]) -> str:
-    """Call `act` and return everything it outputs. `act` may return more text, which counts as output.
+    """Call `act` and return everything it outputs. If `act` returns text, that counts as output, too.
 
-    The message of an exception that is not Onym's does not count: whoever catches it decides what to show.
+    The message of an exception that is not an OnymError does not count: the caller decides whether to show it.
     """
     with _everything() as buffer:
         try:
@@ -89,7 +89,7 @@ def _everything() -> Iterator[io.StringIO]:
         log.setLevel(logging.DEBUG)
     try:
         with redirect_stdout(buffer), redirect_stderr(buffer), warnings.catch_warnings():
-            warnings.simplefilter("always")  # print warnings to the captured stderr
+            warnings.simplefilter("always")  # every warning is printed to the captured stderr
             yield buffer
     finally:
         root.removeHandler(handler)

@@ -260,7 +260,8 @@ def _check(rng: random.Random, canaries: Canaries, _: Setup, folder: Path) -> Co
 
 
 def _stats(rng: random.Random, canaries: Canaries, _: Setup, folder: Path) -> Command:
-    return Command(("corpus", "stats", *_corpus(rng, canaries, folder)), prints_text=True)  # types come from the file
+    # Stats print the mention types, which come from the file.
+    return Command(("corpus", "stats", *_corpus(rng, canaries, folder)), prints_text=True)
 
 
 def _convert(rng: random.Random, canaries: Canaries, _: Setup, folder: Path) -> Command:

@@ -54,15 +54,15 @@ from tests.robustness.privacy.private_runs import open_to_others
 FULL, QUICK = (10_000, 500), (150, 12)
 """Runs in all, and how many of them are processes of their own."""
 _WORKERS = 2
-_CALLS = 5  # calls of MCP tools in a run
+_CALLS = 5  # calls of MCP tools per run
 Run = Callable[[random.Random, Canaries, Path], str]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=0, help="number of runs (default: 10,000, or 150 with --quick)")
-    parser.add_argument("--processes", type=int, default=0, help="runs as separate processes (500, or 12 with --quick)")
+    parser.add_argument("--processes", type=int, default=0, help="runs in a subprocess (default: 500, or 12 with --quick)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--replay", type=int, default=-1, metavar="NUMBER", help="run only this number and print its output")
+    parser.add_argument("--replay", type=int, default=-1, metavar="NUMBER", help="run only this case and print its output")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         if options.replay >= 0:
             return {"canaries_seen": len(one(options.replay, verbose=True))}
         with ThreadPoolExecutor(_WORKERS) as pool:
-            apart = pool.map(one, range(processes))  # self-contained; they change nothing in this process
+            apart = pool.map(one, range(processes))  # these cases use separate processes, so threads are safe
             seen = sum(map(_summary, map(one, range(processes, runs)))) + sum(map(_summary, apart))
         (folder / "private").mkdir()
         left_open = _summary(open_to_others(folder / "private", folder / "pipeline"))

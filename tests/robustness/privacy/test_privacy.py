@@ -40,7 +40,7 @@ def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 
 @pytest.fixture
 def plug_ins(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Install the leaking plug-ins for one test; clears the cache of installed plug-ins, which is filled once per process."""
+    """Install the leaking plug-ins for one test. Clear the list of plug-ins, which is otherwise filled once per process."""
     monkeypatch.syspath_prepend(setup.folder / PLUG_INS)
     _forget_plug_ins()
     yield

@@ -20,7 +20,7 @@ from onym.packs.locate import load
 from onym.pipeline.folder import build_pipeline
 from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 
-PATIENCE_S = 60.0  # seconds; generous, because sleeps take longer on a busy machine
+PATIENCE_S = 60.0  # timeout in seconds; long, because sleeps take longer on a busy machine
 _READY = b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"
 _LOOK_S = 0.05
 UNSENT = Got(0, {}, b"", 0.0)
@@ -44,7 +44,7 @@ def make_exchanges(pipeline: Path) -> list[Exchange]:
 class Clients:
     """Sends requests to a service and counts the outcomes.
 
-    counts: `answers`, of which `refused` are 503; `wrong` answers; requests that were `lost`, `dropped` while the service was
+    Counts: `answers`, of which `refused` are 503; `wrong` answers; requests that were `lost` or `dropped` while the service was
     shutting down; requests that `hung`; and requests that were `unsent`, because nothing was listening any more.
     """
 
@@ -136,7 +136,7 @@ async def _end(service: Running, clients: Clients, after_s: float) -> None:
 
 RELEASES = ("old", "new")
 _SWAP_CLIENTS = 4
-_LINES = 6  # of a stream
+_LINES = 6  # lines of a stream request
 _PIPELINES = b"GET /v1/pipelines HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -166,7 +166,7 @@ class Swaps:
     counts: Counter[str] = field(default_factory=Counter)
     _rng: random.Random = field(default_factory=lambda: random.Random(13))
     _release_of: dict[str, str] = field(default_factory=dict)
-    _settled: tuple[int, str] = (0, "")  # how many exchanges were begun, and the release after the last; none during one
+    _settled: tuple[int, str] = (0, "")  # number of swaps begun, and the release after the last one ("" during a swap)
     _is_over: bool = False
 
     async def run(self, times: int) -> None:

@@ -94,7 +94,7 @@ def hostile_pipeline(texts: Iterable[str], folder: Path) -> Path:
     return folder / "hostile"
 
 
-# What a web page of another origin can try with a service: fetch, load, frame. Any success counts as let in.
+# What a web page of another origin can try with a service: fetch, load, frame. Each success counts as `let_in`.
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -133,12 +133,12 @@ _FRAME = "document.body.append(Object.assign(document.createElement('iframe'), {
 def read_from(browser: Browser, page: str, service: str, paths: Sequence[str], for_all: Sequence[str]) -> tuple[int, int]:
     """Let a page try to use a service; return the number of attempts and of successes.
 
-    A success is a readable response, a loaded file, a frame, or any response from a path that is not `for_all`.
+    A success is a readable response, a loaded file, a frame, or any response from a path that is not public (`for_all`).
     """
     watched = Watched(browser, page)
     tried, readable = watched.evaluate(_FETCHES % (service, list(paths)))
     watched.evaluate(_FRAME % service)
-    watched.count_executed()  # let pending requests finish
+    watched.count_executed()  # this call also waits until pending requests have finished
     framed = sum(frame.url.startswith(service) and frame.title() != "" for frame in watched.page.frames[1:])
     answered = [each.url.removeprefix(service) for each in watched.answers if each.url.startswith(service) and each.ok]
     watched.close()

@@ -42,7 +42,7 @@ async def send_on_schedule(url: str, requests: Sequence[bytes], rate: float, sec
         is_kept = bool(free)
         connection = free.pop() if free else Connection(url)
         answer = await _answer(connection, request)
-        if answer is NOTHING and is_kept:  # the service closed an idle connection: retry on a new one, as clients do
+        if answer is NOTHING and is_kept:  # the service has closed an idle connection: retry on a new connection, as clients do
             answer = await _answer(connection, request)
         free.append(connection)
         return answer.status, time.perf_counter() - due

@@ -23,7 +23,7 @@ INSTALL = "this benchmark needs OpenRefine: apt-get install openrefine (Debian),
 
 
 class OpenRefine:
-    """An OpenRefine server with its own folder. Run it in its own network namespace: it has no password."""
+    """An OpenRefine server with its own folder. It has no password, so run it in a separate network namespace."""
 
     def __init__(self, folder: Path) -> None:
         if not shutil.which("openrefine"):

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     values = [*gold, *junk()]
     is_plain = options.quick or options.plain
     if not is_plain:
-        enter()  # OpenRefine has no password
+        enter()  # isolate the network, because OpenRefine has no password
     with tempfile.TemporaryDirectory() as folder:
         service = Running(_PIPELINE, Path(folder) / "log.txt", "--match-precision", str(options.precision))
         try:
@@ -106,7 +106,7 @@ def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float
     return rows, time.perf_counter() - began, "HTTP"
 
 
-# Rows for a reconciliation service: distinct disease mentions as written in the texts, with gold ids, and junk.
+# Rows for a reconciliation service: distinct disease mentions as written in the texts, with gold ids, and values to reject.
 
 _SEED = 21
 _WORDS = 20

@@ -48,7 +48,7 @@ from tests.robustness.serve.reconcile_cases import NOT_A_LIMIT
 from tests.robustness.text.pipeline_hostile_text import NAMES
 
 _FULL, _QUICK = 100, 3
-_MUTATED_SHARE, _SWAPPED_SHARE = 100, 10  # mutated requests and pipeline swaps for each case of another kind
+_MUTATED_SHARE, _SWAPPED_SHARE = 100, 10  # mutated requests and pipeline swaps per case of any other kind
 _CLIENTS, _AT_ONCE = 8, 8
 _BODY_S = 4
 UPPER_BOUNDS = dict.fromkeys(("wrong", "lost", "hung", "dropped", "mixed_answers", "stale_answers"), 0)
@@ -143,7 +143,7 @@ class Faults:
             writer.close()
 
     def _expect(self, found: bytes, *statuses: int) -> None:
-        """Count a response with any other status as wrong."""
+        """Count a response as wrong if its status is not one of these."""
         status = int(found.split(None, 2)[1]) if found.startswith(b"HTTP/1.1 ") else 0
         if status not in statuses:
             self.clients.wrong(f"status {status} instead of {statuses}")
@@ -162,7 +162,7 @@ class Faults:
         body = b'{"text": "' + b"a" * 100 + b'"}'
         head = _HEAD + b"Content-Length: %d\r\n\r\n" % len(body)
         self._expect(await self._raw(head + body, 0.02), 200)
-        self._expect(await self._raw(head + body, _BODY_S / 5), 0, 408)  # slower than the service accepts
+        self._expect(await self._raw(head + body, _BODY_S / 5), 0, 408)  # slower than the service's limit for a body
 
     async def _send_oversized(self) -> None:
         self._expect(await self._raw(_HEAD + b"Content-Length: 1000000000\r\n\r\n"), 413)
@@ -194,7 +194,8 @@ class Faults:
                 del data[at : at + self._rng.randrange(1, 9)]
             else:
                 data[at:at] = self._rng.randbytes(self._rng.randrange(1, 9))
-        found = await self._raw(bytes(data), wait=1.0)  # the service waits longer for an incomplete request
+        # Stop waiting after a second: the service waits longer for an incomplete request.
+        found = await self._raw(bytes(data), wait=1.0)
         if found.startswith(b"HTTP/1.1 5"):
             self.clients.wrong(f"status {found[9:12].decode()} for a mutated request")
 

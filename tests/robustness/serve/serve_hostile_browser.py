@@ -44,7 +44,7 @@ UPPER_BOUNDS = dict.fromkeys(_COUNTED, 0)
 LOWER_BOUNDS = {"control_executed": 1, "control_external_requests": 1, "control_let_in": 1, "control_a11y_violations": 1}
 _TOKEN = "0123456789abcdef0123456789abcdef"
 _REBOUND = "--host-resolver-rules=MAP evil.test 127.0.0.1"
-_AT_ONCE = 10  # payloads in a text or a table
+_AT_ONCE = 10  # payloads put into one text or one table
 _LOOKS = (("light", 1200), ("dark", 390), ("light", 390), ("dark", 1200))
 _TEXT = "Type 2 diabetes mellitus (T2DM) and breast cancer, no T2DM."
 _OPEN = ("/", "/page/page.js", "/page/page.css", "/live", "/ready")
@@ -119,7 +119,7 @@ class Trial:
 
     @contextmanager
     def services(self, folder: Path) -> Iterator[None]:
-        """Run a service without a token and one with it."""
+        """Run two services, one without and one with a token."""
         hostile = hostile_pipeline(self.texts, folder)
         (folder / "token").write_text(_TOKEN)
         self.service = Running(f"hostile={hostile}", folder / "log.txt", "--pipeline", "diseases=starter")
@@ -224,7 +224,7 @@ class Trial:
         self.kinds["policies"] += len(answers)
 
     def _ask(self, service: Running, headers: dict[str, str], allowed: Sequence[str], kind: str) -> None:
-        """Request every path with some headers; count responses from paths that are not allowed as let in."""
+        """Request every path with these headers; count responses from paths outside `allowed` as `let_in`."""
         host = service.url.removeprefix("http://")
         sent = {name: value.replace("{host}", host) for name, value in headers.items()}
         with httpx.Client(base_url=service.url, headers=sent) as client:

@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Generator:
-    """Sends texts for some seconds, from a separate process."""
+    """Sends texts for some seconds, in a separate process."""
 
     url: str
     seconds: float
@@ -107,7 +107,7 @@ def _row(generator: Generator, times: int, capacity: float) -> dict[str, float]:
     found = generator.run(rate)
     statuses = Counter(status for status, _ in found)
     passed = [seconds for status, seconds in found if status == 200]
-    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))  # late responses took time, too
+    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))  # the time of late responses counts, too
     return {
         "requests": len(found),
         "goodput_share": round(len(passed) / (max(generator.seconds, last_s) * capacity), 3),

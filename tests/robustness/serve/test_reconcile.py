@@ -15,11 +15,11 @@ def test_junk_is_fifty_values_and_the_same_each_time() -> None:
 
 def test_a_concept_is_right_by_its_ids_and_cross_references(tiny_kb: Path) -> None:
     gold = {
-        "heart attack": frozenset({"omim:608446"}),  # a cross-reference
+        "heart attack": frozenset({"omim:608446"}),  # the gold id is a cross-reference of the concept
         "fever": frozenset({"mesh:D005334"}),
-        "pyrexia": frozenset({"mesh:D006973"}),  # another concept
-        "pain": frozenset({"mesh:D010146"}),  # not in the knowledge base
-        "fever and pain": frozenset[str](),  # a composite
+        "pyrexia": frozenset({"mesh:D006973"}),  # the gold id belongs to another concept
+        "pain": frozenset({"mesh:D010146"}),  # the gold id is not in the knowledge base
+        "fever and pain": frozenset[str](),  # a composite mention has no single gold id
     }
     rows = [
         ReconciledRow("heart attack", "MESH:D009203", "MESH:D009203"),

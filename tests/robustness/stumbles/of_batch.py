@@ -85,7 +85,7 @@ def _stderr_on_a_terminal(folder: Path, *arguments: str) -> str:
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=other_end):
         os.close(other_end)
         shown = b""
-        with suppress(OSError):  # raised by os.read when the process has ended
+        with suppress(OSError):  # os.read raises this when the process has ended
             while data := os.read(terminal, 1 << 16):
                 shown += data
     os.close(terminal)

@@ -48,7 +48,7 @@ def a_type_filter_links_a_mention_again_only_where_candidates_differ(scene: Scen
 
 
 class CountingLinker(ExactLinker):
-    """Exact match that records whether each call has a filter."""
+    """An exact-match linker that records for each call whether a filter is given."""
 
     def __init__(self, kb: KnowledgeBase, calls: list[bool]) -> None:
         super().__init__(kb)

@@ -29,7 +29,8 @@ Task = tuple[str, int]
 Finding = tuple[str, str]  # (violated property, text)
 
 SCALARS = (*range(0xD800), *range(0xE000, 0x110000))
-CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")  # alone, in ASCII, and between a letter that takes a nukta and an accent
+# Contexts of a character: alone, between ASCII letters, and between a letter that takes a nukta and an accent.
+CONTEXTS = ("{}", "a{}b", "\u0915{}\u0301")
 FULL, QUICK = 10_000_000, 1_000_000
 MAX_LENGTH = 10
 _MAX_SHOWN = 20
@@ -38,7 +39,7 @@ _TO_SPACE = str.maketrans(dict.fromkeys(PUNCTUATION, " "))
 
 
 class Chain(NamedTuple):
-    """Normalisation steps, an equivalent plain Python function, and whether the steps map each character separately."""
+    """Normalisation steps, an equivalent Python function, and whether the steps map each character separately."""
 
     name: str
     steps: tuple[Step, ...]
@@ -59,7 +60,7 @@ def plain_punctuation(text: str) -> str:
 
 
 def plain_name(text: str) -> str:
-    """Return the normal form of a name, with non-ASCII white space collapsed, too."""
+    """Return the normal form of a name, in which non-ASCII white space is collapsed, too."""
     return plain_spaces(normal_name(text))
 
 
@@ -112,7 +113,7 @@ def _work(seed: int, cases: int, task: Task) -> list[Finding]:
 
 
 def iter_contexts(codes: Iterable[int]) -> Iterator[str]:
-    """Yield each character in each context: as a separate text, or as one of many words if it is never normalised."""
+    """Yield each character in each context: as a text, or as a word in a longer text if it is never normalised."""
     chars = list(map(chr, codes))
     quiet = [char for char in chars if _is_quiet(char)]
     for context in CONTEXTS:
@@ -155,7 +156,7 @@ def difficult() -> list[str]:
 
 
 def violations_of(texts: Sequence[str]) -> list[Finding]:
-    """Return the violated properties with their texts. Loops over chains first, which is faster in Python."""
+    """Return the violated properties with their texts. The outer loop is over normalisers, which is faster in Python."""
     found = [(f"{what} of {chain.name}", text) for chain in CHAINS for text in texts for what in _wrong_alignment(text, chain)]
     found += [("units", text) for text in texts if not _is_counted(text)]
     found += [("words", text) for text in texts if not _is_split(text, words(text), str.isalnum)]
@@ -215,7 +216,8 @@ def _leads_back(aligned: Aligned, plain: Callable[[str], str]) -> bool:
         return False
     if back_end < end and plain(raw[back_end:end]).strip():
         return False
-    while first and ends[first - 1] > starts[first]:  # one raw character became several, one of which was a collapsed space
+    # One raw character became several, and one of these was a space that was collapsed.
+    while first and ends[first - 1] > starts[first]:
         first -= 1
     while last < len(starts) and ends[last - 1] > starts[last]:
         last += 1
@@ -245,7 +247,7 @@ def _is_counted(text: str) -> bool:
 
 
 def _is_split(text: str, spans: list[Offsets], belongs: Callable[[str], bool]) -> bool:
-    """Return whether spans are sorted, disjoint, in range and not empty, and no character that belongs is outside them."""
+    """Return whether spans are sorted, disjoint, in range and not empty, and cover every character that they must cover."""
     offset = 0
     for start, end in spans:
         if not offset <= start < end <= len(text) or any(map(belongs, text[offset:start])):

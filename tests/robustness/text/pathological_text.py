@@ -25,7 +25,7 @@ from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
 LENGTH, MAX_LENGTH, QUICK = 40_000, 160_000, 10_000
 ENOUGH_S, QUICK_S = 0.1, 0.03  # minimum CPU seconds of a run whose time is compared with that of twice the size
 MAX_RATIO, MAX_S = 2.5, 2.0
-SLOW_S, AGAIN = 0.5, 5  # a text slower than SLOW_S is timed AGAIN times more
+SLOW_S, AGAIN = 0.5, 5  # if a text takes longer than SLOW_S, it is timed AGAIN more times
 ROUNDS = 15
 
 Shape = Callable[[int], str]
@@ -46,7 +46,7 @@ def _then(first: str, second: str) -> Shape:
 
 
 def _number_parts(form: str) -> Shape:
-    """Return the shape in which each part has its own number."""
+    """Return the shape that repeats a unit with an increasing number in it."""
 
     def text(length: int) -> str:
         size = len(form.format(100_000))
@@ -179,7 +179,7 @@ def ratio_of(pipeline: Pipeline, shape: Shape, took: float, options: argparse.Na
         length *= 2
         took = seconds(pipeline, shape(length), repeats)
     if took < enough:
-        return 0.0  # too fast to measure, and to matter
+        return 0.0  # too fast to measure or to matter
     ratio = seconds(pipeline, shape(2 * length), repeats) / took
     if ratio <= MAX_RATIO:
         return ratio

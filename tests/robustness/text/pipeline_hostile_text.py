@@ -122,7 +122,8 @@ def judge_text(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]
         linked = pipeline.link(Document(document_id, made.text))
     except Exception:  # any exception counts as a crash
         return figures + Counter(crashes=1)
-    figures["crashes"] = int(not linked.is_complete)  # a bug in a component is reported as a problem of the document
+    # An internal error is also a crash; it is reported as a problem of the document.
+    figures["crashes"] = int(not linked.is_complete)
     figures["mentions"] = len(linked.links)
     figures["offset_errors"] = int(linked.document.text != made.text)
     for link in linked.links:
@@ -134,7 +135,7 @@ def judge_text(pipeline: Pipeline, made: Made, document_id: str) -> Counter[str]
 
 
 def count_missed(planted: tuple[tuple[int, int], ...], covered: list[tuple[int, int]]) -> int:
-    """Return how many planted spans are outside all covered spans; both are sorted, and the latter are disjoint."""
+    """Return how many planted spans no covered span contains. Both lists are sorted, and covered spans are disjoint."""
     count = span = 0
     for start, end in planted:
         while span < len(covered) and covered[span][1] < end:

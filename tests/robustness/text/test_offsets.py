@@ -27,7 +27,7 @@ def test_finds_no_violations_in_correct_code() -> None:
 
 
 def whole(text: str) -> Iterator[Stretch]:
-    """Normalise the whole text as one stretch, which loses the offsets."""
+    """Normalise the whole text as one unit, which loses the offsets."""
     yield 0, len(text), offsets.plain_nfkc(text)
 
 

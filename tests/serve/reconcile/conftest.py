@@ -52,6 +52,6 @@ def real_specs() -> Path:
     found = specs_folder()
     if not found.is_dir():
         if os.environ.get("CI"):
-            pytest.fail(f"CI needs the specifications, but {found} is missing")
+            pytest.fail(f"the specifications are missing in CI: {found} does not exist")
         pytest.skip(f"the specifications are missing: {found}")
     return found

@@ -69,7 +69,8 @@ def test_token_in_path_is_accepted_and_never_logged(tmp_path: Path, caplog: pyte
     assert answers[0].json()["job"]["base"] == f"http://localhost/reconcile/{quote(TOKEN, safe='')}"
     assert answers[2].json()["job"]["base"] == "http://localhost/reconcile"
     assert "/reconcile/TOKEN" in answers[3].json()["error"]["fix"]
-    logged = "".join(each.getMessage() for each in caplog.records if not each.name.startswith("http"))  # not those of httpx
+    # Log records of Onym, without those of httpx.
+    logged = "".join(each.getMessage() for each in caplog.records if not each.name.startswith("http"))
     assert "GET /reconcile 200" in logged
     for text in (logged, metrics.text, answers[4].text):
         assert TOKEN not in text

@@ -134,7 +134,7 @@ def test_first_score_is_confidence_and_rest_is_shared() -> None:
     assert display_scores(candidates(0.9, 0.5, 0.4), 0.6) == [60.0, 20.0, 10.0]
     assert display_scores(candidates(0.9, 0.5), 0.1) == [10.0, 5.0]
     assert display_scores(candidates(1.0, 1.0, 0.4), 0.5) == [50.0, 50.0, 12.5]
-    assert display_scores(candidates(0.9), 0.94999999) == [94.99]  # never higher than the confidence
+    assert display_scores(candidates(0.9), 0.94999999) == [94.99]  # rounded down: a score is never higher than the confidence
     assert display_scores([], None) == []
 
 

@@ -1,4 +1,4 @@
-"""Derived artefacts are built once and then only opened. Each package tests its own derived artefacts."""
+"""Derived artefacts are built once and then only opened. The tests of each package cover its own derived artefacts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Builder:
-    """Counts its builds and openings."""
+    """Builds and opens a derived artefact, and counts how often it does each."""
 
     def __init__(self, folder: Path) -> None:
         self.locations = Locations.of(folder, "numbers", ["one", "two"])

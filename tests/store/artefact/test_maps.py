@@ -37,7 +37,7 @@ def test_detects_a_truncated_file(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="a was truncated") as e:
         require_whole_maps()
     assert e.value.code == "artefact-corrupt"
-    os.truncate(tmp_path / "a", 100_000)  # the error keeps the map alive, and other tests check all maps
+    os.truncate(tmp_path / "a", 100_000)  # restore the file: the error keeps the map alive, and later tests check all maps
     require_whole_maps()
     assert int(column[-1]) == 0
 

@@ -116,7 +116,7 @@ def test_detects_a_changed_file_of_the_same_size_despite_the_cache(tmp_path: Pat
     os.utime(column, ns=(1, 1))
     with pytest.raises(IntegrityError, match="was changed"):
         Artefact.open(tmp_path / "a", "test", 1)
-    publish(tmp_path / "a")  # rebuilding repairs it
+    publish(tmp_path / "a")  # building the artefact again repairs it
     assert check_artefact(tmp_path / "a") == []
 
 
@@ -146,7 +146,7 @@ def test_detects_a_change_that_keeps_size_and_time(tmp_path: Path) -> None:
     column.write_bytes(column.read_bytes()[:-1] + b"\x07")
     os.utime(column, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert check_artefact(tmp_path / "a") == ["numbers.npy was changed"]
-    with pytest.raises(IntegrityError, match="was changed"):  # the ctime has changed
+    with pytest.raises(IntegrityError, match="was changed"):  # the change is detected by the file's ctime
         Artefact.open(tmp_path / "a", "test", 1)
 
 

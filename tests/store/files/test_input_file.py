@@ -23,7 +23,7 @@ def test_was_read_is_set_at_the_end_of_the_file(tmp_path: Path) -> None:
         stream.read()
     assert (before, file.was_read) == (False, True)
     (tmp_path / "a").write_bytes(b"changed")
-    assert file.digest() == hashlib.sha256(b"x" * 5000).hexdigest()  # the digest of the bytes that were read
+    assert file.digest() == hashlib.sha256(b"x" * 5000).hexdigest()  # the digest covers the bytes that were read
 
 
 @pytest.mark.parametrize("size", [3, 2_000])

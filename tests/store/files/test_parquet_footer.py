@@ -56,7 +56,7 @@ def test_rejects_large_and_damaged_footers(size: int, byte: bytes, code: str) ->
 
 
 def test_damaged_footer_never_crashes_the_process() -> None:
-    """Arrow would abort if it read a column whose levels contradict its statistics: see bytes 19 and 20."""
+    """Arrow would abort the process on a column whose levels contradict its statistics (footer bytes 19 and 20)."""
     data, codes = write_table(), set()
     length = struct.unpack("<I", data[-8:-4])[0]
     for position in range(len(data) - 8 - length, len(data) - 8):

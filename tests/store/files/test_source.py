@@ -1,4 +1,4 @@
-"""Sources: a file, a folder or an archive, none of which may lead outside."""
+"""Sources: a file, a folder or an archive. None of them may refer to files outside."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_rejects_a_bomb_in_an_archive(tmp_path: Path, make: Callable[[Path, dict
 def test_rejects_a_truncated_archive(tmp_path: Path, maker: str) -> None:
     path = MAKERS[maker](tmp_path)
     whole = path.read_bytes()
-    end = len(whole) if maker != "tar" else whole.rindex(b"three") + 512  # the rest of a tar is padding
+    end = len(whole) if maker != "tar" else whole.rindex(b"three") + 512  # the end of a tar is padding, which may be cut off
     for left in {*range(0, end, 1 + end // 60), end - 1 if maker != "tar" else 600}:
         path.write_bytes(whole[:left])
         try:

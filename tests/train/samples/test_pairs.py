@@ -25,10 +25,10 @@ from onym.train.samples.base import Positive, Samples
 from onym.train.samples.pairs import Mixed, PositivePairs, _pair, labels_of, same_of
 from tests.train.samples.made_kb import make_kb
 
-SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # numbers of names: 11 names have 55 pairs, 10 have 45
+SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # names per concept, around the limit of 50 pairs: 10 names have 45 pairs, 11 have 55
 CONCEPTS, NAMES = 6, 8
 MEANT = st.lists(st.sets(st.integers(0, CONCEPTS - 1), min_size=1, max_size=3), min_size=NAMES, max_size=NAMES)
-STRINGS = st.integers(0, NAMES + 3)  # the last ids are not names of the KB
+STRINGS = st.integers(0, NAMES + 3)  # ids of strings; the last ones are not names of the KB
 POSITIVES = st.lists(
     st.builds(
         Positive,
@@ -102,7 +102,7 @@ def test_draws_pairs_uniformly() -> None:
     drawn = [frozenset(pair.names for pair in epochs(PositivePairs(kb_with_names([12]), 9, seed), 1)[0]) for seed in range(400)]
     counts = Counter(names for each in drawn for names in each)
     assert set(counts) == set(combinations(range(12), 2))
-    assert all(250 < count < 350 for count in counts.values())  # 303 expected
+    assert all(250 < count < 350 for count in counts.values())  # the expected count is 303
     assert len(set(drawn)) > 390
 
 
@@ -166,7 +166,7 @@ def test_rejects_invalid_max_pairs_and_kb_without_synonyms(tmp_path: Path) -> No
 
 @dataclass(frozen=True)
 class Numbered:
-    """Pairs that contain the name of their source and their index."""
+    """A fake source whose pairs contain the name of the source and their index."""
 
     source: str
     epoch: int = 10
@@ -213,7 +213,7 @@ def test_rejects_invalid_share(share: float) -> None:
 
 
 def kb_with_meanings(meant: list[set[int]]) -> Any:
-    """Return a stub of a knowledge base; `meant` has the concepts of each name."""
+    """Return a stub of a knowledge base; `meant` lists the concepts of each name."""
     offsets = np.cumsum([0, *map(len, meant)]).astype(np.uint32)
     values = np.array([concept for each in meant for concept in sorted(each)], dtype=np.uint32)
     names = Strings.of([f"n{number}" for number in range(len(meant))])
@@ -243,7 +243,7 @@ def test_same_rows_share_a_string_or_concept_and_differ_in_label(meant: list[set
 
 def test_name_of_two_concepts_is_not_a_negative_of_either(kb: KnowledgeBase) -> None:
     torch = pytest.importorskip("torch")
-    infarction, alert = 0, 6  # both are a heart attack
+    infarction, alert = 0, 6  # both strings are names of the same concept, heart attack
     pairs = [pair for pair in PositivePairs(kb, 9).__getitems__(range(40)) if pair.concept in (infarction, alert)]
     labels, same = labels_of(pairs), same_of(pairs, kb)
     strings = [pair.first for pair in pairs] + [pair.second for pair in pairs]

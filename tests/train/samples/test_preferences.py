@@ -155,7 +155,7 @@ def best_wrong(fevers: KnowledgeBase, surface: str, gold: set[int], count: int) 
 @pytest.mark.parametrize("gold", [{FEVER}, {FEVER, YELLOW}, {YELLOW}, set(range(6)), set()])
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_draws_only_closest_wrong_names(fevers: KnowledgeBase, gold: set[int], count: int) -> None:
-    """Includes cases in which all names of the first search are right, so that it must be repeated with more names."""
+    """In some cases all names of the first search are right, so the search must be repeated for more names."""
     found = Lookalikes(fevers, count=count).names_for(["Fever!"] * 200, [gold] * 200, range(200))
     assert {fevers.names[name] for name in found} == best_wrong(fevers, "fever", gold, count)
 

@@ -73,7 +73,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
 
 
 def context_of(statement: Statement) -> tuple[str, str]:
-    """Return the template and the context of a statement; if several templates match, the longest one."""
+    """Return the template and context of a statement; if several templates match, use the longest one."""
     clause = statement.clause
     around = clause.text[: clause.start], clause.text[clause.end :]
     found = []
@@ -152,7 +152,7 @@ def test_context_has_other_names(kb: KnowledgeBase) -> None:
         assert len(context) == 3
         assert set(context) == others
         seen.add(tuple(context))
-    assert len(seen) == 60  # any three of five, in any order
+    assert len(seen) == 60  # all ordered choices of three of the five: 5 * 4 * 3
     for each in found[HYPERTENSION]:
         assert context_of(each)[1] == kb.names[each.target]
 
@@ -225,7 +225,7 @@ def test_narrow_window_keeps_words_near_the_mention(kb: KnowledgeBase, tokens: T
         inner = narrow.source[1:-1]
         assert is_part(inner, whole.source)
         cut += len(narrow.source) < len(whole.source)
-    assert cut > 20  # the definition of asthma, at least
+    assert cut > 20  # some statements are truncated, at least the definition of asthma
 
 
 def test_prompt_and_name_follow_the_layout(kb: KnowledgeBase, tokens: Tokenizer) -> None:
