@@ -48,6 +48,12 @@ is_obsolete: true
 id: X:7
 is_obsolete: true
 replaced_by: X:3
+
+[Term]
+id: X:9
+is_obsolete: true
+replaced_by: X:1
+replaced_by: X:7
 """
 
 
@@ -65,6 +71,7 @@ def kb(tmp_path: Path) -> KnowledgeBase:
         ("X:8", (0,), "replaced"),
         ("x:3", (0,), "replaced"),
         ("x:7", (0,), "replaced"),  # over two steps
+        ("x:9", (0,), "replaced"),  # by two ids that became one
         ("x:4", (), "retired"),  # `consider` is a suggestion
         ("x:5", (), "retired"),  # two successors
         ("x:6", (), "retired"),
@@ -84,7 +91,7 @@ def test_all_successors_are_kept(kb: KnowledgeBase) -> None:
     assert [(each.target, each.kind) for each in kb.successors("x:5")] == [("x:1", 0), ("x:2", 0)]
     assert kb.successors("x:8") == (Successor("x:1", SuccessorKind.MERGED, "x"),)
     assert kb.successors("x:6") == kb.successors("x:1") == ()
-    assert len(kb.retired) == 6
+    assert len(kb.retired) == 7
     assert kb.report()["decided"]["retired ids with several successors"] == 1
 
 

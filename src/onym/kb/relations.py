@@ -16,6 +16,7 @@ from onym.store.stage import Stage
 from onym.types import ParentKind, SuccessorKind
 
 _CERTAIN = [int(kind) for kind in SuccessorKind if kind.is_certain]
+_STEPS = 20  # from one retired id to the next; more than any vocabulary has
 
 
 def select_certain(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
@@ -27,10 +28,23 @@ def select_certain(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFra
     """
     certain = successors.filter(pl.col("kind").is_in(_CERTAIN) & pl.col("successor").is_not_null())
     certain = certain.select("concept", "successor").unique(maintain_order=True)
-    several = pl.len().over("concept") > 1
-    counts["retired ids with several successors"] += certain.filter(several)["concept"].n_unique()
+    alone = pl.len().over("concept") == 1
+    single, several = certain.filter(alone), certain.filter(~alone)
+    agreed = _follow(several, single).filter(alone)
+    counts["retired ids with several successors"] += several["concept"].n_unique() - agreed.height
     ids = successors.select("concept").unique(maintain_order=True)
-    return ids.join(certain.filter(~several), on="concept", how="left", maintain_order="left")
+    return ids.join(pl.concat([single, agreed]), on="concept", how="left", maintain_order="left")
+
+
+def _follow(several: pl.DataFrame, single: pl.DataFrame) -> pl.DataFrame:
+    """Replace successors that are themselves retired by what they were replaced by, so that equal ends are found."""
+    onward = single.select(successor="concept", next="successor")
+    for _ in range(_STEPS):
+        led = several.join(onward, on="successor", how="left", maintain_order="left")
+        several = led.select("concept", successor=pl.coalesce("next", "successor"))
+        if led["next"].null_count() == led.height:
+            break
+    return several.unique(maintain_order=True)
 
 
 def write_successors(stage: Stage, successors: pl.DataFrame) -> dict[str, int]:
