@@ -84,6 +84,40 @@ def write_release(folder: Path, data: Path, rows: int, seed: int = 13) -> None:
                       CUI2=heir, MAPIN="Y"), file)  # fmt: skip
 
 
+_CYCLES = 1_000
+
+
+def write_relations(folder: Path, concepts: int, rows: int, *, with_parents: bool = True) -> dict[str, set[tuple[int, int]]]:
+    """Replace MRREL by one of `rows` rows, of which a fifth state a parent and a fifth the same pairs as a child.
+
+    Two vocabularies have a tree each, with 8 and 9 children per concept. For some pairs they also state the opposite, which
+    makes a cycle. Without `with_parents`, the same rows state another relation. Returns the pairs (child, parent) of each
+    vocabulary.
+    """
+    count, rng = rows // 5, np.random.default_rng(13)
+    number = np.arange(count)
+    child, tree = number % concepts, number // concepts % 2
+    parent = np.where(child == 0, 0, (child - 1) // (8 + tree))
+    upside_down = rng.choice(count, min(_CYCLES, count // 10), replace=False)
+    child = np.concatenate([child, parent[upside_down]])
+    parent, tree = np.concatenate([parent, child[upside_down]]), np.concatenate([tree, tree[upside_down]])
+    kinds = ("PAR", "CHD") if with_parents else ("RO", "RO")
+    vocabularies = pl.Series(["MSH", "NCI"]).gather(tree)
+    with (folder / "MRREL.RRF").open("wb") as file:
+        for start in range(0, len(child), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            for one, other, kind in ((child, parent, kinds[0]), (parent, child, kinds[1]), *[(child, parent[::-1], "RO")] * 3):
+                _write(_relation_rows(one[part], other[part], kind, vocabularies[part]), file)
+    used = child != parent
+    return {name: set(zip(child[used & (tree == row)].tolist(), parent[used & (tree == row)].tolist(), strict=True))
+            for row, name in enumerate(("MSH", "NCI"))}  # fmt: skip
+
+
+def _relation_rows(one: np.ndarray, other: np.ndarray, kind: str, vocabulary: pl.Series) -> pl.DataFrame:
+    return _frame(CUI1=_cuis(one), AUI1="A0", STYPE1="CUI", REL=kind, CUI2=_cuis(other), AUI2="A0", STYPE2="CUI", RELA="",
+                  RUI="R0", SRUI="", SAB=vocabulary, SL=vocabulary, RG="", DIR="", SUPPRESS="N", CVF="")  # fmt: skip
+
+
 def _atoms(owners: np.ndarray, names: pl.Series, rng: np.random.Generator, start: int) -> pl.DataFrame:
     count = len(owners)
     base = names.gather(rng.integers(0, len(names), count))

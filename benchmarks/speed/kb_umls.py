@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         base = Path(folder)
         write_release(base / "META", data_folder(), rows)
-        build_s, peak_gb = _build(base / "META", base / "kb")
-        _build(base / "META", base / "again")
+        build_s, peak_gb = build_release(base / "META", base / "kb")
+        build_release(base / "META", base / "again")
         lookups = min(1_000_000, rows)
         with _reader(base / "kb", lookups) as first:
             seen_first = json.loads(first.stdout.readline())  # type: ignore[union-attr]
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         }
 
 
-def _build(release: Path, dest: Path) -> tuple[float, float]:
+def build_release(release: Path, dest: Path) -> tuple[float, float]:
     """Run `onym kb build`; return its seconds and its peak memory in GB."""
     start = time.perf_counter()
     command = [sys.executable, "-m", "onym", "kb", "build", str(release), "-o", str(dest), "--json"]

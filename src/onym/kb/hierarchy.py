@@ -103,11 +103,15 @@ class Hierarchy:
 
     def count_children_by_source(self) -> dict[str, int]:
         """Return for each source the number of concepts that have a parent in it, mapped headings left out."""
-        owners, sources = self._up.lists.owners(), np.asarray(self._up.sources)
-        is_above = np.asarray(self._up.kinds) & _KIND != ParentKind.MAPPED_TO
-        pairs = np.unique(np.stack([sources[is_above].astype(np.int64), owners[is_above]]), axis=1)
+        children, _, kinds, sources = self.relations()
+        is_above = kinds != ParentKind.MAPPED_TO
+        pairs = np.unique(np.stack([sources[is_above].astype(np.int64), children[is_above]]), axis=1)
         counts = np.bincount(pairs[0], minlength=len(self._all_sources))
         return {self._all_sources[row]: int(count) for row, count in enumerate(counts) if count}
+
+    def relations(self) -> tuple[Rows, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return all relations as columns: rows of the child and of the parent, ParentKind, and row of the source."""
+        return self._up.lists.owners(), self._up.lists.values, self._up.kinds & _KIND, self._up.sources
 
     def parents_of(self, row: int) -> tuple[Relative, ...]:
         """Return the parents that the sources state, with mapped headings."""
