@@ -28,6 +28,7 @@ from onym.store.stage import Record, Stage, staging
 from onym.types import NameKind, Progress, silent
 
 Ints = npt.NDArray[Any]
+_MAX_REFUSED = 1000  # refused joins listed in the build report; all are counted
 
 
 @dataclass
@@ -293,17 +294,23 @@ def build_kb(
         decisions = decide(found, recipe, _successors(found, recipe, root))
         progress("sorting names", found.rows)
         numbers = _write_terms(stage, found, decisions, recipe)
-        stage.write_json("report.json", _report(found))
+        stage.write_json("report.json", _report(found, decisions))
         progress("writing", found.rows)
         counts = {**numbers, "rows": found.rows}
+        if refused := decisions.identity.misnamed.height:
+            counts["refused_joins"] = refused
         _log.info("built %s: %d concepts, %d names", dest, counts["concepts"], counts["names"])
         return stage.publish(dest, KIND, FORMAT, Record(_config(recipe), found.inputs, counts))
 
 
-def _report(found: Gathered) -> dict[str, Any]:
-    """Return the build report: counts of dropped rows and of decisions, and the ignored files, if any."""
-    report: dict[str, Any] = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
-    return {**report, "ignored": [asdict(file) for file in found.ignored]} if found.ignored else report
+def _report(found: Gathered, decisions: Decisions) -> dict[str, Any]:
+    """Return the build report: counts of dropped rows and of decisions; if any, the ignored files and the refused joins."""
+    lists = {
+        "ignored": [asdict(file) for file in found.ignored],
+        "refused": decisions.identity.misnamed.head(_MAX_REFUSED).to_dicts(),
+    }
+    counts = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
+    return {**counts, **{name: rows for name, rows in lists.items() if rows}}
 
 
 def _config(recipe: Recipe) -> dict[str, Any]:
