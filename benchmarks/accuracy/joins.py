@@ -1,37 +1,62 @@
 """Count the merged concepts of the open knowledge base by rule, and measure the precision of merging.
 
 Precision is measured for merges by name and by shared id, on concepts whose cross-references were hidden from the build.
-`--quick` leaves out the supplementary records, which are most of the chemicals.
+Merges that names contradict are counted in knowledge bases built with and without `refuse_misnamed`, and so are the dev
+mentions whose gold concept is found by its id, and by the surface as a name. `--write` stores the list of refused merges in
+results/joins/refused.tsv. `--quick` leaves out the supplementary records, which are most of the chemicals.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-from collections import Counter
+import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from types import MappingProxyType
 
 import polars as pl
 
 from benchmarks.accuracy.kb_open import make_joined_recipe
 from benchmarks.report import data_folder
+from onym.datasets import open_dataset
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
 from onym.kb.curie import prefix_of
+from onym.kb.export import join_frame
 from onym.kb.gather import Gathered, decide, gather
 from onym.kb.joins import JoinRule, orient_pairs
 from onym.kb.recipe import Recipe
+from onym.text.normal import word_key
+from onym.types import Mention, NameKind
 
 LOWER_BOUNDS = MappingProxyType({"held_out_precision": 0.98})
-UPPER_BOUNDS = MappingProxyType({"fused_in_one_source": 0})
+UPPER_BOUNDS = MappingProxyType({"fused_in_one_source": 0, "fused_wrong": 0})
+DATASETS = ("ncbi-disease", "bc5cdr", "biored")
+REFUSED = Path(__file__).parents[2] / "results" / "joins" / "refused.tsv"
 _QUICK_FOLDS = 2
+_EXAMPLES = 5
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--write", action="store_true", help=f"store the refused merges in {REFUSED.name}")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     recipe = make_joined_recipe(quick=options.quick)
     found = gather(recipe, data_folder(), lambda _what, _rows: None)
-    joins = decide(found, recipe, found.successors.frame()).identity.joins
+    decisions = decide(found, recipe, found.successors.frame())
+    joins = decisions.identity.joins
+    refused = add_names(decisions.identity.misnamed, found)
+    if options.write:
+        REFUSED.parent.mkdir(exist_ok=True)
+        refused.write_csv(REFUSED, separator="\t")
     judged = judge_held_out_joins(found, recipe, _QUICK_FOLDS if options.quick else FOLDS)
     return {
+        **measure_builds(recipe, found, DATASETS[:1] if options.quick else DATASETS),
+        "refused": refused.height,
+        "refused_examples": [" | ".join(row) for row in refused.head(_EXAMPLES).iter_rows()],
         "joined": by_rule(joins),
         "joined_in_all": joins.height,
         "fused_in_one_source": count_fused_in_one_source(joins),
@@ -104,3 +129,103 @@ def _select_judgeable(joins: pl.DataFrame, hidden: pl.DataFrame) -> pl.DataFrame
     said = hidden.select(concept="low", final="high", is_right=pl.lit(value=True))
     judged = judged.join(said, on=["concept", "final"], how="left")
     return judged.select("concept", "final", "rule", pl.col("is_right").fill_null(value=False))
+
+
+# Merges that names contradict, and their effect on the gold mentions of dev sets.
+
+
+def add_names(refused: pl.DataFrame, found: Gathered) -> pl.DataFrame:
+    """Add the first preferred name of the partner and of the concept that bears the name."""
+    names = Names(found)
+    columns = {f"{end}_name": [names.first[concept] for concept in refused[end]] for end in ("other", "bearer")}
+    table = refused.with_columns(**{name: pl.Series(values, dtype=pl.String) for name, values in columns.items()})
+    return table.select("concept", "name", "other", "other_name", "bearer", "bearer_name").sort("concept", "other")
+
+
+def measure_builds(recipe: Recipe, found: Gathered, datasets: tuple[str, ...]) -> dict[str, object]:
+    """Build the knowledge base with and without `refuse_misnamed`, and compare the two."""
+    groups = decide(found, recipe.model_copy(update={"merge": False}), found.successors.frame()).groups
+    names = Names(found, groups)
+    with tempfile.TemporaryDirectory() as folder:
+        kbs = {}
+        for is_refused in (False, True):
+            joins = recipe.joins.model_copy(update={"refuse_misnamed": is_refused})
+            dest = Path(folder) / str(is_refused)
+            build_kb(recipe.model_copy(update={"joins": joins}), dest, root=data_folder())
+            kbs[is_refused] = KnowledgeBase.open(dest)
+        wrong = {
+            key: sum(names.contradict(low, high) for low, high, _ in join_frame(kb).iter_rows()) for key, kb in kbs.items()
+        }
+        mentions = [
+            each for name in datasets for doc in open_dataset(name, data_folder()).documents("dev") for each in doc.mentions
+        ]
+        return {
+            "fused_wrong": wrong[True],
+            "fused_wrong_before": wrong[False],
+            "dev_mentions": len(mentions),
+            "gold_by_id": compare([(is_found_by_id(kbs[False], each), is_found_by_id(kbs[True], each)) for each in mentions]),
+            "gold_by_name": compare(
+                [(is_found_by_name(kbs[False], each), is_found_by_name(kbs[True], each)) for each in mentions]
+            ),
+        }
+
+
+def compare(pairs: list[tuple[bool, bool]]) -> dict[str, int]:
+    """Count the mentions whose gold concept is found before and after, and those gained and lost."""
+    gained, lost = sum(new and not old for old, new in pairs), sum(old and not new for old, new in pairs)
+    return {"before": sum(old for old, _ in pairs), "after": sum(new for _, new in pairs), "gained": gained, "lost": lost}
+
+
+def is_found_by_id(kb: KnowledgeBase, mention: Mention) -> bool:
+    """Return whether all gold ids of a mention are ids of a concept."""
+    return bool(mention.concept_ids) and all(kb.concepts_with_id(each) for each in mention.concept_ids)
+
+
+def is_found_by_name(kb: KnowledgeBase, mention: Mention) -> bool:
+    """Return whether a concept that has the surface as a name has one of the gold ids."""
+    gold = {row for each in mention.concept_ids for row in kb.concepts_with_id(each)}
+    return not gold.isdisjoint(kb.concepts_named(mention.surface))
+
+
+class Names:
+    """The names of all concepts in the sources, to check merges one by one, independently of the build."""
+
+    def __init__(self, found: Gathered, groups: pl.DataFrame | None = None) -> None:
+        ids, rows = found.ids.column(), found.names.frame()
+        self._names: defaultdict[str, set[str]] = defaultdict(set)
+        self._preferred: defaultdict[str, set[str]] = defaultdict(set)
+        self._concepts: defaultdict[str, set[str]] = defaultdict(set)
+        self._groups: defaultdict[str, set[str]] = defaultdict(set)
+        self.first: dict[str, str] = {}
+        for concept, name, kind in zip(ids.gather(rows["id"]), rows["name"], rows["kind"], strict=True):
+            self._names[concept].add(name)
+            self._concepts[name].add(concept)
+            if kind == NameKind.PREFERRED:
+                self._preferred[concept].add(name)
+                self.first.setdefault(concept, name)
+        for concept, group in [] if groups is None else groups.iter_rows():
+            self._groups[concept].add(group)
+
+    def contradict(self, low: str, high: str) -> bool:
+        """Return whether the names of one concept are those of another concept of its partner's vocabulary."""
+        return self._belongs_elsewhere(low, high) or self._belongs_elsewhere(high, low)
+
+    def _belongs_elsewhere(self, concept: str, partner: str) -> bool:
+        if self._says(concept, partner):
+            return False
+        vocabulary = partner.partition(":")[0]
+        others = {other for name in self._names[concept] for other in self._concepts[name]} - {partner}
+        return any(
+            self._says(concept, other) and self._says(other, concept)
+            for other in others
+            if other.partition(":")[0] == vocabulary and self._groups[other] & self._groups[concept]
+        )
+
+    def _says(self, concept: str, other: str) -> bool:
+        """Return whether a preferred name of a concept is, but for word order and number, a name of the other."""
+        return not {_alike(name) for name in self._preferred[concept]}.isdisjoint(_alike(name) for name in self._names[other])
+
+
+def _alike(name: str) -> tuple[str, tuple[str, ...]]:
+    words = name.split()
+    return word_key(words), tuple(word for word in words if len(word) < 2 or not word.isalpha())

@@ -38,6 +38,8 @@ from onym.store.files.source import InputFile, Source
 from onym.store.stage import Record, Stage, staging
 from onym.types import NameKind, Progress, SuccessorKind, silent
 
+_MAX_REFUSED = 1000  # refused joins listed in the build report; all are counted
+
 
 @dataclass
 class Terms:
@@ -230,18 +232,24 @@ def build_kb(
         decisions = decide(found, recipe, select_certain(successors, found.decided))
         progress("sorting names", found.rows)
         numbers = _write_terms(stage, found, decisions, recipe) | write_successors(stage, successors)
-        stage.write_json("report.json", _report(found))
+        stage.write_json("report.json", _report(found, decisions))
         progress("writing", found.rows)
         counts = {**numbers, "rows": found.rows}
+        if refused := decisions.identity.misnamed.height:
+            counts["refused_joins"] = refused
         _log.info("built %s: %d concepts, %d names", dest, counts["concepts"], counts["names"])
         return stage.publish(dest, KIND, FORMAT, Record(_config(recipe), found.inputs, counts))
 
 
-def _report(found: Gathered) -> dict[str, Any]:
-    """Return the build report: counts of dropped rows and of decisions, and ignored files and cyclic parents, if any."""
-    report: dict[str, Any] = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
-    ignored = [asdict(file) for file in found.ignored]
-    return report | {key: value for key, value in (("ignored", ignored), ("loops", found.loops)) if value}
+def _report(found: Gathered, decisions: Decisions) -> dict[str, Any]:
+    """Return the build report: counts of dropped rows and of decisions; if any, ignored files, refused joins and cycles."""
+    counts = {"dropped": _plain(found.dropped), "decided": _plain(found.decided)}
+    parts = {
+        "ignored": [asdict(file) for file in found.ignored],
+        "refused": decisions.identity.misnamed.head(_MAX_REFUSED).to_dicts(),
+        "loops": found.loops,
+    }
+    return counts | {name: part for name, part in parts.items() if part}
 
 
 def _config(recipe: Recipe) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Identity:
     aliases: pl.DataFrame  # alias, concept (null: retired without a successor), kind
     joins: pl.DataFrame  # concept, final, rule: the concepts that were joined into another one
     xrefs: pl.DataFrame  # concept, xref: the cross-references of the sources
+    misnamed: pl.DataFrame  # concept, other, name, bearer: refused joins, see `find_misnamed`
 
 
 def identify(
@@ -84,7 +85,14 @@ def identify(
         ]
     )
     aliases = aliases.unique(["alias", "concept"], keep="first", maintain_order=True).sort("alias", "concept", nulls_last=True)
-    return Identity(final=final, added=added, aliases=aliases, joins=joined, xrefs=xrefs.unique(maintain_order=True))
+    return Identity(
+        final=final,
+        added=added,
+        aliases=aliases,
+        joins=joined,
+        xrefs=xrefs.unique(maintain_order=True),
+        misnamed=union.misnamed.select("concept", "other", "name", "bearer"),
+    )
 
 
 def _follow_chains(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
@@ -123,6 +131,7 @@ def _ranks(active: pl.Series) -> pl.DataFrame:
 
 def _count(union: Union, counts: Counter[str]) -> None:
     counts["joins refused: two concepts of one source"] += union.refused
+    counts["joins refused: the name is that of another concept"] += union.misnamed.height
     counts["joins undone by the recipe"] += union.undone
     for rule, reason in _JOINED.items():
         counts[f"concepts joined by {reason}"] += union.counts[rule]

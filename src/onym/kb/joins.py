@@ -1,7 +1,8 @@
 """Joins equal concepts of different vocabularies: rules (cross-references, names, shared ids) propose pairs for a union-find.
 
 A pair is (low, high): `high` is of the vocabulary that comes earlier in the recipe, and keeps its id. The most reliable rule
-is applied first. Two concepts of one vocabulary never end up in one set.
+is applied first. Two concepts of one vocabulary never end up in one set. Pairs that names contradict are refused, see
+`find_misnamed`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import polars as pl
 
 from onym.kb.curie import prefix_of
 from onym.kb.recipe import JoinConfig, NameRule
+from onym.text.normal import word_key
 
 
 class JoinRule(IntEnum):
@@ -46,6 +48,10 @@ class JoinEvidence:
         known = joined.select(low="concept", high="final", one_to_one=pl.lit(value=True))
         return replace(self, edges=pl.concat([self.edges, known]).unique(["low", "high"], keep="first", maintain_order=True))
 
+    def without(self, pairs: pl.DataFrame) -> JoinEvidence:
+        """Return the evidence without the cross-references of these pairs, so that they contradict no other pair."""
+        return replace(self, edges=_drop_pairs(self.edges, pairs))
+
 
 def orient_pairs(pairs: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
     """Add the columns `low` and `high` to pairs (a, b), and drop pairs of a single vocabulary."""
@@ -71,11 +77,18 @@ def drop_contradicted(pairs: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     return pairs.drop("stated")
 
 
+def _drop_pairs(pairs: pl.DataFrame, unwanted: pl.DataFrame) -> pl.DataFrame:
+    return pairs.join(unwanted, on=["low", "high"], how="anti", maintain_order="left")
+
+
 def select_unique_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs whose concepts are in no other pair of the same two vocabularies."""
     lone_low = pl.len().over("low", prefix_of("high")) == 1
     lone_high = pl.len().over("high", prefix_of("low")) == 1
     return pairs.filter(lone_low & lone_high)
+
+
+NONE_MISNAMED = pl.DataFrame(schema=dict.fromkeys(("low", "high", "concept", "other", "bearer", "name"), pl.String))
 
 
 class Union:
@@ -90,6 +103,7 @@ class Union:
     def __init__(self, undone: Collection[str] = ()) -> None:
         self.refused = 0
         self.undone = 0
+        self.misnamed = NONE_MISNAMED
         self.counts: Counter[JoinRule] = Counter()
         self._kept_apart = frozenset(undone)
         self._parent: dict[str, str] = {}
@@ -182,9 +196,9 @@ def _says_so(pairs: pl.DataFrame, evidence: JoinEvidence, one: str, other: str) 
     return said.join(names, on=[other, "name"], how="semi").select("low", "high").unique()
 
 
-def _of_one_group(pairs: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    low, high = (groups.select(pl.col("concept").alias(end), "group") for end in ("low", "high"))
-    same = pairs.join(low, on="low").join(high, on=["high", "group"], how="semi")
+def _of_one_group(pairs: pl.DataFrame, groups: pl.DataFrame, one: str = "low", other: str = "high") -> pl.DataFrame:
+    ours, theirs = (groups.select(pl.col("concept").alias(end), "group") for end in (one, other))
+    same = pairs.join(ours, on=one).join(theirs, on=[other, "group"], how="semi")
     return same.drop("group").unique()
 
 
@@ -217,14 +231,72 @@ def by_shared_id(evidence: JoinEvidence, vocabularies: Sequence[str]) -> pl.Data
     return select_unique_pairs(drop_contradicted(pairs, evidence.edges)).sort("low", "high")
 
 
+def find_misnamed(pairs: pl.DataFrame, evidence: JoinEvidence) -> pl.DataFrame:
+    """Return the pairs whose names show that they are different things: low, high, concept, other, bearer, name.
+
+    The preferred name of one end (`concept`) is not a name of its partner (`other`), but of another concept of the partner's
+    vocabulary (`bearer`), whose preferred name is in turn a name of `concept`. Word order and number of these names may differ.
+    Besides, `concept` and `bearer` have an equal name and a semantic group in common, since mere likeness proves nothing.
+    """
+    ends = pl.concat([pairs.select("low", "high", concept=one, other=two) for one, two in (("low", "high"), ("high", "low"))])
+    names = evidence.names.select("concept", "name")
+    near = ends.join(names, on="concept").join(names.rename({"concept": "bearer"}), on="name").drop("name")
+    near = near.filter((prefix_of("bearer") == prefix_of("other")) & (pl.col("bearer") != pl.col("other"))).unique()
+    near = _of_one_group(near, evidence.groups, "concept", "bearer")
+    keyed = _keys_of(evidence, pl.concat([near[end] for end in ("concept", "other", "bearer")]))
+    near = near.join(_find_said(near, keyed, "concept", "other"), on=["concept", "other"], how="anti")
+    near = near.join(_find_said(near, keyed, "bearer", "concept"), on=["concept", "bearer"], how="semi")
+    found = near.join(_find_said(near, keyed, "concept", "bearer"), on=["concept", "bearer"]).select(NONE_MISNAMED.columns)
+    return found.sort(found.columns).unique(["low", "high", "bearer"], keep="first", maintain_order=True)
+
+
+def _find_said(pairs: pl.DataFrame, keyed: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
+    """Return the pairs in which the preferred name of one end is, but for word order and number, a name of the other."""
+    preferred = keyed.filter("is_preferred").select("key", "name", pl.col("concept").alias(one))
+    theirs = keyed.select("key", pl.col("concept").alias(other))
+    said = pairs.select(one, other).unique().join(preferred, on=one).join(theirs, on=[other, "key"], how="semi")
+    return said.drop("key")
+
+
+def _keys_of(evidence: JoinEvidence, concepts: pl.Series) -> pl.DataFrame:
+    """Return the names of concepts with a `key`, which is equal for names that differ only in word order or number."""
+    names = evidence.names.filter(pl.col("concept").is_in(concepts.unique().implode()))
+    return names.with_columns(key=pl.Series([_key(name) for name in names["name"]], dtype=pl.String))
+
+
+def _key(name: str) -> str:
+    """Return the stems of a name in any order, but its numbers and letters in theirs: 2-methyl-3-oxo is not 3-methyl-2-oxo."""
+    words = name.split()
+    return f"{word_key(words)}|{' '.join(word for word in words if len(word) == 1 or not word.isalpha())}"
+
+
+def by_bearer(misnamed: pl.DataFrame, evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
+    """Return the concepts of refused pairs, each with the concept that bears its name, unless a cross-reference contradicts.
+
+    The preferred name of either is a name of the other, so that every name rule allows these pairs.
+    """
+    found = orient_pairs(misnamed.select(a="concept", b="bearer"), evidence.ranks).select("low", "high").unique()
+    pairs = drop_contradicted(found.filter(prefix_of("low").is_in(list(rules))), evidence.edges)
+    return select_unique_pairs(pairs).sort("low", "high")
+
+
 Propose = Callable[[JoinEvidence], pl.DataFrame]
 
 
 def join_all(evidence: JoinEvidence, joins: JoinConfig) -> Union:
-    """Apply the rules that the recipe selects; later rules cannot contradict earlier joins."""
-    union = Union(joins.undo)
+    """Apply the rules that the recipe selects; later rules cannot contradict earlier joins.
+
+    A concept of a refused pair is joined with the one that bears its name, if there is exactly one.
+    """
+    union, is_checked = Union(joins.undo), bool(joins.by_name) and joins.refuse_misnamed
     for rule, propose in _rules(joins):
-        union.join(propose(evidence.after(union.frame())), rule)
+        pairs = propose(evidence.after(union.frame()))
+        misnamed = find_misnamed(pairs, evidence) if is_checked else NONE_MISNAMED
+        evidence = evidence.without(misnamed)
+        union.join(_drop_pairs(pairs, misnamed), rule)
+        if rule != JoinRule.SHARED_ID:  # the bearer does not have the shared id, which contradicts a join with it
+            union.join(by_bearer(misnamed, evidence.after(union.frame()), joins.by_name), JoinRule.NAME)
+        union.misnamed = pl.concat([union.misnamed, misnamed]).unique(["low", "high"], keep="first", maintain_order=True)
     return union
 
 

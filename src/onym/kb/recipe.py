@@ -19,6 +19,7 @@ KindLabel = Literal["preferred", "exact", "abbreviation", "narrow", "broad", "re
 
 _LATER = frozenset({"joins", "groups"})  # recorded only if set, so that recipes without them keep their digest
 _LATER_IN_SOURCES = frozenset({"xrefs", "groups", "only_joined", "licence"})
+_LATER_IN_JOINS = frozenset({"refuse_misnamed"})
 
 
 class SourceConfig(Strict):
@@ -43,19 +44,22 @@ class SourceConfig(Strict):
 class JoinConfig(Strict):
     """How concepts of different vocabularies are joined into one, besides one-to-one cross-references.
 
-    many_to_one   copy: copy the names of a concept whose cross-reference is not one-to-one to each target;
-                  apart: do not copy them; with `by_name`, join the concept with the target that has its preferred name
-    by_name       vocabulary prefix -> rule. Its concepts are joined with concepts of earlier vocabularies if the preferred name
-                  of one is a name of exactly one concept of the other vocabulary. The rule says whose preferred name has to
-                  match: that of the earlier vocabulary (first), of either, or of both
-    shared_ids    prefixes of third vocabularies, such as cas: concepts with the same id in one of them are joined
-    undo          ids of concepts that are never joined
+    many_to_one       copy: copy the names of a concept whose cross-reference is not one-to-one to each target;
+                      apart: do not copy them; with `by_name`, join the concept with the target that has its preferred name
+    by_name           vocabulary prefix -> rule. Its concepts are joined with concepts of earlier vocabularies if the preferred
+                      name of one is a name of exactly one concept of the other vocabulary. The rule says whose preferred name
+                      has to match: that of the earlier vocabulary (first), of either, or of both
+    shared_ids        prefixes of third vocabularies, such as cas: concepts with the same id in one of them are joined
+    undo              ids of concepts that are never joined
+    refuse_misnamed   with `by_name`, refuse any join, also by cross-reference, of a concept whose preferred name is not a name
+                      of its partner, but of another concept of the partner's vocabulary: see `find_misnamed`
     """
 
     many_to_one: Literal["copy", "apart"] = "copy"
     by_name: dict[str, NameRule] = Field(default_factory=dict)
     shared_ids: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
+    refuse_misnamed: bool = True
 
 
 class Recipe(Strict):
@@ -90,8 +94,10 @@ class Recipe(Strict):
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as recorded in artefacts; newer keys only if set, so that older recipes keep their digest."""
-        sources = [_dump_used(source, _LATER_IN_SOURCES) for source in self.sources]
-        return {**_dump_used(self, _LATER), "sources": sources}
+        record = _dump_used(self, _LATER)
+        if "joins" in record:
+            record["joins"] = _dump_used(self.joins, _LATER_IN_JOINS)
+        return {**record, "sources": [_dump_used(source, _LATER_IN_SOURCES) for source in self.sources]}
 
     @property
     def kinds_to_drop(self) -> list[int]:
