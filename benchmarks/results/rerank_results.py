@@ -7,8 +7,8 @@ alone                test figures of linkers without the reranker, over the same
 ablation             dev figures without each group of features (`python -m benchmarks.results.rerank_ablation`)
 papers, papers_dev   figures under the papers' evaluation settings (`benchmarks.results.papers`)
 
-Fails if a figure differs from the stored one, or if the predictions were made with another knowledge base. `--quick` recomputes
-one row of each.
+Fails if a figure differs from the stored one, or if predictions or ablation were made with another knowledge base. `--quick`
+recomputes one row of each.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any
 
 from benchmarks.results.check import page_problems
 from benchmarks.results.papers import rows as papers
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     for linker, own in {"": rows, **alone}.items():
         for key in QUICK if options.quick else KINDS:
             problems += [what for split, row in own.get(key, {}).items() for what in _differences(linker, key, split, row, kb)]
+    problems += ablation_problems(kb)
     problems += page_problems(
         "rerank-results",
         lambda page: papers.page_with(of_papers, page_with(rows, alone, page)),
@@ -98,9 +100,18 @@ def page_with(rows: Rows, alone: dict[str, Rows], page: str) -> str:
 
 def ablation() -> dict[str, dict[str, dict[str, float]]]:
     """Return the dev figures without each group of features."""
-    found: dict[str, dict[str, dict[str, float]]] = (
-        json.loads(ABLATION.read_text("utf-8"))["without"] if ABLATION.is_file() else {}
-    )
+    found: dict[str, dict[str, dict[str, float]]] = _read_ablation().get("without", {})
+    return found
+
+
+def ablation_problems(kb: KnowledgeBase) -> list[str]:
+    """Return a problem if the ablation was made with another knowledge base."""
+    own = _read_ablation().get("kb", kb.digest)
+    return [] if own == kb.digest else [f"ablation: made with the knowledge base {own}"]
+
+
+def _read_ablation() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(ABLATION.read_text("utf-8")) if ABLATION.is_file() else {}
     return found
 
 

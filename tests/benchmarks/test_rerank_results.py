@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.results import rerank_predict, rerank_rows
+from benchmarks.results import rerank_predict, rerank_results, rerank_rows
 
 from onym.datasets import PreparedDataset, prepare
 from onym.kb import KnowledgeBase
@@ -55,3 +55,13 @@ def test_row_excludes_mentions_of_other_types(corpus: PreparedDataset) -> None:
     some = rerank_rows.open_of_types("ncbi-disease", ("Chemical",))
     assert all(not doc.mentions for doc in some.documents("dev"))
     assert replace(rerank_rows.KINDS["bc5cdr_disease"], of_type="") == rerank_rows.RowKind("bc5cdr")
+
+
+def test_reports_an_ablation_of_another_kb(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerank_results, "ABLATION", tmp_path / "ablation.json")
+    kb = KnowledgeBase.open(tiny_kb)
+    assert rerank_results.ablation_problems(kb) == []
+    (tmp_path / "ablation.json").write_text(json.dumps({"kb": kb.digest, "without": {}}))
+    assert rerank_results.ablation_problems(kb) == []
+    (tmp_path / "ablation.json").write_text(json.dumps({"kb": "0123", "without": {}}))
+    assert rerank_results.ablation_problems(kb) == ["ablation: made with the knowledge base 0123"]

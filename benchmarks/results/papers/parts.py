@@ -80,6 +80,7 @@ class RememberingEncoder:
 
     def keep(self) -> None:
         """Save all vectors to disk."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         np.savez(self._path, texts=np.array(list(self._rows)), vectors=self._vectors)
 
 
