@@ -14,7 +14,8 @@ from benchmarks.results.predict import folder_of, parts, predict_part
 from benchmarks.results.store import Judged, Row, Store, differences, judge, p_value, stage_before, twins
 from benchmarks.results.tasks import KINDS, open_task
 from onym.errors import OnymError
-from onym.outputs.predictions import Answer
+from onym.kb import KnowledgeBase
+from onym.outputs.predictions import Answer, Predictions
 from onym.store.models import weights_digest
 from onym.store.output import whole_file
 
@@ -94,9 +95,15 @@ def _judge_rows(store: Store, rows: Sequence[Row], problems: list[str], *, is_qu
             continue
         problems += [f"{row.row}: {what}" for what in differences(row.figures, found[row.row].figures)]
         problems += [f"{row.row}: slice {what}" for what in differences(row.slices, found[row.row].slices)]
-        if predictions.source["kb"]["digest"] != task.kb.digest:
-            print(f"{row.row}: made with the knowledge base {predictions.source['kb']['digest']}", file=sys.stderr)
+        warn_of_other_kb(row, predictions, task.kb)
     return found
+
+
+def warn_of_other_kb(row: Row, predictions: Predictions, kb: KnowledgeBase) -> None:
+    """Print a line to stderr if the predictions of a row were made with another knowledge base."""
+    own = predictions.source["kb"]["digest"]
+    if own != kb.digest:
+        print(f"{row.row}: made with the knowledge base {own}", file=sys.stderr)
 
 
 def _other(row: Row, now: Row) -> str:

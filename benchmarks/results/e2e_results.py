@@ -2,8 +2,8 @@
 
 Fails if a figure differs from results/e2e or is missing from docs/reference/results-tables.md; `--write` writes the page.
 `--rerun ROW` predicts 20 documents of a row again. `--quick` trusts the stored figures, because the knowledge base takes a
-minute to build. `best` has the figures of the system that is best on dev, by corpus. Systems that link gold mentions have
-separate tables.
+minute to build; otherwise, rows of another knowledge base are listed on stderr. `best` has the figures of the system that
+is best on dev, by corpus. Systems that link gold mentions have separate tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 
-from benchmarks.results.check import add_options, page_problems, unlike
+from benchmarks.results.check import add_options, page_problems, unlike, warn_of_other_kb
 from benchmarks.results.e2e_predict import ANNOTATED, FORMS, STORE, figures_of, open_system, predict_with, task_of
 from benchmarks.results.e2e_tasks import JOINED, KINDS
 from benchmarks.results.page import NO_ROWS
@@ -180,11 +180,13 @@ def _differences(store: Store, rows: Sequence[Row]) -> list[str]:
     problems = []
     for row in rows:
         try:
-            again = figures_of(row.search, task_of(row), store.predictions(row))
+            task, predictions = task_of(row), store.predictions(row)
+            again = figures_of(row.search, task, predictions)
         except (OnymError, OSError, ValueError) as e:
             problems.append(f"{row.row}: {e}")
             continue
         problems += [f"{row.row}: {what}" for what in differences(row.figures, again)]
+        warn_of_other_kb(row, predictions, task.kb)
     return problems
 
 

@@ -49,6 +49,17 @@ def options(**more: Any) -> argparse.Namespace:
     return argparse.Namespace(**({"quick": False, "write": False, "rerun": ""} | more))
 
 
+def test_lists_rows_of_another_kb(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    predict(store)
+    run(options(write=True), store)
+    assert "made with" not in capsys.readouterr().err
+    row = store.row(KEY)
+    made = store.predictions(row)
+    store.add(row, Predictions.of(made, {**made.source, "kb": {**made.source["kb"], "digest": "0123"}}))
+    run(options(), store)
+    assert f"{KEY}: made with the knowledge base 0123" in capsys.readouterr().err
+
+
 def test_scores_stored_predictions_and_reruns(store: Store) -> None:
     predict(store)
     predict(store, "--split", "dev")
