@@ -48,7 +48,7 @@ def test_page_lists_the_numbers_of_join_rules() -> None:
 
 
 @pytest.mark.parametrize(("column", "kinds"), [("`parent.kind`", ParentKind), ("`successor.kind`", SuccessorKind)])
-def test_page_lists_the_numbers_of_relations(column: str, kinds: type[ParentKind] | type[SuccessorKind]) -> None:
+def test_page_lists_the_numbers_of_relations(column: str, kinds: type[ParentKind | SuccessorKind]) -> None:
     row = next(line for line in PAGE.splitlines() if line.startswith(f"| {column}"))
     assert ", ".join(f"{int(kind)} {kind.label}" for kind in kinds) in row
 
