@@ -12,7 +12,7 @@ import pytest
 from onym.evaluate.cases import Case, ranking_of
 from onym.evaluate.metrics import gold_ranks
 from onym.evaluate.mistakes import common_mistakes, find_mistakes
-from onym.evaluate.near_misses import NearMisses, Nearness, Neighbourhood, find_near_misses
+from onym.evaluate.near_misses import RELATIONS, NearMisses, Nearness, Neighbourhood, find_near_misses
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
@@ -164,6 +164,11 @@ def test_nothing_is_reported_without_a_hierarchy(build: Build) -> None:
     assert common_mistakes([case("x:1", "x:2")], [None], kb)[0].nearness is None
     gold, predicted = (Document("1", "hot", (Mention(0, 3, "hot", (each,)),)) for each in ("x:1", "x:2"))
     assert find_mistakes([gold], [predicted], kb).near_misses is None
+
+
+def test_the_page_on_evaluation_has_all_definitions() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "evaluation.md").read_text("utf-8")
+    assert "".join(f"| `{relation}` | {definition} |\n" for relation, definition in RELATIONS.items()) in page
 
 
 def test_thousands_of_errors_take_a_second(build: Build) -> None:
