@@ -22,7 +22,15 @@ from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, Scored, hits
 from onym.evaluate.mistakes import common_mistakes
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, find_published_for
-from onym.evaluate.tables import NO_TYPE, difference_rows, end_to_end_difference_rows, slice_rows, type_rows
+from onym.evaluate.tables import (
+    NEAR_CONCEPTS,
+    NEAR_MISSES,
+    NO_TYPE,
+    difference_rows,
+    end_to_end_difference_rows,
+    slice_rows,
+    type_rows,
+)
 from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
 
@@ -409,6 +417,7 @@ def _environment() -> Environment:
     )
     made.filters.update(percent=percent, thousands="{:,}".format, shorten=shorten)
     made.globals.update(interval=interval, share_cells=share_cells)
+    made.globals.update(NEAR_MISSES=NEAR_MISSES, NEAR_CONCEPTS=NEAR_CONCEPTS)
     made.globals.update(PUBLISHED_TITLE=PUBLISHED_TITLE, PUBLISHED_NOTE=PUBLISHED_NOTE)
     return made
 

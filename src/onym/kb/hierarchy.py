@@ -117,6 +117,10 @@ class Hierarchy:
         """Return the parents that the sources state, with mapped headings."""
         return self._relatives(self._up, row)
 
+    def iter_parents(self, row: int) -> Iterator[tuple[int, ParentKind, int]]:
+        """Yield (concept, kind, source) of the parents that a walk within one source follows, with mapped headings, as rows."""
+        return ((other, ParentKind(kind & _KIND), source) for other, kind, source in self._up.of(row) if not kind & LOOP)
+
     def children(self, concept_id: str) -> tuple[Relative, ...]:
         """Return the children of a concept, given by its id, with mapped supplementary records."""
         return self._relatives(self._down, self._row(concept_id))
