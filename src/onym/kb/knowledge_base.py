@@ -299,7 +299,7 @@ class KnowledgeBase:
         return next(iter(find_vocabulary(self.concept_ids[row].partition(":")[0]).groups), "")
 
     def report(self) -> dict[str, Any]:
-        """Return the build report: counts of dropped rows and merges by reason; if any, ignored files, refused joins, cycles."""
+        """Return the build report: counts of dropped rows and merges; if any, ignored files, refused joins, cycles."""
         return dict(self._artefact.json("report.json"))
 
     def require_sound(self) -> None:
