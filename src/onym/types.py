@@ -196,7 +196,7 @@ class SuccessorKind(IntEnum):
     @property
     def label(self) -> str:
         """The kind as shown to users, such as `replaced by`."""
-        return self.name.lower().replace("_", " ")
+        return self.name.lower().replace("_", " ") + " into" * (self in (SuccessorKind.MERGED, SuccessorKind.SPLIT))
 
     @property
     def is_certain(self) -> bool:

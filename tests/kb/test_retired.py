@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from onym.errors import UnknownConceptError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
@@ -86,6 +87,20 @@ def test_all_successors_are_kept(kb: KnowledgeBase) -> None:
     assert kb.successors("x:6") == kb.successors("x:1") == ()
     assert len(kb.retired) == 6
     assert kb.report()["decided"]["retired ids with several successors"] == 1
+
+
+@pytest.mark.parametrize(
+    ("concept_id", "message"),
+    [
+        ("X:4", "'x:4' is retired; consider x:0000001 or x:2"),
+        ("x:5", "'x:5' is retired; replaced by x:1 or x:2"),
+        ("x:6", "'x:6' is retired; the knowledge base has no successor"),
+    ],
+)
+def test_the_error_for_a_retired_id_names_its_successors(kb: KnowledgeBase, concept_id: str, message: str) -> None:
+    with pytest.raises(UnknownConceptError, match="concept-retired") as caught:
+        kb[concept_id]
+    assert message in caught.value.what
 
 
 def test_the_table_of_the_recipe_decides(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.groups import groups_of_type
 from onym.kb.hierarchy import Hierarchy
 from onym.kb.order import CandidateOrder, iter_prefixes
-from onym.kb.retired import How, Resolution, RetiredIds
+from onym.kb.retired import How, Resolution, RetiredIds, describe_successors
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.store.artefact import Artefact, Manifest
 from onym.store.cache import Verify
@@ -144,6 +144,8 @@ class KnowledgeBase:
         found = self.resolve(concept_id)
         if len(found) == 1:
             return self.concept(found[0])
+        if found.how == "retired":
+            raise self._retired_error(found.matched)
         if not found:
             raise UnknownConceptError(
                 "concept-unknown", f"no concept has the id {concept_id!r}", fix="find its id by name with onym kb search"
@@ -152,6 +154,13 @@ class KnowledgeBase:
         raise UnknownConceptError(
             "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="use one of these ids"
         )
+
+    def _retired_error(self, concept_id: str) -> UnknownConceptError:
+        """Return the error for a retired id without a certain successor."""
+        successors = describe_successors(self.successors(concept_id))
+        what = f"the id {concept_id!r} is retired; {successors or 'the knowledge base has no successor'}"
+        fix = "use one of these ids" if successors else "find a concept by name with onym kb search"
+        return UnknownConceptError("concept-retired", what, fix=fix)
 
     def __contains__(self, concept_id: object) -> bool:
         return isinstance(concept_id, str) and bool(self.resolve(concept_id))
