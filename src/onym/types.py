@@ -213,6 +213,14 @@ class Relative:
     kind: ParentKind
     source: str
 
+    def to_dict(self, id_style: IdStyle = "obo") -> dict[str, str]:
+        """Return the relative as JSON values.
+
+        >>> Relative("mesh:D001832", "Body Temperature Changes", ParentKind.BROADER, "mesh").to_dict()["kind"]
+        'broader'
+        """
+        return {"id": style_id(self.id, id_style), "name": self.name, "kind": self.kind.label, "source": self.source}
+
 
 @dataclass(frozen=True, slots=True)
 class Successor:
@@ -308,6 +316,7 @@ def concept_to_dict(concept: Concept) -> dict[str, Any]:
         "types": list(concept.types),
         "definitions": list(concept.definitions),
         "xrefs": [style_id(xref) for xref in concept.xrefs],
+        "parents": [parent.to_dict() for parent in concept.parents],
     }
 
 

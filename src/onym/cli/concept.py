@@ -88,8 +88,8 @@ def concept_values(kb: KnowledgeBase, found: Resolution, *, tree: bool) -> dict[
     return values
 
 
-def _relatives(relatives: Iterable[Relative]) -> list[dict[str, Any]]:
-    return [{**asdict(each), "kind": each.kind.label} for each in relatives]
+def _relatives(relatives: Iterable[Relative]) -> list[dict[str, str]]:
+    return [each.to_dict("curie") for each in relatives]
 
 
 def _id_and_name(kb: KnowledgeBase, row: int) -> dict[str, str]:

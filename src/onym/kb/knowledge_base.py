@@ -158,9 +158,8 @@ class KnowledgeBase:
     def _retired_error(self, concept_id: str) -> UnknownConceptError:
         """Return the error for a retired id without a certain successor."""
         successors = describe_successors(self.successors(concept_id))
-        what = f"the id {concept_id!r} is retired; {successors or 'the knowledge base has no successor'}"
-        fix = "use one of these ids" if successors else "find a concept by name with onym kb search"
-        return UnknownConceptError("concept-retired", what, fix=fix)
+        fix = f"use a successor: {successors}" if successors else "find a concept by name with onym kb search"
+        return UnknownConceptError("concept-retired", f"the id {concept_id!r} is retired", fix=fix)
 
     def __contains__(self, concept_id: object) -> bool:
         return isinstance(concept_id, str) and bool(self.resolve(concept_id))
