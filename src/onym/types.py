@@ -222,6 +222,15 @@ class Relative:
         return {"id": style_id(self.id, id_style), "name": self.name, "kind": self.kind.label, "source": self.source}
 
 
+def select_relatives(relatives: Iterable[Relative], *, mapped: bool = False) -> dict[str, str]:
+    """Return the names of parents or children by id, each once if several sources state it; with `mapped`, mapped headings.
+
+    >>> select_relatives([Relative("hp:1", "All", ParentKind.IS_A, source) for source in ("hp", "mine")])
+    {'hp:1': 'All'}
+    """
+    return {each.id: each.name for each in relatives if (each.kind is ParentKind.MAPPED_TO) is mapped}
+
+
 @dataclass(frozen=True, slots=True)
 class Successor:
     """An id that a source gives for a retired one. `release` is empty unless the source names the release of the change."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from onym.types import Concept, ParentKind, Relative, Successor
+from onym.types import Concept, Relative, Successor, select_relatives
 
 if TYPE_CHECKING:
     from onym.kb import KnowledgeBase
@@ -45,14 +45,14 @@ def retired_rows(kb: KnowledgeBase, found: Resolution) -> list[Row]:
 
 def tree_lines(kb: KnowledgeBase, row: int) -> Iterator[str]:
     """Yield the paths from the top to a concept as an indented tree. The concept is marked, and its children follow."""
-    paths = kb.hierarchy.paths(row, _MAX_PATHS + 1)
+    paths, parents_of = kb.hierarchy.paths(row, _MAX_PATHS + 1), kb.hierarchy.parents_of
     previous: tuple[int, ...] = ()
     below = list(_lines_below(kb, row))
     for number, path in enumerate(sorted(paths[:_MAX_PATHS])):
         for depth in range(_count_shared(previous, path), len(path)):
             mark = "* " * (path[depth] == row)
-            relation = _describe_relation(kb, path[depth], path[depth - 1]) if depth else ""
-            yield f"{_INDENT * depth}{mark}{_label(kb, path[depth])}{relation}"
+            sources = _describe_sources(kb, parents_of(path[depth]), kb.concept_ids[path[depth - 1]]) if depth else ""
+            yield f"{_INDENT * depth}{mark}{_label(kb, path[depth])}{sources}"
         indent = _INDENT * (len(path) + 1)
         yield from (indent + line for line in (below if not number else ["... as above"] * bool(below)))
         previous = path
@@ -99,38 +99,28 @@ def _id_and_name(kb: KnowledgeBase, row: int) -> dict[str, str]:
 def _parent_rows(kb: KnowledgeBase, concept: Concept) -> Iterator[Row]:
     """Yield a row for each parent and each mapped heading, whatever number of sources states it."""
     for is_mapped, label in ((False, "parent"), (True, "mapped to")):
-        stated = [each for each in concept.parents if (each.kind is ParentKind.MAPPED_TO) is is_mapped]
-        for parent_id, name in dict.fromkeys((each.id, each.name) for each in stated):
-            yield label, f"{parent_id} {name}{_describe_sources(kb, (each for each in stated if each.id == parent_id))}"
+        for parent_id, name in select_relatives(concept.parents, mapped=is_mapped).items():
+            yield label, f"{parent_id} {name}{_describe_sources(kb, concept.parents, parent_id)}"
 
 
 def _lines_below(kb: KnowledgeBase, row: int) -> Iterator[str]:
     """Yield the lines below a concept in its tree: mapped headings, children, and the number of records mapped to it."""
     concept = kb.concept(row)
     yield from (f"{label} {shown}" for label, shown in _parent_rows(kb, concept) if label == "mapped to")
-    mapped = {each.id for each in concept.children if each.kind is ParentKind.MAPPED_TO}
-    children: dict[str, list[Relative]] = {}
-    for each in concept.children:
-        if each.kind is not ParentKind.MAPPED_TO:
-            children.setdefault(each.id, []).append(each)
-    for stated in list(children.values())[:_MAX_CHILDREN]:
-        yield f"{stated[0].id} {stated[0].name}{_describe_sources(kb, stated)}"
+    children, mapped = (select_relatives(concept.children, mapped=each) for each in (False, True))
+    for child_id, name in islice(children.items(), _MAX_CHILDREN):
+        yield f"{child_id} {name}{_describe_sources(kb, concept.children, child_id)}"
     if (rest := len(children) - _MAX_CHILDREN) > 0:
         yield f"... {rest:,} more {'child' if rest == 1 else 'children'}"
     if mapped:
         yield f"... {len(mapped):,} supplementary {'record is' if len(mapped) == 1 else 'records are'} mapped to it"
 
 
-def _describe_relation(kb: KnowledgeBase, row: int, parent: int) -> str:
-    parent_id = kb.concept_ids[parent]
-    return _describe_sources(kb, (each for each in kb.hierarchy.parents_of(row) if each.id == parent_id))
-
-
-def _describe_sources(kb: KnowledgeBase, stated: Iterable[Relative]) -> str:
-    """Return kind and source of relations in brackets; empty if all parents in the knowledge base are from one source."""
+def _describe_sources(kb: KnowledgeBase, relatives: Iterable[Relative], relative_id: str) -> str:
+    """Return kind and source of each relation to a relative, in brackets; empty if all parents are from one source."""
     if len(kb.hierarchy.parent_sources) < 2:
         return ""
-    return f"  [{'; '.join(f'{each.kind.label}, {each.source}' for each in stated)}]"
+    return f"  [{'; '.join(f'{each.kind.label}, {each.source}' for each in relatives if each.id == relative_id)}]"
 
 
 def _label(kb: KnowledgeBase, row: int) -> str:

@@ -110,6 +110,11 @@ class Hierarchy:
         return tuple(self._all_sources[int(source)] for source in np.unique(self._up.sources))
 
     @cached_property
+    def kinds(self) -> frozenset[ParentKind]:
+        """The kinds of relations that the knowledge base has."""
+        return frozenset(ParentKind(int(kind)) for kind in np.flatnonzero(np.bincount(np.asarray(self._up.kinds) & _KIND)))
+
+    @cached_property
     def parent_sources(self) -> tuple[str, ...]:
         """The sources that state a parent, not only mapped headings."""
         is_above = np.asarray(self._up.kinds) & _KIND != ParentKind.MAPPED_TO
