@@ -37,7 +37,7 @@ from onym.store.arrays import Ragged, Strings, corrupt
 from onym.store.artefact import Artefact, Manifest
 from onym.store.cache import Verify
 from onym.text.normal import normal_name
-from onym.types import Concept, Name, NameKind, Successor
+from onym.types import Concept, Name, NameKind, Relative, Successor
 from onym.vocabularies import canonical_prefix, find_vocabulary
 
 KIND = "onym-kb"
@@ -201,6 +201,15 @@ class KnowledgeBase:
     def successors(self, concept_id: str) -> tuple[Successor, ...]:
         """Return what the sources give for a retired id, the most certain first; empty if it is not retired."""
         return next((found for each in self._spellings(concept_id.strip()) if (found := self.retired.successors(each))), ())
+
+    def parents_of(self, concept_id: str) -> tuple[Relative, ...]:
+        """Return the parents and mapped headings of a concept; empty if the id is not that of a concept.
+
+        >>> KnowledgeBase.open(getfixture("tiny_kb")).parents_of("mesh:D005334")
+        ()
+        """
+        row = -1 if self.hierarchy.is_empty else self.concept_ids.find(concept_id)
+        return self.hierarchy.parents_of(row) if row >= 0 else ()
 
     def distance(self, one: str, other: str, source: str = "") -> int | None:
         """Return the number of steps between two concepts through their nearest common ancestor, within one source.

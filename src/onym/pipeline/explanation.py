@@ -2,6 +2,7 @@
 
 mention          text, offsets, and the expansion of an abbreviation
 concept          id, preferred name, score, confidence, and the stage of a cascade that linked it
+parents          parents of the candidates, and the headings that they are mapped to, if the knowledge base has a hierarchy
 matched name     the matching name of the knowledge base, with its kind and sources
 reasons          names and annotated mentions that support the concept
 effects          contributions of reranker features to the score, relative to the runner-up
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -24,7 +25,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
-from onym.types import Candidate, Link, LinkedDocument, NameKind, style_id
+from onym.types import Candidate, Link, LinkedDocument, NameKind, Relative, style_id
 
 _EFFECTS = 5  # maximum number of feature effects in the lines for readers
 _REASONS = {
@@ -45,7 +46,7 @@ _NOT_LINKED = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a mention was linked to its concept, or not linked."""
+    """Why a mention was linked to its concept, or not linked. `parents` has the parents of the candidates by concept id."""
 
     link: Link
     expansion: str | None
@@ -53,6 +54,7 @@ class Explanation:
     name_sources: tuple[str, ...]
     evidence: Evidence
     source: dict[str, Any]
+    parents: dict[str, tuple[Relative, ...]] = field(default_factory=dict)
 
     @property
     def runner_up(self) -> Candidate | None:
@@ -87,6 +89,7 @@ class Explanation:
             "effects": [_without_nan(asdict(each)) for each in self.evidence.effects],
             "runner_up": None if self.runner_up is None else style_id(self.runner_up.concept_id),
             "margin": self.margin,
+            "parents": {style_id(key): [each.to_dict() for each in found] for key, found in self.parents.items()},
             "source": self.source,
         }
 
@@ -185,7 +188,14 @@ def explain_linked(linked: LinkedDocument, linker: Linker, detector: Detector | 
     doc = replace(linked.document, mentions=tuple(link.mention for link in linked.links))
     known = analysis_of(doc).abbreviations
     explained = (
-        Explanation(link, known.expand(link.mention.surface) or None, *_provenance(linker.kb, link), evidence, source)
+        Explanation(
+            link,
+            known.expand(link.mention.surface) or None,
+            *_provenance(linker.kb, link),
+            evidence,
+            source,
+            _parents_of_candidates(linker.kb, link),
+        )
         for link, evidence in zip(linked.links, evidence_of(linker, doc, linked.links), strict=True)
     )
     rejections = _find_rejections(linked, detector)
@@ -210,6 +220,11 @@ def _explain_nothing(detector: Detector | None) -> str:
 def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
     """Replace NaN (unknown feature values) by None, because JSON has no NaN."""
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+
+
+def _parents_of_candidates(kb: KnowledgeBase, link: Link) -> dict[str, tuple[Relative, ...]]:
+    found = {each.concept_id: kb.parents_of(each.concept_id) for each in link.candidates}
+    return {concept_id: parents for concept_id, parents in found.items() if parents}
 
 
 def _provenance(kb: KnowledgeBase, link: Link) -> tuple[str | None, tuple[str, ...]]:
