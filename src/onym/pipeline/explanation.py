@@ -25,9 +25,10 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
-from onym.types import Candidate, Link, LinkedDocument, NameKind, Relative, style_id
+from onym.types import Candidate, Link, LinkedDocument, NameKind, Relative, select_relatives, style_id
 
 _EFFECTS = 5  # maximum number of feature effects in the lines for readers
+_PARENTS = 3  # maximum number of parents in a line
 _REASONS = {
     "same-name": "the text is the name {text!r}",
     "similar-name": "the most similar name is {text!r} (similarity {value:.2f})",
@@ -107,6 +108,9 @@ class Explanation:
             return
         best = link.candidates[0]
         yield f"{'best candidate' if link.nil_reason else 'concept'}: {style_id(best.concept_id)} {best.preferred_name}"
+        above = self._describe_parents(best)
+        if above:
+            yield above
         yield f"matched name: {best.name!r}{self._provenance()}"
         certainty = "" if link.confidence is None else f", confidence {link.confidence:.2f}"
         yield f"score {best.score:.3f}{certainty}{f', by {link.stage}' if link.stage else ''}"
@@ -116,9 +120,19 @@ class Explanation:
             yield f"{link.tied} other {'concept has' if link.tied == 1 else 'concepts have'} the same score"
         if self.runner_up is not None:
             name = self.runner_up.preferred_name or self.runner_up.name
-            yield f"runner-up: {style_id(self.runner_up.concept_id)} {name}, {self.margin:.3f} behind"
+            beside = self._describe_parents(self.runner_up)
+            shown = f" ({beside})" if beside and beside != above else ""
+            yield f"runner-up: {style_id(self.runner_up.concept_id)} {name}{shown}, {self.margin:.3f} behind"
         for each in self.evidence.effects[:_EFFECTS]:
             yield f"{each.feature}: {each.value:.3g} against {each.runner_up:.3g}, effect {each.effect:+.2f}"
+
+    def _describe_parents(self, candidate: Candidate) -> str:
+        """Return the names of a candidate's parents or, if it has none, of the headings that it is mapped to."""
+        found = self.parents.get(candidate.concept_id, ())
+        parents, headings = (tuple(select_relatives(found, mapped=mapped).values()) for mapped in (False, True))
+        names = parents or headings
+        more = f"; and {len(names) - _PARENTS} more" if len(names) > _PARENTS else ""
+        return f"{'parents' if parents else 'mapped to'}: {'; '.join(names[:_PARENTS])}{more}" if names else ""
 
     def _provenance(self) -> str:
         return f" ({self.name_kind}, {', '.join(self.name_sources)})" if self.name_kind else ""
