@@ -196,7 +196,7 @@ class SuccessorKind(IntEnum):
     @property
     def label(self) -> str:
         """The kind as shown to users, such as `replaced by`."""
-        return self.name.lower().replace("_", " ")
+        return self.name.lower().replace("_", " ") + " into" * (self in (SuccessorKind.MERGED, SuccessorKind.SPLIT))
 
     @property
     def is_certain(self) -> bool:
@@ -212,6 +212,23 @@ class Relative:
     name: str
     kind: ParentKind
     source: str
+
+    def to_dict(self, id_style: IdStyle = "obo") -> dict[str, str]:
+        """Return the relative as JSON values.
+
+        >>> Relative("mesh:D001832", "Body Temperature Changes", ParentKind.BROADER, "mesh").to_dict()["kind"]
+        'broader'
+        """
+        return {"id": style_id(self.id, id_style), "name": self.name, "kind": self.kind.label, "source": self.source}
+
+
+def select_relatives(relatives: Iterable[Relative], *, mapped: bool = False) -> dict[str, str]:
+    """Return the names of parents or children by id, each once if several sources state it; with `mapped`, mapped headings.
+
+    >>> select_relatives([Relative("hp:1", "All", ParentKind.IS_A, source) for source in ("hp", "mine")])
+    {'hp:1': 'All'}
+    """
+    return {each.id: each.name for each in relatives if (each.kind is ParentKind.MAPPED_TO) is mapped}
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +325,7 @@ def concept_to_dict(concept: Concept) -> dict[str, Any]:
         "types": list(concept.types),
         "definitions": list(concept.definitions),
         "xrefs": [style_id(xref) for xref in concept.xrefs],
+        "parents": [parent.to_dict() for parent in concept.parents],
     }
 
 

@@ -32,12 +32,12 @@ from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.groups import groups_of_type
 from onym.kb.hierarchy import Hierarchy
 from onym.kb.order import CandidateOrder, iter_prefixes
-from onym.kb.retired import How, Resolution, RetiredIds
+from onym.kb.retired import How, Resolution, RetiredIds, describe_successors
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.store.artefact import Artefact, Manifest
 from onym.store.cache import Verify
 from onym.text.normal import normal_name
-from onym.types import Concept, Name, NameKind, Successor
+from onym.types import Concept, Name, NameKind, Relative, Successor
 from onym.vocabularies import canonical_prefix, find_vocabulary
 
 KIND = "onym-kb"
@@ -144,6 +144,8 @@ class KnowledgeBase:
         found = self.resolve(concept_id)
         if len(found) == 1:
             return self.concept(found[0])
+        if found.how == "retired":
+            raise self._retired_error(found.matched)
         if not found:
             raise UnknownConceptError(
                 "concept-unknown", f"no concept has the id {concept_id!r}", fix="find its id by name with onym kb search"
@@ -152,6 +154,12 @@ class KnowledgeBase:
         raise UnknownConceptError(
             "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="use one of these ids"
         )
+
+    def _retired_error(self, concept_id: str) -> UnknownConceptError:
+        """Return the error for a retired id without a certain successor."""
+        successors = describe_successors(self.successors(concept_id))
+        fix = f"use a successor: {successors}" if successors else "find a concept by name with onym kb search"
+        return UnknownConceptError("concept-retired", f"the id {concept_id!r} is retired", fix=fix)
 
     def __contains__(self, concept_id: object) -> bool:
         return isinstance(concept_id, str) and bool(self.resolve(concept_id))
@@ -193,6 +201,15 @@ class KnowledgeBase:
     def successors(self, concept_id: str) -> tuple[Successor, ...]:
         """Return what the sources give for a retired id, the most certain first; empty if it is not retired."""
         return next((found for each in self._spellings(concept_id.strip()) if (found := self.retired.successors(each))), ())
+
+    def parents_of(self, concept_id: str) -> tuple[Relative, ...]:
+        """Return the parents and mapped headings of a concept; empty if the id is not that of a concept.
+
+        >>> KnowledgeBase.open(getfixture("tiny_kb")).parents_of("mesh:D005334")
+        ()
+        """
+        row = -1 if self.hierarchy.is_empty else self.concept_ids.find(concept_id)
+        return self.hierarchy.parents_of(row) if row >= 0 else ()
 
     def distance(self, one: str, other: str, source: str = "") -> int | None:
         """Return the number of steps between two concepts through their nearest common ancestor, within one source.

@@ -28,6 +28,7 @@ Said = tuple[int, bytes]
 """HTTP status and JSON body."""
 _WITHOUT_VALUES = {
     "concept-unknown": "no concept has this id",
+    "concept-retired": "this id is retired",
     "concept-ambiguous": "several concepts have this id",
     "filter-unknown": "no concept has one of these semantic types",
 }
