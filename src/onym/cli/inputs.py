@@ -144,9 +144,10 @@ def has_failed_file(files: Sequence[PlannedFile]) -> bool:
 
 def concept_filter(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
     """Return a mask of the concepts selected by --types and --concepts; None means all."""
-    from onym.kb.ranking import select_concepts
+    from onym.kb.ranking import ConceptFilter, select_concepts
 
-    return select_concepts(kb, split_commas(types), list(ids_in(concepts)) if concepts else ())
+    ids = tuple(ids_in(concepts)) if concepts else ()
+    return select_concepts(kb, ConceptFilter(types=split_commas(types), concepts=ids))
 
 
 def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:

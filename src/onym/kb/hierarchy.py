@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import UnknownConceptError
+from onym.errors import ConfigError, UnknownConceptError
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.types import ParentKind, Relative
 
@@ -95,6 +95,13 @@ class Hierarchy:
     def is_empty(self) -> bool:
         """True if the knowledge base has no hierarchy: its sources state none, or an older version built it."""
         return not len(self._up.kinds)
+
+    def require_stored(self, where: str = "") -> None:
+        """Raise ConfigError if the knowledge base has no hierarchy; `where` names the option that needs one."""
+        if self.is_empty:
+            what = "this knowledge base has no hierarchy: its sources state no parents, or an older version of Onym built it"
+            fix = "build the knowledge base again, from a release that states parents, such as OBO, MeSH or SNOMED CT"
+            raise ConfigError("hierarchy-missing", what, where=where, fix=fix)
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

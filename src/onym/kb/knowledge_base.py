@@ -141,13 +141,9 @@ class KnowledgeBase:
 
     def __getitem__(self, concept_id: str) -> Concept:
         """Return the concept with this id, alternative id or retired id; the prefix is optional, and case is ignored."""
-        found = self.resolve(concept_id)
+        found = self.require_known(concept_id)
         if len(found) == 1:
             return self.concept(found[0])
-        if not found:
-            raise UnknownConceptError(
-                "concept-unknown", f"no concept has the id {concept_id!r}", fix="find its id by name with onym kb search"
-            )
         ids = ", ".join(self.concept_ids[c] for c in found[:5])
         raise UnknownConceptError(
             "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="use one of these ids"
@@ -189,6 +185,13 @@ class KnowledgeBase:
                 return found
             retired = retired or (candidate if found.how == "retired" else "")
         return Resolution((), retired or concept_id, "retired" if retired else "unknown")
+
+    def require_known(self, concept_id: str, where: str = "") -> Resolution:
+        """Resolve an id, and raise UnknownConceptError if no concept has it; `where` names the option, for the error."""
+        if found := self.resolve(concept_id):
+            return found
+        what, fix = f"no concept has the id {concept_id!r}", "find its id by name with onym kb search"
+        raise UnknownConceptError("concept-unknown", what, where=where, fix=fix)
 
     def successors(self, concept_id: str) -> tuple[Successor, ...]:
         """Return what the sources give for a retired id, the most certain first; empty if it is not retired."""
