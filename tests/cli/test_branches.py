@@ -74,3 +74,30 @@ def test_errors_name_the_option_and_a_fix(folder: Path, words: tuple[str, ...], 
     told = onym("link", "A fever", *words, "-o", "out.jsonl", cwd=folder, status=status).stderr
     assert f"[{code}]" in told
     assert code == "filter-empty" or words[2] in told
+
+
+def test_batch_plans_with_a_branch(folder: Path) -> None:
+    plan = ("batch", "plan", "note.txt", "--pipeline", "p", "-o", "run")
+    onym(*plan, "--under", "D009369", "--not-under", "D009422", cwd=folder)
+    settings = json.loads((folder / "run" / "plan.json").read_text())["settings"]
+    assert settings["filter"]["under"] == ["D009369"]
+    onym("batch", "run", "run", "--workers", "1", cwd=folder)
+    onym("batch", "export", "run", "-o", "links.csv", cwd=folder)
+    text = (folder / "links.csv").read_text()
+    assert (BREAST in text, BRAIN in text) == (True, False)
+    assert "batch-plan" in onym(*plan, "--under", "D009369", cwd=folder, status=2).stderr, "another plan"
+    onym(*plan[:-1], "all", cwd=folder)
+    assert "filter" not in json.loads((folder / "all" / "plan.json").read_text())["settings"]
+
+
+@pytest.mark.parametrize(("words", "found"), [((), 7), (("--under", "D009369", "--mapped"), 4), (("--types", "C23"), 1)])
+def test_export_writes_the_selected_concepts(folder: Path, words: tuple[str, ...], found: int) -> None:
+    onym("kb", "export", "kb", *words, "-o", "kb.jsonl", cwd=folder)
+    ids = [json.loads(line)["concept_id"] for line in (folder / "kb.jsonl").read_text().splitlines()]
+    assert len(ids) == found
+    assert ("mesh:D005334" in ids) == ("--under" not in words)
+
+
+def test_a_rejected_export_writes_nothing(folder: Path) -> None:
+    assert "concept-unknown" in onym("kb", "export", "kb", "--under", "D77", "-o", "kb.jsonl", cwd=folder, status=3).stderr
+    assert not (folder / "kb.jsonl").exists()

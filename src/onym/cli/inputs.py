@@ -140,7 +140,7 @@ def has_failed_file(files: Sequence[PlannedFile]) -> bool:
     return any(file.state == "failed" for file in files)
 
 
-def filter_of(context: typer.Context, concepts: Path | None) -> ConceptFilter:
+def filter_of(context: typer.Context, concepts: Path | None = None) -> ConceptFilter:
     """Return the concepts selected by --concepts and the options of `FILTER_OPTIONS`, which the command names `filter`."""
     from onym.kb.ranking import ConceptFilter
 
