@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from onym.serve.settings import ServeSettings
 from tests.cli.command import onym
 
 TEXT = "Fever, headache, breast cancer, brain cancer and made sarcoma."
@@ -101,3 +102,10 @@ def test_export_writes_the_selected_concepts(folder: Path, words: tuple[str, ...
 def test_a_rejected_export_writes_nothing(folder: Path) -> None:
     assert "concept-unknown" in onym("kb", "export", "kb", "--under", "D77", "-o", "kb.jsonl", cwd=folder, status=3).stderr
     assert not (folder / "kb.jsonl").exists()
+
+
+def test_serve_applies_the_branch_to_all_requests(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[ServeSettings] = []
+    monkeypatch.setattr("onym.serve.server.run_service", seen.append)
+    onym("serve", "--pipeline", "p", "--under", "D009369", "--mapped", "--quiet", cwd=folder)
+    assert seen[0].options == {"precision": None, "types": (), "under": ("D009369",), "not_under": (), "mapped": True}
