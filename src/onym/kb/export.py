@@ -101,12 +101,12 @@ def export_kb(
         raise ConfigError("format-unknown", f"unknown export format {form!r}", fix=f"use one of {', '.join(writers)}")
     rows = np.arange(len(kb)) if only is None else np.flatnonzero(only)
     for start in range(0, len(rows), _CONCEPTS):
-        block = _Block(kb, rows[start : start + _CONCEPTS], ids, start == 0, start + _CONCEPTS >= len(rows))
+        block = _ExportBlock(kb, rows[start : start + _CONCEPTS], ids, start == 0, start + _CONCEPTS >= len(rows))
         file.write(writers[form](block))
         advance(start + len(block.rows))
 
 
-class _Block(NamedTuple):
+class _ExportBlock(NamedTuple):
     """The concepts of one write."""
 
     kb: KnowledgeBase
@@ -119,11 +119,11 @@ class _Block(NamedTuple):
         return term_frame(self.kb, self.rows)
 
 
-def _jsonl(block: _Block) -> bytes:
+def _jsonl(block: _ExportBlock) -> bytes:
     return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in _entities(block))
 
 
-def _entities(block: _Block) -> Iterator[dict[str, object]]:
+def _entities(block: _ExportBlock) -> Iterator[dict[str, object]]:
     for row in block.rows.tolist():
         concept = block.kb.concept(row)
         yield {
@@ -136,19 +136,19 @@ def _entities(block: _Block) -> Iterator[dict[str, object]]:
         }
 
 
-def _biosyn(block: _Block) -> bytes:
+def _biosyn(block: _ExportBlock) -> bytes:
     rows = block.terms().select(line=_id(block.ids) + "||" + pl.col("name"))
     return "".join(f"{line}\n" for line in rows["line"]).encode()
 
 
-def _genbioel(block: _Block) -> bytes:
+def _genbioel(block: _ExportBlock) -> bytes:
     rows = block.terms().group_by("id", maintain_order=True).agg("name").with_columns(id=_id(block.ids))
     pairs = [f"{json.dumps(key)}: {json.dumps(names, ensure_ascii=False)}" for key, names in rows.iter_rows()]
     head, tail = "{\n" if block.is_first else ",\n", "\n}\n" if block.is_last else ""
     return (head + ",\n".join(pairs) + tail).encode()
 
 
-def _tsv(block: _Block) -> bytes:
+def _tsv(block: _ExportBlock) -> bytes:
     facts = [(block.kb.concept_ids[row], *_facts(block.kb, row)) for row in block.rows.tolist()]
     about = pl.DataFrame(facts, schema=["id", "types", "definition", "xrefs"], orient="row")
     terms = block.terms().with_columns(first=pl.int_range(pl.len()).over("id") == 0)

@@ -38,12 +38,14 @@ class ConceptFilter(Strict):
     under: tuple[str, ...] = Field(
         default=(),
         exclude_if=lambda ids: not ids,
-        description="Only the concepts with these ids and all concepts below them in the hierarchy, separated by commas.",
+        description="Only the concepts with these ids and all concepts below them in the hierarchy, separated by commas. May "
+        "be repeated.",
     )
     not_under: tuple[str, ...] = Field(
         default=(),
         exclude_if=lambda ids: not ids,
-        description="Not the concepts with these ids, and none below them in the hierarchy, separated by commas.",
+        description="Not the concepts with these ids, and none below them in the hierarchy, separated by commas. May be "
+        "repeated.",
     )
     mapped: bool = Field(
         default=False,
