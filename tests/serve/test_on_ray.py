@@ -181,7 +181,7 @@ def test_jobs_are_answered_and_deployment_is_deleted(tmp_path: Path) -> None:
     (target,) = cluster.deployed
     assert cluster.looks == 1
     assert target.route_prefix is None  # so that no other Ray proxy exposes it
-    assert target.target == (str(tmp_path), None, "r1")
+    assert target.target == (str(tmp_path), {"precision": None}, "r1")
     assert cluster.deleted == [target.name]
     assert (cluster.options["num_replicas"], cluster.options["max_ongoing_requests"]) == (3, 1)
 
