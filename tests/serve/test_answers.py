@@ -94,6 +94,49 @@ def test_type_filter(answers: JobRunner) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def branches(branch_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> JobRunner:
+    folder = tmp_path_factory.mktemp("branches")
+    build_pipeline(branch_kb, folder)
+    return JobRunner.open(str(folder), {"not_under": ["D006261"], "mapped": False})
+
+
+def test_branch_filter(branches: JobRunner) -> None:
+    text = "Fever, headache, breast cancer, brain cancer and made sarcoma."
+
+    def ids(**options: Any) -> list[str]:
+        status, found = one(branches, op="link", text=text, **options)
+        assert status == 200
+        return [link["concept_id"].removeprefix("MESH:") for link in found["links"] if link["concept_id"]]
+
+    assert ids() == ["D005334", "D001943", "D009423", "C000001"], "headache is excluded for all requests"
+    assert ids(under=["D009369"]) == ["D001943", "D009423"]
+    assert ids(under=["D009369"], mapped=True) == ["D001943", "D009423", "C000001"]
+    assert ids(under=["D009369"], not_under=["D009422"]) == ["D001943"]
+    assert ids(under=["D009369"], types=["C10"]) == ["D009423"]
+    status, mapped = one(branches, op="map", terms=["Fever", "Cancer"], under=["D009369"])
+    assert (status, [row["concept_id"] for row in mapped["rows"]]) == (200, [None, "MESH:D009369"])
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "code"),
+    [
+        ({"under": [SECRET]}, 404, "concept-unknown"),
+        ({"under": ["D006261"]}, 422, "filter-empty"),
+    ],
+)
+def test_branch_errors_have_no_values(branches: JobRunner, options: dict[str, Any], status: int, code: str) -> None:
+    refused, body = one(branches, op="link", text="fever", **options)
+    assert (refused, body["error"]["code"]) == (status, code)
+    assert SECRET not in json.dumps(body)
+
+
+def test_branch_without_a_hierarchy(answers: JobRunner) -> None:
+    status, refused = one(answers, op="link", text=TEXT, under=["D005334"])
+    assert (status, refused["error"]["code"]) == (422, "hierarchy-missing")
+    assert "again" in refused["error"]["fix"]
+
+
 def _filter_unknown() -> dict[str, str]:
     what, fix = "no concept has one of these semantic types", "onym kb types KB lists the groups and types"
     return {"code": "filter-unknown", "what": what, "fix": fix}

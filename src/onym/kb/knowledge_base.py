@@ -141,25 +141,13 @@ class KnowledgeBase:
 
     def __getitem__(self, concept_id: str) -> Concept:
         """Return the concept with this id, alternative id or retired id; the prefix is optional, and case is ignored."""
-        found = self.resolve(concept_id)
+        found = self.require_known(concept_id)
         if len(found) == 1:
             return self.concept(found[0])
-        if found.how == "retired":
-            raise self._retired_error(found.matched)
-        if not found:
-            raise UnknownConceptError(
-                "concept-unknown", f"no concept has the id {concept_id!r}", fix="find its id by name with onym kb search"
-            )
         ids = ", ".join(self.concept_ids[c] for c in found[:5])
         raise UnknownConceptError(
             "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="use one of these ids"
         )
-
-    def _retired_error(self, concept_id: str) -> UnknownConceptError:
-        """Return the error for a retired id without a certain successor."""
-        successors = describe_successors(self.successors(concept_id))
-        fix = f"use a successor: {successors}" if successors else "find a concept by name with onym kb search"
-        return UnknownConceptError("concept-retired", f"the id {concept_id!r} is retired", fix=fix)
 
     def __contains__(self, concept_id: object) -> bool:
         return isinstance(concept_id, str) and bool(self.resolve(concept_id))
@@ -197,6 +185,19 @@ class KnowledgeBase:
                 return found
             retired = retired or (candidate if found.how == "retired" else "")
         return Resolution((), retired or concept_id, "retired" if retired else "unknown")
+
+    def require_known(self, concept_id: str, where: str = "") -> Resolution:
+        """Resolve an id, and raise UnknownConceptError if no concept has it; `where` names the option, for the error."""
+        found = self.resolve(concept_id)
+        if found:
+            return found
+        by_name = "with onym kb search"
+        if found.how == "unknown":
+            what, fix = f"no concept has the id {concept_id!r}", f"find its id by name {by_name}"
+            raise UnknownConceptError("concept-unknown", what, where=where, fix=fix)
+        successors = describe_successors(self.successors(found.matched))
+        fix = f"use a successor: {successors}" if successors else f"find a concept by name {by_name}"
+        raise UnknownConceptError("concept-retired", f"the id {found.matched!r} is retired", where=where, fix=fix)
 
     def successors(self, concept_id: str) -> tuple[Successor, ...]:
         """Return what the sources give for a retired id, the most certain first; empty if it is not retired."""

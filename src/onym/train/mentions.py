@@ -29,7 +29,7 @@ from onym.detect.classifier import (
 )
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, missing_extra
-from onym.kb.ranking import select_concepts
+from onym.kb.ranking import ConceptFilter, select_concepts
 from onym.store.markdown import table
 from onym.store.output import whole_folder
 from onym.text.analysis import analyse
@@ -113,7 +113,9 @@ class MentionsContext(CorporaContext[MentionsTrainingConfig]):
         if self.config.dictionary.classifier is not None:
             what = "the dictionary already has a classifier"
             raise ConfigError("config-invalid", what, where="dictionary.classifier", fix="remove dictionary.classifier")
-        return DictionaryDetector(self.kb, self.config.dictionary, only=select_concepts(self.kb, self.config.data.only, ()))
+        return DictionaryDetector(
+            self.kb, self.config.dictionary, only=select_concepts(self.kb, ConceptFilter(types=self.config.data.only))
+        )
 
 
 class Occurrences(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 
 from onym._version import __version__
 from onym.corpora.problems import INTERNAL
-from onym.errors import InternalError
+from onym.errors import ConfigError, InternalError
 from onym.kb import KnowledgeBase
 from onym.kb.search import search
 from onym.pipeline.pipeline import Pipeline
@@ -103,17 +103,18 @@ class Matcher:
         return found
 
     def _filter_by_types(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
-        """Return the pipeline restricted to concepts with one of (`is_all`: all of) these types; None if the KB lacks them."""
+        """Return the pipeline limited to concepts with one of (`is_all`: all of) these types; None if no concept has them."""
         known = self._types.select_known(types)
         if not types:
             return self._pipeline
         if not known or (is_all and len(known) < len(types)):
             return None
-        if not is_all:
-            return self._pipeline.with_types(known)
         pipeline = self._pipeline
-        for each in known:
-            pipeline = pipeline.with_types([each])
+        try:
+            for each in [[name] for name in known] if is_all else [known]:
+                pipeline = pipeline.with_types(each)
+        except ConfigError:  # no concept has them
+            return None
         return pipeline
 
     def _result(self, link: Link | None, limit: int | None, precision: float) -> list[dict[str, Any]]:
