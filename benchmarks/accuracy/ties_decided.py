@@ -102,7 +102,10 @@ def _key(answer: Answer, kb: KnowledgeBase) -> Key:
 
 
 def rules_of(linked: Sequence[LinkedDocument], cases: Sequence[Case], kb: KnowledgeBase) -> Rules:
-    """Count, per rule, the ties where it ranked the answer above the runner-up, and whether the answer is right."""
+    """Count, per rule, the ties it broke: it ranked the first candidate above the second.
+
+    Also count those where the first candidate is right, and those where the right concept is among the tied candidates.
+    """
     links = {(each.document.id, link.mention.start, link.mention.end): link for each in linked for link in each.links}
     rules = Rules()
     for case, rank in zip(cases, gold_ranks(cases, "strict"), strict=True):

@@ -1,4 +1,4 @@
-"""Rows of the reranker."""
+"""Result rows of the reranker benchmark: storing, rescoring, and restricting them to a mention type."""
 
 from __future__ import annotations
 

@@ -124,7 +124,8 @@ def test_rejects_invalid_graphs(files: dict[str, Bytes]) -> None:
 
 def test_rejects_invalid_ids_in_lists(files: dict[str, Bytes]) -> None:
     data = files["ivfpq"]
-    for value in (-1, NAMES, 2**63 - 1, 0, 1):  # with 0 or 1, that name is listed twice and the last name is missing
+    # the value replaces the last id in the lists; 0 and 1 are valid ids, but then occur twice, and the replaced id is missing
+    for value in (-1, NAMES, 2**63 - 1, 0, 1):
         spoilt = edit_bytes(data, len(data) - 8, "q", value)
         if not np.array_equal(spoilt, data):
             assert "name" in problem_of(spoilt, "ivfpq", WIDTH, NAMES, is_new=True)

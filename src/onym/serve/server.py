@@ -95,7 +95,10 @@ def run_service(settings: ServeSettings) -> None:
 
 @contextmanager
 def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
-    """Yield a function that creates linkers: local processes, or replicas in a Ray cluster (connected to for the block)."""
+    """Yield a function that creates linkers: local processes, or replicas in a Ray cluster.
+
+    A connection opened here is closed at the end of the with block.
+    """
     if settings.engine != "ray":
         yield lambda _: Processes(settings.workers)
         return
