@@ -1,4 +1,4 @@
-"""The state of a run: status, watch and verify."""
+"""Tests of the state of a run: finished shards, waiting for new ones (`watch`), and checks of the output (`verify`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reranker under the papers' evaluation settings."""
+"""Tests of the reranker benchmark in the papers' evaluation settings: regression features, answers, and stored rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ranking order of candidates."""
+"""Tests of the order of candidates with equal scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retired ids and their successors."""
+"""Tests of following retired ids to their successors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Similarity of names."""
+"""Tests of the TF-IDF search for similar names."""
 
 from __future__ import annotations
 

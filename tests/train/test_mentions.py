@@ -1,4 +1,4 @@
-"""Training of classifiers of dictionary matches."""
+"""Tests of training the classifier that decides which dictionary matches are mentions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins that are refused because the name of one concept is that of another one."""
+"""Tests of refusing a join of two concepts if the name of one of them is the name of a third concept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BioSyn's dictionaries."""
+"""Tests of reading BioSyn's dictionaries."""
 
 from __future__ import annotations
 
