@@ -102,7 +102,10 @@ def fastest(readings: Mapping[str, Callable[[], object]], turns: int = _TURNS) -
 def fastest_by_slices(
     acts: Mapping[str, Callable[[Sequence[T]], object]], values: Sequence[T], size: int, turns: int = _TURNS
 ) -> dict[str, float]:
-    """Return the sum of the `fastest` times of slices of `values`: more stable than one time if the machine's speed varies."""
+    """Time slices of `values` separately with `fastest`, and return the sums.
+
+    If the machine's speed varies, these are more stable than a single time for all values.
+    """
     total: Counter[str] = Counter()
     for start in range(0, len(values), size):
         part = values[start : start + size]

@@ -87,7 +87,7 @@ def forget_order(predictions: Predictions) -> Predictions:
 
 
 def decide_by_ids(predictions: Predictions, kb: KnowledgeBase) -> Predictions:
-    """Sort stored predictions by score and tie-breaking rules; without names, the name rules do not apply."""
+    """Sort stored predictions by score, then by tie-breaking rules. They have no names, so the rules for names do not apply."""
 
     def sort_answers(one: Prediction) -> Prediction:
         return replace(one, answers=tuple(sorted(one.answers, key=lambda answer: (-answer[1], _key(answer, kb)))))

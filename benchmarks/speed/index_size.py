@@ -186,7 +186,7 @@ def _many(base: Path, options: argparse.Namespace) -> dict[str, object]:
     """Index as many random vectors as UMLS has names, in a separate process."""
     count = options.vectors or (10_000 if options.quick else 6_000_000)
     kind = options.kind or kind_for(AUTO, 6_000_000).name
-    need, free = 3.2 * count * WIDTH * 4, shutil.disk_usage(base).free  # scratch space, vectors and index
+    need, free = 3.2 * count * WIDTH * 4, shutil.disk_usage(base).free  # bytes for vectors (twice) and index
     if free < need:
         sys.exit(f"{need / 1e9:.1f} GB of disk are needed at {base}, {free / 1e9:.1f} GB are free: set ONYM_CACHE")
     kb_of_numbers(base / "many-kb", count)

@@ -1,4 +1,6 @@
-"""Measure a knowledge base of UMLS's size: build time, peak memory, opening, a second process, lookup, equal bytes."""
+"""Measure a knowledge base of UMLS's size: time and peak memory of the build, opening and lookup times, and the memory that a
+second process needs. Also check that a second build gives the same bytes.
+"""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ Equality: on random float64 batches both must select the same pairs; `worst_delt
 gradient. Batches include pairs, several names per concept, a single concept (no negatives), one name per concept (no
 positives), equal vectors, equal distances with a margin that is met exactly, and very few names.
 
-Speed and memory: a step is miner and loss, forward and backward, in float32 on one thread. Times are CPU seconds, the median of
-5, both in turn. Memory is measured in one process each: the peak during the step (VmHWM, reset before it) minus the memory
-before it (VmRSS), after a small warm-up step.
+Speed and memory: a step computes the miner and the loss, forward and backward, in float32 on one thread. The two libraries run
+in turn, five times each, and the median of the CPU seconds is reported. Memory is measured in a separate process for each
+library: the peak during a step (VmHWM, reset before it) minus the memory before it (VmRSS), after a small warm-up step.
 """
 
 from __future__ import annotations

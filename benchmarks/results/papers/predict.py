@@ -71,7 +71,7 @@ class PapersReranker:
 
     def predict(self, task: Task) -> Predictions:
         """Predict all mentions of a task."""
-        if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # built once if the KB is the same
+        if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # reused while the KB is the same
             self._proposing = Proposing(task.kb, self._documents, self._encoder, is_dense=self.is_dense)
         found = self._proposing.candidates(list(task.dataset.documents(task.split)))
         answers = (one for each in found for one in self._predict_pool(task.kb, each))

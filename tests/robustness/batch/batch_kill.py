@@ -167,14 +167,14 @@ class _Part:
 
 
 def _one(out: Path, left: int, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once, with kills if more are needed; return what was killed, and the worker processes seen."""
+    """Run once, with kills if the wanted number is not reached; return what was killed, and the worker processes seen."""
     if left <= 0:
         return [], _watch_workers(driver(out), _never)
     return _kill_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _kill_at_random(out, shards, rng)
 
 
 def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once with workers that kill themselves a few times at a step of publishing, and record it first."""
+    """Run once with workers that kill themselves a few times at a step of publishing. Each kill is written to a log first."""
     step, after = rng.choice(_STEPS), rng.choice("01")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "kills")

@@ -7,7 +7,7 @@ rows, junk                distinct disease mentions of the test splits of BC5CDR
 gold_in_kb                share of rows whose gold id is a cross-reference in the knowledge base; the others count as wrong
 top1                      share of rows whose first candidate is right
 matches, match_coverage   rows that were matched automatically, at `--precision` (0.95), and their share
-match_precision           share of these matches that are right; `wrong_match_share` is the rest
+match_precision           share of these matches that are right; `wrong_match_share` is the share of wrong ones
 junk_matched              junk values that were matched
 rows_per_s                rows per second of wall time, sent ten at a time as OpenRefine does
 
