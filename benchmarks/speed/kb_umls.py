@@ -1,5 +1,6 @@
-"""Measure a knowledge base of UMLS's size: time and peak memory of the build, opening and lookup times, and the memory that a
-second process needs. Also check that a second build gives the same bytes.
+"""Measure a knowledge base of UMLS's size, and check that a second build gives the same bytes.
+
+Measured are the time and peak memory of the build, the times of opening and of a lookup, and the memory of a second process.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ Failing = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class PanicException(BaseException):
-    """Like the exception that PyO3 raises for a Rust panic."""
+    """Imitates the exception that PyO3 raises for a Rust panic."""
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from onym.testing.models import save_model, tiny_bart
 
 @pytest.fixture(scope="module")
 def pickle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a model like older checkpoints: one pickled dict of tensors, with tied ones repeated."""
+    """Return a model in the format of older checkpoints: one pickled dict of tensors, in which tied tensors are repeated."""
     folder = save_model(tmp_path_factory.mktemp("convert") / "old")
     (folder / "model.safetensors").unlink()
     torch.save(tiny_bart().state_dict(), folder / "pytorch_model.bin")

@@ -15,7 +15,7 @@ HOSTILE = (
 
 
 def linking_sample(text: str = "fever") -> ReportContent:
-    """Return the content of a linking report; `text` replaces all text that comes from users."""
+    """Return the content of a linking report; if `text` is given, it replaces all text that comes from users."""
     return ReportContent(
         linker=text,
         dataset=text,
