@@ -219,7 +219,7 @@ def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
 
 
 def _flat_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return the rows of all shards, with the columns and the style of ids that tables have. Shards of any version work."""
+    """Return the rows of all shards, of any schema version, with the columns and the style of ids that tables have."""
     by_version: dict[int, list[Path]] = {}
     for shard, path in zip(ledger.plan.shards, paths, strict=True):
         by_version.setdefault(ledger.receipts[shard.number].format, []).append(path)

@@ -52,7 +52,7 @@ class Heads(nn.Module):
         elif width != dim:
             self.mean = nn.Linear(width, dim)
         if detect == "spans":
-            self.span = nn.Linear(width, 3 * (hidden or labels))  # for the first, the last and all tokens of a span
+            self.span = nn.Linear(width, 3 * (hidden or labels))  # three parts: for first, last and all tokens
             if hidden:
                 self.label = nn.Linear(hidden, labels)
         elif detect == "tags":

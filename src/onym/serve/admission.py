@@ -79,7 +79,7 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject the request, or pass it to the application."""
-        if scope["type"] != "http":  # no WebSockets, no lifespan events
+        if scope["type"] != "http":  # WebSockets and lifespan events are not supported
             return
         headers: dict[bytes, bytes] = {}
         hosts = 0

@@ -273,7 +273,7 @@ def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Pro
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if self.cycle.response_complete and not self.transport.is_closing():  # no pipelined request follows
+            if self.cycle.response_complete and not self.transport.is_closing():  # idle: no further request is pipelined
                 connections.wait(self, self.timeout_keep_alive)
 
         def connection_lost(self, exc: Exception | None) -> None:

@@ -63,7 +63,7 @@ def window_room(tokenizer: Tokenizer, length: int) -> int:
 
 
 def window_batch(tokenizer: Tokenizer, windows: Sequence[DocumentWindow], pad: int) -> tuple[Batch, list[int]]:
-    """Return windows as tensors, and for each window the number to add to its token offsets for the flattened batch."""
+    """Return windows as tensors, and for each window the shift from document tokens to rows of the flattened batch."""
     ids, mask = window_rows(tokenizer, [(each.tokens, each.window) for each in windows], pad)
     shifts = [row * ids.shape[1] + len(tokenizer.before) - each.window.start for row, each in enumerate(windows)]
     return {"input_ids": ids, "attention_mask": mask}, shifts

@@ -100,7 +100,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
     def resume(self) -> None:
         """Train from the last complete checkpoint, or from the start."""
         found = find_complete_checkpoints(Path(self.args.output_dir))
-        self.args.eval_on_start &= not found  # if resumed, the same score again would count against `patience`
+        self.args.eval_on_start &= not found  # after a resume, a repeated score would count against `patience`
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
 
