@@ -205,7 +205,7 @@ class Nearest:
         return found
 
     def _iter_ranked(self, vectors: Vectors, k: int) -> Iterator[tuple[Ranked, bool, bool]]:
-        """Yield the concepts of the `k` nearest names of each vector, whether `k` were found, and whether all scores are equal."""
+        """Yield, for each vector, the concepts of its `k` nearest names, whether `k` were found, and whether all scores tie."""
         rows = max(1, _MAX_FOUND // k)
         for start in range(0, len(vectors), rows):
             scores, names = self.index.search(vectors[start : start + rows], k, self._names)
