@@ -21,7 +21,7 @@ uses only ncbi_disease and hpo_gsc.
 
 `--from-text` uses the mentions that the best system of `e2e-results` finds in raw text. A confidence then covers span and
 concept, and percentages refer to the detected mentions. `gold_found_at_95` is the percentage of gold mentions with a right
-answer at a target precision of 0.95. Calibrations are fitted on the corpus' own dev split, for nlm_chem on that of bc5cdr.
+answer at a target precision of 0.95. A calibration is fitted on the dev split of its corpus, for nlm_chem on dev of bc5cdr.
 """
 
 from __future__ import annotations

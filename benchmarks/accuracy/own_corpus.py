@@ -128,7 +128,7 @@ def _strict(folder: Path, task: EndToEndTask) -> dict[str, float]:
 
 
 def _by_hand(encoder: str) -> float:
-    """Return the test strict F1 of the hand-tuned pipeline that is best on dev, among those with or without an encoder."""
+    """Return the strict F1 on test of the best hand-tuned pipeline (by dev F1), either with or without an encoder."""
     rows = {row.row: row for row in STORE.rows() if row.dataset == _KEY}
     alike = {key: row for key, row in rows.items() if (row.search == "dictionary") == (encoder == _NONE)}
     on_dev = {key: row for key, row in alike.items() if row.split == "dev" and key.removesuffix("-on-dev") in alike}

@@ -5,8 +5,8 @@ NCBI disease corpus, in batches of 1,000. `recall_at_10` is the share of the ten
 as near as the tenth result of FAISS's exact search. With `--quick` all vectors are random. `default` is the row of the
 kind that Onym recommends for this number of names; it is built twice, and both files must be equal.
 
-Then as many random vectors as UMLS has names, with MiniLM's dimension, are indexed in a separate process with the recommended
-kind. This needs twice the disk space of the vectors, plus the index; all files are removed afterwards.
+Then six million random vectors (UMLS has about as many names), with MiniLM's dimension, are indexed in a separate process with
+the recommended kind. This needs disk space for the vectors twice, and for the index; all files are removed afterwards.
 
 The encoder is timed on one shard of real names. The vectors of the open knowledge base are cached.
 """

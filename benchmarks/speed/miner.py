@@ -31,7 +31,7 @@ from onym.train.encoder import MultiSimilarityLoss, RowPairs, hard_pairs
 ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2  # SapBERT's
 WITHIN = 1e-6
 WIDTH, TURNS, SEED = 384, 5, 13
-_FEW = 32  # pairs of a small batch, just enough for the code path of large batches
+_FEW = 32  # pairs of the smallest batch that takes the same code path as large batches
 _PEAK = """
 import sys
 from benchmarks.speed.miner import STEPS, gained_bytes

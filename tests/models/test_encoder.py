@@ -32,7 +32,7 @@ def model(tmp_path: Path, bert_folder: Path) -> Path:
 
 
 def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]:
-    """Return the vector of a single text computed by transformers, without padding except for `mean-all`."""
+    """Return the vector of a single text, computed by transformers; the text is padded only for `mean-all` pooling."""
     from transformers import AutoModel
 
     model, tokens = AutoModel.from_pretrained(folder).eval(), Tokenizer.open(folder)

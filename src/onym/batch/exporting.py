@@ -159,7 +159,7 @@ def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
 
 
 def _candidates(row: Row) -> tuple[Candidate, ...]:
-    """Return the candidates of a row, or only the best one if the run stored no others. The best one has the row's type."""
+    """Return the candidates of a row, or only the best one if the run stored only that. The best one has the row's type."""
     found = row.get(CANDIDATES)
     if found is None:
         found = [] if row["concept_id"] is None else [row]

@@ -33,7 +33,7 @@ class TokenWindow(NamedTuple):
 def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
     """Split `tokens` tokens into overlapping windows.
 
-    Of a token in two windows, the vector is taken from the window in which the token is farther from the edge. Windows start at
+    If a token is in two windows, its vector is taken from the window in which it is farther from an edge. Windows start at
     multiples of `length - overlap`, so the windows of a token do not depend on text that comes much later.
 
     >>> windows(10, 6, 2)

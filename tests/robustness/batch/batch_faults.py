@@ -5,8 +5,8 @@ writable; two drivers at once; a shard that always kills its worker or always fa
 run; a truncated output; an output and a plan of a newer Onym; a Ray cluster that loses one of its two nodes. After each, the
 fault is removed and the plan is run again: the output must be byte-identical to that of an undisturbed run.
 
-cases   faults injected; `by_kind` counts them by kind
-wrong   cases with an unexpected exit, or with another output after the second run; `which` names them
+cases   number of faults injected; `by_kind` counts them by kind
+wrong   number of cases in which the first run ended unexpectedly, or the second run wrote other output; `which` names them
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ of publishing an output: create the hidden file, write it, sync it, rename it, s
 processes and whole nodes are killed, with stub shards that take a moment each.
 
 kills        number of kills; `by_kind` counts them by kind
-lost         shards of an undisturbed run that are missing at the end
+lost         shards whose output is missing at the end
 doubled      documents that are in two outputs, and duplicate mentions
 torn         published outputs that were incomplete after a kill
-other_bytes  final outputs that differ from those of an undisturbed run, including hidden files left behind
-orphans      workers that outlived their driver; on Ray, processes of the cluster that are alive two minutes later
+other_bytes  final outputs that differ from the outputs of an undisturbed run, and hidden files left behind
+orphans      workers that outlived their driver; on Ray, processes of the cluster that are still alive after two minutes
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Check that the reconciliation service conforms to its specification, and measure its accuracy in OpenRefine.
 
-schema_cases, violations  requests to the starter's service and examples of the Reconciliation Service API 0.2; violations of
-                          its JSON schemas or its text
-rows, junk                distinct disease mentions of the test splits of BC5CDR and NCBI disease as written in the texts, and
-                          values that are not diseases: random letters, dates, units, people, cities
+schema_cases              number of checked requests to the starter's service and examples of the Reconciliation Service API 0.2
+violations                violations of the JSON schemas or of the text of the specification
+rows                      number of distinct disease mentions, as written in the test splits of BC5CDR and NCBI disease
+junk                      number of values that are not diseases: random letters, dates, units, people, cities
 gold_in_kb                share of rows whose gold id is a cross-reference in the knowledge base; the others count as wrong
 top1                      share of rows whose first candidate is right
 matches, match_coverage   rows that were matched automatically, at `--precision` (0.95), and their share
