@@ -82,7 +82,7 @@ def iter_prepared(names: Mapping[str, str]) -> Iterator[tuple[str, PreparedDatas
             yield key, prepare(name, data_folder(), Path(folder) / name)
 
 
-# CPU times for comparisons.
+# Functions that measure the CPU time of several functions, to compare them.
 
 T = TypeVar("T")
 _TURNS = 3

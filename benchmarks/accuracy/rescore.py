@@ -41,6 +41,6 @@ def cases_of(folder: Path, corpus: str, system: str) -> list[Case]:
 
 
 def _case(prediction: dict[str, Any], gold: list[Any]) -> Case:
-    names = enumerate(prediction["y_pred"])  # best first, without scores
+    names = enumerate(prediction["y_pred"])  # sorted, best first; there are no scores
     answers = [([str(concept_id)], -float(rank)) for rank, ids in names for concept_id in dict.fromkeys(ids)]
     return Case(prediction["eid"], frozenset(map(str, gold)), (ranking_of(answers),))

@@ -29,7 +29,7 @@ from onym.types import Document
 
 SINGLE = 128
 _BUDGET = 4_096  # tokens per batch, the same for windows and for documents
-_NAMES = 923_667  # names of the open knowledge base
+_NAMES = 923_667  # number of names of the open knowledge base
 _TURNS = 3
 _K = 10
 Vectors = Any

@@ -41,7 +41,7 @@ from onym.kb import KnowledgeBase
 from onym.store.cache import cache_folder
 
 SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384
-OPEN_NAMES = 923_667  # names of the open knowledge base
+OPEN_NAMES = 923_667  # number of names of the open knowledge base
 MAX_GB, MAX_OPEN_S = 12.0, 1.0
 _SAME = 1e-5  # tolerance for the rounding error of a dot product
 _BUILD = """
@@ -142,7 +142,7 @@ def _measure_kept(names: Names, worst: Vectors, kind: str) -> dict[str, object]:
 
 def _measure_search(index: Index, names: Names, worst: Vectors) -> dict[str, object]:
     wanted = names.wanted
-    index.search(wanted[:8], K)  # read the pages that every search touches
+    index.search(wanted[:8], K)  # warm-up: reads the pages that every search touches
     start = time.perf_counter()
     ids = np.concatenate([index.search(batch, K)[1] for batch in _batches(wanted)])
     search_s = time.perf_counter() - start

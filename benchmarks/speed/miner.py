@@ -225,7 +225,7 @@ def measure_growth(step: Step, pairs: int) -> int:
     torch.set_num_threads(1)
     batch = _draw_timed_batch(pairs)
     step(_draw_timed_batch(_FEW))
-    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak memory (VmHWM)
     before = own_bytes("VmRSS")
     step(batch)
     return own_bytes("VmHWM") - before

@@ -84,7 +84,7 @@ def _step(name: str, model: Path, work: Path) -> int:
         values["prefer"] |= {"rounds": 1, "negatives": "similar", "epochs": 1e-9}
     context = GenerativeContext(GenerativeTrainingConfig.of(values, name), work, data_folder())
     if context.dataset is not None:
-        vars(context)["mentions"] = context.mentions[:_MENTIONS]  # enough for one step
+        vars(context)["mentions"] = context.mentions[:_MENTIONS]  # enough mentions for one step
     return int(RECIPES[values["stage"]].train(context).state.global_step)
 
 

@@ -542,7 +542,7 @@ _ANSWER: dict[str, type] = {
     "document": str, "start": int, "end": int, "text": str, "type": str,
     "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
 }  # fmt: skip
-_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # these columns first, then other fields
+_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # these columns of the evidence come first
 _OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
 _IN_ORDER = [_OF_EVIDENCE[name] for name in dict.fromkeys([*_ORDER, *_OF_EVIDENCE])]
 _KINDS = _ANSWER | {each.column: each.cell_kind for each in _IN_ORDER}

@@ -118,7 +118,7 @@ def test_exported_name_is_not_a_module(package: str) -> None:
     """A module with the name of an exported object would replace that object as soon as the module is imported."""
     module = importlib.import_module(f"onym.{package}")
     for name in getattr(module, "__all__", []):
-        _ = getattr(module, name)  # triggers the lazy imports
+        _ = getattr(module, name)  # triggers the lazy import of this name
         assert not isinstance(getattr(module, name), ModuleType), name
 
 

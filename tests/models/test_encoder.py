@@ -126,7 +126,7 @@ def test_tokenizer_without_special_tokens(model: Path) -> None:
         assert found[1].any()
 
 
-# Settings, digest and metadata.
+# Tests of the settings, digest and metadata of an encoder.
 
 
 def test_settings_default_to_those_of_the_folder(model: Path) -> None:
@@ -179,7 +179,7 @@ def test_config_describes_the_encoder(bert_folder: Path) -> None:
     json.dumps(config)
 
 
-# Invalid models.
+# Tests of rejecting invalid models.
 
 
 def test_rejects_model_that_is_not_an_encoder(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ class _MadeUpCluster:
         self.options: dict[str, Any] = {}
         self.start_options: dict[str, Any] = {}
 
-    # Functions of `ray`.
+    # Fakes of the functions of `ray`.
 
     def remote(self, **options: Any) -> Any:
         # max_calls=1: the task's process exits after one call, which frees its memory
@@ -101,7 +101,7 @@ class _MadeUpCluster:
     def is_initialized(self) -> bool:
         return True
 
-    # Functions of `ray.serve`.
+    # Fakes of the functions of `ray.serve`.
 
     def start(self, **options: Any) -> None:
         self.start_options = options

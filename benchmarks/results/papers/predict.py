@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
 def _judge(reranker: PapersReranker, key: str, split: str, *, is_kept: bool) -> dict[str, float]:
     task = open_papers_task(key, split)
     made = reranker.predict(task)
-    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score the rounded values, because only these are stored
     judged = judge(task, predictions)
     if is_kept:
         write_packed(file_of(key, split), predictions)

@@ -126,7 +126,7 @@ class Int8Linear(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """Quantise the inputs per token, multiply in int8, and rescale to fp32."""
         rows = values.reshape(-1, values.shape[-1])
-        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # one scale per token
+        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # one per token
         rounded = (rows * scales.reciprocal()).round_().to(torch.int8)
         found = torch._int_mm(rounded, self.weight).float().mul_(scales)  # noqa: SLF001
         found = found.mul_(self.scales) if self.bias is None else torch.addcmul(self.bias, found, self.scales)
