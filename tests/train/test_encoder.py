@@ -191,7 +191,7 @@ def test_steps_match_manual_computation(
     assert min(losses) > 0
 
 
-# Training vectors.
+# Tests of the vectors that are computed during training.
 @pytest.mark.parametrize("settings", POOLINGS)
 @pytest.mark.parametrize("budget", [1, 20, 100_000])
 def test_training_vectors_match_the_encoder(

@@ -187,7 +187,7 @@ def test_steps_match_manual_computation(tmp_path: Path, dtype: torch.dtype, epsi
     assert logged == pytest.approx(losses, abs=1e-4)
 
 
-# Which positions contribute to the loss.
+# Tests of which token positions contribute to the loss.
 def make_trainer(folder: Path, **more: Any) -> NameTrainer:
     return NameTrainer(still_bart(), samples(4), COLLATE, folder, optim(**more))
 

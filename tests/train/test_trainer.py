@@ -160,7 +160,7 @@ def test_keeps_only_last_checkpoint_without_pickled_arguments(tmp_path: Path) ->
     assert all(torch.equal(value, model.state_dict()[name]) for name, value in kept.items())
 
 
-# Evaluation on dev.
+# Tests of the evaluation on dev during training.
 class Scripted:
     """A fake evaluation that returns the given scores and records the weights of the model each time."""
 

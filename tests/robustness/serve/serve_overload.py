@@ -107,7 +107,9 @@ def _row(generator: Generator, times: int, capacity: float) -> dict[str, float]:
     found = generator.run(rate)
     statuses = Counter(status for status, _ in found)
     passed = [seconds for status, seconds in found if status == 200]
-    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))  # the time of late responses counts, too
+    last_s = max(
+        number / rate + seconds for number, (_, seconds) in enumerate(found)
+    )  # includes the time until the last response
     return {
         "requests": len(found),
         "goodput_share": round(len(passed) / (max(generator.seconds, last_s) * capacity), 3),

@@ -26,7 +26,7 @@ from onym.text.normal import PUNCTUATION, normal_name
 from onym.types import Offsets
 
 Task = tuple[str, int]
-Finding = tuple[str, str]  # (violated property, text)
+Finding = tuple[str, str]  # the violated property, and the text that violates it
 
 SCALARS = (*range(0xD800), *range(0xE000, 0x110000))
 # Contexts of a character: alone, between ASCII letters, and between a letter that takes a nukta and an accent.

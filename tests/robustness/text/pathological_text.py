@@ -180,7 +180,7 @@ def ratio_of(pipeline: Pipeline, shape: Shape, took: float, options: argparse.Na
         length *= 2
         took = seconds(pipeline, shape(length), repeats)
     if took < enough:
-        return 0.0  # too fast to measure or to matter
+        return 0.0  # too fast to measure, and fast enough not to matter
     ratio = seconds(pipeline, shape(2 * length), repeats) / took
     if ratio <= MAX_RATIO:
         return ratio
