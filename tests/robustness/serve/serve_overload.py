@@ -107,9 +107,8 @@ def _row(generator: Generator, times: int, capacity: float) -> dict[str, float]:
     found = generator.run(rate)
     statuses = Counter(status for status, _ in found)
     passed = [seconds for status, seconds in found if status == 200]
-    last_s = max(
-        number / rate + seconds for number, (_, seconds) in enumerate(found)
-    )  # includes the time until the last response
+    # when the last response arrived, which may be after the generator stopped sending
+    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))
     return {
         "requests": len(found),
         "goodput_share": round(len(passed) / (max(generator.seconds, last_s) * capacity), 3),
