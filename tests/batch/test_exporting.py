@@ -1,4 +1,4 @@
-"""Exports of a run: tables, documents, and the current view."""
+"""Tests of exporting a run: tables, documents, and the current view."""
 
 from __future__ import annotations
 

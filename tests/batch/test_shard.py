@@ -1,4 +1,4 @@
-"""Linking a shard is a pure function: its output does not depend on the shards that were linked before."""
+"""Tests that linking a shard is a pure function: its output does not depend on the shards that were linked before."""
 
 from __future__ import annotations
 

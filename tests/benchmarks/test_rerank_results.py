@@ -1,4 +1,4 @@
-"""Result rows of the reranker benchmark: storing, rescoring, and restricting them to a mention type."""
+"""Tests of result rows of the reranker: storing, rescoring, and restricting them to a mention type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ties benchmark: counts per rule, and the order of stored predictions."""
+"""Tests of the ties benchmark: counts per rule, and the order of stored predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users never see tracebacks, and every error and signal has a documented exit status."""
+"""Tests that users never see tracebacks, and that every error and signal has a documented exit status."""
 
 from __future__ import annotations
 

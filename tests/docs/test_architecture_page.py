@@ -1,4 +1,4 @@
-"""docs/explanation/architecture.md and CONTRIBUTING.md list the packages of the source in the layers declared in the tests."""
+"""Tests that the architecture page and CONTRIBUTING.md list the packages in the layers that the tests declare."""
 
 from __future__ import annotations
 

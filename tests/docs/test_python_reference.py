@@ -1,4 +1,4 @@
-"""docs/reference/python.md lists the public names, and the examples of all pages import only public names."""
+"""Tests that docs/reference/python.md lists the public names, and that all examples import only public names."""
 
 from __future__ import annotations
 

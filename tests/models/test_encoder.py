@@ -1,4 +1,4 @@
-"""Encoders: vectors match the model's own forward pass and do not depend on the batch."""
+"""Tests of encoders: vectors match the model's own forward pass and do not depend on the batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which vocabularies may be redistributed, and which releases and licences must be stated."""
+"""Tests of which vocabularies may be redistributed, and which releases and licences must be stated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipeline folders: write, open, move, detect changes."""
+"""Tests of pipeline folders: writing, opening, moving, and detecting changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linkers as Ray Serve replicas, on a fake and on a real cluster."""
+"""Tests of linkers that run as Ray Serve replicas, on a fake and on a real cluster."""
 
 from __future__ import annotations
 

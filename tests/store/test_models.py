@@ -1,4 +1,4 @@
-"""Model folders: safe weights, digests, and fetching from the hub."""
+"""Tests of model folders: safe weights, digests, and fetching from the hub."""
 
 from __future__ import annotations
 

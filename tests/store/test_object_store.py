@@ -1,4 +1,4 @@
-"""Object stores: URLs, objects as input files, and concurrent writers, on a local S3 server."""
+"""Tests of object stores: URLs, objects as input files, and concurrent writers, on a local S3 server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs that cannot be written are rejected before the work starts; devices, pipes and links are never replaced."""
+"""Tests that impossible outputs are rejected before the work starts, and that devices, pipes and links are not replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detect stage: corpora, windows, dev, and whole runs."""
+"""Tests of the detect stage: corpora, windows, dev evaluation, and whole runs."""
 
 from __future__ import annotations
 

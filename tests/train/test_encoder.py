@@ -1,4 +1,4 @@
-"""Training of encoders: batches, loss, dev, align and match."""
+"""Tests of training encoders: batches, loss, dev evaluation, and the stages `align` and `match`."""
 
 from __future__ import annotations
 

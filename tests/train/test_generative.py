@@ -1,4 +1,4 @@
-"""Training of generative models: batches, loss, dev, pre-training and fine-tuning."""
+"""Tests of training generative models: batches, loss, dev evaluation, pre-training and fine-tuning."""
 
 from __future__ import annotations
 

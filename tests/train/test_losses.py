@@ -1,4 +1,4 @@
-"""Losses of generated names, against closed forms, torch and TRL."""
+"""Tests of the losses of generative models, compared with closed forms, torch and TRL."""
 
 from __future__ import annotations
 

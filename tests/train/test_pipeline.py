@@ -1,4 +1,4 @@
-"""`onym train pipeline` on a user's own corpus."""
+"""Tests of `onym train pipeline` on a user's own corpus."""
 
 from __future__ import annotations
 

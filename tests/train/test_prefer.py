@@ -1,4 +1,4 @@
-"""Preference optimisation: the loss of pairs, and its rounds."""
+"""Tests of preference optimisation: the loss of pairs, and its rounds."""
 
 from __future__ import annotations
 

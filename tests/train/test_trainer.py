@@ -1,4 +1,4 @@
-"""The trainer of all models, with its log, clock and checkpoints."""
+"""Tests of the trainer of all models, with its log, clock and checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The colours of both schemes meet the WCAG contrast requirements."""
+"""Tests that the colours of both schemes meet the WCAG contrast requirements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SNOMED CT in Release Format 2."""
+"""Tests of reading SNOMED CT in Release Format 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UMLS in Rich Release Format."""
+"""Tests of reading UMLS in Rich Release Format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite `get` detects bytes that are downloaded twice."""
+"""Tests that the suite `get` detects bytes that are downloaded twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artefacts are published atomically."""
+"""Tests that artefacts are published atomically."""
 
 from __future__ import annotations
 

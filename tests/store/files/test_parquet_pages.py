@@ -1,4 +1,4 @@
-"""Estimating the memory of a row group from its page headers."""
+"""Tests of estimating the memory of a row group from its page headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mentions as samples: their targets, and pairs of a mention and a name."""
+"""Tests of training samples made from mentions: target names, and pairs of a mention and a name."""
 
 from __future__ import annotations
 

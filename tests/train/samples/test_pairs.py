@@ -1,4 +1,4 @@
-"""Pairs of names, mixed pairs, and the mask of rows that must not be negatives."""
+"""Tests of pairs of names, of mixed pairs, and of the mask of rows that must not be negatives."""
 
 from __future__ import annotations
 
