@@ -52,7 +52,7 @@ class Heads(nn.Module):
         elif width != dim:
             self.mean = nn.Linear(width, dim)
         if detect == "spans":
-            self.span = nn.Linear(width, 3 * (hidden or labels))  # three parts: for first, last and all tokens
+            self.span = nn.Linear(width, 3 * (hidden or labels))  # three parts: first token, last token, all tokens
             if hidden:
                 self.label = nn.Linear(hidden, labels)
         elif detect == "tags":

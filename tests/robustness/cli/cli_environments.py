@@ -111,7 +111,7 @@ class Case:
     is_unknown_user: bool = False
     stop: signal.Signals | None = None  # signal that is sent while the output is being written
     statuses: frozenset[int] = DOCUMENTED
-    check: Callable[[Path], bool] = lambda _: True  # returns whether the folder is right after the run
+    check: Callable[[Path], bool] = lambda _: True  # called after the run: returns whether the folder has the expected content
     is_quick: bool = False
 
 

@@ -150,7 +150,7 @@ def generate_names(group: Group, mention: int) -> Ranked:
 
 
 def constrain_to(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor], list[int]]:
-    """Return the allowed next tokens; a beam that left the trie or has ended may only end."""
+    """Return the allowed next tokens. A beam that has left the trie, or has ended, may only get the end token."""
 
     def allow_tokens(_batch: int, ids: torch.Tensor) -> list[int]:
         node = ROOT

@@ -91,7 +91,7 @@ def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list
 
 
 def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float, str]:
-    """Send values as OpenRefine does, ten per form. A value is matched with its first candidate marked as a match."""
+    """Send values as OpenRefine does, ten per form. A value is matched with the first candidate that is marked as a match."""
     rows, began = [], time.perf_counter()
     with httpx.Client(timeout=60.0) as client:
         for first in range(0, len(values), _AT_ONCE):
