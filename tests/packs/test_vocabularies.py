@@ -145,7 +145,7 @@ def test_each_source_is_checked_by_its_own_ids(tmp_path: Path) -> None:
     ("second", "source"),
     [
         ("id\tname\nx:1\tChill\n", {}),
-        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {}),  # merged into a MONDO concept, so x:1 is no concept id
+        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {}),  # merged into a MONDO concept, so x:1 is no longer an id
         ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {"only_joined": True}),
         ("id\tname\tsource\nx:1\tChill\tother\nmesh:D1\tPain\t\n", {}),  # a row names its own source, `other`
     ],
