@@ -47,7 +47,7 @@ class Outcome:
     mb: float
 
     def merge(self, other: Outcome) -> Outcome:
-        """Combine two outcomes of a file: rejected if rejected both times, with the shorter time and the larger memory growth."""
+        """Combine two outcomes of a file: rejected if rejected both times; the shorter time, and the larger memory growth."""
         worse = other if self.is_refused else self
         return Outcome(self.case, worse.code, min(self.seconds, other.seconds), max(self.mb, other.mb))
 
