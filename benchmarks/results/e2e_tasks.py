@@ -120,7 +120,7 @@ def _of_types(doc: Document, types: tuple[str, ...]) -> Document:
     return replace(doc, mentions=mentions, relations=())
 
 
-# Figures computed from stored predictions, for detected and for gold mentions; the keys are those of a row.
+# Figures computed from stored predictions, for detected and for gold mentions, under the keys that rows have.
 
 KEYS = {
     "strict": "bhowmik-strict",

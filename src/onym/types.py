@@ -166,11 +166,11 @@ class Name:
 
 
 class ParentKind(IntEnum):
-    """What a source says about a concept and its parent. The values are stored in knowledge bases."""
+    """The relation of a concept to its parent, as stated by a source. The values are stored in knowledge bases."""
 
-    IS_A = 0  # every instance of the concept is one of the parent: OBO, SNOMED CT
-    BROADER = 1  # the parent is above it in a thesaurus: MeSH, CTD, UMLS
-    MAPPED_TO = 2  # a supplementary record of MeSH is indexed under this heading; no hierarchy
+    IS_A = 0  # every instance of the concept is an instance of the parent; in OBO and SNOMED CT
+    BROADER = 1  # the parent is a broader term in a thesaurus; in MeSH, CTD and UMLS
+    MAPPED_TO = 2  # the parent is the MeSH heading that a supplementary record is indexed under, not a broader term
 
     @property
     def label(self) -> str:
@@ -179,7 +179,7 @@ class ParentKind(IntEnum):
 
 
 class SuccessorKind(IntEnum):
-    """What a source says about a retired id and another id. The values are stored in knowledge bases."""
+    """The relation of a retired id to another id, as stated by a source. The values are stored in knowledge bases."""
 
     REPLACED_BY = 0
     SAME_AS = 1
@@ -200,7 +200,7 @@ class SuccessorKind(IntEnum):
 
     @property
     def is_certain(self) -> bool:
-        """Whether the other id means the same, so that it can be used without asking."""
+        """Whether the other id means the same concept, so that it can replace the retired id automatically."""
         return self in (SuccessorKind.REPLACED_BY, SuccessorKind.SAME_AS, SuccessorKind.MERGED)
 
 
@@ -233,7 +233,7 @@ def select_relatives(relatives: Iterable[Relative], *, mapped: bool = False) -> 
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """An id that a source gives for a retired one. `release` is empty unless the source names the release of the change."""
+    """An id that a source names as successor of a retired id. `release` is the release of the change; empty if unknown."""
 
     target: str
     kind: SuccessorKind
@@ -242,7 +242,7 @@ class Successor:
 
 
 class Relatives(Protocol):
-    """The hierarchy of a knowledge base, as a concept uses it."""
+    """The interface of a knowledge base's hierarchy that concepts need."""
 
     def children(self, concept_id: str) -> tuple[Relative, ...]:
         """Return the children that the sources state."""
@@ -560,7 +560,7 @@ _ANSWER: dict[str, type] = {
     "document": str, "start": int, "end": int, "text": str, "type": str,
     "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
 }  # fmt: skip
-_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # these columns first, then other fields
+_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # these columns of the evidence come first
 _OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
 _IN_ORDER = [_OF_EVIDENCE[name] for name in dict.fromkeys([*_ORDER, *_OF_EVIDENCE])]
 _KINDS = _ANSWER | {each.column: each.cell_kind for each in _IN_ORDER}

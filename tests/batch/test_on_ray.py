@@ -1,4 +1,4 @@
-"""The Ray engine, on a real cluster in its own network namespace and on a fake one."""
+"""Tests of the Ray engine, on a fake cluster and on a real one in its own network namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym evaluate` and `onym compare` on the command line."""
+"""Tests of `onym evaluate` and `onym compare` on the command line."""
 
 from __future__ import annotations
 

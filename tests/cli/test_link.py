@@ -1,4 +1,4 @@
-"""`onym link` on the command line."""
+"""Tests of `onym link` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command-line options are derived from configuration classes."""
+"""Tests that command-line options are derived from configuration classes."""
 
 from __future__ import annotations
 

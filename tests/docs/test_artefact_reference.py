@@ -1,4 +1,4 @@
-"""docs/reference/artefact.md lists the files, columns and manifest fields that a build writes."""
+"""Tests that docs/reference/artefact.md lists the files, columns and manifest fields that a build writes."""
 
 from __future__ import annotations
 

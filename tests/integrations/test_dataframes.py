@@ -1,4 +1,4 @@
-"""Mapping of pandas and polars columns."""
+"""Tests of mapping pandas and polars columns of terms to concepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exports that can be read back."""
+"""Tests that exported knowledge bases can be read back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A knowledge base as tables."""
+"""Tests of the tables (dataframes) of a knowledge base, compared with its objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parents, children and walks over the hierarchy."""
+"""Tests of parents and children of concepts, and of walks over the hierarchy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing concepts."""
+"""Tests of selecting concepts by type and id."""
 
 from __future__ import annotations
 

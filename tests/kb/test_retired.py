@@ -1,4 +1,4 @@
-"""Retired ids and their successors."""
+"""Tests of following retired ids to their successors."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ def kb(tmp_path: Path) -> KnowledgeBase:
         ("x:1", (0,), "id"),
         ("X:8", (0,), "replaced"),
         ("x:3", (0,), "replaced"),
-        ("x:7", (0,), "replaced"),  # over two steps
-        ("x:9", (0,), "replaced"),  # by two ids that became one
-        ("x:4", (), "retired"),  # `consider` is a suggestion
-        ("x:5", (), "retired"),  # two successors
+        ("x:7", (0,), "replaced"),  # its successor is retired, too
+        ("x:9", (0,), "replaced"),  # its two successors became one concept
+        ("x:4", (), "retired"),  # `consider` is only a suggestion
+        ("x:5", (), "retired"),  # it has two successors
         ("x:6", (), "retired"),
         ("x:99", (), "unknown"),
     ],

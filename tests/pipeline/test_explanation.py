@@ -1,4 +1,4 @@
-"""Explanations of links, from Python and the command line."""
+"""Tests of explaining links, in Python and on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipeline folders: write, open, move, detect changes."""
+"""Tests of pipeline folders: writing, opening, moving, and detecting changes."""
 
 from __future__ import annotations
 
@@ -363,11 +363,12 @@ def test_trained_detector_and_linker_share_one_pass(tmp_path: Path, kb: Path, mo
 
 
 def _alive(references: Iterable[weakref.ref[Any]]) -> int:
-    gc.collect()  # free reference cycles
+    gc.collect()  # also frees objects in reference cycles
     return sum(each() is not None for each in references)
 
 
-@pytest.mark.parametrize("linker", ["collective", "tfidf"])  # linkers with the detector's batch size, and with a larger one
+# the first linker has the batch size of the detector, the second a larger one
+@pytest.mark.parametrize("linker", ["collective", "tfidf"])
 def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str) -> None:
     from onym.linkers import collective
     from onym.models import documents

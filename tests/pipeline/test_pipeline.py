@@ -1,4 +1,4 @@
-"""Linking of texts and documents with a pipeline."""
+"""Tests of linking texts and documents with a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of a linker process, with a real pipeline."""
+"""Tests of the replies of a linker process to each kind of job, with a real pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole application: several pipelines, health checks, OpenAPI description."""
+"""Tests of the whole application: several pipelines, health checks, OpenAPI description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linkers as Ray Serve replicas, on a fake and on a real cluster."""
+"""Tests of linkers that run as Ray Serve replicas, on a fake and on a real cluster."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_service_on_real_ray_cluster(tmp_path: Path) -> None:
     assert found["status"] == 0, (tmp_path / "log.txt").read_text()[-2000:]
     assert not found["notes"]
     assert [found.get(name, 0) for name in ("wrong", "lost", "dropped", "hung")] == [0, 0, 0, 0]
-    assert found.get("refused", 0) <= CLIENTS  # at most the requests of one batch fail
+    assert found.get("refused", 0) <= CLIENTS  # the killed replica had at most one request per client
     assert found["answers"] > 60
     assert len(set(found["releases"])) == 2
     logged = (tmp_path / "log.txt").read_text()
@@ -84,10 +84,10 @@ class _MadeUpCluster:
         self.options: dict[str, Any] = {}
         self.start_options: dict[str, Any] = {}
 
-    # Functions of `ray`.
+    # Fakes of the functions of `ray`.
 
     def remote(self, **options: Any) -> Any:
-        # The task's process exits after one call, which frees its memory.
+        # max_calls=1: the task's process exits after one call, which frees its memory
         assert options == {"num_cpus": 0, "max_retries": 0, "max_calls": 1}
         return lambda look: SimpleNamespace(remote=self._look)
 
@@ -101,7 +101,7 @@ class _MadeUpCluster:
     def is_initialized(self) -> bool:
         return True
 
-    # Functions of `ray.serve`.
+    # Fakes of the functions of `ray.serve`.
 
     def start(self, **options: Any) -> None:
         self.start_options = options

@@ -1,4 +1,4 @@
-"""Linker subprocesses, seen from the parent process."""
+"""Tests of linker subprocesses: sending jobs, reading replies, and detecting dead processes."""
 
 from __future__ import annotations
 

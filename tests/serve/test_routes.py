@@ -1,4 +1,4 @@
-"""Routes of a pipeline: requests, replies, and responses with stub linker processes."""
+"""Tests of the routes of a pipeline, with stub linker processes."""
 
 from __future__ import annotations
 

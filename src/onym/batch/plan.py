@@ -116,7 +116,7 @@ class Settings(Strict):
 
 
 class BatchPlan(Strict):
-    """All shards, the files that are in no shard, and the source: everything in the pipeline that links depend on."""
+    """All shards, the files that are in no shard, and `source`, which describes everything that the links depend on."""
 
     format: Literal[1] = FORMAT
     onym: str = __version__

@@ -221,7 +221,9 @@ def closest_name_similarity(similarity: NameSimilarity) -> Similarity:
 
 
 def document_groups(cases: Sequence[Case]) -> list[str]:
-    """Return the published document of each case, as groups for the bootstrap over documents.
+    """Return, for each case, the id of its document in the published corpus, as the group for bootstrapping over documents.
+
+    Preparing a corpus may split a document into several.
 
     >>> from onym.types import Document
     >>> doc = Document("7.1", "fever", notes=(("document", "7"),))

@@ -87,7 +87,8 @@ def _inline(svg: str, name: str, title: str) -> str:
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--type)", body)
-    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)  # written by older matplotlib versions
+    # older matplotlib versions write `font` instead of `font-family`
+    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)
     for placeholder, variable in _VARIABLES.items():
         body = body.replace(placeholder, f"var(--{variable})")
     box = re.search(r'viewBox="[^"]*"', svg)

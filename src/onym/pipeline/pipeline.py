@@ -59,7 +59,10 @@ class Confidence:
 def confidence_of(
     fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None
 ) -> Confidence | None:
-    """Return the confidence estimator; None without a calibration. Precision and coverage raise ConfigError without one."""
+    """Return the confidence estimator, or None if there is no calibration.
+
+    Raise ConfigError if precision or coverage is given without a calibration.
+    """
     if fitted is not None:
         return Confidence(fitted, precision, coverage)
     if precision is None and coverage is None:

@@ -68,7 +68,7 @@ class JobRunner:
         depends = {**self._pipeline.source(), "terms": terms and digest_of(terms)}
         source = json.dumps(depends, sort_keys=True, default=str)
         options = self._pipeline.options.non_default_options()
-        options.pop("concepts", None)  # left out, because the list may be long
+        options.pop("concepts", None)  # not part of the release, because the list may be long
         digest = hashlib.sha256(source.encode()).hexdigest()[:16]
         return {"release": digest, "kb": self._pipeline.kb.digest, "options": options}
 

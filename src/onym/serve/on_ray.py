@@ -70,7 +70,7 @@ class Replicas:
 
     async def open(self, lane: int, folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the release of the deployment. A lane that replaces a dead one gets the release that the folder has now."""
-        is_path = folder.is_file() or locate(folder) == folder  # else the name of an installed pipeline
+        is_path = folder.is_file() or locate(folder) == folder  # otherwise it is the name of an installed pipeline
         path = str(folder.absolute() if is_path else folder)
         if lane > self.size:
             return await self._release(path, options)
@@ -170,7 +170,7 @@ def _max_replicas(settings: ServeSettings) -> int:
 
 
 def _options(settings: ServeSettings) -> dict[str, Any]:
-    """Return the options of the deployment: each replica runs one batch at a time, and one per replica may be queued."""
+    """Return the options of the deployment: each replica runs one batch at a time, and one more per replica may be queued."""
     maximum = _max_replicas(settings)
     scaling = {"min_replicas": settings.workers, "max_replicas": maximum, "target_ongoing_requests": 1}
     replicas = {"num_replicas": maximum} if maximum == settings.workers else {"autoscaling_config": scaling}

@@ -166,8 +166,9 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
 def tune_thresholds(
     classifier: MentionClassifier, found: Mapping[str, Occurrences]
 ) -> tuple[ClassifierSettings, dict[str, dict[str, float]]]:
-    """Return settings with the best thresholds, and for each dataset F1 without the classifier and with each threshold.
+    """Return settings with the best thresholds and, for each dataset, three F1 scores.
 
+    The three are F1 without the classifier, with the general threshold, and with the dataset's own convention and threshold.
     The general threshold, used when no annotation convention is given, maximises the mean F1 over the datasets. Each dataset's
     convention gets its own threshold. If `found` is empty, return the default settings.
     """

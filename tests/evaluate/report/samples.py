@@ -19,7 +19,7 @@ NEAR = NearMisses.of([Nearness("parent")] * 1234 + [Nearness("farther", 3), Near
 
 
 def linking_sample(text: str = "fever") -> ReportContent:
-    """Return the content of a linking report; `text` replaces all text that comes from users."""
+    """Return the content of a linking report; if `text` is given, it replaces all text that comes from users."""
     return ReportContent(
         linker=text,
         dataset=text,

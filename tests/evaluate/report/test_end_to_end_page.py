@@ -1,4 +1,4 @@
-"""HTML page of an end-to-end report."""
+"""Tests of the HTML page of an end-to-end report."""
 
 from __future__ import annotations
 

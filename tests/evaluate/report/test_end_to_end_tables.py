@@ -1,4 +1,4 @@
-"""Terminal tables of an end-to-end report."""
+"""Tests of the terminal tables of an end-to-end report."""
 
 from __future__ import annotations
 

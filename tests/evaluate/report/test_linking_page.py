@@ -1,4 +1,4 @@
-"""HTML page of a linking report: complete, no scripts or network access, hostile text escaped."""
+"""Tests that the HTML page of a linking report is complete, loads nothing, has no scripts, and escapes hostile text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terminal tables of a linking report, without markup or control characters from untrusted text."""
+"""Tests of the terminal tables of a linking report, which must not interpret markup in untrusted text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of concepts, data extension and preview cards."""
+"""Tests of the properties of concepts, of data extension, and of preview cards."""
 
 from __future__ import annotations
 

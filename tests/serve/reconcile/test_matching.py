@@ -1,4 +1,4 @@
-"""Reconciliation in linker processes: matches, scores, types, suggestions, the manifest."""
+"""Tests of reconciliation jobs in linker processes: matches, scores, types, suggestions, and the manifest."""
 
 from __future__ import annotations
 
