@@ -67,13 +67,15 @@ def map_(
     id_style: Annotated[IdStyle, ID_STYLE] = "obo",
     code_column: Annotated[
         str,
-        typer.Option(rich_help_panel=EXPORT, help="FHIR and OMOP: column with the codes; by default the terms are the codes."),
+        typer.Option(
+            rich_help_panel=EXPORT, help="FHIR and OMOP: column with the source codes; by default each term is its own code."
+        ),
     ] = "",
     source_system: Annotated[
         str,
         typer.Option(
             rich_help_panel=EXPORT,
-            help="FHIR and OMOP: vocabulary of these codes. For FHIR a URI, for OMOP a vocabulary_id.",
+            help="FHIR and OMOP: vocabulary of the source codes, as a URI (FHIR) or a vocabulary_id (OMOP).",
         ),
     ] = "",
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,

@@ -122,7 +122,7 @@ class Hierarchy:
         return tuple(self._all_sources[int(source)] for source in np.flatnonzero(counts))
 
     def count_children_by_source(self) -> dict[str, int]:
-        """Return for each source the number of concepts that have a parent in it, mapped headings left out."""
+        """Return for each source the number of concepts for which it states a parent; mapped headings do not count."""
         children, _, kinds, sources = self.relations()
         is_above = kinds != ParentKind.MAPPED_TO
         pairs = np.unique(np.stack([sources[is_above].astype(np.int64), children[is_above]]), axis=1)
@@ -165,9 +165,9 @@ class Hierarchy:
         return _joined(self._walk(self._down, np.array(rows, dtype=np.int64), source, mapped=mapped))
 
     def paths(self, row: int, limit: int) -> list[tuple[int, ...]]:
-        """Return paths from a concept without parents down to this one, as rows; mapped headings are left out.
+        """Return at most `limit` paths, as rows, from the top of the hierarchy to a concept; mapped headings are left out.
 
-        If there are more than `limit`, every parent is on a path before any parent is on two.
+        If there are more paths, the returned ones go through as many different parents of the concept as possible.
         """
         parents = self._parent_rows(row)
         climbs = [self._climb((parent, row)) for parent in parents] or [iter([(row,)])]

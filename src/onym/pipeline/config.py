@@ -36,7 +36,7 @@ class Reference(Strict):
 
 
 class PlugIn(Strict):
-    """The package of a component that comes from a plug-in."""
+    """A component that a plug-in provides: its kind and name, and the Python package with its version."""
 
     kind: str
     name: str
