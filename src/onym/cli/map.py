@@ -68,7 +68,7 @@ def map_(
     code_column: Annotated[
         str,
         typer.Option(
-            rich_help_panel=EXPORT, help="FHIR and OMOP: column with the source codes; by default each term is its own code."
+            rich_help_panel=EXPORT, help="FHIR and OMOP: column with the codes; by default, each term is its own code."
         ),
     ] = "",
     source_system: Annotated[
