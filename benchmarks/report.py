@@ -82,7 +82,7 @@ def iter_prepared(names: Mapping[str, str]) -> Iterator[tuple[str, PreparedDatas
             yield key, prepare(name, data_folder(), Path(folder) / name)
 
 
-# CPU times for comparisons.
+# Functions that measure the CPU time of several functions, to compare them.
 
 T = TypeVar("T")
 _TURNS = 3
@@ -102,7 +102,10 @@ def fastest(readings: Mapping[str, Callable[[], object]], turns: int = _TURNS) -
 def fastest_by_slices(
     acts: Mapping[str, Callable[[Sequence[T]], object]], values: Sequence[T], size: int, turns: int = _TURNS
 ) -> dict[str, float]:
-    """Return the sum of the `fastest` times of slices of `values`: more stable than one time if the machine's speed varies."""
+    """Time slices of `values` separately with `fastest`, and return the sums.
+
+    If the machine's speed varies, these are more stable than a single time for all values.
+    """
     total: Counter[str] = Counter()
     for start in range(0, len(values), size):
         part = values[start : start + size]

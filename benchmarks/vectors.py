@@ -49,7 +49,7 @@ def surfaces() -> list[str]:
     return [found[row] for row in np.random.default_rng(SEED).permutation(len(found)).tolist()]
 
 
-# Encoders for measuring: random vectors, and precomputed vectors.
+# Encoders for benchmarks, which run no model: they return random or precomputed vectors.
 
 Vectors = npt.NDArray[np.float32]
 

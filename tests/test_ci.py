@@ -1,4 +1,4 @@
-"""CI: locked packages, permissive licences, jobs, cached environments and recorded durations."""
+"""Tests of CI: locked packages, permissive licences, jobs, cached environments and recorded durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors say what is wrong, where, and how to fix it, and never contain document text."""
+"""Tests that errors say what is wrong, where, and how to fix it, and never contain document text."""
 
 from __future__ import annotations
 

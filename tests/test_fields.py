@@ -1,4 +1,4 @@
-"""Converting dataclass fields to JSON values and table cells."""
+"""Tests of converting dataclass fields to JSON values and table cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converting linked documents to rows, dicts, dataframes and HTML."""
+"""Tests of converting linked documents to rows, dicts, dataframes and HTML."""
 
 from __future__ import annotations
 

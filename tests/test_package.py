@@ -1,4 +1,4 @@
-"""The top-level package: exported names and lightweight imports."""
+"""Tests of the top-level package: exported names and lightweight imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A third-party plug-in package installed with pip: its linker, detector, reader and formats work like built-in ones."""
+"""Tests of a plug-in package installed with pip: its components work like built-in ones."""
 
 from __future__ import annotations
 

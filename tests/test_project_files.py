@@ -1,4 +1,4 @@
-"""Project files: citation, hooks, issue forms, workflows."""
+"""Tests of project files: citation, hooks, issue forms, workflows."""
 
 from __future__ import annotations
 

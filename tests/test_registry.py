@@ -1,4 +1,4 @@
-"""Registries of built-in components and plug-ins."""
+"""Tests of the registries of built-in components and plug-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The software bill of materials, and the packages that it lists."""
+"""Tests of the software bill of materials, and of the packages that it lists."""
 
 from __future__ import annotations
 

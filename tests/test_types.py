@@ -1,4 +1,4 @@
-"""The core data types and their validation."""
+"""Tests of the core data types, and of their validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The declared vocabularies are valid, one by one and together."""
+"""Tests that the declared vocabularies are valid, one by one and together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting workers and exchanging messages with them."""
+"""Tests of starting workers, and of exchanging messages with them."""
 
 from __future__ import annotations
 

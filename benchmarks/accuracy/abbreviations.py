@@ -1,4 +1,4 @@
-"""Compare the abbreviation F1 of Onym with that of plain Schwartz-Hearst, on four gold sets (distinct pairs per document)."""
+"""Compare the abbreviation F1 of Onym with plain Schwartz-Hearst, on four gold sets. A pair counts once per document."""
 
 from __future__ import annotations
 

@@ -2,13 +2,14 @@
 
 cases                    sentences, with one mention each
 negation_f1              F1 of the mark `negated`; also its precision and recall
-historical_f1            F1 of the other annotated marks; also `hypothetical_f1` and `other_experiencer_f1`
+historical_f1            F1 of the mark `historical`; likewise `hypothetical_f1` and `other_experiencer_f1`
 development_negation_f1  F1 on odd-numbered sentences, whose errors were inspected while collecting trigger phrases
 held_out_negation_f1     F1 on even-numbered sentences, whose errors were not inspected; both halves come from the same reports
 unmeasured               marks without gold annotations
-mentions_per_s           mentions marked per CPU second, each in its own document
+mentions_per_s           speed: mentions per CPU second, each mention in its own document
 
-If a condition extends beyond its sentence, only its words inside the sentence are used.
+The mention of a sentence is its annotated condition. If a condition extends beyond the sentence, only the words inside it
+count.
 """
 
 from __future__ import annotations

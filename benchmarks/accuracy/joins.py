@@ -1,8 +1,9 @@
 """Count the merged concepts of the open knowledge base by rule, and measure the precision of merging.
 
 Precision is measured for merges by name and by shared id, on concepts whose cross-references were hidden from the build.
-Merges that names contradict are counted in knowledge bases built with and without `refuse_misnamed`, and so are the dev
-mentions whose gold concept is found by its id, and by the surface as a name. `--write` stores the list of refused merges in
+A merge may be contradicted by names. Such merges are counted in two knowledge bases, built with and without `refuse_misnamed`.
+For both, the dev mentions whose gold concept is found are counted as well: by its id, and by the surface as a name. `--write`
+stores the list of refused merges in
 results/joins/refused.tsv. `--quick` leaves out the supplementary records, which are most of the chemicals.
 """
 
@@ -207,7 +208,7 @@ class Names:
             self._groups[concept].add(group)
 
     def contradict(self, low: str, high: str) -> bool:
-        """Return whether the names of one concept are those of another concept of its partner's vocabulary."""
+        """Return whether names contradict a merge: those of one concept belong to another concept than its partner."""
         return self._belongs_elsewhere(low, high) or self._belongs_elsewhere(high, low)
 
     def _belongs_elsewhere(self, concept: str, partner: str) -> bool:
@@ -222,7 +223,7 @@ class Names:
         )
 
     def _says(self, concept: str, other: str) -> bool:
-        """Return whether a preferred name of a concept is, but for word order and number, a name of the other."""
+        """Return whether a preferred name of one concept is a name of the other, ignoring word order and plurals."""
         return not {_alike(name) for name in self._preferred[concept]}.isdisjoint(_alike(name) for name in self._names[other])
 
 

@@ -4,7 +4,7 @@ Runs `onym dataset prepare` and `onym train pipeline`. The pipeline is evaluated
 chemicals, joined open knowledge base). The hand-tuned pipelines are those of the results page. With `--encoder none` the
 detector of both pipelines is the dictionary with its classifier. `--quick` uses few documents, and MEDIC.
 
-hours, cpu_hours      wall time and CPU time of both commands
+hours, cpu_hours      wall time and CPU time of the two commands together
 strict_f1             strict F1 on test; `dev_strict_f1` on dev, where the threshold was tuned
 hand_made_f1          strict F1 of the hand-tuned pipeline on test, from its stored predictions
 points_below          hand_made_f1 - strict_f1
@@ -80,7 +80,7 @@ def _commands(
     names = [word for split, file in files.items() for word in ("--split", f"{split}={file}")]
     where = ["--kb", str(kb.folder.parent)]
     prepare = ["dataset", "prepare", "--name", "mine", *names, *where, "-o", str(base / "mine")]
-    types = [] if options.quick else ["--type", "Disease", "--type", "Chemical"]  # quick: MEDIC has no groups
+    types = [] if options.quick else ["--type", "Disease", "--type", "Chemical"]  # quick runs use MEDIC, which has no groups
     own = [] if encoder == _NONE else ["--encoder", str(model_folder(encoder))]
     own += ["--epochs", str(options.epochs)] if options.epochs else []
     train = ["train", "pipeline", "--dataset", str(base / "mine"), *where, *types, *own, "-o", str(base / "pipeline")]
@@ -128,7 +128,7 @@ def _strict(folder: Path, task: EndToEndTask) -> dict[str, float]:
 
 
 def _by_hand(encoder: str) -> float:
-    """Return the test strict F1 of the hand-tuned pipeline that is best on dev, among those with or without an encoder."""
+    """Return the strict F1 on test of the best hand-tuned pipeline (by dev F1), either with or without an encoder."""
     rows = {row.row: row for row in STORE.rows() if row.dataset == _KEY}
     alike = {key: row for key, row in rows.items() if (row.search == "dictionary") == (encoder == _NONE)}
     on_dev = {key: row for key, row in alike.items() if row.split == "dev" and key.removesuffix("-on-dev") in alike}

@@ -1,8 +1,9 @@
 """Compare any-id with one-id scoring on the published predictions of BELB.
 
-Predictions and gold of BELB's experiments are joined by `hexdigest`. Several ids in one prediction are a tie: concepts that
-share the name. `strict` in the keys means that the prediction is a single id, which is in gold. The whole-set figures are
-Onym's own `strict`, which requires all ids of a composite mention.
+Predictions and gold of BELB's experiments are joined by `hexdigest`. A prediction is a name; if several concepts share the
+name, it has several ids, which count as a tie. The figures use three protocols: under `any_id`, one of the ids must be in gold;
+under `strict`, the prediction must be a single id that is in gold; under `whole_set`, it must have all ids of a composite
+mention.
 """
 
 from __future__ import annotations
@@ -40,6 +41,6 @@ def cases_of(folder: Path, corpus: str, system: str) -> list[Case]:
 
 
 def _case(prediction: dict[str, Any], gold: list[Any]) -> Case:
-    names = enumerate(prediction["y_pred"])  # best first, without scores
+    names = enumerate(prediction["y_pred"])  # sorted, best first; there are no scores
     answers = [([str(concept_id)], -float(rank)) for rank, ids in names for concept_id in dict.fromkeys(ids)]
     return Case(prediction["eid"], frozenset(map(str, gold)), (ranking_of(answers),))

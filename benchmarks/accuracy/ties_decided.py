@@ -87,7 +87,7 @@ def forget_order(predictions: Predictions) -> Predictions:
 
 
 def decide_by_ids(predictions: Predictions, kb: KnowledgeBase) -> Predictions:
-    """Sort stored predictions by score and tie-breaking rules; without names, the name rules do not apply."""
+    """Sort stored predictions by score, then by tie-breaking rules. They have no names, so the rules for names do not apply."""
 
     def sort_answers(one: Prediction) -> Prediction:
         return replace(one, answers=tuple(sorted(one.answers, key=lambda answer: (-answer[1], _key(answer, kb)))))
@@ -102,7 +102,10 @@ def _key(answer: Answer, kb: KnowledgeBase) -> Key:
 
 
 def rules_of(linked: Sequence[LinkedDocument], cases: Sequence[Case], kb: KnowledgeBase) -> Rules:
-    """Count, per rule, the ties where it ranked the answer above the runner-up, and whether the answer is right."""
+    """Count, per rule, the ties it broke: it ranked the first candidate above the second.
+
+    Also count those where the first candidate is right, and those where the right concept is among the tied candidates.
+    """
     links = {(each.document.id, link.mention.start, link.mention.end): link for each in linked for link in each.links}
     rules = Rules()
     for case, rank in zip(cases, gold_ranks(cases, "strict"), strict=True):

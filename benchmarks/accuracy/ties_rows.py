@@ -1,4 +1,4 @@
-"""Figures of all stored rows of results/ before and after ties are broken by ids.
+"""Compute the figures of all stored rows of results/ before and after ties are broken by ids.
 
 Stored predictions have ids and scores but no names, so the rules for name kind and source do not apply. End-to-end rows store
 one answer per mention and have no ties.

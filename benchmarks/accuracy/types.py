@@ -1,9 +1,10 @@
 """Measure the semantic groups of the open knowledge base: concepts without a group, and the effect of filtering by group.
 
-    concepts_without_group_pct   concepts without a group
-    gold_outside_mask_pct        gold mentions (three test sets, id in the KB) whose concept is outside the groups of their type
-    homonyms_hidden              mentions found by the dictionary in the three test sets that exact match links to another
-                                 concept with the filter than without it
+    concepts_without_group_pct   percentage of concepts without a group
+    gold_outside_mask_pct        percentage of gold mentions whose concept is outside the groups of the mention's type, among
+                                 the mentions of three test sets whose id is in the KB
+    homonyms_hidden              number of mentions, found by the dictionary in the three test sets, that exact match links to
+                                 one concept with the filter and to another one without it
 
 `--quick` leaves out the supplementary records, and counts homonyms in one corpus.
 """
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 
 def percent(part: int, whole: int) -> float:
-    """Return a percentage to two decimals, because the bounds are 0.5 %."""
+    """Return a percentage to two decimals; one decimal would be too coarse for the bounds of 0.5 %."""
     return round(100 * part / max(1, whole), 2)
 
 
@@ -86,7 +87,7 @@ def gold_mentions(name: str) -> Iterator[tuple[str, Mention]]:
 
 
 def homonyms(kb: KnowledgeBase, name: str) -> tuple[int, int]:
-    """Return how many mentions are linked with the filter of a corpus, and how many of these change without it."""
+    """Return how many mentions are linked with a corpus's filter, and how many of them get another concept without it."""
     only = concepts_of_types(kb, [group for kind in DATASETS[name] for group in GROUPS[kind]])
     found = [each.document for each in DictionaryDetector(kb, only=only).detect(_documents(name))]
     pairs = list(zip(_answers(kb, found, only), _answers(kb, found, None), strict=True))

@@ -18,7 +18,7 @@ serve_per_cpu_s           requests per CPU second of all processes of `onym serv
 serve_per_cpu_s_before    serve_per_cpu_s of the earlier commit
 serve_ratio               throughput relative to the earlier commit, median over the rounds
 serve_answers_changed     responses whose body differs
-scores                    benchmarks that rescore published predictions and those of `results/`
+scores                    benchmarks that score published predictions, or the predictions in `results/`, again
 scores_changed            benchmarks that fail or whose printed figures differ
 """
 

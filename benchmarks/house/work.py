@@ -117,7 +117,7 @@ def _answers(pipeline: onym.Pipeline, text: str) -> Answers:
 
 
 def loading_figures(kb: Path, folder: Path) -> dict[str, object]:
-    """Return, for one cold load, how often an artefact is opened (maximum), and the model bytes hashed more than once."""
+    """Load a pipeline with an empty cache; return the most times any artefact is opened, and the model bytes hashed twice."""
     from onym.testing.models import save_encoder
 
     model = save_encoder(folder / "encoder")

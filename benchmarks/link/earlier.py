@@ -58,7 +58,7 @@ def source_of(commit: str) -> Path:
 
 
 def _environment(commit: str) -> Path:
-    """Return the folder of an environment; it depends on the dependencies and the working tree."""
+    """Return the folder of an environment. Its name depends on the commit, Python, the dependencies and the working tree."""
     key = repr((sys.version, ROOT, _dependencies()))
     return cache_folder() / "benchmarks" / f"onym-{commit or 'here'}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 

@@ -1,6 +1,6 @@
 """Test pipelines of different kinds, built by the earlier version, cached, and opened by both versions.
 
-    starter    the pipeline that each version of Onym comes with: dictionary with a classifier, reranker, calibration
+    starter    the pipeline that comes with Onym (each version opens its own): dictionary, classifier, reranker, calibration
     precise    the earlier version's starter, with a target precision
     exact      dictionary and exact match, types filtered, with assertion marks
     tfidf      TF-IDF on annotated mentions, types filtered

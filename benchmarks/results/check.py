@@ -63,7 +63,10 @@ def page_problems(benchmark: str, with_rows: Callable[[str], str], *, is_written
 
 
 def with_before(section: Section, row: Row, rows: Sequence[Row], judged: dict[str, Judged]) -> Row:
-    """Return a row with its previous stage and the p-value against it. Unless both were scored, keep the stored p-value."""
+    """Return a row with its previous stage and the p-value of their difference.
+
+    If one of the two rows was not scored again, the stored p-value is kept.
+    """
     before = stage_before(row, rows, section.stages)
     if before is None:
         return replace(row, before="", p=None)

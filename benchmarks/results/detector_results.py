@@ -1,10 +1,12 @@
 """Recompute the F1 of detectors (span and type) from the stored spans, and check the results page.
 
 Fails if a figure differs from results/detect or is missing from docs/reference/results-tables.md; `--write` writes the page.
-Detectors are named after their training data: `granite-without-ncbi` was trained without NCBI disease, for a third of the
-steps; compare it with `granite-three-third`, trained for as many steps with NCBI disease. `spans` has the F1 over all types by
-row, `by_type` the F1 of each type on the test split of BioRED, and `unseen`, for each corpus, the test F1 of the detector
-trained without it next to that of the others.
+Detectors are named after their training data. `granite-without-ncbi` was trained without NCBI disease, for a third of the
+steps; it is to be compared with `granite-three-third`, which was trained with NCBI disease for the same number of steps.
+
+spans    F1 over all types, for each row
+by_type  F1 of each type on the test split of BioRED
+unseen   for each corpus that a detector was not trained on: test F1 of this detector and of the others
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calibrate the answers of a system on dev, drop those of low confidence, and store the rest as rows.
+"""Calibrate the answers of a system on dev, drop answers of low confidence, and store the remaining answers as rows.
 
     python -m benchmarks.results.e2e_confidence bc5cdr/joined+granite-three-spans+bc5cdr+rerank+rerank-open
 

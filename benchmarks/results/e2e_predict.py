@@ -61,7 +61,7 @@ def main(arguments: list[str], store: Store = STORE) -> int:
     started = time.perf_counter()
     made = predict_with(system, task)
     seconds = time.perf_counter() - started
-    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score the rounded values, because only these are stored
     folders = {
         name: folder_of(described[name]) for name in _PARTS if described.get(name, ANNOTATED) not in (DICTIONARY, ANNOTATED)
     }

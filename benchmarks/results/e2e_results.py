@@ -79,7 +79,10 @@ def best_figures(rows: Sequence[Row]) -> dict[str, dict[str, object]]:
 
 
 def best(rows: Sequence[Row]) -> dict[str, Row]:
-    """Return, by corpus, the test row of the system that is best on dev; a corpus without dev uses that of another one."""
+    """Return, by corpus, the test row of the system that is best on dev.
+
+    For a corpus without a dev split, the system is chosen on the dev split of another corpus.
+    """
     found: dict[str, Row] = {}
     for key, kind in KINDS.items():
         dev = [row for row in rows if row.dataset == key and row.split == "dev" and row.search != ANNOTATED]

@@ -24,7 +24,7 @@ from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.end_to_end import ScoresWithIntervals, merge_predictions, score_all
 from onym.evaluate.metrics import score
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, concepts_with_ids, select_concepts
+from onym.kb.ranking import ConceptFilter, ConceptMask, concepts_with_ids, select_concepts
 from onym.outputs.predictions import DocumentNames, Predictions
 from onym.types import Document
 
@@ -97,7 +97,7 @@ def _open_filtered_kb(kind: Kind, base: str) -> tuple[KnowledgeBase, ConceptMask
     """Return a knowledge base and the concepts to find."""
     kb = open_kb_joined() if base == JOINED else open_kb()
     wanted = kind.groups if base == JOINED else [each for each in kind.concepts if kb.types.find(each) >= 0]
-    return kb, select_concepts(kb, wanted, ())
+    return kb, select_concepts(kb, ConceptFilter(types=tuple(wanted)))
 
 
 def _phenotypes() -> tuple[KnowledgeBase, ConceptMask]:
@@ -120,7 +120,7 @@ def _of_types(doc: Document, types: tuple[str, ...]) -> Document:
     return replace(doc, mentions=mentions, relations=())
 
 
-# Figures computed from stored predictions, for detected and for gold mentions; the keys are those of a row.
+# Figures computed from stored predictions, for detected and for gold mentions, under the keys that rows have.
 
 KEYS = {
     "strict": "bhowmik-strict",

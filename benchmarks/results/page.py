@@ -23,9 +23,9 @@ PageWith = Callable[[Sequence[Row], Mapping[str, Curve], str], str]
 class Section:
     """Settings of one kind of linker.
 
-    `keys` are the datasets it is evaluated on. `stages` maps each training stage to the one it is compared with. `open` opens a
-    model for a search and a ranking, `open_as_said` with the settings recorded in its predictions. `answers` returns how many
-    concepts are stored per mention, `best_figures` the figures of the rows selected on dev.
+    `keys` are the datasets that the linker is evaluated on. `stages` maps each training stage to the stage it is compared with.
+    `open` opens a model with a given search and ranking. `open_as_said` opens it with the settings recorded in its predictions.
+    `answers` returns the number of concepts stored per mention. `best_figures` returns the figures of the rows selected on dev.
     """
 
     name: str

@@ -55,7 +55,7 @@ def keep(linker: Linker, name: str, split: str, alone: str = "") -> dict[str, di
     about = {"name": dataset.name, "digest": dataset.digest, "split": split}
     found = predictions_of(linker.link(dataset.documents(split), top_k=TOP_K))
     made = Predictions.of((one for one in found if isinstance(one, Prediction)), source_of(linker, TOP_K, dataset=about))
-    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score the rounded values, because only these are stored
     file_of(name, split, alone).parent.mkdir(exist_ok=True)
     write_packed(file_of(name, split, alone), predictions)
     figures = {key: judge(key, split, linker.kb, predictions) for key in rows_of_dataset(name)}

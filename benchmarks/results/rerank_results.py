@@ -116,7 +116,7 @@ def _read_ablation() -> dict[str, Any]:
 
 
 def _alone(row: dict[str, dict[str, object]]) -> str:
-    """Return strict recall@1 of a test row, with that on unseen surfaces in brackets."""
+    """Return the strict recall@1 of a test row, and in brackets the recall@1 on unseen surfaces."""
     figures = _figures(row["test"]["figures"]) if "test" in row else {}
     return f"{figures['strict_r1']:.1f} ({figures['unseen_strict_r1']:.1f})" if figures else ""
 

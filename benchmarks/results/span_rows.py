@@ -30,7 +30,7 @@ from onym.detect.base import Detector
 from onym.detect.classifier import open_classifier
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
-from onym.kb.ranking import select_concepts
+from onym.kb.ranking import ConceptFilter, select_concepts
 from onym.models.collective import Collective
 from onym.parts import ReaderPrecision
 from onym.store.models import folder_digest
@@ -86,7 +86,10 @@ def open_span_detector(
     config = dictionary.DictionaryDetectorConfig(convention=convention)
     own = open_classifier(folder_of(classifier)) if classifier else None
     return DictionaryDetector(
-        kb, config, only=select_concepts(kb, [name for name in _OF_KB if name in types], ()), classifier=own
+        kb,
+        config,
+        only=select_concepts(kb, ConceptFilter(types=tuple(name for name in _OF_KB if name in types))),
+        classifier=own,
     )
 
 

@@ -239,8 +239,8 @@ def differences(said: Mapping[str, object], found: Mapping[str, object]) -> list
 def best(rows: Sequence[Row]) -> dict[str, str]:
     """Return, by dataset, the test row of the settings that are best on dev: by any-id recall@1, then strict recall@1.
 
-    Models trained on dev take no part in the selection. If the selected settings were then also trained on train and dev, that
-    row is returned, as in published work, even if it is the worse of the two.
+    Models trained on dev take no part in the selection. If there is also a model with the selected settings that was trained on
+    train and dev, its row is returned, as in published work, even if it is worse on test.
     """
     best_rows: dict[str, str] = {}
     for dataset in sorted({row.dataset for row in rows}):

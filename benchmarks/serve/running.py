@@ -70,7 +70,7 @@ class Running:
         """Return the CPU seconds of the service and all its descendants, such as the processes of a Ray cluster."""
         found: dict[int, float] = {}
         for pid in [self.process.pid, *descendants(self.process.pid)]:
-            with suppress(OSError):  # the process has ended
+            with suppress(OSError):  # raised if the process has ended meanwhile
                 found[pid] = self.cpu_s(pid)
         return found
 
@@ -92,5 +92,5 @@ class Running:
 def _name(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
-    except OSError:  # the process has ended
+    except OSError:  # raised if the process has ended meanwhile
         return ""

@@ -3,11 +3,12 @@
 Links abstracts of a recent PubMed file with the dictionary detector and exact match over the open knowledge base. `--quick`
 uses few abstracts and HPO.
 
-overhead_local            CPU of `onym batch run` with one worker, against that of `onym link` on the same file and pipeline
+overhead_local            CPU time of `onym batch run` with one worker, divided by that of `onym link` on the same file
 scaling                   wall time of one worker divided by that of two, on shards of the same size; needs an idle machine
-overhead_ray              CPU of all processes of a Ray cluster, against that of two local workers on the same two large shards
+overhead_ray              CPU time of all processes of a Ray cluster, divided by that of two local workers on the same two
+                          large shards
 ray_start_cpu_s           CPU seconds to start the cluster, not included in overhead_ray
-memory_ratio              proportional memory (PSS) of four processes with the pipeline open, against one
+memory_ratio              proportional memory (PSS) of four processes with the pipeline open, divided by that of one process
 memory_ratio_dense        the same with a dense linker over HPO
 resume_s_per_1000_shards  CPU seconds to check that a plan is finished, per 1,000 shards
 """

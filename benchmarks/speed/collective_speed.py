@@ -2,8 +2,8 @@
 
 Uses the test mentions of BC5CDR, MiniLM, and the precision that `auto` selects on this machine. Both methods batch windows of
 similar length, with the same number of tokens per batch, and return one vector per mention. Search is timed separately: an
-exact search for the 10 nearest of as many random vectors as the open knowledge base has names. `--quick` uses fewer documents
-and vectors.
+exact search for the 10 nearest vectors, among one random vector for each name of the open knowledge base. `--quick` uses fewer
+documents and vectors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from onym.types import Document
 
 SINGLE = 128
 _BUDGET = 4_096  # tokens per batch, the same for windows and for documents
-_NAMES = 923_667  # names of the open knowledge base
+_NAMES = 923_667  # number of names of the open knowledge base
 _TURNS = 3
 _K = 10
 Vectors = Any

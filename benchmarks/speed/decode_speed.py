@@ -1,7 +1,7 @@
 """Compare decoding speed in mentions per second: published code, transformers with and without a trie callback, and Onym.
 
-All systems use a model of BART-base's size with random weights, windows of 64 tokens, beam 5, no prompt, and exactly 8 steps:
-the names of the open knowledge base truncated to 7 tokens, and the end token.
+All systems use a model of BART-base's size with random weights, windows of 64 tokens, beam 5 and no prompt. Every name takes
+exactly 8 steps, because the names of the open knowledge base are truncated to 7 tokens, followed by the end token.
 
     a   as published: one mention at a time, a trie of dicts, no caching
     b   transformers' generate, batches of 32, a callback over the trie of dicts

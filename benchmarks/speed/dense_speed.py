@@ -1,8 +1,9 @@
-"""Compare encoding names with sentence-transformers, and searching with plain FAISS.
+"""Compare the speed of Onym with sentence-transformers (encoding names) and with plain FAISS (search).
 
 Encoding: the same names of the open knowledge base, the same model (MiniLM), and the same precision, the one that `auto`
-selects on this machine. `--quick` uses surfaces of corpora, so that no knowledge base has to be built. Both encode the same
-chunks of names in turn. sentence-transformers uses the best of several batch sizes, chosen on the first names.
+selects on this machine. `--quick` uses surfaces of corpora, so that no knowledge base has to be built. Onym and
+sentence-transformers encode the same chunks of names in turn. sentence-transformers uses the fastest of several batch sizes,
+which is determined on the first names.
 
 Search: the 10 nearest names in an exact (`flat`) index, with batches of 1,000 queries. Onym searches its memory-mapped,
 verified artefact; FAISS searches an in-memory index of the same vectors. The fastest of several rounds is reported.

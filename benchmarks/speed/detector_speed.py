@@ -1,8 +1,12 @@
 """Measure the speed of detectors (documents per second on one core) and their span F1, on the same dev documents.
 
-dictionary        the names of the open, joined knowledge base; `classified`: with the classifier that filters its matches
-fp32, int8        a trained detector; int8_loss is the loss of F1 by int8, and int8_to_fp32 the speed-up
-classifier_ms     CPU milliseconds per document that the classifier adds to the dictionary
+X_documents_per_s, X_f1   speed and F1 of detector X, which is one of:
+                          dictionary   the names of the open, joined knowledge base
+                          classified   the dictionary, whose matches are filtered by a classifier
+                          fp32, int8   a trained detector in this precision
+classifier_ms             CPU milliseconds per document that the classifier adds to the dictionary
+int8_to_fp32              speed of int8 divided by that of fp32
+int8_loss                 F1 of fp32 minus that of int8
 
 `--detector` and `--classifier` are folders below `ONYM_RUNS`. With `--quick`, the detector is an off-the-shelf encoder with
 untrained layers and the dictionary is the Human Phenotype Ontology: there is no F1, and `int8_cosine` is the cosine similarity

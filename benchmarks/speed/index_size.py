@@ -5,8 +5,8 @@ NCBI disease corpus, in batches of 1,000. `recall_at_10` is the share of the ten
 as near as the tenth result of FAISS's exact search. With `--quick` all vectors are random. `default` is the row of the
 kind that Onym recommends for this number of names; it is built twice, and both files must be equal.
 
-Then as many random vectors as UMLS has names, with MiniLM's dimension, are indexed in a separate process with the recommended
-kind. This needs twice the disk space of the vectors, plus the index; all files are removed afterwards.
+Then six million random vectors (UMLS has about as many names), with MiniLM's dimension, are indexed in a separate process with
+the recommended kind. This needs disk space for the vectors twice, and for the index; all files are removed afterwards.
 
 The encoder is timed on one shard of real names. The vectors of the open knowledge base are cached.
 """
@@ -41,7 +41,7 @@ from onym.kb import KnowledgeBase
 from onym.store.cache import cache_folder
 
 SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384
-OPEN_NAMES = 923_667  # names of the open knowledge base
+OPEN_NAMES = 923_667  # number of names of the open knowledge base
 MAX_GB, MAX_OPEN_S = 12.0, 1.0
 _SAME = 1e-5  # tolerance for the rounding error of a dot product
 _BUILD = """
@@ -142,7 +142,7 @@ def _measure_kept(names: Names, worst: Vectors, kind: str) -> dict[str, object]:
 
 def _measure_search(index: Index, names: Names, worst: Vectors) -> dict[str, object]:
     wanted = names.wanted
-    index.search(wanted[:8], K)  # read the pages that every search touches
+    index.search(wanted[:8], K)  # warm-up: reads the pages that every search touches
     start = time.perf_counter()
     ids = np.concatenate([index.search(batch, K)[1] for batch in _batches(wanted)])
     search_s = time.perf_counter() - start
@@ -186,7 +186,7 @@ def _many(base: Path, options: argparse.Namespace) -> dict[str, object]:
     """Index as many random vectors as UMLS has names, in a separate process."""
     count = options.vectors or (10_000 if options.quick else 6_000_000)
     kind = options.kind or kind_for(AUTO, 6_000_000).name
-    need, free = 3.2 * count * WIDTH * 4, shutil.disk_usage(base).free  # scratch space, vectors and index
+    need, free = 3.2 * count * WIDTH * 4, shutil.disk_usage(base).free  # bytes for vectors (twice) and index
     if free < need:
         sys.exit(f"{need / 1e9:.1f} GB of disk are needed at {base}, {free / 1e9:.1f} GB are free: set ONYM_CACHE")
     kb_of_numbers(base / "many-kb", count)

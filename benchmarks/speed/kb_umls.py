@@ -1,4 +1,7 @@
-"""Measure a knowledge base of UMLS's size: build time, peak memory, opening, a second process, lookup, equal bytes."""
+"""Measure a knowledge base of UMLS's size, and check that a second build gives the same bytes.
+
+Measured are the time and peak memory of the build, the times of opening and of a lookup, and the memory of a second process.
+"""
 
 from __future__ import annotations
 

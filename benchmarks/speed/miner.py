@@ -4,9 +4,9 @@ Equality: on random float64 batches both must select the same pairs; `worst_delt
 gradient. Batches include pairs, several names per concept, a single concept (no negatives), one name per concept (no
 positives), equal vectors, equal distances with a margin that is met exactly, and very few names.
 
-Speed and memory: a step is miner and loss, forward and backward, in float32 on one thread. Times are CPU seconds, the median of
-5, both in turn. Memory is measured in one process each: the peak during the step (VmHWM, reset before it) minus the memory
-before it (VmRSS), after a small warm-up step.
+Speed and memory: a step computes the miner and the loss, forward and backward, in float32 on one thread. The two libraries run
+in turn, five times each, and the median of the CPU seconds is reported. Memory is measured in a separate process for each
+library: the peak during a step (VmHWM, reset before it) minus the memory before it (VmRSS), after a small warm-up step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from onym.train.encoder import MultiSimilarityLoss, RowPairs, hard_pairs
 ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2  # SapBERT's
 WITHIN = 1e-6
 WIDTH, TURNS, SEED = 384, 5, 13
-_FEW = 32  # pairs of a small batch, just enough for the code path of large batches
+_FEW = 32  # pairs of the smallest batch that takes the same code path as large batches
 _PEAK = """
 import sys
 from benchmarks.speed.miner import STEPS, gained_bytes
@@ -225,7 +225,7 @@ def measure_growth(step: Step, pairs: int) -> int:
     torch.set_num_threads(1)
     batch = _draw_timed_batch(pairs)
     step(_draw_timed_batch(_FEW))
-    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak memory (VmHWM)
     before = own_bytes("VmRSS")
     step(batch)
     return own_bytes("VmHWM") - before

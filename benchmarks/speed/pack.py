@@ -9,10 +9,12 @@ full                      the same with a dense stage, MiniLM: packed with its e
   first_answer_s          CPU seconds of a fresh process, from its start to the links of one abstract; the minimum of three runs
   torch_import_s          CPU seconds of `import torch`, not included in first_answer_s; absent if torch is not imported
   documents_per_s_one_core  dev abstracts of BC5CDR per CPU second
-  strict_f1, f1_loss      on dev of BC5CDR, NCBI disease and BioRED, from raw text; the largest loss against the pipeline
+  strict_f1, f1_loss      strict F1 from raw text on the dev splits of BC5CDR, NCBI disease and BioRED, and the largest loss
+                          of F1 against the source pipeline
   deterministic           1 if two builds have the same bytes
-hostile_packs, refused    malicious packs, and those that were rejected with a code and left nothing in the cache directory;
-                          the benchmark fails if any was accepted, or if the valid pack they were derived from is rejected
+hostile_packs, refused    number of malicious packs, and of those that were rejected with an error code and left nothing in the
+                          cache directory; the benchmark fails if any was accepted, or if the valid pack that they were
+                          derived from is rejected
 
 With `--quick` the pipeline is the starter, on few documents, and every fifth hostile pack is tried.
 """

@@ -1,4 +1,4 @@
-"""Run one training step of each preset of the papers at full size: BART-large with random weights, real samples.
+"""Run one training step of each preset that reproduces a paper, at full size: BART-large with random weights, real samples.
 
 BC5CDR replaces corpora that are not available here (COMETA, MedMentions). The precision is the fastest on the machine: fp32, or
 bf16 weights with an fp32 master copy.
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         for name in names:
             began = time.monotonic()
             steps = _steps_apart(name, model, Path(folder) / name)
-            shutil.rmtree(Path(folder) / name)  # free several GB: the checkpoint of this preset
+            shutil.rmtree(Path(folder) / name)  # delete the checkpoint of this preset, which has several GB
             figures[name] = {"steps": steps, "seconds": round(time.monotonic() - began, 1)}
             print(f"{name}: {figures[name]}", file=sys.stderr)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e9
@@ -84,7 +84,7 @@ def _step(name: str, model: Path, work: Path) -> int:
         values["prefer"] |= {"rounds": 1, "negatives": "similar", "epochs": 1e-9}
     context = GenerativeContext(GenerativeTrainingConfig.of(values, name), work, data_folder())
     if context.dataset is not None:
-        vars(context)["mentions"] = context.mentions[:_MENTIONS]  # enough for one step
+        vars(context)["mentions"] = context.mentions[:_MENTIONS]  # enough mentions for one step
     return int(RECIPES[values["stage"]].train(context).state.global_step)
 
 

@@ -4,13 +4,13 @@
 with classifier, reranker and calibrated confidence. `--quick` reads few citations and uses HPO as the dictionary.
 
 documents             linked citations
-documents_per_core_s  per CPU second of all worker processes, including start-up, reading and writing
+documents_per_core_s  documents per CPU second of all worker processes, including start-up, reading and writing
 core_hours_38m        core hours for 38 million citations
 peak_gb               peak memory of a worker
 output_gb_38m         size of the output for 38 million citations
-versions_kept         documents of the current view that are later versions
+versions_kept         documents of the current view that are later versions of a citation
 tombstones            documents deleted by the update file
-bc5cdr_strict_f1      of the same pipeline on BC5CDR test, from raw text; for the starter, diseases only
+bc5cdr_strict_f1      strict F1 of the same pipeline on the test split of BC5CDR, from raw text; for the starter, diseases only
 
 compact_files    synthetic update files made of real citations
 compact_wrong    documents in which the current view after these updates differs from a simple reference implementation

@@ -1,10 +1,10 @@
 """Measure the speed of a reranker, the share of time spent on reranking, and the rejection of hostile trees.
 
 By default a reranker is trained on the NCBI disease corpus over the open, joined knowledge base, and links BC5CDR's dev
-mentions; `--quick` uses MEDIC and fewer trees. `--model` and `--kb` select a trained one. The share is the time of pooling,
-features and trees, without that of the linkers that propose candidates. A hostile model has inconsistent columns, references
-that are out of range or form a cycle, or NaN; its digests are correct. The bound on the share applies to the large knowledge
-base only: over a small one, finding candidates takes almost no time.
+mentions; `--quick` uses MEDIC and fewer trees. `--model` and `--kb` select a trained reranker instead. Reranking is pooling
+candidates, computing features and evaluating trees; the linkers that propose candidates are not part of it. A hostile model has
+inconsistent columns, references that are out of range or form a cycle, or NaN; its digests are correct. The bound on the share
+applies to the large knowledge base only: over a small one, finding candidates takes almost no time.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ one call, like a shard, with and without the cache. Without it, repeated mention
 reranker) are still computed once. `--quick` uses few documents and few names of MEDIC.
 
 mentions, surfaces      mentions found, and distinct surfaces, normalised and with abbreviations expanded
-hit_rate                share of lookups answered without computation
-hit_rate_without        the same without the cache: repetitions within a batch
+hit_rate                share of lookups that are answered without computation
+hit_rate_without        the same share without the cache, when only repetitions within a batch are not computed again
 speedup                 CPU seconds without the cache divided by those with it; the minimum of all rounds
 answers_changed         mentions whose candidates or their order change with the cache
 max_score_change        largest change of a candidate's score (batch composition affects the last bits)

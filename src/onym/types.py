@@ -166,11 +166,11 @@ class Name:
 
 
 class ParentKind(IntEnum):
-    """What a source says about a concept and its parent. The values are stored in knowledge bases."""
+    """The relation of a concept to its parent, as stated by a source. The values are stored in knowledge bases."""
 
-    IS_A = 0  # every instance of the concept is one of the parent: OBO, SNOMED CT
-    BROADER = 1  # the parent is above it in a thesaurus: MeSH, CTD, UMLS
-    MAPPED_TO = 2  # a supplementary record of MeSH is indexed under this heading; no hierarchy
+    IS_A = 0  # every instance of the concept is an instance of the parent; in OBO and SNOMED CT
+    BROADER = 1  # the parent is a broader term in a thesaurus; in MeSH, CTD and UMLS
+    MAPPED_TO = 2  # the parent is the MeSH heading that a supplementary record is indexed under, not a broader term
 
     @property
     def label(self) -> str:
@@ -179,7 +179,7 @@ class ParentKind(IntEnum):
 
 
 class SuccessorKind(IntEnum):
-    """What a source says about a retired id and another id. The values are stored in knowledge bases."""
+    """The relation of a retired id to another id, as stated by a source. The values are stored in knowledge bases."""
 
     REPLACED_BY = 0
     SAME_AS = 1
@@ -196,11 +196,11 @@ class SuccessorKind(IntEnum):
     @property
     def label(self) -> str:
         """The kind as shown to users, such as `replaced by`."""
-        return self.name.lower().replace("_", " ")
+        return self.name.lower().replace("_", " ") + " into" * (self in (SuccessorKind.MERGED, SuccessorKind.SPLIT))
 
     @property
     def is_certain(self) -> bool:
-        """Whether the other id means the same, so that it can be used without asking."""
+        """Whether the other id means the same concept, so that it can replace the retired id automatically."""
         return self in (SuccessorKind.REPLACED_BY, SuccessorKind.SAME_AS, SuccessorKind.MERGED)
 
 
@@ -213,10 +213,27 @@ class Relative:
     kind: ParentKind
     source: str
 
+    def to_dict(self, id_style: IdStyle = "obo") -> dict[str, str]:
+        """Return the relative as JSON values.
+
+        >>> Relative("mesh:D001832", "Body Temperature Changes", ParentKind.BROADER, "mesh").to_dict()["kind"]
+        'broader'
+        """
+        return {"id": style_id(self.id, id_style), "name": self.name, "kind": self.kind.label, "source": self.source}
+
+
+def select_relatives(relatives: Iterable[Relative], *, mapped: bool = False) -> dict[str, str]:
+    """Return the names of parents or children by id, each once if several sources state it; with `mapped`, mapped headings.
+
+    >>> select_relatives([Relative("hp:1", "All", ParentKind.IS_A, source) for source in ("hp", "mine")])
+    {'hp:1': 'All'}
+    """
+    return {each.id: each.name for each in relatives if (each.kind is ParentKind.MAPPED_TO) is mapped}
+
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """An id that a source gives for a retired one. `release` is empty unless the source names the release of the change."""
+    """An id that a source names as successor of a retired id. `release` is the release of the change; empty if unknown."""
 
     target: str
     kind: SuccessorKind
@@ -225,7 +242,7 @@ class Successor:
 
 
 class Relatives(Protocol):
-    """The hierarchy of a knowledge base, as a concept uses it."""
+    """The interface of a knowledge base's hierarchy that concepts need."""
 
     def children(self, concept_id: str) -> tuple[Relative, ...]:
         """Return the children that the sources state."""
@@ -308,6 +325,7 @@ def concept_to_dict(concept: Concept) -> dict[str, Any]:
         "types": list(concept.types),
         "definitions": list(concept.definitions),
         "xrefs": [style_id(xref) for xref in concept.xrefs],
+        "parents": [parent.to_dict() for parent in concept.parents],
     }
 
 
@@ -542,7 +560,7 @@ _ANSWER: dict[str, type] = {
     "document": str, "start": int, "end": int, "text": str, "type": str,
     "concept_id": str, "preferred_name": str, "matched_name": str, "score": float,
 }  # fmt: skip
-_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # these columns first, then other fields
+_ORDER = ("confidence", "ties", "stage", "nil_reason", "assertion")  # these columns of the evidence come first
 _OF_EVIDENCE = {each.column: each for each in EVIDENCE if each.column}
 _IN_ORDER = [_OF_EVIDENCE[name] for name in dict.fromkeys([*_ORDER, *_OF_EVIDENCE])]
 _KINDS = _ANSWER | {each.column: each.cell_kind for each in _IN_ORDER}

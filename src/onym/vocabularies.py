@@ -1,4 +1,4 @@
-"""Facts about vocabularies (MeSH, UMLS, ...), one table of `vocabularies.toml` each, loaded on first use.
+"""Facts about vocabularies (MeSH, UMLS, ...). Each is a table of `vocabularies.toml`, which is loaded on first use.
 
 The header of that file documents the keys. Ids, groups, downloads, corpora, packs, FHIR and OMOP use these facts.
 """

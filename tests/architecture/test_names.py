@@ -1,4 +1,4 @@
-"""Functions are named by verbs, and no two classes have the same name."""
+"""Tests that functions are named by verbs, and that no two classes have the same name."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ PHRASES = (
 )
 
 TREE = ("src", "tests", "benchmarks", "docs", "results", ".ci", ".github")
-OWN_FILES = frozenset(("tests/architecture/words.py", "tests/benchmarks/test_house.py"))  # contain denied words on purpose
+# These files contain denied words on purpose, so they are not checked.
+OWN_FILES = frozenset(("tests/architecture/words.py", "tests/benchmarks/test_house.py"))
 _OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 _COMMENT = re.compile(r"(?m)^[ \t]*#[:!]?[ ]?")
 _CODE_SPAN = re.compile(r"`([^`\s]+)`")

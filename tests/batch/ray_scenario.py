@@ -29,7 +29,7 @@ def slow_on_other_nodes(out: str, pipeline: str | None, number: int) -> dict[str
     if os.environ.get("SECOND_NODE"):
         marker.touch()
         time.sleep(600)
-    while not marker.exists():  # wait, or the first node could link everything alone
+    while not marker.exists():  # wait for the second node, or the first could link all shards alone
         time.sleep(0.05)
     return link_shard(out, pipeline, number)
 

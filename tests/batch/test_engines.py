@@ -1,4 +1,4 @@
-"""The shard queue and the local engine, including killed workers and killed drivers."""
+"""Tests of the shard queue and of the local engine, including killed workers and killed drivers."""
 
 from __future__ import annotations
 

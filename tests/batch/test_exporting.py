@@ -1,4 +1,4 @@
-"""Exports of a run: tables, documents, and the current view."""
+"""Tests of exporting a run: tables, documents, and the current view."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_predictions_equal_single_process_output(tmp_path: Path, threshold: floa
     assert (linked_mentions > 0) == (threshold is None)
 
 
-@pytest.mark.parametrize("old", [1, 99])  # number of shards written in version 1: one, or all
+@pytest.mark.parametrize("old", [1, 99])  # how many of the shards are rewritten in version 1: one, or all
 def test_reads_output_of_version_1(tiny_kb: Path, tmp_path: Path, old: int) -> None:
     finish_run(tiny_kb, tmp_path)
     out = tmp_path / "out"

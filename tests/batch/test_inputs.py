@@ -1,4 +1,4 @@
-"""Input files of a plan, split into ranges and opened again."""
+"""Tests that the ranges of a plan's input files contain every document once, and that changed files are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a run: status, watch and verify."""
+"""Tests of the state of a run: finished shards, waiting for new ones (`watch`), and checks of the output (`verify`)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_watch_yields_each_new_shard(tiny_kb: Path, tmp_path: Path, monkeypatch:
     looks = list(watch(out, pause=link_one))
     assert [len(look.ledger.receipts) for look in looks] == list(range(len(plan.shards) + 1))
     assert looks[0].documents_per_s == 0 < looks[-1].documents_per_s
-    assert read == [plan.shards[-1].name]  # receipts of earlier shards are not read again
+    assert read == [plan.shards[-1].name]  # only the new receipt is read, not those of earlier shards
 
 
 def test_watch_does_not_wait_for_quarantined_shards(tiny_kb: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The Ray engine, on a real cluster in its own network namespace and on a fake one."""
+"""Tests of the Ray engine, on a fake cluster and on a real one in its own network namespace."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_error_if_cluster_is_unreachable(queue: ShardQueue, monkeypatch: pytest.
 
 
 def _in_own_network(*words: str, at: Path | None = None) -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[2]
     command = own_network("env", "-C", str(at or root), sys.executable, *words)
     done = subprocess.run(command, cwd=root, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr.decode()[-2000:]

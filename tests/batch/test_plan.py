@@ -1,4 +1,4 @@
-"""Reading and writing of plan.json."""
+"""Tests of reading and writing plan.json."""
 
 from __future__ import annotations
 

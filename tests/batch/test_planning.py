@@ -1,4 +1,4 @@
-"""Creation of plans: contents of shards, and rejected input."""
+"""Tests of creating plans: how files are divided into shards, the keys of shards, and rejected input."""
 
 from __future__ import annotations
 

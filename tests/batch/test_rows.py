@@ -1,4 +1,4 @@
-"""The output of a shard: rows, their digest, and the receipt."""
+"""Tests of the output file of a shard: rows, the digest of the rows, and the receipt."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_resumes_and_writes_the_same_bytes(tiny_kb: Path, tmp_path: Path) -> Non
     (out / "shards" / "000001.parquet").unlink()
     torn = out / "shards" / "000002.parquet"
     torn.write_bytes(torn.read_bytes()[:-100])
-    # An output with the key of another shard.
+    # The output of shard 3 is replaced by that of shard 0, so its key is wrong.
     (out / "shards" / "000003.parquet").write_bytes((out / "shards" / "000000.parquet").read_bytes())
     left = out / "shards" / ".000001.parquet.0123456789abcdef.onym-new"
     left.touch()

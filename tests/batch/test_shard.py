@@ -1,4 +1,4 @@
-"""Linking a shard is a pure function: its output does not depend on the shards that were linked before."""
+"""Tests that linking a shard is a pure function: its output does not depend on the shards that were linked before."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_no_cache_is_shared_between_shards(tiny_kb: Path, tmp_path: Path) -> Non
     alone = {number: write_all(Drifting(kb), [number])[number] for number in numbers}
     assert write_all(Drifting(kb), numbers) == alone
     assert write_all(Drifting(kb), numbers[::-1]) == alone
-    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # this test can fail: a shared cache changes the output
+    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # with a shared cache, the output would change
 
 
 class _FailingDisk(io.RawIOBase):

@@ -1,4 +1,4 @@
-"""The entry point of worker processes."""
+"""Tests of the worker process of `onym batch`, which links shards until its standard input is closed."""
 
 from __future__ import annotations
 

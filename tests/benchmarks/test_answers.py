@@ -1,4 +1,4 @@
-"""Stored predictions never change: the header line may be migrated, but all other lines stay byte-identical."""
+"""Tests that stored predictions never change: the header line may be migrated, but all other lines stay byte-identical."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assertion benchmark: locating conditions in their sentences, and scoring marks."""
+"""Tests of the assertion benchmark: locating conditions in their sentences, and scoring marks."""
 
 from __future__ import annotations
 

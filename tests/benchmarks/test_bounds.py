@@ -1,4 +1,4 @@
-"""Bounds of benchmark figures; bounds of times apply only to full runs."""
+"""Tests that benchmarks fail if a figure exceeds its bound; bounds on times apply only to full runs."""
 
 from __future__ import annotations
 

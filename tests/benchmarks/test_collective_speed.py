@@ -1,4 +1,4 @@
-"""Encoding whole documents and encoding windows give the same vectors if a window covers the document."""
+"""Tests that encoding whole documents and encoding windows give the same vectors if a window covers the document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the dense linker: prediction, scoring by two protocols, rerun, and averaging over folds."""
+"""Tests of result rows of the dense linker: prediction, scoring by two protocols, rerun, and averaging over folds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of detectors: detection, scoring, rescoring, and the results page."""
+"""Tests of result rows of detectors: detection, scoring, rescoring, and the results page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of end-to-end systems: prediction, scoring, rerun, and the results page."""
+"""Tests of result rows of end-to-end systems: prediction, scoring, rerun, and the results page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the generative linker: prediction, rescoring, rerun, and detection of changes."""
+"""Tests of result rows of the generative linker: prediction, rescoring, rerun, and detection of changes."""
 
 from __future__ import annotations
 

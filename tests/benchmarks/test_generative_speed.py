@@ -1,4 +1,4 @@
-"""The generative speed benchmark: all systems get the same input and find the same names."""
+"""Tests of the generative speed benchmark: all systems get the same input and find the same names."""
 
 from __future__ import annotations
 

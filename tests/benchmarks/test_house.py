@@ -1,4 +1,4 @@
-"""The house benchmark finds denied words, wrong imports and repeated work; a failed probe reports its reason."""
+"""Tests that the house benchmark finds denied words, wrong imports and repeated work, and reports why a probe failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of merged concepts by hidden cross-references and by names."""
+"""Tests of the benchmark that checks merged concepts against cross-references hidden from the build, and against names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison with an earlier commit: both versions run alternately, and changed answers are counted."""
+"""Tests of comparing two commits: both versions run alternately, and changed answers are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extracting the trained models of a pack, and comparing them with the packaged files."""
+"""Tests of extracting the trained models of a pack, and of comparing them with the packaged files."""
 
 from __future__ import annotations
 

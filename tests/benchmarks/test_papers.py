@@ -1,4 +1,4 @@
-"""The reranker under the papers' evaluation settings."""
+"""Tests of the reranker benchmark in the papers' evaluation settings: regression features, answers, and stored rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARKS = "<!-- papers: begin -->\n<!-- papers: end -->"
 
 
 class _Letters:
-    """An encoder of the first letters of texts."""
+    """A toy encoder: texts with the same first letter get the same one-hot vector."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         found = np.zeros((len(texts), 128), dtype=np.float32)

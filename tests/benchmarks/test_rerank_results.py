@@ -1,4 +1,4 @@
-"""Rows of the reranker."""
+"""Tests of result rows of the reranker: storing, rescoring, and restricting them to a mention type."""
 
 from __future__ import annotations
 

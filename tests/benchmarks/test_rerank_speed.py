@@ -1,4 +1,4 @@
-"""Hostile trees."""
+"""Tests that the reranker benchmark counts hostile tree models as rejected, and accepts a valid model."""
 
 from __future__ import annotations
 

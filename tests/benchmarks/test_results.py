@@ -1,4 +1,4 @@
-"""Stored results: rounding preserves rankings, files are reproducible, and selection uses only dev."""
+"""Tests of stored results: rounding preserves rankings, files are reproducible, and selection uses only dev."""
 
 from __future__ import annotations
 

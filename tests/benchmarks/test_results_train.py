@@ -1,4 +1,4 @@
-"""Recipes of the results page: each is a complete configuration, and its base models are trained by other recipes."""
+"""Tests that each recipe of the results page is a complete configuration, and that its base models have recipes, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation tasks: no knowledge base contains the mentions it is evaluated on."""
+"""Tests that the knowledge base of an evaluation task does not contain the mentions that it is evaluated on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ties benchmark: counts per rule, and the order of stored predictions."""
+"""Tests of the ties benchmark: counts per rule, and the order of stored predictions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def test_counts_ties_and_right_answers_per_rule(kb: KnowledgeBase) -> None:
     answers = Predictions.of(predictions_of(linked), {}).answers
     cases = gold_cases([doc], lambda key: answers[key], is_decided=True)
     figures = rules_of(linked, cases, kb).figures()
-    # Expected: cancer is D1 (record type), growth C2 (preferred name), tumour MeSH before MONDO; lump has no tie.
+    # The first answer to each tie, and the rule that decides it: cancer: mesh:D1 (record: it is not supplementary); growth:
+    # mesh:C2 (kind: growth is its preferred name); tumour: mesh:D1 (vocabulary: MeSH comes before MONDO). lump has no tie.
     assert {rule: each["ties"] for rule, each in figures.items() if each["ties"]} == {"record": 1, "kind": 1, "vocabulary": 1}
     assert (figures["record"]["accuracy_pct"], figures["kind"]["accuracy_pct"]) == (100.0, 0.0)
     assert figures["kind"]["possible_pct"] == figures["vocabulary"]["possible_pct"] == 100.0

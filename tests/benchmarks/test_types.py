@@ -1,4 +1,4 @@
-"""Semantic groups: concepts without a group, and rounding."""
+"""Tests of the benchmark of semantic groups: concepts without a group are counted, and shares have two decimals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fitting and storing all parts of a calibration."""
+"""Tests of fitting a calibration, and of storing it as JSON."""
 
 from __future__ import annotations
 

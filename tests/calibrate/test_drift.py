@@ -1,4 +1,4 @@
-"""Drift of confidences."""
+"""Tests that drift of confidences is detected, and that stored histogram bins are validated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of answers."""
+"""Tests of the features of answers that a calibration uses, such as score and margin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Isotonic regression."""
+"""Tests that isotonic regression agrees with scikit-learn, and that invalid knots and scores are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logistic regression."""
+"""Tests that logistic regression agrees with scikit-learn, and that invalid stored weights are rejected."""
 
 from __future__ import annotations
 

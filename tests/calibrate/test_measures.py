@@ -1,4 +1,4 @@
-"""Calibration metrics."""
+"""Tests of calibration metrics: AUROC, expected calibration error, and the risk-coverage curve."""
 
 from __future__ import annotations
 

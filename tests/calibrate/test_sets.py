@@ -1,4 +1,4 @@
-"""Conformal sets."""
+"""Tests that conformal candidate sets reach their target coverage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds for a target precision."""
+"""Tests of choosing the lowest threshold that reaches a target precision."""
 
 from __future__ import annotations
 

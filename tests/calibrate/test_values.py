@@ -1,4 +1,4 @@
-"""Validation shared by all parts of a calibration."""
+"""Tests that an invalid number anywhere in a calibration raises an error that says how to fix it."""
 
 from __future__ import annotations
 

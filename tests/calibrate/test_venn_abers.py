@@ -1,4 +1,4 @@
-"""Venn-Abers calibration."""
+"""Tests of Venn-Abers calibration, which combines two isotonic regressions."""
 
 from __future__ import annotations
 

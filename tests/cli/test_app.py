@@ -1,4 +1,4 @@
-"""Modules of commands are imported lazily."""
+"""Tests that a command imports only its own modules."""
 
 from __future__ import annotations
 

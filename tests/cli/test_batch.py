@@ -1,4 +1,4 @@
-"""`onym batch` from plan to export."""
+"""Tests of `onym batch`, from the plan to the export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users never see tracebacks, and every error and signal has a documented exit status."""
+"""Tests that users never see tracebacks, and that every error and signal has a documented exit status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Failing = Callable[..., subprocess.CompletedProcess[str]]
 
 
 class PanicException(BaseException):
-    """Like the exception that PyO3 raises for a Rust panic."""
+    """Imitates the exception that PyO3 raises for a Rust panic."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`onym corpus` on the command line: output, messages, exit statuses."""
+"""Tests of `onym corpus` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 

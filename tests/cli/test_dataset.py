@@ -1,4 +1,4 @@
-"""`onym dataset` on the command line: output, messages, exit statuses."""
+"""Tests of `onym dataset` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym evaluate` and `onym compare` on the command line."""
+"""Tests of `onym evaluate` and `onym compare` on the command line."""
 
 from __future__ import annotations
 
@@ -106,6 +106,28 @@ def test_scores_a_pipeline_end_to_end(taxa: Path) -> None:
     assert "dictionary + exact on s800 (test)" in (taxa / "found.html").read_text()
     again = ("evaluate", "found.jsonl", "-d", "s800", "--kb", "taxa", "--protocol", "bhowmik-partial")
     assert "Recall by mention type, bhowmik-partial" in onym(*again, cwd=taxa).stdout
+
+
+def test_counts_near_misses_if_the_knowledge_base_has_a_hierarchy(taxa: Path) -> None:
+    (taxa / "tree.tsv").write_text(
+        "id\tname\tparents\nncbitaxon:10088\tmouse\t\nncbitaxon:10090\tMus musculus\tncbitaxon:10088\n"
+    )
+    onym("kb", "build", "tree.tsv", "-o", "tree", cwd=taxa)
+    onym("pipeline", "build", "--kb", "tree", "-o", "genus", cwd=taxa)
+    for words, title in (
+        (("--linker", "exact", "--kb", "tree"), "Errors by relation to the gold concept"),
+        (("--pipeline", "genus"), "Wrong concepts by relation to the gold concept"),
+    ):
+        page = f"{words[0].strip('-')}.html"
+        found = json.loads(onym("evaluate", *words, "-d", "s800", "--report", page, "--json", cwd=taxa).stdout)["near_misses"]
+        assert (found["errors"], found["relations"]["parent"], found["farther_steps"]) == (2, 2, {})
+        shown = " ".join(onym("evaluate", *words, "-d", "s800", cwd=taxa).stdout.split())
+        assert title in shown
+        assert "parent 2 100.0" in shown
+        assert f">{title}</h2>" in (taxa / page).read_text()
+        assert "<td>parent</td>" in (taxa / page).read_text()
+    flat = onym("evaluate", "--linker", "exact", "--kb", "taxa", "-d", "s800", "--json", cwd=taxa)
+    assert "near_misses" not in json.loads(flat.stdout)
 
 
 def test_tunes_a_threshold(taxa: Path) -> None:

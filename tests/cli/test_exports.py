@@ -1,4 +1,4 @@
-"""FHIR and OMOP exports on the command line."""
+"""Tests of FHIR and OMOP exports on the command line."""
 
 from __future__ import annotations
 

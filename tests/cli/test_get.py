@@ -1,4 +1,4 @@
-"""`onym get` on the command line."""
+"""Tests of `onym get` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--help` is short and ends with an example; `--help-all` shows every option."""
+"""Tests that `--help` is short and ends with an example, and that `--help-all` shows every option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym index` on the command line."""
+"""Tests of `onym index` on the command line."""
 
 from __future__ import annotations
 

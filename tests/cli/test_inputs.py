@@ -1,4 +1,4 @@
-"""Input arguments: paths, standard input, and literal texts."""
+"""Tests of input arguments, which are paths, `-` for standard input, or literal texts."""
 
 from __future__ import annotations
 

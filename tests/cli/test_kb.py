@@ -1,4 +1,4 @@
-"""`onym kb` on the command line: output, messages, exit statuses."""
+"""Tests of `onym kb` on the command line: output, messages, exit statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym link` on the command line."""
+"""Tests of `onym link` on the command line."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def test_linker_options_require_a_kb(tmp_path: Path, command: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize(
-    "words", [("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--types", "C14"), ("--pipeline", "p", "--width", "3")]
+    "words", [("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--prefer", "mesh"), ("--pipeline", "p", "--width", "3")]
 )
 def test_rejects_linker_options_with_a_pipeline(with_pipeline: Path, words: tuple[str, ...]) -> None:
     done = onym("link", "one.txt", *words, "-o", "out", cwd=with_pipeline, status=2)

@@ -1,4 +1,4 @@
-"""`onym link` without an output file prints a table."""
+"""Tests that `onym link` without an output file prints a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym map` on the command line."""
+"""Tests of `onym map` on the command line."""
 
 from __future__ import annotations
 

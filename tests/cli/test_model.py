@@ -1,4 +1,4 @@
-"""`onym model` on the command line."""
+"""Tests of `onym model` on the command line."""
 
 from __future__ import annotations
 

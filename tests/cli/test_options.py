@@ -1,4 +1,4 @@
-"""Command-line options are derived from configuration classes."""
+"""Tests that command-line options are derived from configuration classes."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def test_fields_with_a_description_are_options_in_their_order() -> None:
 def test_option_values_are_parsed_as_the_class_declares() -> None:
     seen: dict[str, Any] = {}
     app = app_of(ConfigOptions(lambda: Settings), seen)
-    words = ["--kinds", "a, b", "--speed", "fast", "--strict", "--folder", "x", "--ratio", "0.5", "--size", "9"]
+    words = ["--kinds", "a, b", "--kinds", "c", "--speed", "fast", "--strict", "--folder", "x", "--ratio", "0.5", "--size", "9"]
     assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
     assert seen.pop("base") == ""
     assert Settings(kb=Path(), **seen) == Settings(
-        kb=Path(), size=9, kinds=("a", "b"), speed="fast", strict=True, folder=Path("x"), ratio=0.5
+        kb=Path(), size=9, kinds=("a", "b", "c"), speed="fast", strict=True, folder=Path("x"), ratio=0.5
     )
     CliRunner().invoke(app, [], catch_exceptions=False)
     assert seen == {"kinds": (), "speed": "slow", "strict": False, "folder": None, "ratio": None, "size": None, "base": ""}

@@ -1,4 +1,4 @@
-"""Every command rejects an unwritable output before it reads anything; the inputs here do not exist."""
+"""Tests that every command rejects an unwritable output before it reads anything; so the inputs here need not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym pack` on the command line."""
+"""Tests of `onym pack` on the command line."""
 
 from __future__ import annotations
 

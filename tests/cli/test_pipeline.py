@@ -1,4 +1,4 @@
-"""`onym pipeline` on the command line."""
+"""Tests of `onym pipeline` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym plot` on the command line."""
+"""Tests of `onym plot` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress of a long command."""
+"""Tests of the progress that long commands show: a bar in a terminal, otherwise one line per minute."""
 
 from __future__ import annotations
 

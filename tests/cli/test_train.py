@@ -1,4 +1,4 @@
-"""`onym train` on the command line."""
+"""Tests of `onym train` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym trie` on the command line."""
+"""Tests of `onym trie` on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facets of formats, and the selection of documents among the items of a reader."""
+"""Tests of the facets of formats, and of selecting the documents among the items of a reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems that `check_corpus` finds in addition to those of reading."""
+"""Tests of the problems that `check_corpus` finds, besides those found while reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing corpora: atomic writes, and reports of what is lost."""
+"""Tests of reading and writing corpora: atomic writes, and reports of what is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation of mentions against the text."""
+"""Tests that mentions are validated against their text, and that invalid ones become problems."""
 
 from __future__ import annotations
 

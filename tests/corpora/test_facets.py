@@ -1,4 +1,4 @@
-"""The facets of documents, and comparing documents by facets."""
+"""Tests of facets, the parts of a document that a format may lose, and of comparing documents by facets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsing and formatting concept ids as in real corpora."""
+"""Tests of parsing and formatting concept ids as in real corpora."""
 
 from __future__ import annotations
 

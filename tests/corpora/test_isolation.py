@@ -1,4 +1,4 @@
-"""Isolation of errors to single documents."""
+"""Tests that an error in one document is reported as a problem and does not affect other documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converting documents to plain values and back, and malformed input."""
+"""Tests of converting documents to plain values and back, and of malformed input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planning: each file of a corpus is read, ignored, or reported as failed."""
+"""Tests of planning: each file of a corpus is read, ignored, or reported as failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The problem file, and the maximum number of problems."""
+"""Tests of the problem file, and of ending a run after too many problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a corpus: documents, problems, and the state of each file."""
+"""Tests of reading a corpus: documents, problems, and the state of each file."""
 
 from __future__ import annotations
 

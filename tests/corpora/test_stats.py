@@ -1,4 +1,4 @@
-"""Counts of a corpus."""
+"""Tests that the statistics of a corpus count documents, mentions and types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descriptions of datasets."""
+"""Tests of the class that describes a dataset."""
 
 from __future__ import annotations
 

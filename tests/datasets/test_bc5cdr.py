@@ -1,4 +1,4 @@
-"""Splitting of BC5CDR's composite mentions."""
+"""Tests of splitting composite mentions of BC5CDR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BioSyn's queries and dictionary."""
+"""Tests of preparing BioSyn's queries and dictionary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets by name or by folder."""
+"""Tests of opening a dataset by its folder, or by its name, which prepares it on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue of datasets, and its page in the docs."""
+"""Tests of the catalogue of datasets, and of its page in the docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""COMETA's tables."""
+"""Tests of preparing COMETA's tables."""
 
 from __future__ import annotations
 

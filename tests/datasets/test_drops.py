@@ -1,4 +1,4 @@
-"""Counts of dropped mentions and problems."""
+"""Tests that dropped mentions and problems are counted by split."""
 
 from __future__ import annotations
 

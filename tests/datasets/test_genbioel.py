@@ -1,4 +1,4 @@
-"""GenBioEL's preparation of the NCBI disease corpus."""
+"""Tests of preparing the NCBI disease corpus as GenBioEL does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading GSC+ from its archive."""
+"""Tests of preparing GSC+ (HPO's gold standard corpus) from its archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding required files: any suffix of their usual path is accepted."""
+"""Tests of finding required files: the leading folders of their usual path may be missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage of gold mentions by a knowledge base."""
+"""Tests of counting the gold mentions whose ids or names are in a knowledge base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MedMentions: one corpus file, and a list of PMIDs for each split."""
+"""Tests of preparing MedMentions, which has one corpus file and a list of PMIDs for each split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Overlap of dev and test with train."""
+"""Tests of counting mentions of dev and test that also occur in train."""
 
 from __future__ import annotations
 

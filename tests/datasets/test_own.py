@@ -1,4 +1,4 @@
-"""Preparing a user's own corpus: splits, rejected input, and use as a dataset."""
+"""Tests of preparing a user's own corpus: splits, rejected input, and use as a dataset."""
 
 from __future__ import annotations
 

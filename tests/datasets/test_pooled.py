@@ -1,4 +1,4 @@
-"""Pooling a split of several datasets."""
+"""Tests of pooling the same split of several datasets, without documents that are in another test split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preparing datasets from files, and opening them."""
+"""Tests of preparing datasets from files, and of opening them."""
 
 from __future__ import annotations
 

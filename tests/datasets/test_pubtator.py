@@ -1,4 +1,4 @@
-"""Corpora in PubTator's format."""
+"""Tests of preparing the datasets that are published in PubTator's format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a preparation."""
+"""Tests of the report that is written when a dataset is prepared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection of training documents."""
+"""Tests that training documents exclude all documents of other dev and test splits."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def model(family: str, dtype: torch.dtype = torch.float32) -> Any:
     found = FAMILIES[family]()
     with torch.no_grad():
         for weights in found.parameters():
-            if weights.requires_grad:  # Marian's position embeddings are constants
+            if weights.requires_grad:  # not Marian's position embeddings, which are constants
                 weights.add_(torch.randn_like(weights) * 0.2)
         if "final_logits_bias" in dict(found.named_buffers()):
             found.final_logits_bias.copy_(torch.randn_like(found.final_logits_bias))

@@ -23,7 +23,7 @@ from onym.testing.models import save_model, tiny_bart
 
 @pytest.fixture(scope="module")
 def pickle_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a model like older checkpoints: one pickled dict of tensors, with tied ones repeated."""
+    """Return a model in the format of older checkpoints: one pickled dict of tensors, in which tied tensors are repeated."""
     folder = save_model(tmp_path_factory.mktemp("convert") / "old")
     (folder / "model.safetensors").unlink()
     torch.save(tiny_bart().state_dict(), folder / "pytorch_model.bin")
@@ -83,7 +83,7 @@ def test_rejects_existing_folder_without_force(tmp_path: Path, old: Path) -> Non
     assert (old / "pytorch_model.bin").is_file()
 
 
-# Files that contain code.
+# Tests of files that contain code, which must not be run.
 
 
 class Evil:
@@ -143,7 +143,7 @@ def test_marker_appears_with_plain_unpickling(tmp_path: Path) -> None:
     assert (tmp_path / "was-run").exists()
 
 
-# Damaged files, and files of other formats.
+# Tests of rejecting damaged files, and files of other formats.
 
 
 def content(value: Any) -> Callable[[Path], None]:
@@ -203,7 +203,7 @@ def test_without_torch(tmp_path: Path, old: Path, monkeypatch: pytest.MonkeyPatc
         convert_weights(old, tmp_path / "new")
 
 
-# Folders with links that point outside the folder.
+# Tests of rejecting folders with links that point outside the folder.
 
 
 @pytest.mark.parametrize("name", ["vocab.txt", "pytorch_model.bin", "pytorch_model.bin.index.json", "names/config.json"])

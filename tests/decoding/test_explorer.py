@@ -102,7 +102,8 @@ def test_a_restriction_hides_children() -> None:
     assert found.known[0][ROOT].children.tolist() == [three]
     found.ask([NodeRequest(0, three, ROOT)])
     assert found.known[0][three].children.tolist() == [path_of(NAMES, 3, 5)]
-    require_right(found, 0, three, (3,))  # normalised over the whole vocabulary, not only over the allowed tokens
+    # log-probabilities are normalised over the whole vocabulary, not only over the allowed tokens
+    require_right(found, 0, three, (3,))
 
 
 def test_kept_mentions_keep_their_numbers() -> None:

@@ -1,4 +1,4 @@
-"""Tests that batching does not change results, and that they are in order."""
+"""Tests of the name search: results do not depend on batches, threads or the device, and are always names of the trie."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_prints_nothing_and_keeps_global_settings(model: Path, capfd: pytest.Cap
     assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
 
 
-# Layouts of published checkpoints.
+# Tests of opening the file layouts of published checkpoints.
 
 
 def drop_bias(found: dict[str, torch.Tensor]) -> None:
@@ -78,7 +78,7 @@ def test_opens_layouts_of_published_checkpoints(model: Path, change: Callable[[d
     assert loaded.lm_head.weight is loaded.model.decoder.embed_tokens.weight
 
 
-# Rejected models.
+# Tests of rejecting invalid models.
 
 
 @pytest.mark.parametrize(

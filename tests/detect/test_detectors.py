@@ -1,4 +1,4 @@
-"""Opening detectors by their short names."""
+"""Tests of opening detectors by their short names."""
 
 from __future__ import annotations
 

@@ -28,7 +28,8 @@ def find_with(model: Collective, monkeypatch: pytest.MonkeyPatch, chances: list[
 
 
 def test_runs_of_words(model: Collective, monkeypatch: pytest.MonkeyPatch) -> None:
-    chances = [[0.9, 0.05, 0.05], [0.2, 0.7, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6], [0.8, 0.1, 0.1]]  # tags O, B, I
+    # for each word: the probabilities of the tags O, B and I
+    chances = [[0.9, 0.05, 0.05], [0.2, 0.7, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6], [0.8, 0.1, 0.1]]
     assert find_with(model, monkeypatch, chances, 0.5) == [("fever", 0.8), ("heart attacks", 0.8)]
     assert find_with(model, monkeypatch, chances, 0.75) == [("fever", 0.8), ("heart", 0.9)]
     assert find_with(model, monkeypatch, chances, 0.95) == []

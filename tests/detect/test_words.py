@@ -1,4 +1,4 @@
-"""Tests of word boundaries in tokens."""
+"""Tests that candidate spans of a tokenised text begin and end at word boundaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/explanation/architecture.md and CONTRIBUTING.md list the packages of the source in the layers declared in the tests."""
+"""Tests that the architecture page and CONTRIBUTING.md list the packages in the layers that the tests declare."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_planned_packages_have_a_layer_and_no_code() -> None:
 def test_table_lists_only_existing_packages() -> None:
     missing = [path for path in read_paths(ARCHITECTURE) if not ((SRC / path).is_dir() or (SRC / f"{path}.py").is_file())]
     assert missing == []
-    small = {"cli", "registry", "types", "errors"}  # described in the list of layers instead
+    small = {"cli", "registry", "types", "errors"}  # the page describes these in the list of layers
     assert packages_of(SRC) - small <= {path.split("/")[0] for path in read_paths(ARCHITECTURE)}
 
 

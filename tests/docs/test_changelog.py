@@ -1,4 +1,4 @@
-"""The changelog, the package and pyproject.toml have the same version."""
+"""Tests that the changelog, the package and pyproject.toml have the same version."""
 
 from __future__ import annotations
 

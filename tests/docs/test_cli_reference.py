@@ -1,4 +1,4 @@
-"""docs/reference/cli.md matches the help texts of the commands; text added by hand is kept."""
+"""Tests that docs/reference/cli.md matches the help texts, and that text added by hand is kept when it is generated."""
 
 from __future__ import annotations
 

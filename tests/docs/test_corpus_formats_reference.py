@@ -1,4 +1,4 @@
-"""docs/reference/corpus-formats.md has a section and a table row for each format, in the order in which formats are tried."""
+"""Tests that docs/reference/corpus-formats.md has a section and a table row for each format, in detection order."""
 
 from __future__ import annotations
 

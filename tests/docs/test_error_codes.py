@@ -1,4 +1,4 @@
-"""The source, docs/reference/errors.md and the tests have the same error codes."""
+"""Tests that the source, docs/reference/errors.md and the tests have the same error codes."""
 
 from __future__ import annotations
 

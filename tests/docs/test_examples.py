@@ -31,7 +31,7 @@ RUN = {"python", "console"}
 SHOWN = {"text", "bash", "toml", "json", "yaml", "sql"}
 # Pages with `bash` blocks, which are not run: they need the package index, licensed releases or downloads.
 WITH_BASH = {
-    "docs/how-to/link-a-large-corpus.md",  # job files for a cluster
+    "docs/how-to/link-a-large-corpus.md",  # also shows job files for a cluster
     "README.md", "docs/index.md", "docs/tutorial/first-knowledge-base.md", "docs/how-to/build-from-umls.md",
     "docs/how-to/build-from-mesh.md", "docs/how-to/build-from-snomed.md", "docs/how-to/download.md",
     "docs/how-to/link-with-a-model.md", "docs/how-to/link-raw-text.md", "docs/how-to/train-a-linker.md",

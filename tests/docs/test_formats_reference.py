@@ -1,4 +1,4 @@
-"""docs/reference/formats.md has a section for each reader, in the order in which readers are tried."""
+"""Tests that docs/reference/formats.md has a section for each reader, in the order in which readers are tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reference/index.md lists the configuration, kinds and numbers that a build writes."""
+"""Tests that docs/reference/index.md lists the configuration, kinds and numbers that a build writes."""
 
 from __future__ import annotations
 

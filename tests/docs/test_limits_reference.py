@@ -1,4 +1,4 @@
-"""docs/reference/limits.md lists every limit with its default."""
+"""Tests that docs/reference/limits.md lists every limit with its default."""
 
 from __future__ import annotations
 

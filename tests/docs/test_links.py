@@ -1,4 +1,4 @@
-"""Relative links in the documentation point to existing files and headings, and every page is in the navigation."""
+"""Tests that links in the documentation lead to existing files and headings, and that all pages are in the navigation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebooks run from the first cell to the last."""
+"""Tests that the notebooks run from the first cell to the last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reference/pipeline-recipe.md lists every key of a pipeline recipe with its default."""
+"""Tests that docs/reference/pipeline-recipe.md lists every key of a pipeline recipe with its default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reference/python.md lists the public names, and the examples of all pages import only public names."""
+"""Tests that docs/reference/python.md lists the public names, and that all examples import only public names."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_exported_name_is_not_a_module(package: str) -> None:
     """A module with the name of an exported object would replace that object as soon as the module is imported."""
     module = importlib.import_module(f"onym.{package}")
     for name in getattr(module, "__all__", []):
-        _ = getattr(module, name)  # triggers the lazy imports
+        _ = getattr(module, name)  # triggers the lazy import of this name
         assert not isinstance(getattr(module, name), ModuleType), name
 
 

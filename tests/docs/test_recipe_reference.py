@@ -1,4 +1,4 @@
-"""docs/reference/recipe.md lists every key of a recipe with its default."""
+"""Tests that docs/reference/recipe.md lists every key of a recipe with its default."""
 
 from __future__ import annotations
 

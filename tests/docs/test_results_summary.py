@@ -1,4 +1,4 @@
-"""All figures in the summary of results are also in the full tables, which `python -m benchmarks` recomputes."""
+"""Tests that all figures in the summary of results are also in the full tables, which `python -m benchmarks` recomputes."""
 
 from __future__ import annotations
 

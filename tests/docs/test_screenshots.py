@@ -1,4 +1,4 @@
-"""The screenshots are small, are shown in the docs, and are exactly those that the script makes."""
+"""Tests that the screenshots are small, are shown in the docs, and are exactly those that the script makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reference/training.md lists the configuration keys of every training stage."""
+"""Tests that docs/reference/training.md lists the configuration keys of every training stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/reference/trie.md lists the columns, configuration and numbers that a build writes."""
+"""Tests that docs/reference/trie.md lists the columns, configuration and numbers that a build writes."""
 
 from __future__ import annotations
 

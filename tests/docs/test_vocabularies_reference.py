@@ -1,4 +1,4 @@
-"""docs/reference/vocabularies.md matches the table of vocabularies in the source, and other pages list the same names."""
+"""Tests that docs/reference/vocabularies.md and other pages list the vocabularies that the source declares."""
 
 from __future__ import annotations
 

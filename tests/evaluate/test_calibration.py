@@ -1,4 +1,4 @@
-"""Calibration of a pipeline on a development set."""
+"""Tests of calibrating a pipeline on a development set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building cases from answers and gold mentions."""
+"""Tests of building evaluation cases from answers and gold mentions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison of two systems on the same cases."""
+"""Tests of comparing two systems on the same cases."""
 
 from __future__ import annotations
 

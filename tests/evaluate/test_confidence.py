@@ -1,4 +1,4 @@
-"""Confidences judged."""
+"""Tests of evaluating confidences: reliability bins and the risk-coverage curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage of a split by predictions."""
+"""Tests of checking which mentions of a split have predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of a linker on a split."""
+"""Tests of evaluating a linker on a split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random examples of right and wrong mentions, with their best candidates and the gold concept."""
+"""Tests of sampling right and wrong mentions as examples, with their best candidates and the gold concept."""
 
 from __future__ import annotations
 

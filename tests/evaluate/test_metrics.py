@@ -1,4 +1,4 @@
-"""Recall at k and mean average precision."""
+"""Tests of the metrics recall@k and mean average precision."""
 
 from __future__ import annotations
 

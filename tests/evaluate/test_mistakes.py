@@ -1,4 +1,4 @@
-"""The most frequent errors: grouping, order, names, runner-up and the rank of gold."""
+"""Tests of the most frequent errors: grouping, order, names, runner-up and the rank of gold."""
 
 from __future__ import annotations
 

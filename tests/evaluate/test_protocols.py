@@ -1,4 +1,4 @@
-"""The rank of gold under each protocol."""
+"""Tests of the rank of the gold concept under each protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published scores match the results page, and their datasets and protocols exist."""
+"""Tests that published scores match the results page, and that their datasets and protocols exist."""
 
 from __future__ import annotations
 

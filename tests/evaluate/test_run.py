@@ -1,4 +1,4 @@
-"""Whole evaluations: predict, score, save and compare."""
+"""Tests of whole evaluations: predicting, scoring, saving and comparing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence intervals and significance tests, compared with simple resampling, scipy and known values."""
+"""Tests of confidence intervals and significance tests, compared with simple resampling, scipy and known values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices: each definition with a case inside and a case outside the slice, missing inputs, and TF-IDF similarity."""
+"""Tests of slices: a case inside and a case outside each slice, missing inputs, and TF-IDF similarity."""
 
 from __future__ import annotations
 

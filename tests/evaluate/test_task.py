@@ -1,4 +1,4 @@
-"""Evaluation tasks."""
+"""Tests of evaluation tasks: their default knowledge base, replaced ids and dropped mentions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threshold tuning on small examples computed by hand."""
+"""Tests of threshold tuning on small examples computed by hand."""
 
 from __future__ import annotations
 

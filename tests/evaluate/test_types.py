@@ -1,4 +1,4 @@
-"""Selection of the annotated types that are scored."""
+"""Tests of restricting the evaluation to annotated types that the system links."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_sparse_lists() -> None:
     data = write_index(make_index("ivfpq", np.ones((NAMES, WIDTH), dtype=np.float32)))
     assert b"sprs" in data.tobytes()
     assert problem_of(data, "ivfpq", WIDTH, NAMES, is_new=True) == ""
-    at = data.tobytes().index(b"sprs") + 12  # offset of the number of the only list that is not empty
+    at = data.tobytes().index(b"sprs") + 12  # here the file stores which list is not empty; there is only one
     for spoilt in (
         edit_bytes(data, at, "Q", 10**6),
         edit_bytes(data, at - 8, "Q", 3),
@@ -78,7 +78,7 @@ def edit_bytes(data: Bytes, at: int, layout: str, value: Any) -> Bytes:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [0, 1, 0x7F, 0xFF])
 def test_rejects_changed_headers(kind: str, value: int, files: dict[str, Bytes]) -> None:
-    """Change each byte of a length or constant in turn; two numbers that FAISS ignores are left out."""
+    """Any changed byte of a length or constant is detected, except in two numbers that FAISS ignores."""
     data = files[kind]
     free = {*range(16, 32), *(range(69, 85) if kind in ("ivfpq", "pq") else ())}
     where = {"flat": range(45), "flat16": range(81), "sq8": range(73), "hnsw": range(38), "ivfpq": range(98), "pq": range(98)}[
@@ -124,7 +124,8 @@ def test_rejects_invalid_graphs(files: dict[str, Bytes]) -> None:
 
 def test_rejects_invalid_ids_in_lists(files: dict[str, Bytes]) -> None:
     data = files["ivfpq"]
-    for value in (-1, NAMES, 2**63 - 1, 0, 1):  # with 0 or 1, that name is listed twice and the last name is missing
+    # the value replaces the last id in the lists; 0 and 1 are valid ids, but then occur twice, and the replaced id is missing
+    for value in (-1, NAMES, 2**63 - 1, 0, 1):
         spoilt = edit_bytes(data, len(data) - 8, "q", value)
         if not np.array_equal(spoilt, data):
             assert "name" in problem_of(spoilt, "ivfpq", WIDTH, NAMES, is_new=True)

@@ -1,4 +1,4 @@
-"""Mapping of pandas and polars columns."""
+"""Tests of mapping pandas and polars columns of terms to concepts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import onym
 from onym.errors import InputError
 from onym.integrations.dataframes import map_series
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import select_concepts
+from onym.kb.ranking import concepts_with_ids
 from onym.linkers.exact import ExactLinker
 from onym.outputs import map_terms, read_terms
 from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
@@ -85,7 +85,7 @@ def test_same_concepts_as_the_command(linker: ExactLinker, pipeline: Pipeline, t
 
 
 def test_concept_filter(linker: ExactLinker) -> None:
-    only = select_concepts(linker.kb, (), ["mesh:D006973"])
+    only = concepts_with_ids(linker.kb, ["mesh:D006973"])
     assert map_series(pl.Series(["MI", "fever"]), linker, only=only)["concept_id"].to_list() == ["MESH:D006973", None]
 
 

@@ -1,4 +1,4 @@
-"""The MCP server, called by the client of the MCP SDK."""
+"""Tests of the MCP server, called by the client of the MCP SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spaCy component."""
+"""Tests of the spaCy component: entities, candidates, and spans that do not match tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoding of names and concepts as integers, compared with plain Python."""
+"""Tests that names and concepts are encoded as integers like in a simple Python implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole build: filters, counts of dropped rows, and reproducible bytes."""
+"""Tests of the whole build: filters, counts of dropped rows, and reproducible bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of a knowledge base."""
+"""Tests of `check_kb`: changed bytes and invalid columns are errors, misleading names are warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concept identifiers as CURIEs."""
+"""Tests of converting concept ids to CURIEs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions of the build: joins, groups, and `only_joined` sources."""
+"""Tests of the decisions of a build: joins, groups, and `only_joined` sources."""
 
 from __future__ import annotations
 

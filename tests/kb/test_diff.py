@@ -1,4 +1,4 @@
-"""Comparing two releases."""
+"""Tests of comparing two releases of a knowledge base."""
 
 from __future__ import annotations
 

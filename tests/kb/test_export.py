@@ -1,4 +1,4 @@
-"""Exports that can be read back."""
+"""Tests that exported knowledge bases can be read back."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from onym.errors import ConfigError
@@ -41,6 +42,19 @@ def test_genbioel_is_one_object_for_any_number_of_writes(build: Builder, monkeyp
     monkeypatch.setattr("onym.kb.export._CONCEPTS", 2)
     kb = build("id\tname\n" + "".join(f"a:{i}\tname {i}\n" for i in range(5)))
     assert json.loads(export_bytes(kb, "genbioel")) == {f"a:{i}": [f"name {i}"] for i in range(5)}
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_selected_concepts_are_exported_as_among_all(
+    build: Builder, form: ExportFormat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onym.kb.export._CONCEPTS", 2)
+    rows = [f"a:{i}\tname {i}\tother {i}\n" for i in range(7)]
+    kb, chosen = build("id\tname\tsynonyms\n" + "".join(rows)), [0, 2, 3, 6]
+    fewer = build("id\tname\tsynonyms\n" + "".join(rows[i] for i in chosen), dest="fewer")
+    file = io.BytesIO()
+    export_kb(kb, file, form, only=np.isin(np.arange(7), chosen))
+    assert file.getvalue() == export_bytes(fewer, form)
 
 
 def test_id_styles(tiny_kb: Path) -> None:

@@ -1,8 +1,10 @@
-"""A knowledge base as tables."""
+"""Tests of the tables (dataframes) of a knowledge base, compared with its objects."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import numpy as np
 
 from onym.kb import KnowledgeBase
 from onym.kb.export import alias_frame, concept_frame, join_frame, term_frame, type_frame
@@ -15,7 +17,7 @@ def test_concepts_and_terms_agree_with_the_objects(tiny_kb: Path) -> None:
     assert concept_frame(kb).rows() == [(concept.id, concept.preferred_name) for concept in kb]
     expected = [(c.id, t.text, t.form, t.kind.label, t.language) for c in kb for t in c.terms]
     assert term_frame(kb).rows() == expected
-    assert term_frame(kb, 1, 2).rows() == [row for row in expected if row[0] == kb.concept_ids[1]]
+    assert term_frame(kb, np.array([1])).rows() == [row for row in expected if row[0] == kb.concept_ids[1]]
 
 
 def test_aliases_without_a_concept_are_null(build: Builder) -> None:

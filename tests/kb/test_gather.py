@@ -1,4 +1,4 @@
-"""Reading sources once: codes, ids, batches."""
+"""Tests of reading all sources in one pass: values are encoded as integers, and dropped rows are counted."""
 
 from __future__ import annotations
 

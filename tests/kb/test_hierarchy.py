@@ -1,4 +1,4 @@
-"""Parents, children and walks over the hierarchy."""
+"""Tests of parents and children of concepts, and of walks over the hierarchy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.errors import IntegrityError
+from onym.errors import ConfigError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.hierarchy import JOINED_LOOP, LOOP
@@ -52,6 +52,30 @@ def test_parents_children_and_walks(build: Build) -> None:
     assert (kb["x:1"].parents, kb["x:5"].children) == ((), ())
 
 
+def test_paths_lead_from_the_top_to_a_concept(build: Build) -> None:
+    kb = build(x=DIAMOND)
+    rows = [kb.concept_ids.find(f"x:{number}") for number in range(6)]
+
+    def paths(number: int, limit: int = 9) -> list[tuple[int, ...]]:
+        return [tuple(rows.index(row) for row in path) for path in kb.hierarchy.paths(rows[number], limit)]
+
+    assert paths(1) == [(1,)]
+    assert paths(5) == [(1, 2, 4, 5), (1, 3, 4, 5)]
+    assert paths(5, limit=1) == [(1, 2, 4, 5)]
+
+
+def test_limited_paths_reach_every_parent(build: Build) -> None:
+    kb = build(x="x:1\nx:2\nx:3 x:1 x:2\nx:4\nx:5 x:3 x:4")
+    found = kb.hierarchy.paths(kb.concept_ids.find("x:5"), 2)
+    assert [[kb.concept_ids[row] for row in path] for path in found] == [["x:1", "x:3", "x:5"], ["x:4", "x:5"]]
+
+
+def test_many_paths_are_not_all_walked(build: Build) -> None:
+    levels = [f"x:{level}{side} x:{level - 1}a x:{level - 1}b" for level in range(1, 60) for side in "ab"]
+    kb = build(x="\n".join(["x:0a", "x:0b", *levels]))
+    assert len(kb.hierarchy.paths(kb.concept_ids.find("x:59a"), 13)) == 13
+
+
 def test_distance_goes_through_the_nearest_common_ancestor(build: Build) -> None:
     kb = build(x=DIAMOND + "\nx:6 x:3\nx:7")
     found = {
@@ -91,6 +115,7 @@ def test_mapped_headings_are_followed_only_if_asked(tmp_path: Path) -> None:
     assert [kb.concept_ids[row] for row in kb.hierarchy.below(top, mapped=True)] == ["mesh:D000002", "mesh:C000001"]
     assert [each.kind for each in kb["mesh:C000001"].parents] == [ParentKind.MAPPED_TO]
     assert kb.hierarchy.count_children_by_source() == {"mesh": 1}
+    assert (kb.hierarchy.sources, kb.hierarchy.parent_sources) == (("mesh", "supp"), ("mesh",))
 
 
 def test_parents_follow_joined_and_retired_ids(build: Build, tmp_path: Path) -> None:
@@ -110,6 +135,8 @@ def test_a_knowledge_base_without_parents_has_no_columns_for_them(build: Build) 
     kb = build(x="x:1\nx:2")
     assert kb.hierarchy.is_empty
     assert not any("parent" in name for name in kb.manifest.files)
+    with pytest.raises(ConfigError, match=r"hierarchy-missing(.|\n)*build the knowledge base again"):
+        kb.hierarchy.require_stored()
     assert kb["x:1"].descendants == ()
 
 

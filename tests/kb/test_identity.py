@@ -1,4 +1,4 @@
-"""Deciding which ids denote the same concept."""
+"""Tests of deciding which ids denote the same concept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a release that are not read are listed with the reason."""
+"""Tests that files of a release that are not read are listed with the reason."""
 
 from __future__ import annotations
 

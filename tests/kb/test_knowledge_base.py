@@ -1,4 +1,4 @@
-"""Lookups in an opened knowledge base."""
+"""Tests of lookups in an opened knowledge base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The module docstring lists all columns of the artefact."""
+"""Tests that the docstring of `onym.kb.knowledge_base` lists all columns of the artefact."""
 
 from __future__ import annotations
 

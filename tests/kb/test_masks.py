@@ -1,15 +1,16 @@
-"""Choosing concepts."""
+"""Tests of selecting concepts by type and id."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from onym.errors import ConfigError
+from onym.errors import ConfigError, UnknownConceptError
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import concepts_of_types, concepts_with_ids, names_of, own_names_of, select_concepts
+from onym.kb.ranking import ConceptFilter, concepts_of_types, concepts_with_ids, names_of, own_names_of, select_concepts
 from tests.kb.conftest import Builder
 
 
@@ -37,15 +38,15 @@ def test_an_unknown_type_or_id_raises_filter_unknown(tiny_kb: Path) -> None:
 
 
 def test_no_filter_allows_all_concepts(tiny_kb: Path) -> None:
-    assert select_concepts(KnowledgeBase.open(tiny_kb)) is None
+    assert select_concepts(KnowledgeBase.open(tiny_kb), ConceptFilter()) is None
 
 
 def test_types_and_ids_are_combined_with_and(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
-    only = select_concepts(kb, ["C14"], ["mesh:D009203", "mesh:D005334"])
+    only = select_concepts(kb, ConceptFilter(types=("C14",), concepts=("mesh:D009203", "mesh:D005334")))
     assert only is not None
     assert [kb.concept_ids[row] for row in only.nonzero()[0].tolist()] == ["mesh:D009203"]
-    by_ids = select_concepts(kb, (), ["mesh:D005334"])
+    by_ids = select_concepts(kb, ConceptFilter(concepts=("mesh:D005334",)))
     assert by_ids is not None
     assert by_ids.sum() == 1
 
@@ -58,7 +59,42 @@ def test_names_belong_to_selected_concepts(tiny_kb: Path) -> None:
 
 def test_unknown_types_and_groups_are_named_in_the_error(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="filter-unknown"):
-        select_concepts(KnowledgeBase.open(tiny_kb), ["C99"])
+        select_concepts(KnowledgeBase.open(tiny_kb), ConceptFilter(types=("C99",)))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"under": ["D009369"]}, ["D001943", "D009369", "D009423"]),
+        ({"under": ["mesh:d009369"], "mapped": True}, ["C000001", "D001943", "D009369", "D009423"]),
+        ({"under": ["D001943", "D006261"]}, ["D001943", "D006261"]),
+        ({"under": ["D009369"], "not_under": ["D009422"]}, ["D001943", "D009369"]),
+        ({"not_under": ["D009369"]}, ["C000001", "D005334", "D006261", "D009422"]),
+        ({"not_under": ["D009369"], "mapped": True}, ["D005334", "D006261", "D009422"]),
+        ({"under": ["D009422"], "types": ["C04"]}, ["D009423"]),
+        ({"under": ["D009422"], "concepts": ["D006261", "D005334"]}, ["D006261"]),
+    ],
+)
+def test_a_branch_has_its_top_and_all_below(branch_kb: Path, wanted: dict[str, Any], found: list[str]) -> None:
+    kb = KnowledgeBase.open(branch_kb)
+    assert ids(kb, select_concepts(kb, ConceptFilter.of(wanted))) == [f"mesh:{local}" for local in found]
+
+
+def test_mapped_alone_allows_all_concepts(branch_kb: Path) -> None:
+    assert select_concepts(KnowledgeBase.open(branch_kb), ConceptFilter(mapped=True)) is None
+
+
+def test_errors_name_the_option(branch_kb: Path, tiny_kb: Path) -> None:
+    kb = KnowledgeBase.open(branch_kb)
+    with pytest.raises(UnknownConceptError, match="concept-unknown") as unknown:
+        select_concepts(kb, ConceptFilter(not_under=("D77",)))
+    assert unknown.value.where == "--not-under"
+    with pytest.raises(ConfigError, match="hierarchy-missing") as missing:
+        select_concepts(KnowledgeBase.open(tiny_kb), ConceptFilter(under=("D005334",)))
+    assert missing.value.where == "--under"
+    assert "build the knowledge base again" in missing.value.fix
+    with pytest.raises(ConfigError, match="filter-empty"):
+        select_concepts(kb, ConceptFilter(under=("D005334",), types=("C04",)))
 
 
 GROUPED = "id\tname\tsynonyms\tsemantic_types\nmesh:D1\tfever\tpyrexia\tC23\nmesh:D2\tiron\t\tD01\nmesh:D3\tlead\t\t\n"

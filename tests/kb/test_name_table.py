@@ -1,4 +1,4 @@
-"""The name table stored with a knowledge base."""
+"""Tests of the name table stored with a knowledge base."""
 
 from __future__ import annotations
 

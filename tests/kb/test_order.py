@@ -1,4 +1,4 @@
-"""The ranking order of candidates."""
+"""Tests of the order of candidates with equal scores."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ids(kb: KnowledgeBase, name: str) -> list[str]:
 def test_rules_break_ties_in_order(kb: KnowledgeBase) -> None:
     assert ids(kb, "cancer") == [
         "mesh:D1",  # first vocabulary, preferred name, main record
-        "mesh:C1",  # supplementary record, but its preferred name
+        "mesh:C1",  # a supplementary record, but cancer is its preferred name
         "mesh:D2",  # synonym of a main record from the first source, two names, lower id
         "mesh:D3",
         "mesh:D4",  # has three names

@@ -1,4 +1,4 @@
-"""Ranking concepts by scored names."""
+"""Tests of ranking concepts by scored names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and validating recipes."""
+"""Tests of reading and validating recipes."""
 
 from __future__ import annotations
 

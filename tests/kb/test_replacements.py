@@ -1,4 +1,4 @@
-"""Tables of replaced ids."""
+"""Tests of reading tables of replaced ids."""
 
 from __future__ import annotations
 

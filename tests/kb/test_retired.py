@@ -1,4 +1,4 @@
-"""Retired ids and their successors."""
+"""Tests of following retired ids to their successors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from onym.errors import UnknownConceptError
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
@@ -70,10 +71,10 @@ def kb(tmp_path: Path) -> KnowledgeBase:
         ("x:1", (0,), "id"),
         ("X:8", (0,), "replaced"),
         ("x:3", (0,), "replaced"),
-        ("x:7", (0,), "replaced"),  # over two steps
-        ("x:9", (0,), "replaced"),  # by two ids that became one
-        ("x:4", (), "retired"),  # `consider` is a suggestion
-        ("x:5", (), "retired"),  # two successors
+        ("x:7", (0,), "replaced"),  # its successor is retired, too
+        ("x:9", (0,), "replaced"),  # its two successors became one concept
+        ("x:4", (), "retired"),  # `consider` is only a suggestion
+        ("x:5", (), "retired"),  # it has two successors
         ("x:6", (), "retired"),
         ("x:99", (), "unknown"),
     ],
@@ -93,6 +94,20 @@ def test_all_successors_are_kept(kb: KnowledgeBase) -> None:
     assert kb.successors("x:6") == kb.successors("x:1") == ()
     assert len(kb.retired) == 7
     assert kb.report()["decided"]["retired ids with several successors"] == 1
+
+
+@pytest.mark.parametrize(
+    ("concept_id", "fix"),
+    [
+        ("X:4", "use a successor: consider x:0000001 or x:2"),
+        ("x:5", "use a successor: replaced by x:1 or x:2"),
+        ("x:6", "find a concept by name with onym kb search"),
+    ],
+)
+def test_the_error_for_a_retired_id_names_its_successors(kb: KnowledgeBase, concept_id: str, fix: str) -> None:
+    with pytest.raises(UnknownConceptError, match=f"concept-retired.*{concept_id.lower()}") as caught:
+        kb[concept_id]
+    assert caught.value.fix == fix
 
 
 def test_the_table_of_the_recipe_decides(tmp_path: Path) -> None:

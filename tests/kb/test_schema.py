@@ -1,4 +1,4 @@
-"""The schema of all readers, and rows gathered into its batches."""
+"""Tests of the schema that all readers share, and of collecting rows into batches."""
 
 from __future__ import annotations
 

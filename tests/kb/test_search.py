@@ -1,4 +1,4 @@
-"""Finding concepts by name."""
+"""Tests of finding concepts by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The TF-IDF similarity stored with a knowledge base."""
+"""Tests of the TF-IDF similarity stored with a knowledge base."""
 
 from __future__ import annotations
 

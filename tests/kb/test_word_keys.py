@@ -1,4 +1,4 @@
-"""Finding names by the words in them."""
+"""Tests of finding names that have the same words in any order or inflection."""
 
 from __future__ import annotations
 

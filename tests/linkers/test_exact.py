@@ -1,4 +1,4 @@
-"""Exact match."""
+"""Tests of the exact-match linker."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_empty_filter_gives_no_candidates(model: Path, kb: KnowledgeBase) -> Non
     assert answers(open_in_fp32(model, kb), only=np.zeros(len(kb), dtype=bool)) == [(), (), ()]
 
 
-# From generated names to concepts.
+# Tests of mapping generated names to concepts.
 
 
 def test_concepts_that_share_the_best_name_are_tied(tmp_path: Path, model: Path) -> None:
@@ -236,7 +236,7 @@ def test_truncates_long_documents_mentions_and_names(tmp_path: Path, model: Path
         assert {candidate.concept_id for candidate in candidates} == {"mesh:D1", "mesh:D2"}
 
 
-# Files in the model's folder.
+# Tests of the files in a model's folder.
 
 
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE], ids=lambda template: template.name)
@@ -311,7 +311,7 @@ def test_downloads_no_weights_for_a_tokenizer(model: Path, kb: KnowledgeBase, mo
     assert linker.config["model"] == "lab/model"
 
 
-# The trie and the recorded configuration.
+# Tests of the trie, and of the configuration recorded with results.
 
 
 def test_the_trie_is_kept_with_the_knowledge_base_and_found_again(

@@ -1,4 +1,4 @@
-"""Pooled candidates."""
+"""Tests of the reranker's candidate pool, which combines several sources of candidates."""
 
 from __future__ import annotations
 

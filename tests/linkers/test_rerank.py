@@ -22,7 +22,7 @@ from tests.linkers.test_reranker import ORIGIN, write_folder
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a reranker that accepts exactly the names with a similarity above 0.5."""
+    """Return the folder of a reranker that accepts a name if and only if its similarity is above 0.5."""
     return write_folder(tmp_path_factory.mktemp("rerank") / "model")
 
 

@@ -48,7 +48,7 @@ def test_write_and_open_round_trip(tmp_path: Path) -> None:
     ],
 )
 def test_rejects_manipulated_files(tmp_path: Path, changed: dict[str, Any]) -> None:
-    for _ in range(2):  # in the second round, the digest is already verified
+    for _ in range(2):  # also if the digest was already verified by the first opening
         with pytest.raises(IntegrityError) as error:
             open_reranker(write_folder(tmp_path / "model", **changed))
         assert error.value.code == "artefact-corrupt"

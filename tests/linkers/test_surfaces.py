@@ -95,7 +95,7 @@ def test_each_call_starts_with_an_empty_cache(kb: KnowledgeBase) -> None:
 def test_cache_size_is_limited(kb: KnowledgeBase) -> None:
     linker = Drifting(kb, cache_size=2)
     candidates(linker.link(documents("a", "b", "c", "b", "b", "c", "a")))
-    assert linker.computed == [["a", "b"], ["c"], ["a"]]  # b and c were used last, so a was evicted
+    assert linker.computed == [["a", "b"], ["c"], ["a"]]  # when c was added, a was evicted, so it is computed again
     none = Drifting(kb, cache_size=0)
     candidates(none.link(documents("a", "a", "a")))
     assert none.computed == [["a"], ["a"]]  # repeated queries of a batch are computed once, even without a cache

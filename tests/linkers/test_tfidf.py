@@ -1,4 +1,4 @@
-"""TF-IDF similarity."""
+"""Tests of the TF-IDF linker."""
 
 from __future__ import annotations
 

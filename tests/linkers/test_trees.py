@@ -77,7 +77,7 @@ def test_extreme_odds_are_probabilities() -> None:
         {"left": [9, 1, 2]},
         {"right": [9, 1, 2]},
         {"left": [0, 1, 2]},  # the left child is a leaf, the right child does not exist
-        {"left": [1, 0, 2], "right": [2, 0, 2]},  # the root is a child (a cycle)
+        {"left": [1, 0, 2], "right": [2, 0, 2]},  # the root is its own descendant: a cycle
         {"right": [1, 1, 2]},  # both children are the same node
         {"roots": [0, 0]},
         {"feature": [1, 0, 0]},

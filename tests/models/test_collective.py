@@ -1,4 +1,4 @@
-"""Collective models and their folders."""
+"""Tests of opening collective models, and of rejecting damaged folders."""
 
 from __future__ import annotations
 

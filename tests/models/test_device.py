@@ -1,4 +1,4 @@
-"""Resolving devices and precisions; encoders and detectors create their tensors on the model's device."""
+"""Tests of choosing devices and precisions; encoders and detectors must create their tensors on the model's device."""
 
 from __future__ import annotations
 

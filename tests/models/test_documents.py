@@ -1,4 +1,4 @@
-"""Encoding whole documents: a token's vector depends only on its window, not on the batch or on distant text."""
+"""Tests of encoding whole documents: a token's vector depends only on its window, not on the batch or on distant text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoders: vectors match the model's own forward pass and do not depend on the batch."""
+"""Tests of encoders: vectors match the model's own forward pass and do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def model(tmp_path: Path, bert_folder: Path) -> Path:
 
 
 def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]:
-    """Return the vector of a single text computed by transformers, without padding except for `mean-all`."""
+    """Return the vector of a single text, computed by transformers; the text is padded only for `mean-all` pooling."""
     from transformers import AutoModel
 
     model, tokens = AutoModel.from_pretrained(folder).eval(), Tokenizer.open(folder)
@@ -126,7 +126,7 @@ def test_tokenizer_without_special_tokens(model: Path) -> None:
         assert found[1].any()
 
 
-# Settings, digest and metadata.
+# Tests of the settings, digest and metadata of an encoder.
 
 
 def test_settings_default_to_those_of_the_folder(model: Path) -> None:
@@ -179,7 +179,7 @@ def test_config_describes_the_encoder(bert_folder: Path) -> None:
     json.dumps(config)
 
 
-# Invalid models.
+# Tests of rejecting invalid models.
 
 
 def test_rejects_model_that_is_not_an_encoder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""NaN and infinity are rejected."""
+"""Tests that NaN and infinity in weights and vectors are rejected."""
 
 from __future__ import annotations
 

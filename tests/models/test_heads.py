@@ -1,4 +1,4 @@
-"""Heads of collective models, compared with the equations term by term."""
+"""Tests of the heads of collective models, compared with the equations term by term."""
 
 from __future__ import annotations
 

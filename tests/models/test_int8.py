@@ -1,4 +1,4 @@
-"""Document encoders in int8."""
+"""Tests of document encoders whose layers are quantised to int8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening models with transformers: only safetensors, complete, without custom code or network access."""
+"""Tests of opening models with transformers: only safetensors, complete, without custom code or network access."""
 
 from __future__ import annotations
 

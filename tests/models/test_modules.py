@@ -1,4 +1,4 @@
-"""sentence-transformers folders: old and new file formats, and unsupported settings."""
+"""Tests of sentence-transformers folders: old and new file formats, and unsupported settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choice of the library: torch if it is installed, else ONNX Runtime, which can also run int8 weights."""
+"""Tests of choosing the library for an encoder: torch if installed, otherwise ONNX Runtime, which also runs int8 weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantising an encoder to int8: only the weights file changes, and the vectors stay nearly the same."""
+"""Tests of quantising an encoder to int8: only the weights file changes, and the vectors stay nearly the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token batches: truncation, special tokens and padding."""
+"""Tests of token batches: truncation, special tokens and padding."""
 
 from __future__ import annotations
 

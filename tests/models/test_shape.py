@@ -1,4 +1,4 @@
-"""Model configurations: fields passed to transformers, and rejected values."""
+"""Tests of model configurations: fields passed to transformers, and rejected values."""
 
 from __future__ import annotations
 

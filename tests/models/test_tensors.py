@@ -1,4 +1,4 @@
-"""Reading safetensors as arrays, and int8 quantisation with row scales."""
+"""Tests of reading safetensors as arrays, and of int8 quantisation with a scale per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base class of encoders: deduplication, digests and the tokenizer check."""
+"""Tests of the base class of encoders: deduplication, digests and the tokenizer check."""
 
 from __future__ import annotations
 

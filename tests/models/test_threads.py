@@ -1,4 +1,4 @@
-"""Thread counts of torch are not affected by worker pools."""
+"""Tests that starting worker pools does not change torch's thread count for other threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vectors_of`, which is shared by encoders and training."""
+"""Tests of `vectors_of`, which encoders and training share."""
 
 from __future__ import annotations
 

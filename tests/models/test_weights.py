@@ -1,4 +1,4 @@
-"""Reading tensors from files: header limits and supported types."""
+"""Tests of reading tensors from files: header limits and supported types."""
 
 from __future__ import annotations
 

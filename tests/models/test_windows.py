@@ -1,4 +1,4 @@
-"""Windows over long documents: each token's vector comes from one window, and windows do not depend on later text."""
+"""Tests of windows over long documents: each token's vector comes from one window, and windows do not depend on later text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choice of built-in and plug-in output formats by name and by extension."""
+"""Tests of choosing built-in and plug-in output formats by name and by extension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FHIR and OMOP exports: choice by extension, and required options."""
+"""Tests of choosing FHIR and OMOP exports by extension, and of their required options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FHIR values, validated with fhir.resources and the rules of the specification."""
+"""Tests of FHIR values, validated with fhir.resources and the rules of the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapped terms as a ConceptMap, validated as R4B and R5."""
+"""Tests of writing mapped terms as a ConceptMap; the result is validated as R4B and R5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linked documents as FHIR resources."""
+"""Tests of writing linked documents as FHIR resources."""
 
 from __future__ import annotations
 

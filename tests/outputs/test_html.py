@@ -1,4 +1,4 @@
-"""Pages of linked documents."""
+"""Tests of the HTML pages of linked documents."""
 
 from __future__ import annotations
 

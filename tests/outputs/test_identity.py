@@ -1,4 +1,4 @@
-"""Predictions are matched to the right document even if several documents have the same id."""
+"""Tests that predictions are matched to the right document even if several documents have the same id."""
 
 from __future__ import annotations
 

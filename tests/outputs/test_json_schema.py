@@ -1,4 +1,4 @@
-"""Written files are validated against the published JSON Schemas."""
+"""Tests that written files are valid under the published JSON Schemas."""
 
 from __future__ import annotations
 

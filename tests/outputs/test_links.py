@@ -1,4 +1,4 @@
-"""Writing links to files."""
+"""Tests of writing links to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapping a table of terms to another table."""
+"""Tests of mapping a table of terms to another table."""
 
 from __future__ import annotations
 

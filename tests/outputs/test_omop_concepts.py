@@ -1,4 +1,4 @@
-"""Reading OMOP concept ids from Athena files."""
+"""Tests of reading OMOP concept ids from Athena files."""
 
 from __future__ import annotations
 

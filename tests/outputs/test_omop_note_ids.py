@@ -1,4 +1,4 @@
-"""The note_id of documents."""
+"""Tests of choosing the note_id of a document for OMOP."""
 
 from __future__ import annotations
 

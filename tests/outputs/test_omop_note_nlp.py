@@ -1,4 +1,4 @@
-"""Rows of note_nlp, validated against pyomop's table."""
+"""Tests of writing links as rows of note_nlp; the rows are validated against pyomop's table."""
 
 from __future__ import annotations
 

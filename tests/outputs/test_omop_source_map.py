@@ -1,4 +1,4 @@
-"""Rows of source_to_concept_map, validated against pyomop's table."""
+"""Tests of writing mapped terms as rows of source_to_concept_map; the rows are validated against pyomop's table."""
 
 from __future__ import annotations
 

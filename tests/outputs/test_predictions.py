@@ -1,4 +1,4 @@
-"""Predictions in a file."""
+"""Tests of reading and writing prediction files."""
 
 from __future__ import annotations
 

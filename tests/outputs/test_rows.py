@@ -1,4 +1,4 @@
-"""Reading and writing tables."""
+"""Tests of reading and writing tables in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mappings as SSSOM."""
+"""Tests of writing mapped terms as SSSOM."""
 
 from __future__ import annotations
 

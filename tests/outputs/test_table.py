@@ -1,4 +1,4 @@
-"""Files of the flat table."""
+"""Tests of writing links as a flat table, one mention per row."""
 
 from __future__ import annotations
 

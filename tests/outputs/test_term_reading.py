@@ -1,4 +1,4 @@
-"""Tables with a column of terms."""
+"""Tests of reading a column of terms from CSV, spreadsheets and Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mappings as a table."""
+"""Tests of writing mapped terms: the input table with the candidates of each row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms as documents, and their mappings."""
+"""Tests of converting terms to documents, and their links to mappings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of vocabularies in FHIR and OMOP."""
+"""Tests of mapping id prefixes to the names of vocabularies in FHIR and OMOP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packs are complete, reproducible, and contain no local paths."""
+"""Tests that packs are complete, reproducible, and contain no local paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The card of a pack and the page of its licences."""
+"""Tests of the card of a pack, and of the page of its licences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compressed packs: int8 encoders and compact indexes that run without torch."""
+"""Tests of compressed packs: int8 encoders and compact indexes that run without torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of a pack for the hub."""
+"""Tests of the folder in which a pack is uploaded to the Hugging Face Hub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing packs by name."""
+"""Tests of installing packs by name."""
 
 from __future__ import annotations
 

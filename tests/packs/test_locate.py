@@ -1,4 +1,4 @@
-"""Pipelines by name."""
+"""Tests of finding pipelines by name: the starter, installed pipelines, and folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of a pack, and what they were trained on."""
+"""Tests of copying models into a pack, and of the licences of their training data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local paths are removed from training records."""
+"""Tests that local paths are removed from training records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which packs may be published."""
+"""Tests that private packs and packs without stated licences cannot be published."""
 
 from __future__ import annotations
 

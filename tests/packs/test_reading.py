@@ -1,4 +1,4 @@
-"""Opening and unpacking packs. Hostile packs are in tests/robustness/packs."""
+"""Tests of opening and unpacking packs; for hostile packs, see tests/robustness/packs."""
 
 from __future__ import annotations
 

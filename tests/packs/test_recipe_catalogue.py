@@ -1,4 +1,4 @@
-"""The built-in recipes."""
+"""Tests that all built-in recipes are valid, and that none downloads a licensed release."""
 
 from __future__ import annotations
 

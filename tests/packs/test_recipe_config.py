@@ -1,4 +1,4 @@
-"""Validation of recipes."""
+"""Tests that invalid recipes are rejected."""
 
 from __future__ import annotations
 

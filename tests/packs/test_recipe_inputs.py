@@ -1,4 +1,4 @@
-"""Where the files of a recipe come from."""
+"""Tests of obtaining the files of a recipe: downloads, mirrors, local files and licensed releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing recipes from a local server: complete, interrupted, shared and rejected installations."""
+"""Tests of installing recipes from a local server: complete, interrupted, shared and rejected installations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of an installed pipeline (recipe.json)."""
+"""Tests of the record of an installed pipeline (recipe.json)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a pack (pack.json)."""
+"""Tests of reading and validating the record of a pack (pack.json)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of results for the card."""
+"""Tests of reading result figures for the card of a pack."""
 
 from __future__ import annotations
 

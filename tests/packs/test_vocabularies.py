@@ -1,4 +1,4 @@
-"""Which vocabularies may be redistributed, and which releases and licences must be stated."""
+"""Tests of which vocabularies may be redistributed, and which releases and licences must be stated."""
 
 from __future__ import annotations
 
@@ -145,9 +145,9 @@ def test_each_source_is_checked_by_its_own_ids(tmp_path: Path) -> None:
     ("second", "source"),
     [
         ("id\tname\nx:1\tChill\n", {}),
-        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {}),  # the concept is merged into one of MONDO, and loses its own id
+        ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {}),  # merged into a MONDO concept, so x:1 is no longer an id
         ("id\tname\txrefs\nx:1\tPyrexia\tmondo:1\n", {"only_joined": True}),
-        ("id\tname\tsource\nx:1\tChill\tother\nmesh:D1\tPain\t\n", {}),  # its rows name another source
+        ("id\tname\tsource\nx:1\tChill\tother\nmesh:D1\tPain\t\n", {}),  # a row names its own source, `other`
     ],
 )
 def test_unknown_ids_among_known_ones(tmp_path: Path, second: str, source: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A pack as a wheel, installed by pip."""
+"""Tests of writing a pack as a wheel that pip can install."""
 
 from __future__ import annotations
 

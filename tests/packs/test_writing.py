@@ -1,4 +1,4 @@
-"""Writing the file of a pack."""
+"""Tests of writing a pack file: unchanged digests, no unrelated files, and no file after a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence, precision and coverage of a pipeline."""
+"""Tests of the confidence, target precision and target coverage of a pipeline."""
 
 from __future__ import annotations
 

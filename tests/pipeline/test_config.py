@@ -1,4 +1,4 @@
-"""Parsing and validation of pipeline configurations."""
+"""Tests of parsing and validating pipeline configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The warning about drift of confidences."""
+"""Tests that a pipeline warns if its confidences differ from those of the calibration data."""
 
 from __future__ import annotations
 

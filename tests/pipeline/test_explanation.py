@@ -1,4 +1,4 @@
-"""Explanations of links, from Python and the command line."""
+"""Tests of explaining links, in Python and on the command line."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.packs import load
@@ -48,6 +50,41 @@ def test_tie_has_a_runner_up(kb: KnowledgeBase) -> None:
     (found,) = Pipeline(ExactLinker(kb)).explain(Document("1", "MI", (Mention(0, 2, "MI"),)))
     assert "1 other concept has the same score" in found.lines()
     assert (found.margin, found.as_dict()["runner_up"]) == (0.0, found.lines()[-1].split()[1])
+
+
+PARENTS = """id\tname\tparents
+x:1\tcold injury\tx:3
+x:2\tcold\tx:4|x:5|x:6|x:7
+x:3\tinjury\t
+x:4\tinfection\t
+x:5\tnose disease\t
+x:6\tviral disease\t
+x:7\tacute disease\t
+x:8\tcold virus infection\tx:4|x:5|x:6|x:7
+"""
+
+
+def test_lines_show_parents_that_tell_candidates_apart(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text(PARENTS)
+    build_kb(Recipe.of({"sources": [{"path": "x.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    pipeline = Pipeline(TfidfLinker(KnowledgeBase.open(tmp_path / "kb")))
+    shared = "parents: infection; nose disease; viral disease; and 1 more"
+    lines = explain_lines(pipeline, "cold", (0, 4))
+    assert lines[:2] == ["concept: X:2 cold", shared]
+    assert lines[-1].startswith("runner-up: X:1 cold injury (parents: injury), ")
+    lines = explain_lines(pipeline, "cold virus", (0, 10))
+    assert lines[:2] == ["concept: X:8 cold virus infection", shared]
+    assert lines[-1].startswith("runner-up: X:2 cold, ")
+    lines = explain_lines(pipeline, "infection", (0, 9))
+    assert lines[:2] == ["concept: X:4 infection", "matched name: 'infection' (preferred, x)"]
+
+
+def test_lines_show_mapped_headings(tmp_path: Path) -> None:
+    (tmp_path / "mesh.tsv").write_text("D000001\tdrugs\t\tD01\nD000002\tacids\t\tD01.1\n")
+    (tmp_path / "supp.tsv").write_text("C000001\tmade acid\t\tD000002\n")
+    build_kb(Recipe.of({"sources": [{"path": "mesh.tsv"}, {"path": "supp.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    pipeline = Pipeline(ExactLinker(KnowledgeBase.open(tmp_path / "kb")))
+    assert explain_lines(pipeline, "made acid", (0, 9))[1] == "mapped to: acids"
 
 
 def test_similar_names_are_reasons(kb: KnowledgeBase) -> None:

@@ -1,4 +1,4 @@
-"""Pipeline folders: write, open, move, detect changes."""
+"""Tests of pipeline folders: writing, opening, moving, and detecting changes."""
 
 from __future__ import annotations
 
@@ -65,6 +65,9 @@ def test_loads_built_pipeline(tmp_path: Path, kb: Path) -> None:
 OPTIONS: dict[str, Any] = {
     "types": ("C14",),
     "concepts": ("mesh:D009203",),
+    "under": ("mesh:D009369",),
+    "not_under": ("mesh:D009369",),
+    "mapped": True,
     "restrict": True,
     "prefer": ("mesh",),
     "threshold": 0.5,
@@ -74,13 +77,31 @@ OPTIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", PipelineOptions.model_fields)
-def test_each_option_round_trips_and_is_described(tmp_path: Path, kb: Path, name: str) -> None:
+def test_each_option_round_trips_and_is_described(tmp_path: Path, kb: Path, branch_kb: Path, name: str) -> None:
+    kb = branch_kb if "under" in name else kb
     build_pipeline(kb, tmp_path / "p", **{name: OPTIONS[name]})
     written = json.loads((tmp_path / "p" / "pipeline.json").read_text())
     assert written[name] == (list(OPTIONS[name]) if isinstance(OPTIONS[name], tuple) else OPTIONS[name])
     assert load(tmp_path / "p").options.non_default_options() == {name: OPTIONS[name]}
     assert name in dict(describe(read_pipeline(tmp_path / "p")))
     assert PipelineOptions.model_fields[name].description
+
+
+def test_a_longer_name_outside_the_branch_wins_unless_restricted(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("id\tname\tparents\nx:1\tnerves\t\nx:2\tdyskinesia\tx:1\nx:3\tbiliary dyskinesia\t\n")
+    build_kb(Recipe.of({"sources": [{"path": "x.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    found = {}
+    for restrict in (False, True):
+        pipeline = build_pipeline(tmp_path / "kb", tmp_path / "p", under=("x:1",), restrict=restrict, force=True)
+        links = pipeline.link("Biliary dyskinesia, no dyskinesia.").links
+        found[restrict] = [(link.mention.surface, link.concept_id) for link in links]
+    assert found[False] == [("Biliary dyskinesia", None), ("dyskinesia", "x:2")]
+    assert found[True] == [("dyskinesia", "x:2"), ("dyskinesia", "x:2")]
+
+
+def test_an_unused_branch_filter_is_not_stored(tmp_path: Path, kb: Path) -> None:
+    build_pipeline(kb, tmp_path / "p")
+    assert not {"under", "not_under", "mapped"} & json.loads((tmp_path / "p" / "pipeline.json").read_text()).keys()
 
 
 def test_rejects_invalid_options(tmp_path: Path, kb: Path) -> None:
@@ -342,11 +363,12 @@ def test_trained_detector_and_linker_share_one_pass(tmp_path: Path, kb: Path, mo
 
 
 def _alive(references: Iterable[weakref.ref[Any]]) -> int:
-    gc.collect()  # free reference cycles
+    gc.collect()  # also frees objects in reference cycles
     return sum(each() is not None for each in references)
 
 
-@pytest.mark.parametrize("linker", ["collective", "tfidf"])  # linkers with the detector's batch size, and with a larger one
+# the first linker has the batch size of the detector, the second a larger one
+@pytest.mark.parametrize("linker", ["collective", "tfidf"])
 def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str) -> None:
     from onym.linkers import collective
     from onym.models import documents

@@ -1,4 +1,4 @@
-"""Public functions raise an error with a code if they get documents or texts of a wrong type."""
+"""Tests that public functions raise an error with a code if they get documents or texts of a wrong type."""
 
 from __future__ import annotations
 

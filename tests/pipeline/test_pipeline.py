@@ -1,4 +1,4 @@
-"""Linking of texts and documents with a pipeline."""
+"""Tests of linking texts and documents with a pipeline."""
 
 from __future__ import annotations
 
@@ -298,8 +298,26 @@ def test_with_types_narrows_existing_filter(kb: KnowledgeBase) -> None:
     of_heart = Pipeline(ExactLinker(kb), DictionaryDetector(kb), only=concepts_of_types(kb, ["C14"]))
     text = "High fever, then a heart attack."
     assert [link.concept_id for link in of_heart.with_types(["C14"]).link(text).links] == [None, "mesh:D009203"]
-    assert [link.concept_id for link in of_heart.with_types(["C23"]).link(text).links] == [None, None]
     assert [link.concept_id for link in of_heart.with_types([]).link(text).links] == [None, "mesh:D009203"]
+    with pytest.raises(ConfigError, match="filter-empty"):
+        of_heart.with_types(["C23"])
+
+
+def test_concepts_outside_a_branch_compete_unless_restricted(branch_kb: Path) -> None:
+    kb = KnowledgeBase.open(branch_kb)
+    text = "Fever and headache with breast cancer and made sarcoma."
+    pipeline = Pipeline(TfidfLinker(kb), DictionaryDetector(kb))
+    links = pipeline.with_filter(under=["D009369"]).link(text).links
+    assert [link.concept_id for link in links] == [None, None, "mesh:D001943", None]
+    of_tumours = pipeline.with_filter(under=["D009369"], not_under=["D009422"], mapped=True).link(text).links
+    assert [link.concept_id for link in of_tumours] == [None, None, "mesh:D001943", "mesh:C000001"]
+    brain = Document("1", "brain fever", (Mention(0, 11, "brain fever"),))
+    among = Pipeline(TfidfLinker(kb), under=["D009369"])
+    assert among.link(brain).links[0].nil_reason == "filtered-out"
+    restricted = Pipeline(TfidfLinker(kb), under=["D009369"], restrict=True)
+    later = Pipeline(TfidfLinker(kb)).with_filter(under=["D009369"], restrict=True)
+    assert [each.link(brain).links[0].concept_id for each in (restricted, later)] == ["mesh:D009423"] * 2
+    assert among.config["concepts_allowed"] == 3
 
 
 def test_for_terms_uses_term_calibration(tiny_kb: Path) -> None:

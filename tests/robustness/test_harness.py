@@ -1,4 +1,4 @@
-"""Child processes: their responses, and how those that die, hang or grow are reported."""
+"""Tests of child processes: their responses, and the errors if they die, hang or use too much memory."""
 
 from __future__ import annotations
 

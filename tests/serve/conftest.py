@@ -17,10 +17,11 @@ from tests.robustness.serve.browser import missing, open_browser
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
 
-MADE = """id\tname\tsynonyms\tdefinition\ttypes
-made:1\tFever\tPyrexia|=fever\tA raised <b>temperature</b>.\tDisease
-made:2\tHeart attack\tMyocardial infarction\tNecrosis of the myocardium.\tDisease
-made:3\tAspirin\tAcetylsalicylic acid\tAn analgesic.\tChemical
+MADE = """id\tname\tsynonyms\tdefinition\ttypes\tparents
+made:1\tFever\tPyrexia|=fever\tA raised <b>temperature</b>.\tDisease\tmade:4
+made:2\tHeart attack\tMyocardial infarction\tNecrosis of the myocardium.\tDisease\t
+made:3\tAspirin\tAcetylsalicylic acid\tAn analgesic.\tChemical\t
+made:4\tSign of <i>heat</i>\t\t\tDisease\t
 """
 
 

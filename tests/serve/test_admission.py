@@ -1,4 +1,4 @@
-"""Admission of requests before their body is read."""
+"""Tests of admitting or rejecting requests by their headers, before the body is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of a linker process, with a real pipeline."""
+"""Tests of the replies of a linker process to each kind of job, with a real pipeline."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import jsonschema
 import pytest
 
 from onym.corpora.plain import from_plain_linked, to_plain_linked
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
 from onym.linkers import linker_config
 from onym.outputs.predictions import schema
 from onym.pipeline import Pipeline, build_pipeline
@@ -92,6 +94,49 @@ def test_type_filter(answers: JobRunner) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def branches(branch_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> JobRunner:
+    folder = tmp_path_factory.mktemp("branches")
+    build_pipeline(branch_kb, folder)
+    return JobRunner.open(str(folder), {"not_under": ["D006261"], "mapped": False})
+
+
+def test_branch_filter(branches: JobRunner) -> None:
+    text = "Fever, headache, breast cancer, brain cancer and made sarcoma."
+
+    def ids(**options: Any) -> list[str]:
+        status, found = one(branches, op="link", text=text, **options)
+        assert status == 200
+        return [link["concept_id"].removeprefix("MESH:") for link in found["links"] if link["concept_id"]]
+
+    assert ids() == ["D005334", "D001943", "D009423", "C000001"], "headache is excluded for all requests"
+    assert ids(under=["D009369"]) == ["D001943", "D009423"]
+    assert ids(under=["D009369"], mapped=True) == ["D001943", "D009423", "C000001"]
+    assert ids(under=["D009369"], not_under=["D009422"]) == ["D001943"]
+    assert ids(under=["D009369"], types=["C10"]) == ["D009423"]
+    status, mapped = one(branches, op="map", terms=["Fever", "Cancer"], under=["D009369"])
+    assert (status, [row["concept_id"] for row in mapped["rows"]]) == (200, [None, "MESH:D009369"])
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "code"),
+    [
+        ({"under": [SECRET]}, 404, "concept-unknown"),
+        ({"under": ["D006261"]}, 422, "filter-empty"),
+    ],
+)
+def test_branch_errors_have_no_values(branches: JobRunner, options: dict[str, Any], status: int, code: str) -> None:
+    refused, body = one(branches, op="link", text="fever", **options)
+    assert (refused, body["error"]["code"]) == (status, code)
+    assert SECRET not in json.dumps(body)
+
+
+def test_branch_without_a_hierarchy(answers: JobRunner) -> None:
+    status, refused = one(answers, op="link", text=TEXT, under=["D005334"])
+    assert (status, refused["error"]["code"]) == (422, "hierarchy-missing")
+    assert "again" in refused["error"]["fix"]
+
+
 def _filter_unknown() -> dict[str, str]:
     what, fix = "no concept has one of these semantic types", "onym kb types KB lists the groups and types"
     return {"code": "filter-unknown", "what": what, "fix": fix}
@@ -106,10 +151,38 @@ def test_map_terms(answers: JobRunner) -> None:
 
 def test_concept_lookup(answers: JobRunner) -> None:
     status, found = one(answers, op="concept", id="D005334")
-    assert (status, ConceptReply.model_validate(found).id) == (200, "MESH:D005334")
+    assert (status, ConceptReply.model_validate(found).id, found["parents"]) == (200, "MESH:D005334", [])
     status, refused = one(answers, op="concept", id=SECRET)
     assert (status, refused["error"]["code"]) == (404, "concept-unknown")
     assert "Smith" not in json.dumps(refused)
+
+
+def test_replies_have_parents_and_successors(tmp_path: Path) -> None:
+    terms = ("id: X:1\nname: heat\n", "id: X:2\nname: fever\nis_a: X:1\n", "id: X:3\nis_obsolete: true\nconsider: X:2\n")
+    obo = "".join(f"[Term]\n{term}\n" for term in terms)
+    (tmp_path / "x.obo").write_text(obo)
+    build_kb(Recipe.of({"sources": [{"path": "x.obo"}]}), tmp_path / "kb", root=tmp_path)
+    answers = JobRunner(build_pipeline(tmp_path / "kb", tmp_path / "pipeline"))
+    status, found = one(answers, op="concept", id="X:2")
+    parent = {"id": "X:1", "name": "heat", "kind": "is a", "source": "x"}
+    assert (status, ConceptReply.model_validate(found).model_dump()["parents"]) == (200, [parent])
+    _, linked = one(answers, op="link", text="A fever.", explain=True)
+    assert LinkedReply.model_validate(linked).model_dump()["explanations"][0]["parents"] == {"X:2": [parent]}
+    _, mapped = one(answers, op="map", terms=["fever", "heat"], candidates=2)
+    rows = MapReply.model_validate(mapped).model_dump()["rows"]
+    assert [[each["parents"] for each in row["candidates"]] for row in rows] == [[[parent]], [[]]]
+    status, refused = one(answers, op="concept", id="X:3")
+    assert (status, refused["error"]["code"], refused["error"]["fix"]) == (
+        404,
+        "concept-retired",
+        "use a successor: consider x:2",
+    )
+
+
+def test_replies_without_a_hierarchy_have_no_parents(answers: JobRunner) -> None:
+    _, mapped = one(answers, op="map", terms=["fever"], candidates=2)
+    assert "parents" not in mapped["rows"][0]["candidates"][0]
+    assert one(answers, op="link", text=TEXT, explain=True)[1]["explanations"][0]["parents"] == {}
 
 
 def test_search(answers: JobRunner) -> None:

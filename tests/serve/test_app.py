@@ -1,4 +1,4 @@
-"""The whole application: several pipelines, health checks, OpenAPI description."""
+"""Tests of the whole application: several pipelines, health checks, OpenAPI description."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from onym.serve.routes import Options
 from onym.serve.server import Service
 from tests.serve.stub import folder_of, settings_of, stubs, with_service
 
@@ -88,7 +89,7 @@ def test_openapi_has_all_routes_with_examples(tmp_path: Path) -> None:
     content = described["paths"]["/v1/link"]["post"]["requestBody"]["content"]["application/json"]
     assert content["schema"] == {"$ref": "#/components/schemas/LinkRequest"}
     taken = described["components"]["schemas"]["LinkRequest"]
-    assert {"text", "document", "types", "top_k", "precision", "format", "explain"} == set(taken["properties"])
+    assert {"text", "document", *Options.model_fields, "top_k", "format", "explain"} == set(taken["properties"])
     assert content["examples"]
     assert "429" in described["paths"]["/v1/link"]["post"]["responses"]
 

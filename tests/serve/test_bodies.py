@@ -1,4 +1,4 @@
-"""Reading of request bodies."""
+"""Tests of reading request bodies: large, slow and interrupted ones are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job queue, and the estimate of waiting times."""
+"""Tests of the job queue, and of estimating waiting times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prometheus metrics of the service."""
+"""Tests of the Prometheus counters and gauges of the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linkers as Ray Serve replicas, on a fake and on a real cluster."""
+"""Tests of linkers that run as Ray Serve replicas, on a fake and on a real cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,7 +39,7 @@ def test_service_on_real_ray_cluster(tmp_path: Path) -> None:
     assert found["status"] == 0, (tmp_path / "log.txt").read_text()[-2000:]
     assert not found["notes"]
     assert [found.get(name, 0) for name in ("wrong", "lost", "dropped", "hung")] == [0, 0, 0, 0]
-    assert found.get("refused", 0) <= CLIENTS  # at most the requests of one batch fail
+    assert found.get("refused", 0) <= CLIENTS  # the killed replica had at most one request per client
     assert found["answers"] > 60
     assert len(set(found["releases"])) == 2
     logged = (tmp_path / "log.txt").read_text()
@@ -84,14 +84,14 @@ class _MadeUpCluster:
         self.options: dict[str, Any] = {}
         self.start_options: dict[str, Any] = {}
 
-    # Functions of `ray`.
+    # Fakes of the functions of `ray`.
 
     def remote(self, **options: Any) -> Any:
-        # The task's process exits after one call, which frees its memory.
+        # max_calls=1: the task's process exits after one call, which frees its memory
         assert options == {"num_cpus": 0, "max_retries": 0, "max_calls": 1}
         return lambda look: SimpleNamespace(remote=self._look)
 
-    async def _look(self, folder: str, precision: float | None) -> Any:
+    async def _look(self, folder: str, options: Mapping[str, Any]) -> Any:
         assert Path(folder).is_absolute()
         self.looks += 1
         if isinstance(self.found, Exception):
@@ -101,7 +101,7 @@ class _MadeUpCluster:
     def is_initialized(self) -> bool:
         return True
 
-    # Functions of `ray.serve`.
+    # Fakes of the functions of `ray.serve`.
 
     def start(self, **options: Any) -> None:
         self.start_options = options
@@ -182,7 +182,7 @@ def test_jobs_are_answered_and_deployment_is_deleted(tmp_path: Path) -> None:
     (target,) = cluster.deployed
     assert cluster.looks == 1
     assert target.route_prefix is None  # no route, so that Ray's own proxies do not expose the application
-    assert target.target == (str(tmp_path), None, "r1")
+    assert target.target == (str(tmp_path), {"precision": None}, "r1")
     assert cluster.deleted == [target.name]
     assert (cluster.options["num_replicas"], cluster.options["max_ongoing_requests"]) == (3, 1)
 
@@ -316,9 +316,9 @@ class _EndedError(Exception):
 
 def test_replica_answers_like_the_pipeline(tiny_kb: Path, tmp_path: Path) -> None:
     pipeline = build_pipeline(tiny_kb, tmp_path / "pipeline")
-    release = release_of(str(tmp_path / "pipeline"), None)
+    release = release_of(str(tmp_path / "pipeline"), {})
     assert release["kb"] == pipeline.kb.digest
-    replica = Replica(str(tmp_path / "pipeline"), None, release["release"])
+    replica = Replica(str(tmp_path / "pipeline"), {}, release["release"])
     first, second = asyncio.run(
         replica.of(json.dumps([{"op": "link", "text": "fever"}, {"op": "concept", "id": "x"}]).encode())
     )
@@ -329,11 +329,11 @@ def test_replica_answers_like_the_pipeline(tiny_kb: Path, tmp_path: Path) -> Non
 def test_replica_rejects_another_release(tiny_kb: Path, tmp_path: Path) -> None:
     build_pipeline(tiny_kb, tmp_path / "pipeline")
     with pytest.raises(RuntimeError, match="another release"):
-        Replica(str(tmp_path / "pipeline"), None, "0123456789abcdef")
+        Replica(str(tmp_path / "pipeline"), {}, "0123456789abcdef")
 
 
 def test_release_of_missing_pipeline_returns_error_code(tmp_path: Path) -> None:
-    reply = release_of(str(tmp_path / "none"), None)
+    reply = release_of(str(tmp_path / "none"), {})
     assert (reply["error"]["code"], reply["kind"]) == ("pipeline-missing", "InputError")
 
 
@@ -342,7 +342,7 @@ def test_replica_exits_when_caller_cancels(tiny_kb: Path, tmp_path: Path, monkey
         raise _EndedError(status)
 
     build_pipeline(tiny_kb, tmp_path / "pipeline")
-    replica = Replica(str(tmp_path / "pipeline"), None, release_of(str(tmp_path / "pipeline"), None)["release"])
+    replica = Replica(str(tmp_path / "pipeline"), {}, release_of(str(tmp_path / "pipeline"), {})["release"])
     begun, is_over = threading.Event(), threading.Event()
 
     def hang(jobs: object) -> list[tuple[int, bytes]]:

@@ -1,4 +1,4 @@
-"""The files of the page and their headers; `test_page_browser` tests the page in a browser."""
+"""Tests of the files of the web page and their headers; `test_page_browser` tests the page in a browser."""
 
 from __future__ import annotations
 

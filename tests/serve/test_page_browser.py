@@ -65,6 +65,17 @@ def test_definitions_are_escaped(visit: Visit) -> None:
     assert visit.page.locator("#details b").count() == 0
 
 
+def test_candidates_show_their_parents(visit: Visit) -> None:
+    visit.link(TEXT)
+    visit.page.locator("#marked button").first.click()
+    visit.page.locator(".concept dd", has_text="Sign of <i>heat</i>").wait_for()
+    assert visit.texts("#details .parents") == ["Parents: Sign of <i>heat</i>"]
+    visit.page.locator("#marked button").nth(1).click()
+    visit.page.locator(".concept dd", has_text="Necrosis").wait_for()
+    assert visit.texts("#details .parents") == []
+    assert visit.complaints == []
+
+
 def test_filters_by_type_and_by_confidence(visit: Visit) -> None:
     visit.link(TEXT)
     assert visit.page.is_disabled("#threshold")

@@ -84,6 +84,15 @@ def test_row_candidates_expand_with_keyboard(visit: Visit) -> None:
     assert visit.complaints == []
 
 
+def test_row_candidates_show_their_parents(visit: Visit) -> None:
+    visit.upload(b"term\nfever\naspirin\n")
+    visit.map_column()
+    for row in (1, 2):
+        visit.page.get_by_role("button", name=f"Candidates of row {row}").click()
+    assert visit.texts("#rows .candidates .parents") == ["Parents: Sign of <i>heat</i>"]
+    assert visit.complaints == []
+
+
 def test_confidence_filter_does_not_affect_downloads(visit: Visit) -> None:
     visit.upload(b"term\nbreast cancer\nkidney stuff\nzzzzqqqq\nT2DM\n")
     visit.map_column(pipeline="diseases")

@@ -1,4 +1,4 @@
-"""Pools of linkers, reloads, and waiting for a reply."""
+"""Tests of pools of linkers: replacing dead linkers, reloading, and waiting for replies."""
 
 from __future__ import annotations
 

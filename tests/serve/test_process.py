@@ -1,4 +1,4 @@
-"""Linker subprocesses, seen from the parent process."""
+"""Tests of linker subprocesses: sending jobs, reading replies, and detecting dead processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.serve.stub import STUB, folder_of
 
 async def start_process(folder: Path) -> LinkerProcess:
     process = await LinkerProcess.start(STUB, 1)
-    await process.open(folder, None)
+    await process.open(folder, {})
     return process
 
 
@@ -65,7 +65,7 @@ def test_open_error_keeps_its_code(tmp_path: Path) -> None:
     async def act() -> None:
         process = await LinkerProcess.start(STUB, 1)
         with pytest.raises(InputError, match="pipeline-missing"):
-            await process.open(tmp_path / "none", None)
+            await process.open(tmp_path / "none", {})
         assert await process.end() in (3, -signal.SIGKILL)
 
     asyncio.run(act())

@@ -1,4 +1,4 @@
-"""Error responses and default security headers."""
+"""Tests of error responses, and of default security headers."""
 
 from __future__ import annotations
 

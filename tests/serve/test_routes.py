@@ -1,4 +1,4 @@
-"""Routes of a pipeline: requests, replies, and responses with stub linker processes."""
+"""Tests of the routes of a pipeline, with stub linker processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from onym.errors import InputError
-from onym.pipeline.pipeline import Pipeline
+from onym.kb.ranking import ConceptFilter
 from onym.serve import routes
 from onym.serve.app import ErrorReply
 from onym.serve.refusals import overload_error
@@ -43,7 +43,7 @@ def test_routes_pass_requests_to_linker(folder: Path) -> None:
     assert [answer.status_code for answer in answers] == [200] * 4
     assert [answer.json()["job"] for answer in answers] == [
         {"op": "link", "text": "fever", "top_k": 2},
-        {"op": "map", "terms": ["fever"], "types": [], "precision": None, "candidates": 0},
+        {"op": "map", "terms": ["fever"], **Options().model_dump(), "candidates": 0},
         {"op": "concept", "id": "mesh:D005334"},
         {"op": "search", "q": "fever", "limit": 3},
     ]
@@ -271,9 +271,9 @@ def test_rejects_deeply_nested_json(wrong: bytes) -> None:
 def test_options_apply_to_all_linking_routes() -> None:
     for kind in (LinkRequest, MapRequest):
         assert Options.model_fields.keys() <= kind.model_fields.keys()
-    assert all(hasattr(Pipeline, f"with_{name}") for name in Options.model_fields)
-    assert Options.of({"types": ["Disease"], "precision": 0.9}) == (("Disease",), 0.9)
-    assert Options.of({"types": []}) == Options.of({}) == (None, None)
+    assert Options.model_fields.keys() - {"precision"} == ConceptFilter.model_fields.keys() - {"concepts"}
+    assert Options.of({"types": ["Disease"], "precision": 0.9}) == (("Disease",), None, None, None, 0.9)
+    assert Options.of({"types": []}) == Options.of({}) == (None,) * 5
 
 
 def test_examples_match_their_models() -> None:

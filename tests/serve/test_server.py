@@ -1,4 +1,4 @@
-"""The whole service: listener, signals, connections."""
+"""Tests of the whole service: listener, signals, connections."""
 
 from __future__ import annotations
 

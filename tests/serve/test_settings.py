@@ -1,4 +1,4 @@
-"""Validation of service settings."""
+"""Tests of validating the settings of the service."""
 
 from __future__ import annotations
 

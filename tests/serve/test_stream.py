@@ -1,4 +1,4 @@
-"""Streams of lines to /link/batch."""
+"""Tests of streaming requests to /link/batch: each line is answered once, in order."""
 
 from __future__ import annotations
 

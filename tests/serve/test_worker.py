@@ -1,4 +1,4 @@
-"""The entry point of linker processes."""
+"""Tests of the entry point of linker subprocesses."""
 
 from __future__ import annotations
 

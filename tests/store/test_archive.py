@@ -1,4 +1,4 @@
-"""Writing reproducible archives."""
+"""Tests of writing reproducible archives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache directory, and the notes about files that are kept in it."""
+"""Tests of choosing the cache directory, and of the notes about files that are kept in it."""
 
 from __future__ import annotations
 

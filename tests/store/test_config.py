@@ -1,4 +1,4 @@
-"""Configurations are strict, and errors name the wrong key."""
+"""Tests that unknown configuration keys are rejected, and that errors name the wrong key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files are hashed once, and again after they were modified."""
+"""Tests that a file is hashed only once, unless it was modified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloads from a local server that interrupts, redirects and changes files."""
+"""Tests of downloads from a local server that interrupts, redirects and changes files."""
 
 from __future__ import annotations
 

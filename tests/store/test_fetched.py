@@ -1,4 +1,4 @@
-"""Downloads are stored once per machine."""
+"""Tests that downloads are stored once per machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temp files of killed runs are removed by the next run; temp files in use are kept."""
+"""Tests that temp files of killed runs are removed by the next run, and that temp files in use are kept."""
 
 from __future__ import annotations
 

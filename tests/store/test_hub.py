@@ -1,4 +1,4 @@
-"""Uploads to a mocked hub."""
+"""Tests of uploads to the Hugging Face Hub, which is mocked."""
 
 from __future__ import annotations
 

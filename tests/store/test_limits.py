@@ -1,4 +1,4 @@
-"""Limits are enforced."""
+"""Tests that a lowered limit is enforced."""
 
 from __future__ import annotations
 

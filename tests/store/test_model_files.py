@@ -1,4 +1,4 @@
-"""Model folders contain only regular files inside the folder."""
+"""Tests that links and special files that lead out of a model folder are rejected."""
 
 from __future__ import annotations
 

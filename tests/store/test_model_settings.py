@@ -1,4 +1,4 @@
-"""Settings in a model's folder: used as defaults; an invalid file is an error."""
+"""Tests that the settings in a model's folder are used as defaults, and that an invalid settings file is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model folders: safe weights, digests, and fetching from the hub."""
+"""Tests of model folders: safe weights, digests, and fetching from the hub."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_an_adapter_is_rejected(model: Path) -> None:
         require_safe(model)
 
 
-# The digest of weights.
+# Tests of the digest of weight files.
 
 
 def test_shards_are_those_listed_in_the_index(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_rejects_an_index_without_shards(tmp_path: Path, text: str) -> None:
         weight_files(tmp_path)
 
 
-# The digest of a folder.
+# Tests of the digest of a whole folder.
 
 
 def test_digest_covers_each_file(model: Path) -> None:

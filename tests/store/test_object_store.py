@@ -1,4 +1,4 @@
-"""Object stores: URLs, objects as input files, and concurrent writers, on a local S3 server."""
+"""Tests of object stores: URLs, objects as input files, and concurrent writers, on a local S3 server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_publishes_an_object_atomically(bucket: str) -> None:
     with pytest.raises(ZeroDivisionError), storage.publish("a/b.txt") as file:
         file.write(bytes([1 // 0]))
     assert storage.names("a") == set()
-    large = bytes(range(256)) * 50_000  # needs a multipart upload
+    large = bytes(range(256)) * 50_000  # large enough to need a multipart upload
     for data in (b"first", large):
         with storage.publish("a/b.txt") as file:
             file.write(data)

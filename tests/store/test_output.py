@@ -1,4 +1,4 @@
-"""Writing files atomically."""
+"""Tests of writing files atomically."""
 
 from __future__ import annotations
 

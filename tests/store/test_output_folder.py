@@ -1,4 +1,4 @@
-"""Folders are written atomically and never replace another folder by accident."""
+"""Tests that folders are written atomically and never replace another folder by accident."""
 
 from __future__ import annotations
 

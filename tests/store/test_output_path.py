@@ -1,4 +1,4 @@
-"""Outputs that cannot be written are rejected before the work starts; devices, pipes and links are never replaced."""
+"""Tests that impossible outputs are rejected before the work starts, and that devices, pipes and links are not replaced."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_link_to_a_folder_is_accepted_for_artefacts_only(tmp_path: Path) -> None
 @pytest.mark.parametrize("kind", REQUIRE)
 @pytest.mark.parametrize("path", ["{}/file/out", "{}/file/deep/out", "{}/nowhere/out", "{}/..", "/", "{}/new/..", "{}/a\0b"])
 def test_rejects_impossible_output_paths(tmp_path: Path, kind: str, path: str) -> None:
-    inner = tmp_path / "inner"  # a subfolder, so that its parent is inside tmp_path, too
+    inner = tmp_path / "inner"  # a subfolder, so that `..` is still inside tmp_path
     inner.mkdir()
     (inner / "file").touch()
     (inner / "nowhere").symlink_to(tmp_path / "absent")

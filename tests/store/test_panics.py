@@ -1,4 +1,4 @@
-"""Panics of Rust libraries are converted to errors; other exceptions are not."""
+"""Tests that panics of Rust libraries are converted to errors, and that other exceptions are not."""
 
 from __future__ import annotations
 

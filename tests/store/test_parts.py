@@ -1,4 +1,4 @@
-"""Component configurations: options, model references and shared models."""
+"""Tests of component configurations: options, model references and shared models."""
 
 from __future__ import annotations
 

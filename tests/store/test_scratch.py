@@ -1,4 +1,4 @@
-"""Temporary folders."""
+"""Tests that temporary folders are removed, even after an error."""
 
 from __future__ import annotations
 

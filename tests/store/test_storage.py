@@ -1,4 +1,4 @@
-"""Folders with concurrent writers."""
+"""Tests of folders that several processes write to at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copying and moving folders atomically."""
+"""Tests of copying and moving folders atomically."""
 
 from __future__ import annotations
 

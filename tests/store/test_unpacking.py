@@ -1,4 +1,4 @@
-"""Unpacking listed files from an archive."""
+"""Tests of unpacking listed files from an archive."""
 
 from __future__ import annotations
 

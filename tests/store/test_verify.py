@@ -1,4 +1,4 @@
-"""The command line offers exactly the values of the enum Verify."""
+"""Tests that the command line offers exactly the values of the enum Verify."""
 
 from __future__ import annotations
 

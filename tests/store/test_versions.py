@@ -1,4 +1,4 @@
-"""Versioned folders, with concurrent readers and one writer."""
+"""Tests of versioned folders, with concurrent readers and one writer."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onym.text.analysis import Aligned, align, collapse, lower, nfkc, punctuation
 
-# Plain characters, and ones that normalisation lengthens, shortens, combines or reorders.
+# Ordinary characters, and characters that normalisation lengthens, shortens, combines or reorders.
 TRICKY = st.text(
     st.one_of(
         st.sampled_from(

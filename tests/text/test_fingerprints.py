@@ -27,7 +27,7 @@ def test_words_agree_with_single_texts(several: list[str]) -> None:
         spans = words(aligned.text)
         found = [(together.raw_starts[row], together.raw_ends[row]) for row in own]
         assert found == [aligned.raw_span(*span) for span in spans]
-        if own:  # compare the characters between words, too
+        if own:  # the characters between words must also agree
             whole = together.text[together.starts[own[0]] : together.ends[own[-1]]]
             assert whole == aligned.text[spans[0][0] : spans[-1][1]]
 

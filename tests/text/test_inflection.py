@@ -1,4 +1,4 @@
-"""Singular and plural of names."""
+"""Tests of singular and plural variants of names."""
 
 from __future__ import annotations
 

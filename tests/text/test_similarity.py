@@ -1,4 +1,4 @@
-"""Similarity of names."""
+"""Tests of the TF-IDF search for similar names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = ["heart attack", "heart failure", "fever", "yellow fever", "attack heart
 
 def test_sorts_by_score_then_row() -> None:
     rows, scores = NameSimilarity(NAMES).top(["heart attack"], 3)[0]
-    assert rows.tolist() == [0, 4, 1]  # names with the same 3-grams in another order have exactly the same score
+    assert rows.tolist() == [0, 4, 1]  # names 0 and 4 have the same 3-grams, so the same score
     assert scores[0] == scores[1] == 1.0 > scores[2] > 0
 
 

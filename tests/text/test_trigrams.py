@@ -1,4 +1,4 @@
-"""3-grams, and their weights."""
+"""Tests of the TF-IDF weights of character 3-grams, which agree with scikit-learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets in bytes and in UTF-16 code units."""
+"""Tests of converting offsets between code points, bytes and UTF-16 code units."""
 
 from __future__ import annotations
 

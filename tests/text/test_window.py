@@ -1,4 +1,4 @@
-"""The context around a mention."""
+"""Tests of cutting the context around a mention to a token budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards of trained models and pipelines."""
+"""Tests of the model cards of trained models and pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands shown in cards exist and work."""
+"""Tests that the commands shown in model cards exist and work."""
 
 from __future__ import annotations
 

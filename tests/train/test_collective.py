@@ -1,4 +1,4 @@
-"""The collective stage: windows, batches, dev, and whole runs."""
+"""Tests of the collective stage: windows, batches, dev evaluation, and whole runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training configurations: validation and defaults."""
+"""Tests of training configurations: validation and defaults."""
 
 from __future__ import annotations
 

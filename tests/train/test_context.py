@@ -1,4 +1,4 @@
-"""Inputs of training runs, and the dev sample."""
+"""Tests of opening the inputs of a training run, and of sampling dev documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training on several corpora."""
+"""Tests of training on several corpora: held-out documents and restricted datasets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The detect stage: corpora, windows, dev, and whole runs."""
+"""Tests of the detect stage: corpora, windows, dev evaluation, and whole runs."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_dev_scores_use_best_thresholds(tmp_path: Path, encoder: Path, corpus: P
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", [8, 0])
 def test_learns_to_detect_mentions(tmp_path: Path, encoder: Path, corpus: Path, hidden: int) -> None:
-    # dev is replaced by the training documents
+    # the model is evaluated on its training documents
     config_of_run = config(encoder, corpus, start={"hidden": hidden}, optim=LEARNING, dev={"documents": 99, "split": "train"})
     made = train(config_of_run, tmp_path / "made")
     lines = [json.loads(line) for line in (made / "log.jsonl").read_text().splitlines()]

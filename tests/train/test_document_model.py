@@ -1,4 +1,4 @@
-"""Models that encode whole documents: the module with its loss, and its trainer."""
+"""Tests of models that encode whole documents: the module with its loss, and its trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training of encoders: batches, loss, dev, align and match."""
+"""Tests of training encoders: batches, loss, dev evaluation, and the stages `align` and `match`."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_steps_match_manual_computation(
     assert min(losses) > 0
 
 
-# Training vectors.
+# Tests of the vectors that are computed during training.
 @pytest.mark.parametrize("settings", POOLINGS)
 @pytest.mark.parametrize("budget", [1, 20, 100_000])
 def test_training_vectors_match_the_encoder(

@@ -1,4 +1,4 @@
-"""Training of generative models: batches, loss, dev, pre-training and fine-tuning."""
+"""Tests of training generative models: batches, loss, dev evaluation, pre-training and fine-tuning."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_steps_match_manual_computation(tmp_path: Path, dtype: torch.dtype, epsi
     assert logged == pytest.approx(losses, abs=1e-4)
 
 
-# Which positions contribute to the loss.
+# Tests of which token positions contribute to the loss.
 def make_trainer(folder: Path, **more: Any) -> NameTrainer:
     return NameTrainer(still_bart(), samples(4), COLLATE, folder, optim(**more))
 

@@ -1,4 +1,4 @@
-"""A training process that is killed and restarted ends with the same weights as an uninterrupted one."""
+"""Tests that a training process that is killed and restarted ends with the same weights as an uninterrupted one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of generated names, against closed forms, torch and TRL."""
+"""Tests of the losses of generative models, compared with closed forms, torch and TRL."""
 
 from __future__ import annotations
 
@@ -395,7 +395,7 @@ def test_first_term_of_cpo_matches_trl(smoothing: float) -> None:
 @quietly
 @pytest.mark.parametrize(("alpha", "smoothing"), [(0.0, 0.0), (1.0, 0.0), (0.5, 0.1)])
 def test_cpo_gradients_match_trl(alpha: float, smoothing: float) -> None:
-    """Compares the gradients of a whole model; TRL averages the second term over all tokens of the batch."""
+    """Compares the gradients of a whole model. The cross-entropy is averaged over all tokens of the batch, as in TRL."""
     model, inputs = tiny_bart(), batch()
     trainer = oracle("sigmoid", beta=0.1, alpha=alpha, smoothing=smoothing)
     expected, _ = trainer.get_batch_loss_metrics(model, {name: value.clone() for name, value in inputs.items()})

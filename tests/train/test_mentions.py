@@ -1,4 +1,4 @@
-"""Training of classifiers of dictionary matches."""
+"""Tests of training the classifier that decides which dictionary matches are mentions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def config(corpus: Path, kb: Path, **more: dict[str, Any]) -> MentionsTrainingCo
 
 @pytest.fixture(scope="package")
 def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the corpus, prepared."""
+    """Prepare the corpus in `SPLITS`, and return the folder of the dataset."""
     folder = tmp_path_factory.mktemp("mentions")
     (folder / "ncbi_disease").mkdir()
     for split, word in (("train", "train"), ("dev", "develop"), ("test", "test")):

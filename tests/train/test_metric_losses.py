@@ -1,4 +1,4 @@
-"""Losses of embeddings, compared with pytorch-metric-learning and closed forms."""
+"""Tests of the losses of embeddings, compared with pytorch-metric-learning and closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`onym train pipeline` on a user's own corpus."""
+"""Tests of `onym train pipeline` on a user's own corpus."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_trains_with_dense_candidates(training_folder: Path, mine: Path, kb_fold
     assert linker["dense"]["model"]["path"].endswith("tiny")
     assert load(tmp_path / "pipeline").link("Case 1: a fever was seen.").links[0].concept_id == f"mesh:{FEVER}"
     assert "dense_encoder" in json.loads((tmp_path / "pipeline" / "request.json").read_bytes())
-    # Older versions did not write this key.
+    # without a dense encoder, the file is the same as from older versions, which do not know this key
     assert "dense_encoder" not in json.loads((training_folder / "request.json").read_bytes())
 
 

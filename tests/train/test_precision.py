@@ -1,4 +1,4 @@
-"""Device, precision and sharding of a training run, and AdamW for bf16 weights."""
+"""Tests of the device, precision and sharding of a training run, and of AdamW for bf16 weights."""
 
 from __future__ import annotations
 

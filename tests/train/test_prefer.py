@@ -1,4 +1,4 @@
-"""Preference optimisation: the loss of pairs, and its rounds."""
+"""Tests of preference optimisation: the loss of pairs, and its rounds."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_resumed_training_equals_uninterrupted(tmp_path: Path, precision: str) -
         train_model(tiny_bart(dropout=0.3), Stopping(pairs(12).samples), tmp_path / "parts", settings, PREFERRED[0])
     again, dataset = tiny_bart(dropout=0.3), pairs(12)
     train_model(again, dataset, tmp_path / "parts", settings, PREFERRED[0])
-    assert dataset.indices == list(range(4, 12))  # resumes at 4, not 8: the failed batch was prefetched one step ahead
+    assert dataset.indices == list(range(4, 12))  # not from 8: the batch that failed was prefetched
     assert are_equal(weights_of(model), weights_of(again))
 
 

@@ -1,4 +1,4 @@
-"""Training of rerankers."""
+"""Tests of training rerankers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a stage, and the published model folder."""
+"""Tests of running a training stage, and of the model folder that it publishes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training on two devices gives the same model as training on one device with the same samples."""
+"""Tests that training on two devices gives the same model as training on one device with the same samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading configurations: validation, presets and overrides; presets match the papers' tables."""
+"""Tests of reading configurations: validation, presets and overrides; presets match the papers' tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the pretrained model: its weights are unchanged, and its dropout is as configured."""
+"""Tests of opening a pretrained model for training: its weights are unchanged, and its dropout is as configured."""
 
 from __future__ import annotations
 

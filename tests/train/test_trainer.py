@@ -1,4 +1,4 @@
-"""The trainer of all models, with its log, clock and checkpoints."""
+"""Tests of the trainer of all models, with its log, clock and checkpoints."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_gradient_accumulation_equals_one_batch(tmp_path: Path, batch: int, accu
     for name, size, times in (("whole", 8, 1), ("parts", batch, accumulation)):
         model = still_bart()
         settings = optim(steps=1, eval_steps=1, batch_size=size, gradient_accumulation=times, epsilon=1e-3, label_smoothing=0.1)
-        trainer = train_model(model, samples(8), tmp_path / name, settings)  # too few samples to be grouped by length
+        trainer = train_model(model, samples(8), tmp_path / name, settings)  # too few samples for grouping by length
         found.append((weights_of(model), [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]))
     assert furthest(found[0][0], found[1][0]) < 1e-6
     assert found[0][1] == pytest.approx(found[1][1], abs=1e-5)
@@ -160,7 +160,7 @@ def test_keeps_only_last_checkpoint_without_pickled_arguments(tmp_path: Path) ->
     assert all(torch.equal(value, model.state_dict()[name]) for name, value in kept.items())
 
 
-# Evaluation on dev.
+# Tests of the evaluation on dev during training.
 class Scripted:
     """A fake evaluation that returns the given scores and records the weights of the model each time."""
 

@@ -90,7 +90,7 @@ COLUMNS = ("regressed", "regressed_margin", "regressed_rank", "regressed_best")
 """Score of the concept, its difference from the best score, number of concepts with a higher score, and the best score."""
 _WIDTH = 4.0
 _RIDGE = 0.3  # regularisation of a surface seen once; smaller for frequent surfaces
-_BEGINNING = 5  # letters per word: words are compared by their prefix
+_BEGINNING = 5  # words are compared by their first 5 letters
 
 
 class TextEncoder(Protocol):

@@ -71,7 +71,7 @@ class PapersReranker:
 
     def predict(self, task: Task) -> Predictions:
         """Predict all mentions of a task."""
-        if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # built once if the KB is the same
+        if self._proposing is None or self._proposing.kb.digest != task.kb.digest:  # reused while the KB is the same
             self._proposing = Proposing(task.kb, self._documents, self._encoder, is_dense=self.is_dense)
         found = self._proposing.candidates(list(task.dataset.documents(task.split)))
         answers = (one for each in found for one in self._predict_pool(task.kb, each))
@@ -146,7 +146,7 @@ def main(arguments: list[str]) -> int:
 def _judge(reranker: PapersReranker, key: str, split: str, *, is_kept: bool) -> dict[str, float]:
     task = open_papers_task(key, split)
     made = reranker.predict(task)
-    predictions = Predictions.of(shorten_scores(made), made.source)  # score exactly what is stored
+    predictions = Predictions.of(shorten_scores(made), made.source)  # score the rounded values, because only these are stored
     judged = judge(task, predictions)
     if is_kept:
         write_packed(file_of(key, split), predictions)

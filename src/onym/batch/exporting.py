@@ -159,7 +159,7 @@ def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
 
 
 def _candidates(row: Row) -> tuple[Candidate, ...]:
-    """Return the candidates of a row, or only the best one if the run stored no others. The best one has the row's type."""
+    """Return the candidates of a row, or only the best one if the run stored only that. The best one has the row's type."""
     found = row.get(CANDIDATES)
     if found is None:
         found = [] if row["concept_id"] is None else [row]
@@ -219,7 +219,7 @@ def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
 
 
 def _flat_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return the rows of all shards, with the columns and the style of ids that tables have. Shards of any version work."""
+    """Return the rows of all shards, of any schema version, with the columns and the style of ids that tables have."""
     by_version: dict[int, list[Path]] = {}
     for shard, path in zip(ledger.plan.shards, paths, strict=True):
         by_version.setdefault(ledger.receipts[shard.number].format, []).append(path)

@@ -26,7 +26,7 @@ LOCAL = "local"
 """Address that starts a new cluster on this machine for the time of the run, and never joins an existing one."""
 _ENVIRONMENT = {
     "RAY_worker_niceness": "0",  # normal priority; by default, Ray starts workers with low priority
-    "RAY_USAGE_STATS_ENABLED": "0",  # no telemetry
+    "RAY_USAGE_STATS_ENABLED": "0",  # Ray sends no telemetry
     "RAY_raylet_start_wait_time_s": "180",  # seconds; the default of 30 is too short on a busy machine
     "RAY_prestart_worker_first_driver": "0",  # off, because the driver waits forever if a prestarted worker dies
 }

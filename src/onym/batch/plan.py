@@ -18,6 +18,7 @@ from onym._version import __version__
 from onym.batch.rows import SCHEMA_VERSION
 from onym.config import Strict
 from onym.errors import ConfigError, InputError, IntegrityError
+from onym.kb.ranking import ConceptFilter
 from onym.store.storage import Storage
 
 FORMAT: Literal[1] = 1
@@ -108,13 +109,14 @@ class Settings(Strict):
     pipeline: str
     precision: float | None = None
     coverage: float | None = None
+    filter: ConceptFilter = Field(default=ConceptFilter(), exclude_if=lambda wanted: wanted == ConceptFilter())
     assertion: bool = False
     text: bool = True
     private: bool = False
 
 
 class BatchPlan(Strict):
-    """All shards, the files that are in no shard, and the source: everything in the pipeline that links depend on."""
+    """All shards, the files that are in no shard, and `source`, which describes everything that the links depend on."""
 
     format: Literal[1] = FORMAT
     onym: str = __version__

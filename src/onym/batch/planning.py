@@ -9,6 +9,7 @@ from typing import Any
 from onym.batch.inputs import find_groups
 from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, write_plan
 from onym.errors import ConfigError, InputError
+from onym.kb.ranking import ConceptFilter
 from onym.packs.locate import load, locate
 from onym.parts import OpenContext
 from onym.pipeline.pipeline import Pipeline
@@ -36,12 +37,13 @@ def plan_batch(
     private: bool = False,
     shard_bytes: int = SHARD_BYTES,
     shard_documents: int = SHARD_DOCUMENTS,
+    **wanted: Any,
 ) -> BatchPlan:
     """Plan to link sources with a pipeline, and write the plan to the folder `out`.
 
     If the folder already has the same plan, nothing is written; if it has another plan, an error is raised. With `text=False`,
     the output has no text of mentions. With `private`, all files of the run and its exports have mode 0600, and new folders
-    0700.
+    0700. `wanted` are the fields of `ConceptFilter`, such as `types` and `under`.
 
     >>> notes = getfixture("tmp_path") / "notes"
     >>> notes.mkdir()
@@ -62,6 +64,7 @@ def plan_batch(
         pipeline=str(found.resolve()),
         precision=precision,
         coverage=coverage,
+        filter=ConceptFilter.of(wanted),
         assertion=assertion,
         text=text,
         private=private,
@@ -79,6 +82,7 @@ def open_planned(settings: Settings, pipeline: str | Path | None = None, context
     """Open the pipeline of a plan. `pipeline` is its path on this machine, if it differs from the plan."""
     loaded = load(pipeline or settings.pipeline, context=context)
     loaded = loaded.with_precision(settings.precision).with_coverage(settings.coverage)
+    loaded = loaded.with_filter(**settings.filter.model_dump())
     return loaded.with_assertion() if settings.assertion else loaded
 
 

@@ -44,7 +44,7 @@ class ShardRunner:
         try:
             with owner_only(self._plan.settings.private):
                 receipt = run_shard(self._shards[number], self._plan, self._pipeline, self._storage, report)
-        except BaseException as e:  # any failure is reported with a code
+        except BaseException as e:  # includes panics of Rust libraries
             if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
                 raise
             ours = to_onym_error(e)

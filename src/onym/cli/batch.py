@@ -16,6 +16,7 @@ from onym.cli.options import (
     ASSERTION,
     CODE_SYSTEM,
     COVERAGE,
+    FILTER_OPTIONS,
     FORCE,
     NLP_DATE,
     NOTE_KEYS,
@@ -40,8 +41,9 @@ _BUG = 1
 _BAR = 40  # width of the progress bar in characters
 
 
-@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS))
+@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS, filter=FILTER_OPTIONS))
 def plan(
+    context: typer.Context,
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Corpora: files, folders or archives.")],
     output: Annotated[str, typer.Option("--output", "-o", help="New folder for the run, or a URL such as s3://bucket/prefix.")],
     pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = None,
@@ -83,6 +85,7 @@ def plan(
             private=private,
             shard_bytes=shard_mb * MIB,
             shard_documents=shard_documents,
+            **context.obj["filter"],
         )
     files = sum(len(group.files) for shard in plan.shards for group in shard.groups)
     size = sum(shard.bytes for shard in plan.shards)

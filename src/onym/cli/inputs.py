@@ -14,7 +14,6 @@ import typer
 
 from onym.cli.console import estimate_remaining_seconds, tell
 from onym.cli.help import MORE
-from onym.cli.options import split_commas
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from onym.corpora.base import Item
     from onym.corpora.problems import ProblemLog
     from onym.corpora.reading import PlannedFile, Reading
-    from onym.kb import KnowledgeBase
-    from onym.kb.ranking import ConceptMask
+    from onym.kb.ranking import ConceptFilter
     from onym.store.files.source import Source
 
 FAILED = 5
@@ -142,17 +140,17 @@ def has_failed_file(files: Sequence[PlannedFile]) -> bool:
     return any(file.state == "failed" for file in files)
 
 
-def concept_filter(kb: KnowledgeBase, types: str, concepts: Path | None) -> ConceptMask | None:
-    """Return a mask of the concepts selected by --types and --concepts; None means all."""
-    from onym.kb.ranking import select_concepts
+def filter_of(context: typer.Context, concepts: Path | None = None) -> ConceptFilter:
+    """Return the concepts selected by --concepts and the options of `FILTER_OPTIONS`, which the command names `filter`."""
+    from onym.kb.ranking import ConceptFilter
 
-    return select_concepts(kb, split_commas(types), list(ids_in(concepts)) if concepts else ())
+    return ConceptFilter(concepts=tuple(ids_in(concepts)) if concepts else (), **context.obj["filter"])
 
 
 def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:
     """Return the pipeline to use: None if --kb is given, the starter if neither --kb nor --pipeline is given.
 
-    Raise ConfigError if both are given, or if there are linker options or concept filters (`has_own`) without --kb.
+    Raise ConfigError if both are given, or if there are linker options (`has_own`) without --kb.
     """
     from onym.errors import ConfigError
 
@@ -160,10 +158,10 @@ def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) ->
         fix = "drop --kb to use the pipeline, or drop --pipeline to use the knowledge base"
         raise ConfigError("config-invalid", "--kb and --pipeline cannot be combined", fix=fix)
     if pipeline is not None and has_own:
-        what = "linker options and concept filters cannot be combined with --pipeline, which has its own linker and filters"
+        what = "linker options, --prefer and --top-k cannot be combined with --pipeline, which has its own"
         raise ConfigError("config-invalid", what, fix="drop these options, or build a pipeline with them: onym pipeline build")
     if kb is None and has_own:
-        what = "linker options and concept filters need a knowledge base"
+        what = "linker options, --prefer and --top-k need a knowledge base"
         raise ConfigError("config-invalid", what, fix="give --kb, or drop these options to use the starter")
     return pipeline if kb or pipeline else use_starter()
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from onym.cli.console import JSON, progress, progress_callback, stderr, tell, write_json, write_lines
-from onym.cli.inputs import resolve_kb
-from onym.cli.options import ID_STYLE
-from onym.errors import ConfigError
+from onym.cli.console import JSON, progress, progress_callback, stderr, tell, write_json, write_lines, write_plain
+from onym.cli.inputs import filter_of, resolve_kb
+from onym.cli.options import FILTER_OPTIONS, ID_STYLE, command_with
+from onym.errors import ConfigError, printable
 from onym.types import IdStyle
 from onym.vocabularies import downloads
 
@@ -139,28 +139,35 @@ def search(
 def show(
     folder: FOLDER,
     concept_id: Annotated[str, typer.Argument(help="Concept id, current or retired; case-insensitive, prefix optional.")],
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Show the paths from the top of the hierarchy to the concept, and its children.")
+    ] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """Show a concept: its ids, names, types, definitions and cross-references.
+    """Show a concept: its ids, names, parents, types, definitions and cross-references; for a retired id, its successors.
 
     Example: onym kb show hpo-kb HP:0001658
+    Example: onym kb show hpo-kb HP:0001658 --tree
     """
+    from onym.cli.concept import concept_rows, concept_values, retired_rows, tree_lines
     from onym.kb import KnowledgeBase
 
-    concept = KnowledgeBase.open(folder)[concept_id]
+    kb = KnowledgeBase.open(folder)
+    if tree:
+        kb.hierarchy.require_stored("--tree")
+    found = kb.resolve(concept_id)
+    if len(found) != 1 and found.how != "retired":
+        kb[concept_id]  # raises: unknown or ambiguous
     if json:
-        terms = [{**asdict(term), "kind": term.kind.label} for term in concept.terms]
-        write_json({**asdict(concept), "terms": terms})
+        write_json(concept_values(kb, found, tree=tree))
         return
-    write_lines(
-        [("id", concept.id)]
-        + [("alternative id", other) for other in concept.alternative_ids]
-        + [(term.kind.label, f"{term.form}  [{', '.join(term.sources)}]") for term in concept.terms]
-        + [("group", name) for name in concept.groups]
-        + [("type", name) for name in concept.types]
-        + [("definition", text) for text in concept.definitions]
-        + [("xref", xref) for xref in concept.xrefs]
-    )
+    rows = retired_rows(kb, found)
+    if found and not tree:
+        rows += concept_rows(kb, kb.concept(found[0]))
+    if rows:
+        write_lines(rows)
+    if found and tree:
+        write_plain("\n".join(printable(line) for line in tree_lines(kb, found[0])))
 
 
 @app.command()
@@ -239,28 +246,37 @@ def diff(
     write_lines([(name, *(str(cell) for cell in row)) for name in _CHANGES for row in getattr(difference, name).iter_rows()])
 
 
-@app.command()
+@app.command(cls=command_with(filter=FILTER_OPTIONS))
 def export(
+    context: typer.Context,
     folder: FOLDER,
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write, or - for stdout.")],
     format: Annotated[str, typer.Option(help="jsonl, biosyn, genbioel or tsv.")] = "jsonl",  # noqa: A002
     id_style: Annotated[IdStyle, ID_STYLE] = "curie",
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a knowledge base in another format.
+    """Write a knowledge base, or some of its concepts, in another format.
 
     Example: onym kb export hpo-kb --format biosyn -o hpo.txt
+    Example: onym kb export hpo-kb --under HP:0000707 -o nervous-system.jsonl
     """
     from onym.store.output import require_file
 
     require_file(output, force=force, may_stream=True)
     from onym.kb import KnowledgeBase
     from onym.kb.export import export_kb
+    from onym.kb.ranking import select_concepts
     from onym.store.output import whole_file
 
     kb = KnowledgeBase.open(folder)
-    with progress("writing", total=len(kb)) as bar, whole_file(output, force=force) as file:
-        export_kb(kb, file, format, id_style, lambda done: bar.update(bar.task_ids[0], completed=done))  # type: ignore[arg-type]
+    only = select_concepts(kb, filter_of(context))
+    total = len(kb) if only is None else int(only.sum())
+    with progress("writing", total=total) as bar, whole_file(output, force=force) as file:
+
+        def advance(done: int) -> None:
+            bar.update(bar.task_ids[0], completed=done)
+
+        export_kb(kb, file, format, id_style, advance, only=only)  # type: ignore[arg-type]
 
 
 @app.command()

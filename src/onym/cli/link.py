@@ -15,10 +15,10 @@ from onym.cli.inputs import (
     MAX_PROBLEMS,
     PROBLEMS,
     choose_pipeline,
-    concept_filter,
     count_items,
     file_rows,
     files_as_dict,
+    filter_of,
     has_failed_file,
     open_log,
     open_sources,
@@ -33,13 +33,13 @@ from onym.cli.options import (
     CONCEPTS,
     COVERAGE,
     DOWNLOAD,
+    FILTER_OPTIONS,
     FORCE,
     ID_STYLE,
     LINKER,
     LINKER_OPTIONS,
     NLP_DATE,
     NOTE_KEYS,
-    OF_CONFIG,
     OMOP_VOCABULARY,
     PRECISION,
     PREFER,
@@ -66,7 +66,7 @@ _BUG = 1
 app = typer.Typer()
 
 
-@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS, linker=LINKER_OPTIONS))
+@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS, filter=FILTER_OPTIONS, linker=LINKER_OPTIONS))
 def link(
     context: typer.Context,
     sources: Annotated[
@@ -106,7 +106,6 @@ def link(
     nlp_date: Annotated[str, NLP_DATE] = "",
     note_keys: Annotated[Path | None, NOTE_KEYS] = None,
     from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
-    types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     restrict: Annotated[bool, RESTRICT] = False,
     prefer: Annotated[str, PREFER] = "",
@@ -130,6 +129,7 @@ def link(
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.tsv
     """
     from onym.kb import KnowledgeBase
+    from onym.kb.ranking import select_concepts
     from onym.linkers import linker_config, open_linker
     from onym.outputs.base import TABLE
     from onym.outputs.links import format_of, require_linked_output, write_linked, write_links
@@ -138,8 +138,8 @@ def link(
     from onym.pipeline.pipeline import DriftWatch
     from onym.store.output import STDOUT
 
-    of_linker = context.obj["linker"]
-    has_own = bool(linker or types or concepts or restrict or prefer or top_k or of_linker)
+    of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
+    has_own = bool(linker or prefer or top_k or of_linker)
     pipeline = choose_pipeline(kb, pipeline, has_own=has_own)
     require_pipeline(pipeline, precision, coverage)
     format = format or format_of(output)  # noqa: A001
@@ -158,6 +158,7 @@ def link(
         items = count_items(reading, bar)
         if pipeline is not None:
             loaded = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
+            loaded = loaded.with_filter(restrict=restrict, **wanted.model_dump())
             loaded = loaded.with_assertion() if assertion else loaded
             drift = DriftWatch(loaded.calibration)
             progress_callback(bar)("linking", 0)
@@ -176,7 +177,7 @@ def link(
             )
         elif kb is not None:
             known = KnowledgeBase.open(kb, verify=verify, prefer=split_commas(prefer))
-            only = concept_filter(known, types, concepts)
+            only = select_concepts(known, wanted)
             named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
             progress_callback(bar)("linking", 0)
             counts = write_links(

@@ -10,17 +10,17 @@ import typer
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.help import EXPORT
-from onym.cli.inputs import choose_pipeline, concept_filter, require_pipeline
+from onym.cli.inputs import choose_pipeline, filter_of, require_pipeline
 from onym.cli.options import (
     CODE_SYSTEM,
     CONCEPTS,
     COVERAGE,
     DOWNLOAD,
+    FILTER_OPTIONS,
     FORCE,
     ID_STYLE,
     LINKER,
     LINKER_OPTIONS,
-    OF_CONFIG,
     OMOP_VOCABULARY,
     PRECISION,
     PREFER,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command("map", cls=command_with(config=SOME_PIPELINE_OPTIONS, linker=LINKER_OPTIONS))
+@app.command("map", cls=command_with(config=SOME_PIPELINE_OPTIONS, filter=FILTER_OPTIONS, linker=LINKER_OPTIONS))
 def map_(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Table with a header row: .csv, .tsv, .xlsx or .parquet.")],
@@ -59,7 +59,6 @@ def map_(
     kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base to use instead of a pipeline.")] = None,
     pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = None,
     linker: Annotated[str, LINKER] = "",
-    types: Annotated[str, OF_CONFIG] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     prefer: Annotated[str, PREFER] = "",
     top_k: Annotated[int | None, TOP_K] = None,
@@ -68,13 +67,15 @@ def map_(
     id_style: Annotated[IdStyle, ID_STYLE] = "obo",
     code_column: Annotated[
         str,
-        typer.Option(rich_help_panel=EXPORT, help="FHIR and OMOP: column with the codes; by default the terms are the codes."),
+        typer.Option(
+            rich_help_panel=EXPORT, help="FHIR and OMOP: column with the codes; by default, each term is its own code."
+        ),
     ] = "",
     source_system: Annotated[
         str,
         typer.Option(
             rich_help_panel=EXPORT,
-            help="FHIR and OMOP: vocabulary of these codes. For FHIR a URI, for OMOP a vocabulary_id.",
+            help="FHIR and OMOP: vocabulary of the source codes, as a URI (FHIR) or a vocabulary_id (OMOP).",
         ),
     ] = "",
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,
@@ -93,6 +94,7 @@ def map_(
     Example: onym map diagnoses.xlsx --column diagnosis --kb mesh -o mapped.xlsx
     """
     from onym.kb import KnowledgeBase
+    from onym.kb.ranking import ConceptFilter, select_concepts
     from onym.linkers import linker_config, open_linker
     from onym.outputs.base import ExportOptions, check_terms
     from onym.outputs.mapping import (
@@ -108,8 +110,8 @@ def map_(
     from onym.parts import OpenContext
     from onym.store.output import STDOUT
 
-    of_linker = context.obj["linker"]
-    pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or types or concepts or prefer or top_k or of_linker))
+    of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
+    pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or prefer or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
     options = ExportOptions.of(
         code_system or (),
@@ -127,10 +129,11 @@ def map_(
         opening, only = OpenContext(download, progress_callback(bar), verify), None
         if kb is not None:
             known = KnowledgeBase.open(locate_kb(kb), verify=verify, prefer=split_commas(prefer))
-            only = concept_filter(known, types, concepts)
+            only = select_concepts(known, wanted)
             named: Linker | Pipeline = open_linker(linker_config(linker or "tfidf", **of_linker), known, opening)
         elif pipeline is not None:
             named = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
+            named = named.with_filter(restrict=True, **wanted.model_dump()) if wanted != ConceptFilter() else named
         progress_callback(bar)("mapping", 0)
         if shown:
             counts = new_counts()

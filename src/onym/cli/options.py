@@ -111,7 +111,8 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
 
         def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
             """Parse the arguments. Import components only if an argument may be one of their options or asks for help."""
-            own = {word for each in self._params for word in (*each.opts, *each.secondary_opts)}
+            self._is_plain = True  # so that `params` adds no options of components yet
+            own = {word for each in self.params for word in (*each.opts, *each.secondary_opts)}
             self._is_plain = all(word.partition("=")[0] in own for word in args if word.startswith("-") and word != "-")
             return super().make_context(info_name, args, *rest, **extra)
 
@@ -155,24 +156,28 @@ class ConfigOptions:
 
     An option of that name that the command already declares is kept; if it has no help, it gets the description and bounds of
     the field. `own` maps fields to options that the command declares under another name. Added options are in field order.
-    With `is_partial`, no options are added. If `common` is given, the other added options are shown only by `--help-all`.
+    With `is_partial`, no options are added, nor for the fields in `without`. If `common` is given, the other added options are
+    shown only by `--help-all`.
     """
 
     config: Callable[[], type[BaseModel]]
     own: Mapping[str, str] = field(default_factory=dict)
     is_partial: bool = False
     common: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     def add_to(self, params: list[Any]) -> list[str]:
         """Add options in the order of the fields."""
-        added, after = [], len(params)
-        for name, info in self.config().model_fields.items():
+        fields = self.config().model_fields
+        own = [self.own.get(name, name) for name in fields]
+        added, after = [], next((number for number, each in enumerate(params) if each.name in own), len(params))
+        for name, info in fields.items():
             text = info.description or ""
             named = [number for number, each in enumerate(params) if each.name == self.own.get(name, name)]
             if named:
                 after = named[0] + 1
                 params[named[0]] = _complete(params[named[0]], text, info)
-            elif text and not self.is_partial:
+            elif text and not self.is_partial and name not in self.without:
                 (option,) = _options([_field_option(name, text, info)])
                 if self.common and name not in self.common:
                     option.rich_help_panel = MORE
@@ -182,9 +187,9 @@ class ConfigOptions:
         return added
 
     def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Return the values; split comma-separated values if the field is a tuple."""
+        """Return the values; if the field is a tuple, join repeated options and split comma-separated values."""
         fields = self.config().model_fields
-        return {name: split_commas(value) if _is_tuple(fields[name]) else value for name, value in values.items()}
+        return {name: split_commas(",".join(value)) if _is_tuple(fields[name]) else value for name, value in values.items()}
 
 
 def split_commas(words: str) -> tuple[str, ...]:
@@ -202,10 +207,18 @@ def _pipeline_config() -> type[BaseModel]:
     return PipelineConfig
 
 
+def _concept_filter() -> type[BaseModel]:
+    from onym.kb.ranking import ConceptFilter
+
+    return ConceptFilter
+
+
 LINKER_OPTIONS = PartOptions(LINKERS)
 DETECTOR_OPTIONS = PartOptions(DETECTORS, "detector_")
 PIPELINE_OPTIONS = ConfigOptions(_pipeline_config)
 SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, is_partial=True)
+FILTER_OPTIONS = ConfigOptions(_concept_filter, common=("types", "under"), without=("concepts",))
+"""--types, --under, --not-under and --mapped. Commands declare --concepts themselves, because it is a file."""
 
 
 def part_options(registry: Registry, prefix: str = "") -> list[inspect.Parameter]:
@@ -232,8 +245,8 @@ def _part_option(name: str, parts: list[str], info: Any) -> inspect.Parameter:
 
 
 def _field_option(name: str, text: str, info: Any) -> inspect.Parameter:
-    """Return the option of a field. A tuple becomes a comma-separated list, and a boolean becomes a flag."""
-    kind, default = (str, ",".join(info.default or ())) if _is_tuple(info) else (info.annotation, info.default)
+    """Return the option of a field. A tuple becomes a comma-separated list that may be repeated, and a boolean a flag."""
+    kind, default = (list[str], list(info.default or ())) if _is_tuple(info) else (info.annotation, info.default)
     default = inspect.Parameter.empty if info.is_required() else default
     return _parameter(name, kind, default, f"--{name.replace('_', '-')}", help=text, **_bounds(info))
 

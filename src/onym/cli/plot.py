@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, write_json, write_lines
-from onym.cli.inputs import concept_filter
-from onym.cli.options import DEVICE, DOWNLOAD, FORCE, KB, OF_CONFIG, SOME_PIPELINE_OPTIONS, command_with
+from onym.cli.inputs import filter_of
+from onym.cli.options import DEVICE, DOWNLOAD, FILTER_OPTIONS, FORCE, KB, command_with
 
 app = typer.Typer(help="Plot embeddings.", no_args_is_help=True)
 
 
-@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS))
+@app.command(cls=command_with(filter=FILTER_OPTIONS))
 def names(
+    context: typer.Context,
     kb: Annotated[Path, KB],
     model: Annotated[
         list[str],
@@ -30,7 +31,6 @@ def names(
     sample: Annotated[
         int, typer.Option(min=2, max=40, help="Without --concepts: number of concepts to sample, each with at least 5 names.")
     ] = 20,
-    types: Annotated[str, OF_CONFIG] = "",
     seed: Annotated[int, typer.Option(min=0, help="Random seed for sampling concepts.")] = 0,
     download: Annotated[bool, DOWNLOAD] = False,
     device: Annotated[str, DEVICE] = "auto",
@@ -46,11 +46,12 @@ def names(
     require_file(output, force=force)
     from onym.evaluate.names import choose_names, draw_names, format_of, sample_concepts
     from onym.kb import KnowledgeBase
+    from onym.kb.ranking import select_concepts
     from onym.packs.locate import locate_kb
     from onym.store.output import whole_file
 
     kind, known = format_of(output), KnowledgeBase.open(locate_kb(kb))
-    only = concept_filter(known, types, concepts)
+    only = select_concepts(known, filter_of(context, concepts))
     shown = only.nonzero()[0].tolist() if concepts and only is not None else None
     with whole_file(output, force=force) as file, progress("choosing names") as bar:
         choice = choose_names(known, shown or sample_concepts(known, sample, seed=seed, only=only), seed=seed)

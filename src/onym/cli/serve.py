@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.help import MORE
-from onym.cli.options import PRECISION, ConfigOptions, command_with
+from onym.cli.options import FILTER_OPTIONS, PRECISION, ConfigOptions, command_with
 
 if TYPE_CHECKING:
     from onym.serve.settings import ServeSettings
@@ -26,7 +26,7 @@ _OWN = {"pipelines": "pipeline", "token": "token_file", "allow_hosts": "allow_ho
 _COMMON = ("host", "port", "workers", "engine", "tls_cert", "tls_key", "max_text", "timeout")
 
 
-@app.command(cls=command_with(config=ConfigOptions(_settings, own=_OWN, common=_COMMON)))
+@app.command(cls=command_with(config=ConfigOptions(_settings, own=_OWN, common=_COMMON), filter=FILTER_OPTIONS))
 def serve(
     context: typer.Context,
     pipeline: Annotated[
@@ -68,6 +68,7 @@ def serve(
     settings = ServeSettings(
         pipelines=parse_pipelines(pipeline),
         precision=precision,
+        filter=context.obj["filter"],
         token=read_token(token_file) if token_file else "",
         allow_hosts=tuple(allow_host or ()),
         **context.obj["config"],

@@ -90,7 +90,8 @@ def with_answers(linked: LinkedDocument) -> Document:
     """
     answers = ((link.mention, (link.concept_id,) if link.concept_id else ()) for link in linked.links)
     mentions = tuple(replace(mention, concept_ids=ids) for mention, ids in answers)
-    relations = linked.document.relations if linked.is_complete else ()  # otherwise, relations may refer to dropped mentions
+    # if the document could not be linked, its mentions are dropped, and relations could refer to them
+    relations = linked.document.relations if linked.is_complete else ()
     return replace(linked.document, mentions=mentions, relations=relations)
 
 

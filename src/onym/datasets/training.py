@@ -133,7 +133,7 @@ def _letters(text: str) -> str:
 
 
 def pool_documents(datasets: Sequence[PreparedDataset], split: str) -> list[list[Document]]:
-    """Return one split of each dataset, without documents of an earlier dataset's split or another dataset's test.
+    """Return one split of each dataset. Shared documents are kept once; those in another dataset's test are left out.
 
     >>> def dataset(**splits):
     ...     return type("Of", (), {"splits": tuple(splits), "documents": lambda self, split: iter(splits[split])})()

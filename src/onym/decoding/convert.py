@@ -76,7 +76,7 @@ def _serialise(tensors: dict[str, Tensor], source: Path) -> bytes:
         if any(tensor.nbytes > tensor.untyped_storage().nbytes() for tensor in tensors.values()):
             raise ValueError("a tensor is larger than its storage")
         data: bytes = save(_unshare_tensors(tensors), metadata={"format": "pt"})
-    except Exception as e:  # sparse, quantised, empty or expanded tensors
+    except Exception as e:  # raised for sparse, quantised, empty or expanded tensors
         what = "the file has tensors that safetensors cannot store"
         raise InputError("model-malformed", what, where=str(source), fix="download the model again") from e
     return data

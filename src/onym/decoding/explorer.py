@@ -43,7 +43,7 @@ class NodeRequest(NamedTuple):
 class Explorer:
     """Expands nodes of the trie with the model. `widest` is the number of best children kept per node; None keeps all.
 
-    If a pass has few rows, more rows cost almost nothing; then up to `chain` tokens of an unbranched path are read ahead.
+    In a pass with few rows, additional rows cost almost nothing, so up to `chain` tokens of an unbranched path are read ahead.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ def score_candidates(
     """
     trees = [_Tree.of(each) for each in names]
     found: list[list[ScoredName]] = [[] for _ in sources]
-    order = sorted(range(len(sources)), key=lambda row: len(sources[row]), reverse=True)  # avoids padding
+    order = sorted(range(len(sources)), key=lambda row: len(sources[row]), reverse=True)  # similar lengths need less padding
     for batch in _batches(order, trees):
         together = [trees[row] for row in batch]
         scored = _read(start([sources[row] for row in batch]), [prompts[row] for row in batch], together, eos)

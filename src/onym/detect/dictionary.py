@@ -260,7 +260,7 @@ class DictionaryDetector:
             return "other-source", f"the concept has this name only from {where} (detector option lent_names)"
         types = sorted({self.kb.label_of(concept)[1] for concept in concepts} - {""})
         kind = f" ({', '.join(types)})" if types else ""
-        return "filtered", f"the filter by type or concept excludes all concepts with this name{kind}"
+        return "filtered", f"the pipeline's filter excludes all concepts with this name{kind}"
 
     def _names(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
         """Yield the spans of all names in each text."""

@@ -32,7 +32,7 @@ class WantedType:
 def select_types(
     settings: CollectiveSettings, types: Collection[str] = (), convention: str = "", threshold: float | None = None
 ) -> tuple[WantedType, ...]:
-    """Select the types to detect; empty `types` means all. Types that the corpus `convention` lacks use the other corpora.
+    """Select the types to detect; empty `types` means all. For a type that `convention` lacks, the other corpora are used.
 
     >>> labels = (Label(type="Disease", corpus="a"), Label(type="Disease", corpus="b", threshold=0.3), Label(type="Gene"))
     >>> settings = CollectiveSettings(labels=labels)

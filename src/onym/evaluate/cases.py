@@ -58,6 +58,11 @@ class Case:
             return len(ranking[0]) if ranking else 0
         return sum(len(group) for group, score in zip(ranking, scores, strict=True) if score == scores[0])
 
+    def answer_ids(self, group: int = 0) -> tuple[str, ...]:
+        """Return the answered ids of a tie group (0 has the best score), merged over all parts of the mention, sorted."""
+        groups = (ranking[group] for ranking in self.rankings if len(ranking) > group)
+        return tuple(sorted({concept_id for tied in groups for ids in tied for concept_id in ids}))
+
     @property
     def is_composite(self) -> bool:
         """Whether the mention has more than one gold concept."""

@@ -12,6 +12,7 @@ from typing import Any
 from onym.evaluate.evaluation import ConfidenceFigures, Evaluation, SliceScore
 from onym.evaluate.metrics import Scores
 from onym.evaluate.mistakes import Example, Mistake, NamedConcepts, Neighbour, common_mistakes, examples_of
+from onym.evaluate.near_misses import NearMisses
 from onym.evaluate.published import PublishedFigure, find_published_for
 from onym.evaluate.slices import SIMILARITY_BINS, SLICES
 from onym.evaluate.task import describe_split
@@ -135,7 +136,10 @@ class RecallPoint:
 
 @dataclass(frozen=True, slots=True)
 class MistakeRow:
-    """A frequent error; `gold_rank` is the best rank of the gold concept, or None if it was never predicted."""
+    """A frequent error; `gold_rank` is the best rank of the gold concept, or None if it was never predicted.
+
+    `relation` of the answer to the gold concept is empty if the knowledge base has no hierarchy.
+    """
 
     count: int
     surface: str = field(repr=False)
@@ -147,6 +151,7 @@ class MistakeRow:
     runner_up_ids: str = field(repr=False)
     found: int
     gold_rank: int | None
+    relation: str = ""
 
     @classmethod
     def of(cls, mistake: Mistake) -> MistakeRow:
@@ -162,6 +167,7 @@ class MistakeRow:
             runner_up_ids=_ids(mistake.runner_up),
             found=mistake.found,
             gold_rank=mistake.best_gold_rank,
+            relation=mistake.nearness.label if mistake.nearness else "",
         )
 
 
@@ -211,7 +217,8 @@ class ReportContent:
 
     `published` holds published scores of other systems. `coverage` is a note on mentions that have no prediction or several.
     `left_out` counts the mentions not scored, by reason. `without_slices` gives the reason for each missing slice. `manifest`
-    lists all inputs and settings that the scores depend on as (name, value) rows, mostly digests.
+    lists all inputs and settings that the scores depend on as (name, value) rows, mostly digests. `near_misses` is None if the
+    knowledge base has no hierarchy.
     """
 
     linker: str
@@ -228,6 +235,7 @@ class ReportContent:
     bins: tuple[Bin, ...] = ()
     recall_curve: tuple[RecallPoint, ...] = ()
     confidence: ConfidenceFigures | None = None
+    near_misses: NearMisses | None = None
     mistakes: tuple[MistakeRow, ...] = ()
     examples: tuple[ExampleRow, ...] = ()
     manifest: tuple[tuple[str, str], ...] = ()
@@ -278,6 +286,7 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         bins=tuple(_similarity_bin(part) for part in evaluation.slices if part.name in SIMILARITY_BINS),
         recall_curve=_curve(evaluation.scores[evaluation.protocol]),
         confidence=evaluation.confidence,
+        near_misses=evaluation.near_misses,
         mistakes=tuple(map(MistakeRow.of, common_mistakes(evaluation.cases, evaluation.gold_ranks, kb, MISTAKES))),
         examples=tuple(map(ExampleRow.of, examples_of(evaluation.cases, evaluation.gold_ranks, kb))),
         manifest=tuple(flat(manifest)),

@@ -332,6 +332,7 @@ class EndToEndEvaluation:
             "types": [score.type for score in self.by_type],
             "by_type": [asdict(score) for score in self.by_type],
             "errors": self.mistakes.counts,
+            **({"near_misses": near.as_dict()} if (near := self.mistakes.near_misses) else {}),
             "documents": self.documents,
             "mentions": self.mentions,
             "in_kb": self.in_kb,

@@ -18,6 +18,7 @@ from onym.errors import ConfigError
 from onym.evaluate.cases import Case, gold_cases, key_of
 from onym.evaluate.coverage import Coverage, mention_coverage, require_coverage
 from onym.evaluate.metrics import PROTOCOLS, Scores, find_protocol, gold_ranks, score
+from onym.evaluate.near_misses import NearMisses, find_near_misses
 from onym.evaluate.significance import (
     AngelTTest,
     McNemar,
@@ -105,7 +106,8 @@ class Evaluation:
     """All scores of a linker on a split. `gold_ranks` holds the rank of the gold concept of each case under `protocol`.
 
     `coverage` counts the mentions that have a prediction; mentions without a prediction count as wrong. `confidence` is None if
-    the answers have no confidences.
+    the answers have no confidences. `near_misses` relates the wrong answers to the gold concepts; it is None if the KB has no
+    hierarchy.
     """
 
     protocol: str
@@ -120,6 +122,7 @@ class Evaluation:
     cases: tuple[Case, ...]
     gold_ranks: tuple[int | None, ...]
     confidence: ConfidenceFigures | None = None
+    near_misses: NearMisses | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the scores as plain values, without any mention text."""
@@ -133,6 +136,7 @@ class Evaluation:
             "slices": [asdict(part) for part in self.slices],
             "left_out": self.left_out,
             "without_slices": self.without_slices,
+            **({"near_misses": self.near_misses.as_dict()} if self.near_misses else {}),
             "confidence": self.confidence and asdict(self.confidence),
             "manifest": self.manifest,
         }
@@ -175,6 +179,7 @@ def evaluate(
         cases=tuple(cases),
         gold_ranks=tuple(ranks),
         confidence=confidence_figures(cases, ranks, predictions, DocumentNames.of_documents(gold)),
+        near_misses=find_near_misses(cases, ranks, task.kb),
     )
 
 
@@ -216,7 +221,9 @@ def closest_name_similarity(similarity: NameSimilarity) -> Similarity:
 
 
 def document_groups(cases: Sequence[Case]) -> list[str]:
-    """Return the published document of each case, as groups for the bootstrap over documents.
+    """Return, for each case, the id of its document in the published corpus, as the group for bootstrapping over documents.
+
+    Preparing a corpus may split a document into several.
 
     >>> from onym.types import Document
     >>> doc = Document("7.1", "fever", notes=(("document", "7"),))

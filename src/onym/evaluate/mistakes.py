@@ -1,7 +1,8 @@
 """The most frequent errors of an evaluation, and random examples.
 
-On annotated mentions, an error is reported with the wrong answer, the runner-up and the rank of gold. Examples are a few right
-and a few wrong mentions, each with its best candidates and their scores. End to end, there are five kinds of errors:
+On annotated mentions, an error is reported with the wrong answer, its relation to gold (`onym.evaluate.near_misses`), the
+runner-up and the rank of gold. Examples are a few right and a few wrong mentions, each with its best candidates and their
+scores. End to end, there are five kinds of errors:
 
 | kind | definition |
 |---|---|
@@ -20,7 +21,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from onym.evaluate.cases import CanonicalId, Case, Ids, TieGroup
+from onym.evaluate.cases import CanonicalId, Case, Ids
+from onym.evaluate.near_misses import NearMisses, Nearness, Neighbourhood
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.types import Document, Mention
@@ -57,7 +59,7 @@ class Mistake:
 
     `tied` is the number of answers with the best score (0 if there was no answer). `runner_up` is the most frequent answer with
     the second-best score. `found` is the number of cases with the right answer anywhere in the ranking, and `gold_ranks`
-    holds (rank, number of cases) pairs for these cases, best rank first.
+    holds (rank, number of cases) pairs for these cases, best rank first. `nearness` is None if the KB has no hierarchy.
     """
 
     count: int
@@ -68,6 +70,7 @@ class Mistake:
     runner_up: NamedConcepts = field(repr=False)
     found: int
     gold_ranks: tuple[tuple[int, int], ...]
+    nearness: Nearness | None = None
 
     @property
     def best_gold_rank(self) -> int | None:
@@ -92,41 +95,34 @@ def common_mistakes(cases: Sequence[Case], ranks: Sequence[int | None], kb: Know
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
     for index, (case, rank) in enumerate(zip(cases, ranks, strict=True)):
         if rank != 1:
-            key = (normal_name(surface_of(case)), tuple(sorted(case.gold)), _ids(_tie_group(case, 0)))
+            key = (normal_name(surface_of(case)), tuple(sorted(case.gold)), case.answer_ids())
             groups.setdefault(key, []).append(index)
     ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))[:limit]
-    return [_mistake([cases[i] for i in rows], [ranks[i] for i in rows], kb) for _, rows in ordered]
+    near = Neighbourhood.open(kb)
+    return [_mistake([cases[i] for i in rows], [ranks[i] for i in rows], kb, near) for _, rows in ordered]
 
 
-def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase) -> Mistake:
+def _mistake(cases: list[Case], ranks: list[int | None], kb: KnowledgeBase, near: Neighbourhood | None) -> Mistake:
     first = cases[0]
-    seconds = Counter(_ids(_tie_group(case, 1)) for case in cases)
+    seconds = Counter(case.answer_ids(1) for case in cases)
     second = min(seconds, key=lambda ids: (-seconds[ids], ids))
     found = Counter(rank for rank in ranks if rank is not None)
     return Mistake(
         count=len(cases),
         surface=surface_of(first),
         gold=NamedConcepts.of(sorted(first.gold), kb),
-        answered=NamedConcepts.of(_ids(_tie_group(first, 0)), kb),
+        answered=NamedConcepts.of(first.answer_ids(), kb),
         tied=first.tie_size,
         runner_up=NamedConcepts.of(second, kb),
         found=found.total(),
         gold_ranks=tuple(sorted(found.items())),
+        nearness=near.relate(first.answer_ids(), first.gold) if near else None,
     )
 
 
 def surface_of(case: Case) -> str:
     """Return the surface of the mention; if the mention was split, join the surfaces of its parts by `|`."""
     return " | ".join(mention.surface for mention in case.mentions)
-
-
-def _tie_group(case: Case, number: int) -> TieGroup:
-    """Return the tie group at an index (0 has the best score), merged over all parts of the mention."""
-    return tuple(ids for ranking in case.rankings if len(ranking) > number for ids in ranking[number])
-
-
-def _ids(group: Iterable[Ids]) -> tuple[str, ...]:
-    return tuple(sorted({concept_id for ids in group for concept_id in ids}))
 
 
 def _name(concept_id: str, kb: KnowledgeBase) -> str:
@@ -215,7 +211,10 @@ def _answers(case: Case) -> Iterator[tuple[Ids, float]]:
 
 @dataclass(frozen=True, slots=True)
 class EndToEndMistake:
-    """An error with its frequency; `gold` is empty for spurious mentions, `predicted` for missed mentions."""
+    """An error with its frequency; `gold` is empty for spurious mentions, `predicted` for missed mentions.
+
+    `nearness` is None unless the concept is wrong and the knowledge base has a hierarchy.
+    """
 
     kind: str
     count: int
@@ -223,14 +222,19 @@ class EndToEndMistake:
     gold: NamedConcepts = field(repr=False)
     predicted_surface: str = field(repr=False)
     predicted: NamedConcepts = field(repr=False)
+    nearness: Nearness | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EndToEndMistakes:
-    """The number of errors of each kind, and the most frequent errors of each kind."""
+    """The number of errors of each kind, and the most frequent errors of each kind.
+
+    `near_misses` relates the wrong concepts to the gold concepts; it is None if the knowledge base has no hierarchy.
+    """
 
     counts: dict[str, int]
     commonest: tuple[EndToEndMistake, ...]
+    near_misses: NearMisses | None = None
 
     def of_kind(self, kind: str) -> list[EndToEndMistake]:
         """Return the most frequent errors of a kind."""
@@ -257,6 +261,7 @@ def find_mistakes(
     for gold_doc, predicted_doc in zip(gold, predicted, strict=True):
         for error in _errors(_canonical_ids(gold_doc.mentions, canonical), _canonical_ids(predicted_doc.mentions, canonical)):
             groups.setdefault(error.key, []).append(error)
+    near = Neighbourhood.open(kb)
     counts = dict.fromkeys(KINDS, 0)
     frequent: list[EndToEndMistake] = []
     for kind in KINDS:
@@ -264,8 +269,10 @@ def find_mistakes(
             ((key, errors) for key, errors in groups.items() if key[0] == kind), key=lambda item: (-len(item[1]), item[0])
         )
         counts[kind] = sum(len(errors) for _, errors in own)
-        frequent += [_end_to_end_mistake(errors, kb) for _, errors in own[:limit]]
-    return EndToEndMistakes(counts, tuple(frequent))
+        frequent += [_end_to_end_mistake(errors, kb, near) for _, errors in own[:limit]]
+    found = (_relate_error(error, near) for errors in groups.values() for error in errors)
+    near_misses = NearMisses.of(each for each in found if each) if near else None
+    return EndToEndMistakes(counts, tuple(frequent), near_misses)
 
 
 _ErrorKey = tuple[str, str, tuple[str, ...], str, tuple[str, ...]]
@@ -323,7 +330,13 @@ def _overlap(one: Mention, other: Mention) -> int:
     return min(one.end, other.end) - max(one.start, other.start)
 
 
-def _end_to_end_mistake(errors: list[_Error], kb: KnowledgeBase) -> EndToEndMistake:
+def _relate_error(error: _Error, near: Neighbourhood | None) -> Nearness | None:
+    if near is None or error.kind != "wrong concept" or error.gold is None or error.predicted is None:
+        return None
+    return near.relate(error.predicted[1], error.gold[1])
+
+
+def _end_to_end_mistake(errors: list[_Error], kb: KnowledgeBase, near: Neighbourhood | None) -> EndToEndMistake:
     first = errors[0]
     return EndToEndMistake(
         kind=first.kind,
@@ -332,4 +345,5 @@ def _end_to_end_mistake(errors: list[_Error], kb: KnowledgeBase) -> EndToEndMist
         gold=NamedConcepts.of(sorted(first.gold[1]) if first.gold else (), kb),
         predicted_surface=first.predicted[0].surface if first.predicted else "",
         predicted=NamedConcepts.of(sorted(first.predicted[1]) if first.predicted else (), kb),
+        nearness=_relate_error(first, near),
     )

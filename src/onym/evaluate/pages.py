@@ -22,7 +22,15 @@ from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, Scored, hits
 from onym.evaluate.mistakes import common_mistakes
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, find_published_for
-from onym.evaluate.tables import NO_TYPE, difference_rows, end_to_end_difference_rows, slice_rows, type_rows
+from onym.evaluate.tables import (
+    NEAR_CONCEPTS,
+    NEAR_MISSES,
+    NO_TYPE,
+    difference_rows,
+    end_to_end_difference_rows,
+    slice_rows,
+    type_rows,
+)
 from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
 
@@ -79,7 +87,8 @@ def _inline(svg: str, name: str, title: str) -> str:
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", body)
     body = re.sub(r"font-family: [^;\"]*", "font-family: var(--type)", body)
-    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)  # written by older matplotlib versions
+    # older matplotlib versions write `font` instead of `font-family`
+    body = re.sub(r"font: ([0-9a-z ]*[0-9.]+px) [^;\"]*", r"font: \1 var(--type)", body)
     for placeholder, variable in _VARIABLES.items():
         body = body.replace(placeholder, f"var(--{variable})")
     box = re.search(r'viewBox="[^"]*"', svg)
@@ -409,6 +418,7 @@ def _environment() -> Environment:
     )
     made.filters.update(percent=percent, thousands="{:,}".format, shorten=shorten)
     made.globals.update(interval=interval, share_cells=share_cells)
+    made.globals.update(NEAR_MISSES=NEAR_MISSES, NEAR_CONCEPTS=NEAR_CONCEPTS)
     made.globals.update(PUBLISHED_TITLE=PUBLISHED_TITLE, PUBLISHED_NOTE=PUBLISHED_NOTE)
     return made
 

@@ -242,7 +242,7 @@ def _binomial_p_value(one: int, other: int) -> float:
     for k in range(1, fewer + 1):
         ways = ways * (count - k + 1) // k
         total += ways
-    return min(1.0, 2 * total / (1 << count))  # exact: Python integers do not overflow
+    return min(1.0, 2 * total / (1 << count))  # exact, because Python integers do not overflow
 
 
 def _t_test_p_value(t: float, degrees: int) -> float:

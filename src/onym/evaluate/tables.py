@@ -10,6 +10,7 @@ from onym.evaluate.content import ReportContent, interval, percent, share_cells
 from onym.evaluate.coverage import Coverage
 from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison
+from onym.evaluate.near_misses import NearMisses
 from onym.evaluate.published import PUBLISHED_NOTE, PUBLISHED_TITLE, PublishedFigure, find_published_for
 from onym.evaluate.significance import PairedBootstrap
 from onym.evaluate.slices import SLICES
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 NO_TYPE = "(no type)"
+NEAR_MISSES, NEAR_CONCEPTS = "Errors by relation to the gold concept", "Wrong concepts by relation to the gold concept"
 
 
 def linking_tables(content: ReportContent) -> list[Table]:
@@ -28,7 +30,8 @@ def linking_tables(content: ReportContent) -> list[Table]:
     ['exact on bc5cdr (test)']
     """
     slices = [slices_table(content)] if content.slices else []
-    return [headline_table(content), *tabulate_published(content.published), *slices]
+    near = tabulate_near_misses(content.near_misses, NEAR_MISSES)
+    return [headline_table(content), *tabulate_published(content.published), *slices, *near]
 
 
 def headline_table(content: ReportContent) -> Table:
@@ -71,6 +74,7 @@ def end_to_end_tables(evaluation: EndToEndEvaluation) -> list[Table]:
         _count_table(evaluation),
         _type_table(evaluation),
         _error_table(evaluation),
+        *tabulate_near_misses(evaluation.mistakes.near_misses, NEAR_CONCEPTS),
     ]
 
 
@@ -116,6 +120,16 @@ def _error_table(evaluation: EndToEndEvaluation) -> Table:
     for kind, count in evaluation.mistakes.counts.items():
         table.add_row(*map(plain, (kind, f"{count:,}")))
     return table
+
+
+def tabulate_near_misses(near: NearMisses | None, title: str) -> list[Table]:
+    """Return a table of the relations that occur; an empty list if there are no errors or the KB has no hierarchy."""
+    if near is None or not near.total:
+        return []
+    table = table_of(title, ("the answer is",), ("n", "%"))
+    for relation, _, count, share in near.rows:
+        table.add_row(*map(plain, (relation, f"{count:,}", percent(share))))
+    return [table]
 
 
 def comparison_tables(found: Comparison | EndToEndComparison, first: str, second: str) -> list[Table]:

@@ -35,7 +35,7 @@ def types_of_pipeline(task: EvaluationTask, pipeline: Pipeline, trained: Sequenc
     """
     annotated = task.annotated_types
     linked = [name for name in annotated if name in trained]
-    only = select_concepts(pipeline.kb, pipeline.options.types, pipeline.options.concepts)
+    only = select_concepts(pipeline.kb, pipeline.options)
     if not linked and only is not None:
         rows = _gold_rows(task)
         linked = [name for name in annotated if name in pipeline.options.types or 2 * only[rows[name]].sum() > len(rows[name])]

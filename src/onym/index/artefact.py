@@ -1,4 +1,4 @@
-"""The index on disk: a FAISS file for each part, and a manifest with its knowledge base and encoder."""
+"""The index on disk: one FAISS file per part, and a manifest that identifies the knowledge base and the encoder."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ class Nearest:
         return found
 
     def _iter_ranked(self, vectors: Vectors, k: int) -> Iterator[tuple[Ranked, bool, bool]]:
-        """Yield, for each vector, the concepts of its `k` nearest names, whether `k` names were found, and whether all tie."""
+        """Yield, for each vector, the concepts of its `k` nearest names, whether `k` were found, and whether all scores tie."""
         rows = max(1, _MAX_FOUND // k)
         for start in range(0, len(vectors), rows):
             scores, names = self.index.search(vectors[start : start + rows], k, self._names)

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 def map_series(
     series: pl.Series | pd.Series, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
 ) -> Any:
-    """Return a dataframe with the best concept of each term. It is of pandas or polars, like the series, in the same order.
+    """Return a dataframe with the best concept of each term: one row per term, in the order of the series.
 
-    A null or empty term gets nulls. A term that is not linked has the reason in `nil_reason`. Repeated terms are linked only
-    once. A pandas result has the index of the series. `only` restricts the concepts of a linker; a pipeline has its own filter.
+    A pandas series gives a pandas dataframe, a polars series a polars dataframe. A null or empty term gets nulls. A term that
+    is not linked has the reason in `nil_reason`. Repeated terms are linked only once. A pandas result has the index of the
+    series. `only` restricts the concepts of a linker; a pipeline has its own filter.
 
     >>> import polars as pl
     >>> from onym import KnowledgeBase, open_linker

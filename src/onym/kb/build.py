@@ -189,7 +189,7 @@ def by_concept(terms: Terms) -> Terms:
 def facts(
     rows: pl.DataFrame, column: str, concepts: pl.Series, final: pl.DataFrame
 ) -> tuple[Strings, npt.NDArray[np.int64], Ints, int]:
-    """Return the distinct values of a column, those of each concept (offsets and members), and the number of dropped rows."""
+    """Return the distinct values of a column, the values of each concept (offsets, rows of values), and the rows dropped."""
     rows = _to_final(rows, final)
     rows = rows.filter(pl.col(column) != pl.col("concept"))  # drop cross-references of joined concepts to each other
     table = concepts.alias("concept").to_frame().with_row_index("code")

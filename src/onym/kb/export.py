@@ -5,19 +5,22 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, BinaryIO, Literal, get_args
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 
 from onym.errors import ConfigError
+from onym.kb.hierarchy import Rows
 from onym.kb.identity import AliasKind
 from onym.kb.joins import JoinRule
 from onym.kb.knowledge_base import NO_CONCEPT
+from onym.store.arrays import Ragged
 from onym.types import IdStyle, NameKind, ParentKind, style_id
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase
+    from onym.kb.ranking import ConceptMask
 
 KIND_LABELS = [kind.label for kind in NameKind]
 
@@ -29,20 +32,18 @@ def concept_frame(kb: KnowledgeBase) -> pl.DataFrame:
     return pl.DataFrame({"id": pl.Series(kb.concept_ids.to_arrow()), "name": forms})
 
 
-def term_frame(kb: KnowledgeBase, start: int = 0, end: int | None = None) -> pl.DataFrame:
-    """Return the terms of the concepts in rows `start` to `end` (exclusive): id, name, form, kind, language."""
+def term_frame(kb: KnowledgeBase, rows: Rows | None = None) -> pl.DataFrame:
+    """Return the terms of all concepts, or of those at the given rows: id, name, form, kind, language."""
     kb.require_intact()
-    end = len(kb) if end is None else min(end, len(kb))
-    first, last = int(kb.concept_terms[start]), int(kb.concept_terms[end])
-    bounds = kb.concept_terms[start : end + 1].astype(np.int64)
-    rows = np.repeat(np.arange(start, end), bounds[1:] - bounds[:-1])
+    rows = np.arange(len(kb)) if rows is None else rows
+    terms, offsets = Ragged(kb.concept_terms, kb.term_names).places(rows)
     return pl.DataFrame(
         {
-            "id": pl.Series(kb.concept_ids.to_arrow()).gather(rows),
-            "name": pl.Series(kb.names.to_arrow()).gather(kb.term_names[first:last]),
-            "form": pl.Series(kb.term_forms.to_arrow()).slice(first, last - first),
-            "kind": pl.Series(KIND_LABELS).gather(kb.term_kinds[first:last]),
-            "language": pl.Series(kb.languages.to_arrow()).gather(kb.term_languages[first:last]),
+            "id": pl.Series(kb.concept_ids.to_arrow()).gather(np.repeat(rows, np.diff(offsets))),
+            "name": pl.Series(kb.names.to_arrow()).gather(kb.term_names[terms]),
+            "form": pl.Series(kb.term_forms.to_arrow()).gather(terms),
+            "kind": pl.Series(KIND_LABELS).gather(kb.term_kinds[terms]),
+            "language": pl.Series(kb.languages.to_arrow()).gather(kb.term_languages[terms]),
         }
     )
 
@@ -91,9 +92,15 @@ Advance = Callable[[int], None]
 
 
 def export_kb(
-    kb: KnowledgeBase, file: BinaryIO, form: ExportFormat, ids: IdStyle = "curie", advance: Advance = lambda _: None
+    kb: KnowledgeBase,
+    file: BinaryIO,
+    form: ExportFormat,
+    ids: IdStyle = "curie",
+    advance: Advance = lambda _: None,
+    *,
+    only: ConceptMask | None = None,
 ) -> None:
-    """Write all concepts to a file; `advance` is called with the number of concepts written so far.
+    """Write all concepts, or those in `only`, to a file; `advance` is called with the number of concepts written so far.
 
     jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs (as in scispaCy)
     biosyn    `id||name` lines with normalised names
@@ -103,21 +110,35 @@ def export_kb(
     writers = {"jsonl": _jsonl, "biosyn": _biosyn, "genbioel": _genbioel, "tsv": _tsv}
     if form not in get_args(ExportFormat):
         raise ConfigError("format-unknown", f"unknown export format {form!r}", fix=f"use one of {', '.join(writers)}")
-    for start in range(0, len(kb), _CONCEPTS):
-        end = min(start + _CONCEPTS, len(kb))
-        file.write(writers[form](kb, start, end, ids))
-        advance(end)
+    rows = np.arange(len(kb)) if only is None else np.flatnonzero(only)
+    for start in range(0, len(rows), _CONCEPTS):
+        block = _ExportBlock(kb, rows[start : start + _CONCEPTS], ids, start == 0, start + _CONCEPTS >= len(rows))
+        file.write(writers[form](block))
+        advance(start + len(block.rows))
 
 
-def _jsonl(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
-    return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in _entities(kb, start, end, ids))
+class _ExportBlock(NamedTuple):
+    """The concepts of one write."""
+
+    kb: KnowledgeBase
+    rows: Rows
+    ids: IdStyle
+    is_first: bool
+    is_last: bool
+
+    def terms(self) -> pl.DataFrame:
+        return term_frame(self.kb, self.rows)
 
 
-def _entities(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> Iterator[dict[str, object]]:
-    for row in range(start, end):
-        concept = kb.concept(row)
+def _jsonl(block: _ExportBlock) -> bytes:
+    return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in _entities(block))
+
+
+def _entities(block: _ExportBlock) -> Iterator[dict[str, object]]:
+    for row in block.rows.tolist():
+        concept = block.kb.concept(row)
         yield {
-            "concept_id": style_id(concept.id, ids),
+            "concept_id": style_id(concept.id, block.ids),
             "canonical_name": concept.preferred_name,
             "aliases": [term.form for term in concept.terms[1:]],
             "types": list(concept.types),
@@ -126,28 +147,27 @@ def _entities(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> Iterator
         }
 
 
-def _biosyn(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
-    rows = term_frame(kb, start, end).select(line=_id(ids) + "||" + pl.col("name"))
+def _biosyn(block: _ExportBlock) -> bytes:
+    rows = block.terms().select(line=_id(block.ids) + "||" + pl.col("name"))
     return "".join(f"{line}\n" for line in rows["line"]).encode()
 
 
-def _genbioel(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
-    rows = term_frame(kb, start, end).group_by("id", maintain_order=True).agg("name").with_columns(id=_id(ids))
+def _genbioel(block: _ExportBlock) -> bytes:
+    rows = block.terms().group_by("id", maintain_order=True).agg("name").with_columns(id=_id(block.ids))
     pairs = [f"{json.dumps(key)}: {json.dumps(names, ensure_ascii=False)}" for key, names in rows.iter_rows()]
-    head, tail = "{\n" if start == 0 else ",\n", "\n}\n" if end == len(kb) else ""
+    head, tail = "{\n" if block.is_first else ",\n", "\n}\n" if block.is_last else ""
     return (head + ",\n".join(pairs) + tail).encode()
 
 
-def _tsv(kb: KnowledgeBase, start: int, end: int, ids: IdStyle) -> bytes:
-    facts = [(kb.concept_ids[row], *_facts(kb, row)) for row in range(start, end)]
+def _tsv(block: _ExportBlock) -> bytes:
+    facts = [(block.kb.concept_ids[row], *_facts(block.kb, row)) for row in block.rows.tolist()]
     about = pl.DataFrame(facts, schema=["id", "types", "definition", "xrefs"], orient="row")
-    terms = term_frame(kb, start, end)
-    terms = terms.with_columns(first=pl.int_range(pl.len()).over("id") == 0)
+    terms = block.terms().with_columns(first=pl.int_range(pl.len()).over("id") == 0)
     terms = terms.join(about, on="id", how="left", maintain_order="left")
     once = [pl.when("first").then(column).otherwise(pl.lit("")).alias(column) for column in ("types", "definition", "xrefs")]
     buffer = io.BytesIO()
-    rows = terms.select(_id(ids).alias("id"), pl.col("form").alias("name"), "kind", "language", *once)
-    rows.write_csv(buffer, separator="\t", include_header=start == 0)
+    rows = terms.select(_id(block.ids).alias("id"), pl.col("form").alias("name"), "kind", "language", *once)
+    rows.write_csv(buffer, separator="\t", include_header=block.is_first)
     return buffer.getvalue()
 
 

@@ -286,12 +286,12 @@ _DEFAULT = JoinConfig()
 
 @dataclass(frozen=True)
 class Decisions:
-    """The decisions that the rest of the build applies."""
+    """Which concepts are joined, grouped and left out; the rest of the build applies this."""
 
     identity: Identity
     groups: pl.DataFrame | None  # concept, group; None unless the recipe asks for groups
-    left_out: pl.DataFrame  # concept: those of `only_joined` sources that were not joined
-    has_rules: bool  # whether the artefact stores the rule of each join
+    left_out: pl.DataFrame  # concept; concepts of an `only_joined` source that were joined with no other
+    has_rules: bool  # True if the artefact stores by which rule each concept was joined
 
 
 def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.DataFrame | None = None) -> Decisions:

@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from onym.errors import UnknownConceptError
+from onym.errors import ConfigError, UnknownConceptError
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.types import ParentKind, Relative
 
@@ -96,13 +97,32 @@ class Hierarchy:
         """True if the knowledge base has no hierarchy: its sources state none, or an older version built it."""
         return not len(self._up.kinds)
 
+    def require_stored(self, where: str = "") -> None:
+        """Raise ConfigError if the knowledge base has no hierarchy; `where` names the option that needs one."""
+        if self.is_empty:
+            what = "this knowledge base has no hierarchy: its sources state no parents, or an older version of Onym built it"
+            fix = "build the knowledge base again, from a release that states parents, such as OBO, MeSH or SNOMED CT"
+            raise ConfigError("hierarchy-missing", what, where=where, fix=fix)
+
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The sources that state a relation."""
         return tuple(self._all_sources[int(source)] for source in np.unique(self._up.sources))
 
+    @cached_property
+    def kinds(self) -> frozenset[ParentKind]:
+        """The kinds of relations that the knowledge base has."""
+        return frozenset(ParentKind(int(kind)) for kind in np.flatnonzero(np.bincount(np.asarray(self._up.kinds) & _KIND)))
+
+    @cached_property
+    def parent_sources(self) -> tuple[str, ...]:
+        """The sources that state a parent, not only mapped headings."""
+        is_above = np.asarray(self._up.kinds) & _KIND != ParentKind.MAPPED_TO
+        counts = np.bincount(np.asarray(self._up.sources)[is_above])
+        return tuple(self._all_sources[int(source)] for source in np.flatnonzero(counts))
+
     def count_children_by_source(self) -> dict[str, int]:
-        """Return for each source the number of concepts that have a parent in it, mapped headings left out."""
+        """Return for each source the number of concepts for which it states a parent; mapped headings do not count."""
         children, _, kinds, sources = self.relations()
         is_above = kinds != ParentKind.MAPPED_TO
         pairs = np.unique(np.stack([sources[is_above].astype(np.int64), children[is_above]]), axis=1)
@@ -116,6 +136,10 @@ class Hierarchy:
     def parents_of(self, row: int) -> tuple[Relative, ...]:
         """Return the parents that the sources state, with mapped headings."""
         return self._relatives(self._up, row)
+
+    def iter_parents(self, row: int) -> Iterator[tuple[int, ParentKind, int]]:
+        """Yield (concept, kind, source) of the parents that a walk within one source follows, with mapped headings, as rows."""
+        return ((other, ParentKind(kind & _KIND), source) for other, kind, source in self._up.of(row) if not kind & LOOP)
 
     def children(self, concept_id: str) -> tuple[Relative, ...]:
         """Return the children of a concept, given by its id, with mapped supplementary records."""
@@ -139,6 +163,31 @@ class Hierarchy:
     def below(self, *rows: int, source: str = "", mapped: bool = False) -> Rows:
         """Return the rows of all concepts below any of the given ones, the nearest first; options as for `above`."""
         return _joined(self._walk(self._down, np.array(rows, dtype=np.int64), source, mapped=mapped))
+
+    def paths(self, row: int, limit: int) -> list[tuple[int, ...]]:
+        """Return at most `limit` paths, as rows, from the top of the hierarchy to a concept; mapped headings are left out.
+
+        If there are more paths, the returned ones go through as many different parents of the concept as possible.
+        """
+        parents = self._parent_rows(row)
+        climbs = [self._climb((parent, row)) for parent in parents] or [iter([(row,)])]
+        found = (path for paths in zip_longest(*climbs) for path in paths if path)
+        return list(islice(found, limit))
+
+    def _climb(self, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Yield every way to continue a path upwards to a concept without parents."""
+        unfinished = [path]
+        while unfinished:
+            path = unfinished.pop()
+            parents = self._parent_rows(path[0])
+            unfinished.extend((parent, *path) for parent in reversed(parents))
+            if not parents:
+                yield path
+
+    def _parent_rows(self, row: int) -> list[int]:
+        """Return the rows of the parents that walks follow."""
+        found: list[int] = self._up.step(np.array([row]), None, mapped=False).tolist()
+        return found
 
     def distance(self, one: int, other: int, source: str) -> int | None:
         """Return the number of steps between two concepts through their nearest common ancestor; None if they have none."""

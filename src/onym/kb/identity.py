@@ -138,7 +138,7 @@ def _count(union: Union, counts: Counter[str]) -> None:
 
 
 def _rename_concepts(rows: pl.DataFrame, folded: pl.DataFrame) -> pl.DataFrame:
-    """Replace folded ids by their successors."""
+    """Replace the ids of retired concepts by those of their successors, which take over their names."""
     led = rows.join(folded, on="concept", how="left", maintain_order="left")
     return led.with_columns(concept=pl.coalesce("successor", "concept")).drop("successor")
 

@@ -170,7 +170,7 @@ def by_name(evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> pl.DataFra
 
 
 def by_xref_and_name(evidence: JoinEvidence, rules: Mapping[str, NameRule]) -> pl.DataFrame:
-    """Return pairs with a cross-reference that is not one-to-one, where the preferred name of `low` is a name of `high`."""
+    """Return pairs whose cross-reference is not one-to-one, but where the preferred name of `low` is a name of `high`."""
     loose = evidence.edges.filter(~pl.col("one_to_one") & prefix_of("low").is_in(list(rules))).select("low", "high")
     finer, coarser = (_says_so(loose, evidence, *ends) for ends in (("low", "high"), ("high", "low")))
     both = coarser.with_columns(votes=pl.lit(_BOTH))
@@ -203,7 +203,7 @@ def _of_one_group(pairs: pl.DataFrame, groups: pl.DataFrame, one: str = "low", o
 
 
 def _choose(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the unambiguous pairs: first those with two votes, then those left unambiguous once these are taken."""
+    """Return the unambiguous pairs with two votes, then those with one vote that are unambiguous once the first are removed."""
     found_pairs = []
     for votes in (_BOTH, _ONE):
         taken = select_unique_pairs(pairs.filter(pl.col("votes") >= votes)).sort("low", "high")

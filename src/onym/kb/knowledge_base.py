@@ -32,12 +32,12 @@ from onym.errors import IntegrityError, UnknownConceptError
 from onym.kb.groups import groups_of_type
 from onym.kb.hierarchy import Hierarchy
 from onym.kb.order import CandidateOrder, iter_prefixes
-from onym.kb.retired import How, Resolution, RetiredIds
+from onym.kb.retired import How, Resolution, RetiredIds, describe_successors
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.store.artefact import Artefact, Manifest
 from onym.store.cache import Verify
 from onym.text.normal import normal_name
-from onym.types import Concept, Name, NameKind, Successor
+from onym.types import Concept, Name, NameKind, Relative, Successor
 from onym.vocabularies import canonical_prefix, find_vocabulary
 
 KIND = "onym-kb"
@@ -141,13 +141,9 @@ class KnowledgeBase:
 
     def __getitem__(self, concept_id: str) -> Concept:
         """Return the concept with this id, alternative id or retired id; the prefix is optional, and case is ignored."""
-        found = self.resolve(concept_id)
+        found = self.require_known(concept_id)
         if len(found) == 1:
             return self.concept(found[0])
-        if not found:
-            raise UnknownConceptError(
-                "concept-unknown", f"no concept has the id {concept_id!r}", fix="find its id by name with onym kb search"
-            )
         ids = ", ".join(self.concept_ids[c] for c in found[:5])
         raise UnknownConceptError(
             "concept-ambiguous", f"several concepts have the id {concept_id!r}: {ids}", fix="use one of these ids"
@@ -190,9 +186,31 @@ class KnowledgeBase:
             retired = retired or (candidate if found.how == "retired" else "")
         return Resolution((), retired or concept_id, "retired" if retired else "unknown")
 
+    def require_known(self, concept_id: str, where: str = "") -> Resolution:
+        """Resolve an id, and raise UnknownConceptError if no concept has it; `where` names the option, for the error."""
+        found = self.resolve(concept_id)
+        if found:
+            return found
+        by_name = "with onym kb search"
+        if found.how == "unknown":
+            what, fix = f"no concept has the id {concept_id!r}", f"find its id by name {by_name}"
+            raise UnknownConceptError("concept-unknown", what, where=where, fix=fix)
+        successors = describe_successors(self.successors(found.matched))
+        fix = f"use a successor: {successors}" if successors else f"find a concept by name {by_name}"
+        raise UnknownConceptError("concept-retired", f"the id {found.matched!r} is retired", where=where, fix=fix)
+
     def successors(self, concept_id: str) -> tuple[Successor, ...]:
         """Return what the sources give for a retired id, the most certain first; empty if it is not retired."""
         return next((found for each in self._spellings(concept_id.strip()) if (found := self.retired.successors(each))), ())
+
+    def parents_of(self, concept_id: str) -> tuple[Relative, ...]:
+        """Return the parents and mapped headings of a concept; empty if the id is not that of a concept.
+
+        >>> KnowledgeBase.open(getfixture("tiny_kb")).parents_of("mesh:D005334")
+        ()
+        """
+        row = -1 if self.hierarchy.is_empty else self.concept_ids.find(concept_id)
+        return self.hierarchy.parents_of(row) if row >= 0 else ()
 
     def distance(self, one: str, other: str, source: str = "") -> int | None:
         """Return the number of steps between two concepts through their nearest common ancestor, within one source.

@@ -166,7 +166,7 @@ def _fingerprints(names: Strings, start: int) -> tuple[Fingerprints, Fingerprint
 
 
 class _Filter:
-    """A bit filter whose size is a power of two; the highest bits of a fingerprint are its bit number."""
+    """A Bloom filter with one hash. It has 2**width bits; a fingerprint's `width` highest bits index the bit that it sets."""
 
     def __init__(self, names: int) -> None:
         self._width = max(6, (names * _BITS_EACH).bit_length())

@@ -1,25 +1,66 @@
 """Turns scored names into ranked concepts, for every linker, in the order of `onym.kb.order`.
 
-Masks restrict the concepts by semantic group, type or id.
+Masks restrict the concepts by semantic group, type, id or branch of the hierarchy.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
+from onym.config import Strict
 from onym.errors import ConfigError
 from onym.kb.knowledge_base import KnowledgeBase
 from onym.types import Candidate, Link, Mention
 
 ConceptMask = npt.NDArray[np.bool_]
 """For each concept of a knowledge base, whether it is allowed as an answer."""
+
+
+class ConceptFilter(Strict):
+    """Says which concepts are allowed as answers. A concept must match all fields that are given; without any, all are allowed.
+
+    Each field is an option of a pipeline, and of commands that select concepts. New fields are not stored if they are empty, so
+    that pipelines that do not use them keep their digest.
+    """
+
+    types: tuple[str, ...] = Field(
+        default=(), description="Only concepts of these semantic groups or types, separated by commas."
+    )
+    concepts: tuple[str, ...] = Field(default=(), description="Only the concepts with these ids.")
+    under: tuple[str, ...] = Field(
+        default=(),
+        exclude_if=lambda ids: not ids,
+        description="Only the concepts with these ids and all concepts below them in the hierarchy, separated by commas. May "
+        "be repeated.",
+    )
+    not_under: tuple[str, ...] = Field(
+        default=(),
+        exclude_if=lambda ids: not ids,
+        description="Not the concepts with these ids, and none below them in the hierarchy, separated by commas. May be "
+        "repeated.",
+    )
+    mapped: bool = Field(
+        default=False,
+        exclude_if=lambda is_mapped: not is_mapped,
+        description="With --under or --not-under: supplementary records of MeSH count as below the headings that they are "
+        "mapped to.",
+    )
+
+    def without_branches(self) -> Self:
+        """Return a copy without `under` and `not_under`.
+
+        >>> ConceptFilter(types=("C14",), under=("D009203",)).without_branches()
+        ConceptFilter(types=('C14',), concepts=(), under=(), not_under=(), mapped=False)
+        """
+        return self.model_copy(update={"under": (), "not_under": ()})
 
 
 def concepts_of_types(kb: KnowledgeBase, types: Sequence[str]) -> ConceptMask:
@@ -54,6 +95,19 @@ def concepts_with_ids(kb: KnowledgeBase, concept_ids: Iterable[str]) -> ConceptM
             fix = "find its id by name with onym kb search"
             raise ConfigError("filter-unknown", f"no concept has the id {concept_id!r}", fix=fix)
         mask[list(found)] = True
+    return mask
+
+
+def concepts_under(kb: KnowledgeBase, concept_ids: Iterable[str], *, mapped: bool = False, where: str = "") -> ConceptMask:
+    """Return a mask of the concepts with these ids and all concepts below them; `where` names the option, for errors.
+
+    With `mapped`, supplementary records of MeSH count as below the headings that they are mapped to.
+    """
+    kb.hierarchy.require_stored(where)
+    top = [row for concept_id in concept_ids for row in kb.require_known(concept_id, where)]
+    mask = np.zeros(len(kb), dtype=bool)
+    mask[top] = True
+    mask[kb.hierarchy.below(*top, mapped=mapped)] = True
     return mask
 
 
@@ -96,16 +150,32 @@ def own_names_of(kb: KnowledgeBase, only: ConceptMask) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def select_concepts(kb: KnowledgeBase, types: Sequence[str] = (), concept_ids: Collection[str] = ()) -> ConceptMask | None:
-    """Return a mask of the concepts with one of the types and one of the ids, or None (all concepts) if both are empty.
+def select_concepts(kb: KnowledgeBase, wanted: ConceptFilter) -> ConceptMask | None:
+    """Return a mask of the concepts that a filter allows, or None if it allows all; raise ConfigError if it allows none.
 
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-    >>> select_concepts(kb) is None, int(select_concepts(kb, ["C14"], ["D009203", "D005334"]).sum())
+    >>> wanted = ConceptFilter(types=("C14",), concepts=("D009203", "D005334"))
+    >>> select_concepts(kb, ConceptFilter()) is None, int(select_concepts(kb, wanted).sum())
     (True, 1)
     """
-    masks = [concepts_of_types(kb, types)] if types else []
-    masks += [concepts_with_ids(kb, concept_ids)] if concept_ids else []
-    return None if not masks else np.logical_and.reduce(masks)
+    masks = [concepts_of_types(kb, wanted.types)] if wanted.types else []
+    masks += [concepts_with_ids(kb, wanted.concepts)] if wanted.concepts else []
+    masks += [concepts_under(kb, wanted.under, mapped=wanted.mapped, where="--under")] if wanted.under else []
+    masks += [~concepts_under(kb, wanted.not_under, mapped=wanted.mapped, where="--not-under")] if wanted.not_under else []
+    return combine_masks(*masks)
+
+
+def combine_masks(*masks: ConceptMask | None) -> ConceptMask | None:
+    """Return a mask of the concepts that all masks allow; None allows all. Raise ConfigError if no concept is left.
+
+    >>> combine_masks(None, np.array([True, False])).tolist()
+    [True, False]
+    """
+    given = [mask for mask in masks if mask is not None]
+    only = np.logical_and.reduce(given) if given else None
+    if only is not None and not only.any():
+        raise ConfigError("filter-empty", "no concept matches all filters", fix="drop one of the filters, or widen it")
+    return only
 
 
 Best = Mapping[int, tuple[float, int]]

@@ -20,7 +20,7 @@ _STEPS = 20  # from one retired id to the next; more than any vocabulary has
 
 
 def select_certain(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
-    """Return each retired id with its successor: null unless exactly one id surely means the same.
+    """Return each retired id with its successor, or with null unless exactly one other id is sure to mean the same.
 
     >>> rows = pl.DataFrame({"concept": ["a:1", "a:1", "a:2"], "successor": ["a:8", "a:9", "a:9"], "kind": [6, 0, 4]})
     >>> select_certain(rows, Counter()).sort("concept").rows()
@@ -108,7 +108,7 @@ def _to_rows(parents: pl.DataFrame, identity: Identity, concepts: pl.Series, dro
 
 
 def _number_ids(identity: Identity, concepts: pl.Series) -> pl.DataFrame:
-    """Return the row of each id: of concepts, of ids that were joined or replaced, and of aliases of one concept."""
+    """Return the concept of each known id, as a row: of its own id, of joined and replaced ids, and of unambiguous aliases."""
     own = concepts.alias("id").to_frame().with_row_index("row")
     aliases = identity.aliases.drop_nulls("concept").filter(pl.len().over("alias") == 1)
     others = pl.concat([identity.final.select(id="concept", to="final"), aliases.select(id="alias", to="concept")])
@@ -121,9 +121,10 @@ def _number(ids: pl.Series, rows: pl.DataFrame) -> pl.Series:
 
 
 def flag_loops(child: Ints, parent: Ints, source: Ints) -> npt.NDArray[np.uint8]:
-    """Return LOOP for relations that close a cycle of one source, JOINED_LOOP for those that close one of several sources.
+    """Return a flag for each relation from child to parent.
 
-    Relations of a negative source are left out: no walk follows them together with the others.
+    The flag is LOOP if the relation closes a cycle of relations of its source, JOINED_LOOP if it closes a cycle of relations of
+    several sources, else 0. Relations whose source is negative are not considered.
 
     >>> flag_loops(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([0, 0, 1])).tolist()
     [0, 128, 0]
@@ -139,7 +140,7 @@ def flag_loops(child: Ints, parent: Ints, source: Ints) -> npt.NDArray[np.uint8]
 
 
 def _find_cyclic(child: Ints, parent: Ints, used: npt.NDArray[np.bool_]) -> Ints:
-    """Return the relations whose two concepts reach each other: all that can be part of a cycle."""
+    """Return the relations that are part of a cycle: those whose parent also leads back to the child."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -150,7 +151,7 @@ def _find_cyclic(child: Ints, parent: Ints, used: npt.NDArray[np.bool_]) -> Ints
 
 
 def _close_cycles(child: Ints, parent: Ints) -> list[int]:
-    """Return the relations that lead back to a concept on the current path of a depth-first walk in the order of the rows."""
+    """Walk up depth-first, and return the relations that lead back to a concept on the current path."""
     upward: dict[int, list[tuple[int, int]]] = {}
     for edge, (low, high) in enumerate(zip(child.tolist(), parent.tolist(), strict=True)):
         upward.setdefault(low, []).append((edge, high))

@@ -42,6 +42,18 @@ class Resolution(tuple[int, ...]):
         return found
 
 
+def describe_successors(successors: Iterable[Successor]) -> str:
+    """Return the successors of a retired id in words, grouped by kind.
+
+    >>> describe_successors([Successor(each, SuccessorKind.CONSIDER, "hp") for each in ("hp:0045074", "hp:0045075")])
+    'consider hp:0045074 or hp:0045075'
+    """
+    by_kind: dict[SuccessorKind, list[str]] = {}
+    for each in successors:
+        by_kind.setdefault(each.kind, []).append(each.target)
+    return "; ".join(f"{kind.label} {' or '.join(targets)}" for kind, targets in by_kind.items())
+
+
 class RetiredIds:
     """The retired ids of a knowledge base with their successors; empty in knowledge bases of older versions."""
 

@@ -52,7 +52,7 @@ class Heads(nn.Module):
         elif width != dim:
             self.mean = nn.Linear(width, dim)
         if detect == "spans":
-            self.span = nn.Linear(width, 3 * (hidden or labels))  # for the first, the last and all tokens of a span
+            self.span = nn.Linear(width, 3 * (hidden or labels))  # three parts: first token, last token, all tokens
             if hidden:
                 self.label = nn.Linear(hidden, labels)
         elif detect == "tags":
@@ -126,7 +126,7 @@ class Int8Linear(nn.Module):
     def forward(self, values: Tensor) -> Tensor:
         """Quantise the inputs per token, multiply in int8, and rescale to fp32."""
         rows = values.reshape(-1, values.shape[-1])
-        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # one scale per token
+        scales = rows.abs().amax(1, keepdim=True).clamp_min_(INT8_TINY).div_(INT8_LARGEST)  # one per token
         rounded = (rows * scales.reciprocal()).round_().to(torch.int8)
         found = torch._int_mm(rounded, self.weight).float().mul_(scales)  # noqa: SLF001
         found = found.mul_(self.scales) if self.bias is None else torch.addcmul(self.bias, found, self.scales)

@@ -33,8 +33,8 @@ class TokenWindow(NamedTuple):
 def windows(tokens: int, length: int, overlap: int) -> list[TokenWindow]:
     """Split `tokens` tokens into overlapping windows.
 
-    A token in two windows is taken from the window in which it is farther from the end. Windows start at multiples of `length -
-    overlap`, so the windows of a token do not depend on text far behind it.
+    If a token is in two windows, its vector is taken from the window in which it is farther from an edge. Windows start at
+    multiples of `length - overlap`, so the windows of a token do not depend on text that comes much later.
 
     >>> windows(10, 6, 2)
     [TokenWindow(start=0, end=6, first=0, last=5), TokenWindow(start=4, end=10, first=5, last=10)]

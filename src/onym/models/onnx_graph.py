@@ -165,7 +165,7 @@ class _GraphBuilder:
 
 def _bound_scales(scales: Floats, name: str) -> Floats:
     """Return the scales unchanged; raise InputError if a dequantised weight could be infinite or NaN."""
-    if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # also true if a scale is NaN
+    if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # `not <` rather than `>=`, because it is also true for NaN
         raise not_finite(name)
     return scales
 

@@ -165,7 +165,8 @@ def _workers(count: int) -> ThreadPoolExecutor:
     started = threading.Barrier(count)
     pool = ThreadPoolExecutor(count, _WORKERS, initializer=_use_one_core)
     try:
-        list(pool.map(lambda _: started.wait(), range(count)))  # each task waits for all, so `count` threads start
+        # each task waits until all tasks are running, so that the pool starts all of its `count` threads
+        list(pool.map(lambda _: started.wait(), range(count)))
     finally:
         torch.set_num_threads(own)
     return pool

@@ -266,7 +266,8 @@ def list_extensions(endings: Endings = "ENDINGS") -> list[str]:
 
 
 def _formats_by_extension(endings: Endings, prefer: str = "") -> dict[str, str]:
-    names = [*reversed(OUTPUTS.names), *([prefer] if prefer else ())]  # the last format with an extension wins
+    # if several formats have an extension, the last one in this list is used
+    names = [*reversed(OUTPUTS.names), *([prefer] if prefer else ())]
     return {ending: name for name in names for ending in getattr(_usable(name), endings, ())}
 
 

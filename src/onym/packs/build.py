@@ -224,7 +224,7 @@ def _is_private(record: Mapping[str, Any]) -> bool:
     return isinstance(data, dict) and bool(data.get("private"))
 
 
-_PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # enough to build every lazy cache
+_PROBE = tuple(Document(str(number), "Fever.") for number in range(16))  # enough documents to build every lazy cache
 _NO_FILE = FileDigest(bytes=0, sha256="0" * 64)
 
 
@@ -365,4 +365,5 @@ def _own_licences(base: Path) -> str:
     if path is None:
         return ""
     text = read_regular(path, DEFAULT_LIMITS.model_json_bytes).decode("utf-8", "replace")
-    return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text  # other sections are regenerated
+    # the page of an installed recipe has other sections, too, which are generated again
+    return text.partition(OWN_HEADING)[2] if (base / RECORD).is_file() else text

@@ -64,7 +64,8 @@ from onym.store.stage import exclusive_at
 from onym.store.versions import current_folder, new_version, switch_version
 from onym.types import Progress, silent
 
-_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))  # each of these sets of packages is enough
+# The packages that a pipeline with an encoder needs: either set is enough.
+_ENCODERS = (("torch", "transformers", "faiss"), ("onnxruntime", "onnx", "faiss"))
 _TOKENIZER, _SETTINGS = "tokenizer.json", "tokenizer_config.json"
 _log = logging.getLogger("onym.pipeline")
 

@@ -53,7 +53,7 @@ def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
     with ExitStack() as stack:
         path = stack.enter_context(open_folder(folder))
         pipeline = open_pipeline(_read(path, str(folder)), path, context)
-        finalize(pipeline.kb, stack.pop_all().close)  # released with the knowledge base, which copies of the pipeline share
+        finalize(pipeline.kb, stack.pop_all().close)  # the lock is released with the KB, which copies of the pipeline share
         return pipeline
 
 

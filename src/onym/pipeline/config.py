@@ -16,6 +16,7 @@ from onym.calibrate import Calibration
 from onym.config import Strict
 from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, IntegrityError
+from onym.kb.ranking import ConceptFilter
 from onym.linkers.base import LinkerConfig
 from onym.parts import ModelReference
 from onym.registry import DETECTORS, LINKERS, Registry
@@ -35,7 +36,7 @@ class Reference(Strict):
 
 
 class PlugIn(Strict):
-    """The package of a component that comes from a plug-in."""
+    """A component that a plug-in provides: its kind and name, and the Python package with its version."""
 
     kind: str
     name: str
@@ -87,21 +88,17 @@ AnyLinker = Annotated[SerializeAsAny[LinkerConfig], _of_kind(LINKERS)]
 AnyDetector = Annotated[SerializeAsAny[DetectorConfig], _of_kind(DETECTORS)]
 
 
-class PipelineOptions(Strict):
-    """The options of a pipeline.
+class PipelineOptions(ConceptFilter):
+    """The options of a pipeline, with the filter of its concepts.
 
     Each field is a key of `pipeline.json` and of the table `pipeline` of a recipe, a keyword of `build_pipeline` and
     `Pipeline`, and a command-line option.
     """
 
-    types: tuple[str, ...] = Field(
-        default=(), description="Only concepts of these semantic groups or types, separated by commas."
-    )
-    concepts: tuple[str, ...] = Field(default=(), description="Only the concepts with these ids.")
     restrict: bool = Field(
         default=False,
-        description="With --types or --concepts: ignore all other concepts. By default, all concepts compete, and a mention "
-        "whose best concept is filtered out is left unlinked (NIL).",
+        description="With --types, --concepts, --under or --not-under: ignore all other concepts. By default, all concepts "
+        "compete, and a mention whose best concept is filtered out is left unlinked (NIL).",
     )
     prefer: tuple[str, ...] = Field(
         default=(),

@@ -2,6 +2,7 @@
 
 mention          text, offsets, and the expansion of an abbreviation
 concept          id, preferred name, score, confidence, and the stage of a cascade that linked it
+parents          parents of the candidates, and the headings that they are mapped to, if the knowledge base has a hierarchy
 matched name     the matching name of the knowledge base, with its kind and sources
 reasons          names and annotated mentions that support the concept
 effects          contributions of reranker features to the score, relative to the runner-up
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -24,9 +25,10 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analysis_of
-from onym.types import Candidate, Link, LinkedDocument, NameKind, style_id
+from onym.types import Candidate, Link, LinkedDocument, NameKind, Relative, select_relatives, style_id
 
 _EFFECTS = 5  # maximum number of feature effects in the lines for readers
+_PARENTS = 3  # maximum number of parents in a line
 _REASONS = {
     "same-name": "the text is the name {text!r}",
     "similar-name": "the most similar name is {text!r} (similarity {value:.2f})",
@@ -45,7 +47,7 @@ _NOT_LINKED = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a mention was linked to its concept, or not linked."""
+    """Why a mention was linked to its concept, or not linked. `parents` has the parents of the candidates by concept id."""
 
     link: Link
     expansion: str | None
@@ -53,6 +55,7 @@ class Explanation:
     name_sources: tuple[str, ...]
     evidence: Evidence
     source: dict[str, Any]
+    parents: dict[str, tuple[Relative, ...]] = field(default_factory=dict)
 
     @property
     def runner_up(self) -> Candidate | None:
@@ -87,6 +90,7 @@ class Explanation:
             "effects": [_without_nan(asdict(each)) for each in self.evidence.effects],
             "runner_up": None if self.runner_up is None else style_id(self.runner_up.concept_id),
             "margin": self.margin,
+            "parents": {style_id(key): [each.to_dict() for each in found] for key, found in self.parents.items()},
             "source": self.source,
         }
 
@@ -104,6 +108,9 @@ class Explanation:
             return
         best = link.candidates[0]
         yield f"{'best candidate' if link.nil_reason else 'concept'}: {style_id(best.concept_id)} {best.preferred_name}"
+        above = self._describe_parents(best)
+        if above:
+            yield above
         yield f"matched name: {best.name!r}{self._provenance()}"
         certainty = "" if link.confidence is None else f", confidence {link.confidence:.2f}"
         yield f"score {best.score:.3f}{certainty}{f', by {link.stage}' if link.stage else ''}"
@@ -113,9 +120,19 @@ class Explanation:
             yield f"{link.tied} other {'concept has' if link.tied == 1 else 'concepts have'} the same score"
         if self.runner_up is not None:
             name = self.runner_up.preferred_name or self.runner_up.name
-            yield f"runner-up: {style_id(self.runner_up.concept_id)} {name}, {self.margin:.3f} behind"
+            beside = self._describe_parents(self.runner_up)
+            shown = f" ({beside})" if beside and beside != above else ""
+            yield f"runner-up: {style_id(self.runner_up.concept_id)} {name}{shown}, {self.margin:.3f} behind"
         for each in self.evidence.effects[:_EFFECTS]:
             yield f"{each.feature}: {each.value:.3g} against {each.runner_up:.3g}, effect {each.effect:+.2f}"
+
+    def _describe_parents(self, candidate: Candidate) -> str:
+        """Return the names of a candidate's parents or, if it has none, of the headings that it is mapped to."""
+        found = self.parents.get(candidate.concept_id, ())
+        parents, headings = (tuple(select_relatives(found, mapped=mapped).values()) for mapped in (False, True))
+        names = parents or headings
+        more = f"; and {len(names) - _PARENTS} more" if len(names) > _PARENTS else ""
+        return f"{'parents' if parents else 'mapped to'}: {'; '.join(names[:_PARENTS])}{more}" if names else ""
 
     def _provenance(self) -> str:
         return f" ({self.name_kind}, {', '.join(self.name_sources)})" if self.name_kind else ""
@@ -185,7 +202,14 @@ def explain_linked(linked: LinkedDocument, linker: Linker, detector: Detector | 
     doc = replace(linked.document, mentions=tuple(link.mention for link in linked.links))
     known = analysis_of(doc).abbreviations
     explained = (
-        Explanation(link, known.expand(link.mention.surface) or None, *_provenance(linker.kb, link), evidence, source)
+        Explanation(
+            link,
+            known.expand(link.mention.surface) or None,
+            *_provenance(linker.kb, link),
+            evidence,
+            source,
+            _parents_of_candidates(linker.kb, link),
+        )
         for link, evidence in zip(linked.links, evidence_of(linker, doc, linked.links), strict=True)
     )
     rejections = _find_rejections(linked, detector)
@@ -210,6 +234,11 @@ def _explain_nothing(detector: Detector | None) -> str:
 def _without_nan(values: dict[str, Any]) -> dict[str, Any]:
     """Replace NaN (unknown feature values) by None, because JSON has no NaN."""
     return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+
+
+def _parents_of_candidates(kb: KnowledgeBase, link: Link) -> dict[str, tuple[Relative, ...]]:
+    found = {each.concept_id: kb.parents_of(each.concept_id) for each in link.candidates}
+    return {concept_id: parents for concept_id, parents in found.items() if parents}
 
 
 def _provenance(kb: KnowledgeBase, link: Link) -> tuple[str | None, tuple[str, ...]]:

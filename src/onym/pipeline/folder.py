@@ -133,12 +133,14 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     context = context or OpenContext()
     kb = KnowledgeBase.open(folder / config.kb.path, verify=context.verify, prefer=config.prefer)
     require_digest(config.kb.path, config.kb.digest, kb.digest, folder)
-    only = select_concepts(kb, config.types, config.concepts)
+    only = select_concepts(kb, config)
+    # Names outside the branches are detected too, so that "biliary dyskinesia" is not taken for dyskinesia.
+    detected = only if config.restrict else select_concepts(kb, config.without_branches())
 
     config = config.with_references(lambda reference: reference.resolve(folder))
     linker = open_linker(config.linker, kb, context)
     found = config.detector
-    detector = None if found is None else open_detector(found, kb, context, only=only)
+    detector = None if found is None else open_detector(found, kb, context, only=detected)
     _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
     return Pipeline(
         linker,

@@ -16,7 +16,7 @@ from onym.calibrate.estimators import MAX_INDEX
 from onym.corpora.problems import require_complete
 from onym.detect.base import Detected, Detector
 from onym.errors import ConfigError
-from onym.kb.ranking import ConceptMask, select_concepts
+from onym.kb.ranking import ConceptFilter, ConceptMask, combine_masks, select_concepts
 from onym.linkers.base import Linker, describe_filter, link_among, source_of, without_confidence
 from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
 from onym.text.analysis import AnalysedDocument, analyse, plain
@@ -59,7 +59,10 @@ class Confidence:
 def confidence_of(
     fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None
 ) -> Confidence | None:
-    """Return the confidence estimator; None without a calibration. Precision and coverage raise ConfigError without one."""
+    """Return the confidence estimator, or None if there is no calibration.
+
+    Raise ConfigError if precision or coverage is given without a calibration.
+    """
     if fitted is not None:
         return Confidence(fitted, precision, coverage)
     if precision is None and coverage is None:
@@ -79,14 +82,14 @@ def _threshold(curve: PrecisionCurve, precision: float) -> float:
 
 
 _BATCH = 64  # number of documents per call of the detector
-_DESCRIBED = {"types", "concepts", "restrict", "prefer", "top_k"}  # options that `describe_filter` and `source_of` add
+_DESCRIBED = {*ConceptFilter.model_fields, "restrict", "prefer", "top_k"}  # options that `describe_filter` and `source_of` add
 
 
 class Pipeline:
     """A detector and a linker over one knowledge base. Without a detector, mentions must be annotated.
 
     `options` are the fields of `PipelineOptions`; `prefer` takes effect when the knowledge base is opened. `only` is a mask of
-    the allowed concepts, which replaces the options `types` and `concepts`: a mention whose best concept is not allowed is left
+    the allowed concepts, which replaces the options of `ConceptFilter`: a mention whose best concept is not allowed is left
     unlinked (NIL). With the option `restrict`, concepts that are not allowed are ignored instead.
 
     With a `calibration`, links have a confidence; `for_terms` uses the `term_calibration`. With `precision`, links whose
@@ -120,7 +123,7 @@ class Pipeline:
         self.linker, self.detector, self.calibration = linker, detector, calibration
         self.term_calibration = term_calibration
         self.options = PipelineOptions.of(options)
-        self._only = select_concepts(self.kb, self.options.types, self.options.concepts) if only is None else only
+        self._only = select_concepts(self.kb, self.options) if only is None else only
         self._precision, self._coverage = precision, coverage
         self._confidence = confidence_of(calibration, precision, coverage)
         self._answering = without_confidence(linker) if self._confidence else linker
@@ -188,9 +191,23 @@ class Pipeline:
         >>> [(link.concept_id, link.nil_reason) for link in pipeline.link("High fever, no heart attack.").links]
         [(None, 'no-candidate'), ('mesh:D009203', None)]
         """
-        wanted = select_concepts(self.kb, types)
-        masks = [mask for mask in (self._only, wanted) if mask is not None]
-        return self._change(only=np.logical_and.reduce(masks) if masks else None)
+        return self.with_filter(types=types)
+
+    def with_filter(self, *, restrict: bool = False, **wanted: Any) -> Pipeline:
+        """Return a copy that only links to the concepts that a filter allows. Its existing filter still applies.
+
+        `wanted` are the fields of `ConceptFilter`: `types`, `concepts`, `under`, `not_under` and `mapped`. The detector finds
+        the same mentions. Mentions whose best concept is not allowed are left unlinked; with `restrict`, concepts that are not
+        allowed are ignored instead.
+
+        >>> from onym.kb import KnowledgeBase
+        >>> from onym.linkers.exact import ExactLinker
+        >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
+        >>> pipeline.with_filter(concepts=["D005334"]).config["concepts_allowed"]
+        1
+        """
+        only = combine_masks(self._only, select_concepts(self.kb, ConceptFilter.of(wanted)))
+        return self._change(only=only, restrict=restrict or self.options.restrict)
 
     def without_detector(self) -> Pipeline:
         """Return a copy without a detector, which links only annotated mentions."""

@@ -59,7 +59,7 @@ class TypeShares:
 
 
 _SIMILAR = 0.7  # minimum TF-IDF similarity of a name that is counted in the feature `similar_names`
-_CACHE_SIZE = 100_000  # cached names, because names often repeat
+_CACHE_SIZE = 100_000  # maximum number of names in the cache; names often repeat
 _NUMBER = re.compile(r"[0-9]|^.$")
 _MAX_NAMES = 64  # maximum names per concept to compare with a mention, preferred names first
 

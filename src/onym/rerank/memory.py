@@ -41,7 +41,7 @@ def queries(doc: Document, *, expand: bool) -> list[str]:
 
 KIND, FORMAT = "memory", 1
 CORPORA = "corpora.json"
-_CACHE_SIZE = 100_000  # cached surfaces, because surfaces often repeat
+_CACHE_SIZE = 100_000  # maximum number of surfaces in the cache; surfaces often repeat
 Counts = Counter[tuple[str, str, str]]
 """Number of mentions by (surface, concept id, mention type)."""
 Own = Mapping[str, Mapping[int, int]]

@@ -79,7 +79,7 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject the request, or pass it to the application."""
-        if scope["type"] != "http":  # no WebSockets, no lifespan events
+        if scope["type"] != "http":  # WebSockets and lifespan events are not supported
             return
         headers: dict[bytes, bytes] = {}
         hosts = 0
@@ -132,7 +132,7 @@ class Admission:
     async def _refuse(self, error: OnymError, request_id: bytes, send: Send, scope: Scope) -> None:
         self._watch.note_refusal(error.code)
         status = status_of(error)
-        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # debug, because overload causes many
+        _log.debug("%s refused %d %s", request_id.decode(), status, error.code)  # debug level, because an overload refuses many
         wait = self._load.estimate_wait(scope["path"]) * random.uniform(0.8, 1.2)  # noqa: S311 - jitter, so that clients do not retry all at once
         headers = [*headers_of(error, max(1, round(wait))), (b"x-request-id", request_id)]
         headers += CORS if is_reconcile(scope["path"]) else []

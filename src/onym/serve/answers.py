@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -28,10 +28,11 @@ Said = tuple[int, bytes]
 """HTTP status and JSON body."""
 _WITHOUT_VALUES = {
     "concept-unknown": "no concept has this id",
+    "concept-retired": "this id is retired",
     "concept-ambiguous": "several concepts have this id",
     "filter-unknown": "no concept has one of these semantic types",
 }
-_VARIANTS = 32  # maximum number of cached pipeline copies, one per combination of request options (types, precision)
+_VARIANTS = 32  # maximum number of cached pipeline copies, one per combination of request options
 _TURNS = FEW_CALLS + 1  # calls to warm up: TF-IDF builds its full weight matrix after FEW_CALLS calls
 
 
@@ -54,9 +55,9 @@ class JobRunner:
         self._acts |= reconcile_acts(pipeline)
 
     @classmethod
-    def open(cls, folder: str, precision: float | None) -> JobRunner:
-        """Open the pipeline of a folder and warm it up."""
-        answers = cls(load(folder).with_precision(precision))
+    def open(cls, folder: str, options: Mapping[str, Any]) -> JobRunner:
+        """Open the pipeline of a folder with `options`, the fields of `Options`, and warm it up."""
+        answers = cls(Options.apply(load(folder), *Options.of(options)))
         answers.warm_up()
         return answers
 
@@ -67,7 +68,7 @@ class JobRunner:
         depends = {**self._pipeline.source(), "terms": terms and digest_of(terms)}
         source = json.dumps(depends, sort_keys=True, default=str)
         options = self._pipeline.options.non_default_options()
-        options.pop("concepts", None)  # left out, because the list may be long
+        options.pop("concepts", None)  # not part of the release, because the list may be long
         digest = hashlib.sha256(source.encode()).hexdigest()[:16]
         return {"release": digest, "kb": self._pipeline.kb.digest, "options": options}
 

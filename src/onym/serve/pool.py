@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -50,8 +50,8 @@ class JobLinker(Protocol):
     def label(self) -> str:
         """Name for logs."""
 
-    async def open(self, pipeline: Path, precision: float | None) -> None:
-        """Open a pipeline and set `release`."""
+    async def open(self, pipeline: Path, options: Mapping[str, Any]) -> None:
+        """Open a pipeline with options that apply to all requests, and set `release`."""
 
     async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
         """Send jobs, which are answered in order; raise `BusyError` if the linker accepts none now."""
@@ -171,7 +171,7 @@ class LinkerPool:
         self._started_processes.add(process)
         process.ended.add_done_callback(lambda _: self._started_processes.discard(process))
         try:
-            await process.open(self._folder, self._settings.precision)
+            await process.open(self._folder, self._settings.options)
         except BaseException:
             await process.end()
             raise

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,9 @@ class LinkerProcess:
         """Name for logs."""
         return f"linker process {self.pid}"
 
-    async def open(self, pipeline: Path, precision: float | None) -> None:
+    async def open(self, pipeline: Path, options: Mapping[str, Any]) -> None:
         """Open a pipeline in the process and set `release`. If that fails, raise the error that the process reports."""
-        await self._send({"pipeline": str(pipeline), "precision": precision})
+        await self._send({"pipeline": str(pipeline), "options": options})
         line = await self._line()
         reply: dict[str, Any] = json.loads(line)
         require_no_error(reply)

@@ -95,7 +95,10 @@ def run_service(settings: ServeSettings) -> None:
 
 @contextmanager
 def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
-    """Yield a function that creates linkers: local processes, or replicas in a Ray cluster (connected to for the block)."""
+    """Yield a function that creates linkers: local processes, or replicas in a Ray cluster.
+
+    A connection opened here is closed at the end of the with block.
+    """
     if settings.engine != "ray":
         yield lambda _: Processes(settings.workers)
         return
@@ -270,7 +273,7 @@ def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Pro
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            if self.cycle.response_complete and not self.transport.is_closing():  # no pipelined request follows
+            if self.cycle.response_complete and not self.transport.is_closing():  # idle: no further request is pipelined
                 connections.wait(self, self.timeout_keep_alive)
 
         def connection_lost(self, exc: Exception | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -44,6 +44,7 @@ class ServeSettings(BaseModel):
         default=None, ge=1, le=4_096, description="With --engine ray: maximum replicas per pipeline, for times of high load."
     )
     precision: float | None = None
+    filter: dict[str, Any] = Field(default={})
     match_precision: float = Field(
         default=0.95, description="Minimum confidence for /reconcile (OpenRefine) to report a candidate as a match."
     )
@@ -81,6 +82,15 @@ class ServeSettings(BaseModel):
     def is_local(self) -> bool:
         """True if the host is a loopback address."""
         return _is_loopback(self.host)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that apply to all requests, as fields of `onym.serve.routes.Options`.
+
+        >>> ServeSettings(pipelines={"default": Path("hpo")}, filter={"under": ("HP:0000707",)}).options
+        {'precision': None, 'under': ('HP:0000707',)}
+        """
+        return {"precision": self.precision, **self.filter}
 
     @property
     def wait_limit(self) -> float:

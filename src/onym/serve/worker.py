@@ -22,7 +22,7 @@ def main() -> int:
     try:
         from onym.serve.answers import JobRunner
 
-        answers = JobRunner.open(first["pipeline"], first.get("precision"))
+        answers = JobRunner.open(first["pipeline"], first.get("options", {}))
     except BaseException as e:
         if not is_failure(e):
             raise

@@ -387,5 +387,5 @@ def _problems_of_files(folder: Path, manifest: Manifest) -> list[str]:
             return f"{name} cannot be read"
         return None if same else f"{name} was changed"
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:  # hashing releases the GIL
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:  # threads, because hashing releases the GIL
         return [found for found in pool.map(problem, sorted(manifest.files)) if found]

@@ -211,7 +211,7 @@ def _ends_sentence(text: str, start_of_sentence: int, start: int, end: int) -> b
         following += 1
     if following == len(text) or not _may_begin(text, following):
         return following == len(text)
-    if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # not a full stop, or several marks such as "?!"
+    if text[start] != "." or (end > start + 1 and text[end - 1] in ".?!"):  # "?", "!", or several marks such as "?!"
         return True
     before = _BEFORE.search(text, max(start_of_sentence, start - 24), start)
     if before is None or before.start() == start:  # a full stop between spaces, as in "ml . kg-1"

@@ -111,7 +111,7 @@ def _negatives(context: CollectiveContext) -> Negatives:
 
 
 def _pools(context: CollectiveContext) -> Ints:
-    """Return the ids of the names nearest to each mention, embedded by the model before training; cached in `work`."""
+    """Return the ids of the names nearest to each mention, by their embeddings before training. Cached in `work`."""
     path = context.work / _POOLS
     if path.is_file():
         found: Ints = np.load(path, allow_pickle=False)
@@ -387,7 +387,7 @@ def _bio_tags(window: TrainingWindow) -> np.ndarray[tuple[int], np.dtype[np.int6
 
 @dataclass(frozen=True)
 class CollectiveDev:
-    """Evaluation on a fixed set of documents. `dev_f1` is end-to-end F1; if only one task is trained, its score.
+    """Evaluation on a fixed set of documents. `dev_f1` is end-to-end F1, or the score of the only task that is trained.
 
     A detected mention is correct if its span is gold and, if the model links, its concept too. `dev_threshold` is the best
     threshold. `names` are the candidate names; fewer names make the task easier, so use the scores only to compare models.

@@ -289,7 +289,7 @@ class CollectiveDataConfig(DataConfig):
     `pool` nearest of all names are found for each mention; after each epoch, hard negatives are chosen from that pool again.
     """
 
-    exclude_splits: tuple[()] = ()  # not supported: the span of a mention left out would be a negative
+    exclude_splits: tuple[()] = ()  # not supported: excluded mentions would be trained as negatives
     similar: float = Field(default=0.5, ge=0, le=1)
     hard_negatives: int = Field(default=4, ge=0, le=100)
     random_negatives: int = Field(default=2, ge=0, le=100)

@@ -110,7 +110,7 @@ class TrainingContext(RunContext[C]):
         own = self.dataset.kb_folder if self.dataset else None
         if not (self.config.data.kb or own):
             raise ConfigError("config-invalid", "no knowledge base given", fix="set data.kb to a folder")
-        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # training reads all files
+        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # training reads all files anyway
 
     @property
     def dev_kb(self) -> KnowledgeBase:

@@ -63,7 +63,7 @@ def window_room(tokenizer: Tokenizer, length: int) -> int:
 
 
 def window_batch(tokenizer: Tokenizer, windows: Sequence[DocumentWindow], pad: int) -> tuple[Batch, list[int]]:
-    """Return windows as tensors, and for each window the number to add to its token offsets for the flattened batch."""
+    """Return windows as tensors, and for each window the shift from document tokens to rows of the flattened batch."""
     ids, mask = window_rows(tokenizer, [(each.tokens, each.window) for each in windows], pad)
     shifts = [row * ids.shape[1] + len(tokenizer.before) - each.window.start for row, each in enumerate(windows)]
     return {"input_ids": ids, "attention_mask": mask}, shifts
@@ -91,7 +91,8 @@ class CollectiveModule(nn.Module):
 
     def forward(self, **batch: Tensor) -> Tensor:
         """Return the summed loss of a batch: linking loss over mentions plus detection loss over spans or words."""
-        states = token_vectors(self.body, batch["input_ids"], batch["attention_mask"]).flatten(0, 1)  # (rows * tokens, width)
+        # shape (rows * tokens, width)
+        states = token_vectors(self.body, batch["input_ids"], batch["attention_mask"]).flatten(0, 1)
         total = states.sum() * 0
         if self.heads.detect != "none":
             total = total + self.loss.detect * self._detection_loss(states, batch)
@@ -105,7 +106,8 @@ class CollectiveModule(nn.Module):
             return cross_entropy(self.heads.tag_scores(states[batch["words"]]), batch["tags"], reduction="sum")
         scores = self.heads.span_scores(states, batch["span_firsts"], batch["span_lasts"])
         is_mention = batch["is_mention"].reshape(scores.shape).to(scores.dtype)
-        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None  # weight 0 if not annotated in the corpus
+        # labels that the corpus does not annotate get weight 0
+        known = batch["is_known"].to(scores.dtype) if "is_known" in batch else None
         return binary_cross_entropy_with_logits(scores, is_mention, weight=known, reduction="sum")
 
     def _linking_loss(self, states: Tensor, batch: Batch) -> Tensor:

@@ -61,7 +61,9 @@ def token_log_probs(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def sequence_log_probs(logits: Tensor, labels: Tensor, score: Score) -> Tensor:
-    """Return the score (batch,) of each sequence's labelled tokens by logits (batch, length, vocabulary); 0 without labels.
+    """Return the score (batch,) of each sequence: the sum or mean of the log-probabilities of its labelled tokens.
+
+    *Shape:* logits (batch, length, vocabulary), labels (batch, length). The score of a sequence without labels is 0.
 
     >>> logits, labels = torch.zeros(1, 3, 4), torch.tensor([[IGNORED, 3, 0]])
     >>> sequence_log_probs(logits, labels, "sum").exp(), sequence_log_probs(logits, labels, "mean").exp()

@@ -29,7 +29,7 @@ from onym.detect.classifier import (
 )
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, missing_extra
-from onym.kb.ranking import select_concepts
+from onym.kb.ranking import ConceptFilter, select_concepts
 from onym.store.markdown import table
 from onym.store.output import whole_folder
 from onym.text.analysis import analyse
@@ -113,7 +113,9 @@ class MentionsContext(CorporaContext[MentionsTrainingConfig]):
         if self.config.dictionary.classifier is not None:
             what = "the dictionary already has a classifier"
             raise ConfigError("config-invalid", what, where="dictionary.classifier", fix="remove dictionary.classifier")
-        return DictionaryDetector(self.kb, self.config.dictionary, only=select_concepts(self.kb, self.config.data.only, ()))
+        return DictionaryDetector(
+            self.kb, self.config.dictionary, only=select_concepts(self.kb, ConceptFilter(types=self.config.data.only))
+        )
 
 
 class Occurrences(NamedTuple):
@@ -164,8 +166,9 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
 def tune_thresholds(
     classifier: MentionClassifier, found: Mapping[str, Occurrences]
 ) -> tuple[ClassifierSettings, dict[str, dict[str, float]]]:
-    """Return settings with the best thresholds, and for each dataset F1 without the classifier and with each threshold.
+    """Return settings with the best thresholds and, for each dataset, three F1 scores.
 
+    The three are F1 without the classifier, with the general threshold, and with the dataset's own convention and threshold.
     The general threshold, used when no annotation convention is given, maximises the mean F1 over the datasets. Each dataset's
     convention gets its own threshold. If `found` is empty, return the default settings.
     """

@@ -27,7 +27,7 @@ from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import Mentions, calibrate_pipeline, cross_validate_f1, tune_threshold
 from onym.evaluate.types import TRAINING_REQUEST
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import select_concepts
+from onym.kb.ranking import concepts_of_types
 from onym.linkers import linker_config
 from onym.outputs.predictions import Predictions
 from onym.packs.locate import load, read_pipeline
@@ -94,7 +94,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
     if config.dense_encoder is not None:
         _require_encoder(config.dense_encoder)
     kb = KnowledgeBase.open(config.kb)
-    select_concepts(kb, config.groups, ())  # called only to raise if no concept is in these groups
+    concepts_of_types(kb, config.groups)  # called only to raise if no concept is in these groups
     require_same(dest / TRAINING_REQUEST, {**config.model_dump(mode="json", exclude_none=True), "kb": kb.digest})
     for number, (what, step) in enumerate(_STEPS, 1):
         _log.info("step %d of %d: %s", number, len(_STEPS), what)

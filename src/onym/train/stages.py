@@ -115,7 +115,7 @@ def _parse_override(override: str) -> dict[str, Any]:
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
-        parsed = value  # a string without quotes
+        parsed = value  # not TOML, so it is a string without quotes
     for part in reversed(parts):
         parsed = {part: parsed}
     return dict(parsed)

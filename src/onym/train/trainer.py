@@ -82,10 +82,10 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
             data_collator=collate,
             train_dataset=samples,
             optimizers=(self.master, None),
-            eval_dataset=[0] if dev else None,  # Trainer requires some data; `dev` ignores it
+            eval_dataset=[0] if dev else None,  # a placeholder that Trainer requires; `dev` has its own data
             callbacks=[LogFile(folder), Clock()] + ([EarlyStoppingCallback(patience)] if patience else []),
         )
-        self.remove_callback(PrinterCallback)  # it prints to stdout; LogFile replaces it
+        self.remove_callback(PrinterCallback)  # it prints to stdout, and LogFile replaces it
         self.model_accepts_loss_kwargs = True  # makes Trainer pass num_items_in_batch to compute_loss
         self.loss_is_scaled_for_ga = True
         self.can_return_loss = True
@@ -100,7 +100,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
     def resume(self) -> None:
         """Train from the last complete checkpoint, or from the start."""
         found = find_complete_checkpoints(Path(self.args.output_dir))
-        self.args.eval_on_start &= not found  # if resumed, the same score again would count against `patience`
+        self.args.eval_on_start &= not found  # after a resume, a repeated score would count against `patience`
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
 

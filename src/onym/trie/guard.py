@@ -57,7 +57,7 @@ def _is_breadth_first(columns: Columns) -> bool:
 
 def _has_sorted_children(trie: PackedTrie) -> bool:
     tokens = trie.tokens
-    falls = np.flatnonzero(tokens[2:] <= tokens[1:-1]) + 2  # each must be its parent's first child
+    falls = np.flatnonzero(tokens[2:] <= tokens[1:-1]) + 2  # nodes that must be the first child of their parent
     is_eldest = np.zeros(len(tokens) + 1, dtype=bool)
     is_eldest[trie.first[:-1]] = True
     return int(tokens.max()) < trie.vocabulary and bool(is_eldest[falls].all())

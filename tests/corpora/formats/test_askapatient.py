@@ -1,4 +1,4 @@
-"""AskAPatient's folds."""
+"""Tests of reading and writing the folds of AskAPatient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BigBIO's KB schema."""
+"""Tests of reading BigBIO's KB schema, and of malformed documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BioC in JSON: collections, lists, lines, and malformed documents."""
+"""Tests of BioC in JSON: collections, lists, lines, and malformed documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BioC in XML: real documents, byte offsets, and malicious files."""
+"""Tests of BioC in XML: real documents, byte offsets, and malicious files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BioSyn's queries."""
+"""Tests of reading and writing BioSyn's query files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BRAT: every kind of line, fragments, and malformed lines."""
+"""Tests of BRAT: every kind of line, fragments, and malformed lines."""
 
 from __future__ import annotations
 

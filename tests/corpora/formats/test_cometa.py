@@ -1,4 +1,4 @@
-"""COMETA's table."""
+"""Tests of reading and writing COMETA's table, including stray quotes."""
 
 from __future__ import annotations
 

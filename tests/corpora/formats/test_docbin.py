@@ -1,4 +1,4 @@
-"""spaCy's DocBin: files written by Onym and by spaCy, and malicious files."""
+"""Tests of spaCy's DocBin: files written by Onym and by spaCy, and malicious files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers of formats: file names of documents, lines, and the first bytes of a file."""
+"""Tests of functions that formats share: file names of documents, lines, and the first bytes of a file."""
 
 from __future__ import annotations
 

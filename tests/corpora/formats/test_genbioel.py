@@ -1,4 +1,4 @@
-"""GenBioEL's training files."""
+"""Tests of reading and writing GenBioEL's training files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HPO's gold standard corpus."""
+"""Tests of reading and writing HPO's gold standard corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Onym's JSONL: nothing is lost, and an invalid line does not affect the other lines."""
+"""Tests of Onym's JSONL: nothing is lost, and an invalid line does not affect the other lines."""
 
 from __future__ import annotations
 

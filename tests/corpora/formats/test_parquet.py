@@ -1,4 +1,4 @@
-"""Onym's Parquet format."""
+"""Tests of Onym's Parquet format for documents, with and without links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PubAnnotation: denotations, attributes, relations, and denotations whose `obj` is an id."""
+"""Tests of PubAnnotation: denotations, attributes, relations, and denotations whose `obj` is an id."""
 
 from __future__ import annotations
 

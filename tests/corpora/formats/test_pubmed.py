@@ -1,4 +1,4 @@
-"""PubMed's citations."""
+"""Tests of reading PubMed citations from XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PubTator: the variants found in real corpora, and malformed documents."""
+"""Tests of PubTator: the variants found in real corpora, and malformed documents."""
 
 from __future__ import annotations
 

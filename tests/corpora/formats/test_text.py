@@ -1,4 +1,4 @@
-"""Plain text, read and written unchanged."""
+"""Tests that plain text is read and written unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the token-wise layers."""
+"""Tests that token-wise layers computed together give the same values as single layers."""
 
 from __future__ import annotations
 

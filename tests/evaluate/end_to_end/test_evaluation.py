@@ -1,4 +1,4 @@
-"""End-to-end evaluation of a system on a split."""
+"""Tests of evaluating an end-to-end system on a split."""
 
 from __future__ import annotations
 

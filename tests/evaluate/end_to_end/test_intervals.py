@@ -1,4 +1,4 @@
-"""Confidence intervals of end-to-end scores."""
+"""Tests of the confidence intervals of end-to-end scores."""
 
 from __future__ import annotations
 

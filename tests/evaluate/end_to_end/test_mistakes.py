@@ -1,4 +1,4 @@
-"""Kinds of end-to-end errors."""
+"""Tests of the kinds of end-to-end errors, such as spurious and partly linked mentions, and of grouping them."""
 
 from __future__ import annotations
 

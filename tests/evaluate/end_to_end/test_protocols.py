@@ -1,4 +1,4 @@
-"""End-to-end precision, recall and F1: manual examples, properties, and the published outputs of DNorm and tmChem."""
+"""Tests of end-to-end scores: examples computed by hand, properties, and the published outputs of DNorm and tmChem."""
 
 from __future__ import annotations
 

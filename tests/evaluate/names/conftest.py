@@ -11,7 +11,7 @@ from tests.evaluate.names.families import build_families
 
 @pytest.fixture(scope="package")
 def families(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    """Return a KB with families, a concept with one name, and two concepts that share a name."""
+    """Return a KB with families of similar concepts, a concept with only one name, and two concepts that share a name."""
     poor = "mesh:P1\tgout\t\tT9"
     shared = ("mesh:S1\tcold\tchill|common cold\tT9", "mesh:S2\tlung disease\tcold|COLD, chronic\tT9")
     return build_families(tmp_path_factory.mktemp("families"), poor, *shared)

@@ -1,4 +1,4 @@
-"""Sampling of concepts and names: similar concepts with enough names, reproducible, without shared names."""
+"""Tests of sampling similar concepts with enough names: reproducible, and without shared names."""
 
 from __future__ import annotations
 

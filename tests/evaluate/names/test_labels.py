@@ -1,4 +1,4 @@
-"""Label placement: no overlaps, inside the plot, near the points."""
+"""Tests of label placement: no overlaps, inside the plot, near the points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nearest-name share and t-SNE points."""
+"""Tests of the share of names whose nearest name has the same concept, and of t-SNE points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots of names for several encoders."""
+"""Tests of plotting the names of concepts with one panel per encoder."""
 
 from __future__ import annotations
 

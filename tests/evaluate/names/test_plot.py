@@ -1,4 +1,4 @@
-"""Drawing of name plots: content, determinism, and escaping of hostile names."""
+"""Tests of drawing name plots: content, determinism, and escaping of hostile names."""
 
 from __future__ import annotations
 

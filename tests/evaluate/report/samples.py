@@ -8,14 +8,18 @@ from onym.evaluate.end_to_end import END_TO_END, EndToEndEvaluation, EndToEndSco
 from onym.evaluate.evaluation import ConfidenceFigures
 from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.mistakes import KINDS, EndToEndMistake, EndToEndMistakes, NamedConcepts
+from onym.evaluate.near_misses import NearMisses, Nearness
 
 HOSTILE = (
     "</td></table><script>alert('x')</script><img src=http://evil.example/x onerror=\"x\">\x1b[31m\u202e&amp;$\\frac{1}{2}$"
 )
 
 
+NEAR = NearMisses.of([Nearness("parent")] * 1234 + [Nearness("farther", 3), Nearness("apart")])
+
+
 def linking_sample(text: str = "fever") -> ReportContent:
-    """Return the content of a linking report; `text` replaces all text that comes from users."""
+    """Return the content of a linking report; if `text` is given, it replaces all text that comes from users."""
     return ReportContent(
         linker=text,
         dataset=text,
@@ -33,9 +37,10 @@ def linking_sample(text: str = "fever") -> ReportContent:
         bins=(Bin("0.0 to 0.2", 50, 30), Bin(text, 0, 0), Bin("0.8 to 1.0", 1184, 92)),
         recall_curve=tuple(RecallPoint(k, 0.9 + k / 200, 0.92 + k / 200) for k in range(1, 11)),
         confidence=ConfidenceFigures.of([0.2, 0.4, 0.6, 0.8, 0.95, 0.99] * 20, [False, False, True, True, True, True] * 20),
+        near_misses=NEAR,
         mistakes=(
-            MistakeRow(7, text, text, text, text, text, text, text, 5, 3),
-            MistakeRow(2, text, "Fever", "mesh:D005334", "", "", "", "", 0, None),
+            MistakeRow(7, text, text, text, text, text, text, text, 5, 3, "farther, 3 steps"),
+            MistakeRow(2, text, "Fever", "mesh:D005334", "", "", "", "", 0, None, "no answer"),
         ),
         examples=(
             ExampleRow(text, text, text, True, 1, (NeighbourRow(1, text, text, 0.91234, True),)),
@@ -60,13 +65,14 @@ def end_to_end_sample(text: str = "fever", covered: int = 500) -> EndToEndEvalua
         name: ScoresWithIntervals(EndToEndScores(name, 2000, 1000, 800, 1000), (0.75, 0.85), (0.45, 0.55), (0.6, 0.65))
         for name in END_TO_END
     }
-    mistakes = [EndToEndMistake(kind, 1234, text, concepts, text, concepts) for kind in KINDS]
+    nearness = {"wrong concept": Nearness("sibling")}
+    mistakes = [EndToEndMistake(kind, 1234, text, concepts, text, concepts, nearness.get(kind)) for kind in KINDS]
     return EndToEndEvaluation(
         system=text,
         protocol="bhowmik-strict",
         results=results,
         by_type=(TypeScore(text, 1500, 0.6, 0.55, 0.65), TypeScore("", 500, 0.2, 0.1, 0.3)),
-        mistakes=EndToEndMistakes(dict.fromkeys(KINDS, 7), tuple(mistakes)),
+        mistakes=EndToEndMistakes(dict.fromkeys(KINDS, 7), tuple(mistakes), NEAR),
         documents=500,
         mentions=1900,
         in_kb=1800,

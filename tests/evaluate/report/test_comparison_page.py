@@ -1,4 +1,4 @@
-"""HTML page of a comparison."""
+"""Tests of the HTML page of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terminal tables of a comparison."""
+"""Tests of the terminal tables of a comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of a linking report."""
+"""Tests of the values in a linking report: protocols, bins, errors and examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report content built from an evaluation."""
+"""Tests of building the content of a report from an evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML page of an end-to-end report."""
+"""Tests of the HTML page of an end-to-end report."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def page() -> Page:
 
 def test_page_has_all_sections(page: Page) -> None:
     kinds = [kind.replace(" ", "-") for kind in KINDS]
-    assert page.values_of("aria-labelledby") == ["figures", "left-out", "types", "errors", *kinds, "manifest"]
+    assert page.values_of("aria-labelledby") == ["figures", "left-out", "types", "errors", "near-misses", *kinds, "manifest"]
     text = " ".join(page.words)
     for figure in ("80.0", "75.0–85.0", "50.0", "45.0–55.0", "61.5", "60.0–65.0", "1,000", "2,000", "1,234", "(no type)"):
         assert figure in text
+    assert page.words.count("Relation") == page.words.count("sibling") == 1, "only wrong concepts are related"
     assert "1,900, gold id in the KB: 1,800" in text
 
 

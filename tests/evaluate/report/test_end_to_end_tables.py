@@ -1,4 +1,4 @@
-"""Terminal tables of an end-to-end report."""
+"""Tests of the terminal tables of an end-to-end report."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def test_shows_scores_types_and_errors() -> None:
     assert ["predicted", "items", "1,000"] in lines
     assert ["fever", "1,500", "60.0", "55.0–65.0"] in lines
     assert ["wrong", "concept", "7"] in lines
+    assert ["parent", "1,234", "99.8"] in lines
 
 
 def test_tables_fit_a_narrow_terminal() -> None:

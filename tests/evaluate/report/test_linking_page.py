@@ -1,4 +1,4 @@
-"""HTML page of a linking report: complete, no scripts or network access, hostile text escaped."""
+"""Tests that the HTML page of a linking report is complete, loads nothing, has no scripts, and escapes hostile text."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def hostile() -> Page:
 
 
 def test_page_has_all_sections(page: Page) -> None:
-    parts = ["figures", "left-out", "recall", "confidence", "slices", "similarity", "mistakes", "examples", "manifest"]
-    assert page.values_of("aria-labelledby") == parts
+    parts = ["figures", "left-out", "recall", "confidence", "slices", "similarity"]
+    assert page.values_of("aria-labelledby") == [*parts, "near-misses", "mistakes", "examples", "manifest"]
     assert page.tags["svg"] == 4
     assert page.tags["h1"] == 1
     text = " ".join(page.words)
@@ -114,6 +114,17 @@ def test_no_empty_sections() -> None:
     assert page.values_of("aria-labelledby") == ["figures", "left-out"]
     assert "Nothing was left out." in " ".join(page.words)
     assert page.tags["svg"] == 0
+
+
+def test_errors_have_a_relation_only_with_a_hierarchy(page: Page) -> None:
+    text = " ".join(page.words)
+    for words in ("Relation", "farther, 3 steps", "farther (median 3 steps)", "a parent of a gold concept", "99.8"):
+        assert words in text
+    content = linking_sample()
+    mistakes = tuple(replace(row, relation="") for row in content.mistakes)
+    without = Page(linking_page(replace(content, near_misses=None, mistakes=mistakes)))
+    assert "near-misses" not in without.values_of("aria-labelledby")
+    assert "Relation" not in without.words
 
 
 def test_examples_show_candidates_scores_and_rank_of_gold(page: Page) -> None:

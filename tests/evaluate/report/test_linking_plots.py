@@ -1,4 +1,4 @@
-"""Plots of a linking report."""
+"""Tests of the plots in a linking report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terminal tables of a linking report, without markup or control characters from untrusted text."""
+"""Tests of the terminal tables of a linking report, which must not interpret markup in untrusted text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from onym.evaluate.near_misses import NearMisses
 from onym.evaluate.tables import linking_tables
 from tests.evaluate.report.samples import HOSTILE, linking_sample
 
@@ -46,5 +47,13 @@ def test_markup_in_text_is_not_interpreted() -> None:
     assert "[bold]x[/bold]" in text
 
 
-def test_one_table_without_slices() -> None:
-    assert len(linking_tables(replace(linking_sample(), slices=()))) == 1
+def test_errors_by_relation_to_gold() -> None:
+    lines = [line.split() for line in print_tables().splitlines()]
+    assert ["parent", "1,234", "99.8"] in lines
+    assert ["farther", "(median", "3", "steps)", "1", "0.1"] in lines
+    assert not any(line[:1] == ["sibling"] for line in lines), "a relation that does not occur has no row"
+
+
+def test_one_table_without_slices_and_hierarchy() -> None:
+    assert len(linking_tables(replace(linking_sample(), slices=(), near_misses=None))) == 1
+    assert len(linking_tables(replace(linking_sample(), slices=(), near_misses=NearMisses.of([])))) == 1

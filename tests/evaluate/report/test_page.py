@@ -1,4 +1,4 @@
-"""All report pages: escaping, content security policy, and no empty sections."""
+"""Tests of all report pages: escaping, content security policy, and no empty sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots: content, determinism, and no changes to matplotlib's global state."""
+"""Tests of plots: content, determinism, and no changes to matplotlib's global state."""
 
 from __future__ import annotations
 

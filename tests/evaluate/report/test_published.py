@@ -1,4 +1,4 @@
-"""Published scores in reports."""
+"""Tests that reports show published scores only if dataset and protocol match."""
 
 from __future__ import annotations
 

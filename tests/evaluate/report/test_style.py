@@ -1,4 +1,4 @@
-"""The colours of both schemes meet the WCAG contrast requirements."""
+"""Tests that the colours of both schemes meet the WCAG contrast requirements."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_text_has_enough_contrast(colors: dict[str, str], ground: str, text: str
 @pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
 def test_marks_have_enough_contrast(colors: dict[str, str]) -> None:
     assert contrast(colors["wrong"], colors["page"]) >= 3
-    assert contrast(colors["ink"], colors["bar"]) >= 3  # a confidence interval is drawn on top of its bar
+    assert contrast(colors["ink"], colors["bar"]) >= 3  # because an interval is drawn on top of its bar
     assert contrast(colors["ink"], colors["strong"]) >= 1.6
 
 

@@ -1,4 +1,4 @@
-"""Terminal tables."""
+"""Tests of the helpers that build terminal tables: alignment, footnotes, and no markup from untrusted text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formatting of percentages, intervals and nested values."""
+"""Tests of formatting percentages, intervals and nested values."""
 
 from __future__ import annotations
 

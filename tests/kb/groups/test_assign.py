@@ -1,4 +1,4 @@
-"""Assigning semantic groups to concepts."""
+"""Tests of assigning semantic groups to concepts."""
 
 from __future__ import annotations
 

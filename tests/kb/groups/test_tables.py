@@ -1,4 +1,4 @@
-"""The tables of semantic types and their groups."""
+"""Tests of the tables that assign semantic types to groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The join rules that a recipe selects."""
+"""Tests of selecting the join rules that a recipe names."""
 
 from __future__ import annotations
 

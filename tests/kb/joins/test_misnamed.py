@@ -1,4 +1,4 @@
-"""Joins that are refused because the name of one concept is that of another one."""
+"""Tests of refusing a join of two concepts if the name of one of them is the name of a third concept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onym.kb.recipe import JoinConfig, NameRule, Recipe
 from tests.kb.conftest import Builder
 from tests.kb.joins.conftest import Names, evidence, frame
 
-# MONDO's cross-references of these two are swapped.
+# Two kidney diseases, whose cross-references from MONDO to MeSH are swapped (see SWAPPED).
 KIDNEYS: Names = {
     "mesh:1": ["kidney failure chronic", "chronic kidney failure"],
     "mesh:2": ["renal insufficiency chronic", "chronic kidney diseases"],
@@ -68,8 +68,8 @@ def test_homonyms_of_another_group_do_not_refuse() -> None:
 @pytest.mark.parametrize(
     ("name", "is_refused"),
     [
-        ("brain neoplasms", True),  # singular and plural
-        ("neoplasm of the brain", True),  # word order
+        ("brain neoplasms", True),  # differs only in number
+        ("neoplasm of the brain", True),  # differs only in word order
         ("2 brain neoplasm 3", False),
         ("cerebral neoplasm", False),
     ],
@@ -170,5 +170,5 @@ def test_no_join_between_two_vocabularies_is_misnamed(names: Names, pairs: list[
     known = evidence(names, [(low, high, True) for low, high in pairs])
     joined = join_all(known, JoinConfig(by_name={"mondo": rule, "chebi": rule})).frame()
     direct = joined.filter(~pl.col("final").is_in(joined["concept"].implode())).select(low="concept", high="final")
-    direct = direct.filter(pl.len().over("high") == 1)  # larger sets are joined through a third concept
+    direct = direct.filter(pl.len().over("high") == 1)  # in larger sets, two concepts may be joined through a third
     assert find_misnamed(direct, known).is_empty()

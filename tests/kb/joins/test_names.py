@@ -1,4 +1,4 @@
-"""Joins by name."""
+"""Tests of joining concepts that have the same name."""
 
 from __future__ import annotations
 

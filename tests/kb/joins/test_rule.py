@@ -1,4 +1,4 @@
-"""Functions shared by the join rules."""
+"""Tests of the functions that all join rules share."""
 
 from __future__ import annotations
 

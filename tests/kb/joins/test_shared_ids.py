@@ -1,4 +1,4 @@
-"""Joins by an id of a third vocabulary."""
+"""Tests of joining concepts that cross-reference the same id of a third vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joining pairs."""
+"""Tests of joining pairs of concepts into groups."""
 
 from __future__ import annotations
 

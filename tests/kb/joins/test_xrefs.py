@@ -1,4 +1,4 @@
-"""Edges made from cross-references."""
+"""Tests of deriving one-to-one pairs of concepts from cross-references."""
 
 from __future__ import annotations
 

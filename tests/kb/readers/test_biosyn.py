@@ -1,4 +1,4 @@
-"""BioSyn's dictionaries."""
+"""Tests of reading BioSyn's dictionaries."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ def test_reads_real_dictionaries(real_data: Path, corpus: str, rows: int, ids: i
     found = pl.concat([pl.DataFrame(batch) for batch in readers.read(test, "biosyn")])
     names = found.filter(pl.col("name").is_not_null())
     assert names.height >= rows
-    assert names.height < rows * 1.002  # a name of combined concepts counts once per concept
+    assert names.height < rows * 1.002  # a name of several concepts has a row for each of them
     all_ids = pl.concat([found["concept_id"], found["xrefs"].drop_nulls().explode()])
     assert abs(all_ids.n_unique() - ids) <= 100

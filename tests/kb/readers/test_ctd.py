@@ -1,4 +1,4 @@
-"""CTD's disease vocabulary, MEDIC."""
+"""Tests of reading CTD's disease vocabulary, MEDIC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scispaCy's entities."""
+"""Tests of reading scispaCy's entity files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selecting the files of a release that a reader reads."""
+"""Tests of selecting the files of a release for a reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converting frames to batches of the schema."""
+"""Tests of converting frames to batches of the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GenBioEL's target_kb.json."""
+"""Tests of reading GenBioEL's target_kb.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type checks of JSON values."""
+"""Tests of checking the types of JSON values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers shared by the MeSH readers."""
+"""Tests of the helper functions of the MeSH readers."""
 
 from __future__ import annotations
 

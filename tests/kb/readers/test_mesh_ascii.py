@@ -1,4 +1,4 @@
-"""MeSH in NLM's ASCII form."""
+"""Tests of reading MeSH in NLM's ASCII format."""
 
 from __future__ import annotations
 

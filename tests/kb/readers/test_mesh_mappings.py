@@ -1,4 +1,4 @@
-"""Tables from MeSH ids to those of other vocabularies."""
+"""Tests of reading tables that map MeSH ids to ids of other vocabularies."""
 
 from __future__ import annotations
 

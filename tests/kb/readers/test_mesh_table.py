@@ -1,4 +1,4 @@
-"""MeSH as tables without a header."""
+"""Tests of reading MeSH from tables without a header."""
 
 from __future__ import annotations
 

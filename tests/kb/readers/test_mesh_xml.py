@@ -1,4 +1,4 @@
-"""MeSH in XML."""
+"""Tests of reading MeSH in XML."""
 
 from __future__ import annotations
 

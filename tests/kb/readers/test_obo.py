@@ -1,4 +1,4 @@
-"""OBO flat files. Results are compared with fastobo on files that follow the grammar."""
+"""Tests of reading OBO files. On files that follow the grammar, the results are compared with fastobo."""
 
 from __future__ import annotations
 

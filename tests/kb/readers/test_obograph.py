@@ -1,4 +1,4 @@
-"""OBO Graphs JSON."""
+"""Tests of reading OBO Graphs in JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ontologies as JSON, by id and as a list."""
+"""Tests of reading ontologies in JSON: an object with ids as keys, or a list of terms."""
 
 from __future__ import annotations
 

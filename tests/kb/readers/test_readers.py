@@ -69,7 +69,7 @@ def test_errors_do_not_quote_the_file(name: str, release: Release) -> None:
     for at in range(0, 400, 7):
         damaged = {file: data[:at] + secret.encode() + b'"\t|\x01<{' + data[at:] for file, data in release.items()}
         message = _refusal(damaged, name)
-        assert secret not in message or "[table-columns]" in message  # errors may quote a header
+        assert secret not in message or "[table-columns]" in message  # only this error may quote the file: its header
 
 
 def _refusal(files: Release, name: str) -> str:

@@ -1,4 +1,4 @@
-"""SNOMED CT in Release Format 2."""
+"""Tests of reading SNOMED CT in Release Format 2."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_definitions() -> None:
             ],
         ),
         ([("0", SAME_AS, "200", "100")], []),
-        ([("1", MOVED_TO, "200", "370137002")], [("370137002", SuccessorKind.MOVED_TO)]),  # a namespace
+        ([("1", MOVED_TO, "200", "370137002")], [("370137002", SuccessorKind.MOVED_TO)]),  # the target is a namespace
         ([("1", SAME_AS, "300", "100")], []),
         ([], []),
     ],

@@ -1,4 +1,4 @@
-"""The kind of a synonym, derived from its type."""
+"""Tests of deriving the kind of a name from the synonym type in the source."""
 
 from __future__ import annotations
 

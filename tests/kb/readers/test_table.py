@@ -1,4 +1,4 @@
-"""Reading csv, tsv and xlsx tables."""
+"""Tests of reading csv, tsv and xlsx tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UMLS in Rich Release Format."""
+"""Tests of reading UMLS in Rich Release Format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def relation(first: str, rela: str, second: str, suppress: str = "N") -> str:
 
 
 def test_columns_match_the_umls_documentation() -> None:
-    """The numbers of columns are those of MRFILES in every release."""
+    """MRFILES, a file of every release, lists these numbers of columns."""
     assert [len(columns) for columns in (MRCONSO, MRSTY, MRDEF, MRREL, MRCUI)] == [18, 6, 8, 16, 7]
 
 

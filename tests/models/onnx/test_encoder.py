@@ -1,4 +1,4 @@
-"""Vectors of ONNX Runtime match those of torch and do not depend on the batch."""
+"""Tests that the vectors of ONNX Runtime match the vectors of torch, and do not depend on the batch."""
 
 from __future__ import annotations
 

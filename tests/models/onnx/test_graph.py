@@ -1,4 +1,4 @@
-"""The ONNX graph is valid and contains no weights; weights that do not match the configuration are rejected."""
+"""Tests that the ONNX graph is valid and contains no weights, and that weights of the wrong size are rejected."""
 
 from __future__ import annotations
 

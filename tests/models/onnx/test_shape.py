@@ -1,4 +1,4 @@
-"""Encoder configurations for ONNX Runtime: values and limits."""
+"""Tests of encoder configurations for ONNX Runtime: values and limits."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Inject faults into runs of `onym batch`, and check their exit and that a second run completes the output.
+"""Inject faults into runs of `onym batch`, check how the run ends, and check that a second run completes the output.
 
 Faults: a full disk (ENOSPC) or an I/O error (EIO) at the first, second ... write of outputs; an output folder that is not
 writable; two drivers at once; a shard that always kills its worker or always fails; an input or the pipeline changed during the
 run; a truncated output; an output and a plan of a newer Onym; a Ray cluster that loses one of its two nodes. After each, the
 fault is removed and the plan is run again: the output must be byte-identical to that of an undisturbed run.
 
-cases   faults injected; `by_kind` counts them by kind
-wrong   cases with an unexpected exit, or with another output after the second run; `which` names them
+cases   number of faults injected; `by_kind` counts them by kind
+wrong   number of cases in which the first run ended unexpectedly, or the second run wrote other output; `which` names them
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _cases(writes: int, corpus: Path, base: Path) -> dict[str, tuple[str, Case]]
 
 
 def _refusal(out: Path, engine: Any = None) -> str:
-    """Return the error code of a run, or an empty string."""
+    """Do a run, and return its error code, or an empty string if it succeeds."""
     try:
         run_batch(out, engine=engine or LocalEngine(1))
     except OnymError as e:
@@ -120,7 +120,7 @@ def _failing_disk(worker: str) -> Case:
     def case(out: Path) -> bool:
         code = _refusal(out, LocalEngine(1, [sys.executable, "-c", worker]))
         is_clean = not list((out / "shards").glob(".*"))
-        # No error: the run has fewer writes than the one that fails.
+        # a run without an error has fewer writes than the number of the write that should fail
         return is_clean and (code == "output-failed" or (code == "" and status(out).is_done))
 
     return case

@@ -6,11 +6,11 @@ of publishing an output: create the hidden file, write it, sync it, rename it, s
 processes and whole nodes are killed, with stub shards that take a moment each.
 
 kills        number of kills; `by_kind` counts them by kind
-lost         shards of an undisturbed run that are missing at the end
+lost         shards whose output is missing at the end
 doubled      documents that are in two outputs, and duplicate mentions
 torn         published outputs that were incomplete after a kill
-other_bytes  final outputs that differ from those of an undisturbed run, including hidden files left behind
-orphans      workers that outlived their driver; on Ray, processes of the cluster that are alive two minutes later
+other_bytes  final outputs that differ from the outputs of an undisturbed run, and hidden files left behind
+orphans      workers that outlived their driver; on Ray, processes of the cluster that are still alive after two minutes
 """
 
 from __future__ import annotations
@@ -167,14 +167,14 @@ class _Part:
 
 
 def _one(out: Path, left: int, shards: int, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once, with kills if more are needed; return what was killed, and the worker processes seen."""
+    """Run once, with kills if the wanted number is not reached; return what was killed, and the worker processes seen."""
     if left <= 0:
         return [], _watch_workers(driver(out), _never)
     return _kill_at_a_step(out, rng) if rng.random() < _AT_A_STEP else _kill_at_random(out, shards, rng)
 
 
 def _kill_at_a_step(out: Path, rng: random.Random) -> tuple[list[str], set[Process]]:
-    """Run once with workers that kill themselves a few times at a step of publishing, and record it first."""
+    """Run once with workers that kill themselves a few times at a step of publishing. Each kill is written to a log first."""
     step, after = rng.choice(_STEPS), rng.choice("01")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "kills")

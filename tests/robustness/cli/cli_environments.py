@@ -4,8 +4,8 @@ cases       runs of the installed `onym`: without a home directory, as an unknow
             encodings, with standard streams closed, full or unread, on terminals with one column, with few file descriptors,
             little memory and no temp directory, stopped by signals, with devices, pipes, links or folders as output, and with
             arguments that are many, long, empty or not UTF-8
-tracebacks  runs that printed a Python traceback or a Rust panic, had an undocumented exit status or that of an internal error,
-            or damaged existing files; they are named on stderr
+tracebacks  runs that printed a Python traceback or a Rust panic, ended with an undocumented exit status or the exit status of
+            an internal error, or damaged existing files; they are named on stderr
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Case:
     is_unknown_user: bool = False
     stop: signal.Signals | None = None  # signal that is sent while the output is being written
     statuses: frozenset[int] = DOCUMENTED
-    check: Callable[[Path], bool] = lambda _: True  # returns whether the folder is right after the run
+    check: Callable[[Path], bool] = lambda _: True  # called after the run: returns whether the folder has the expected content
     is_quick: bool = False
 
 

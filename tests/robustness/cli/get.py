@@ -2,9 +2,9 @@
 
 recipes                 recipes that were installed; `--quick` uses the small ones
 from_local_server_ok    recipes that installed without interruption, load by name, and link a text to the expected concept
-interrupted_resumed     recipes that installed with interruptions and are byte-identical to the others, except embeddings
-kills, breaks           processes killed by SIGKILL, twice at random bytes of each download and once at a random moment;
-                        connections closed by the server
+interrupted_resumed     recipes that were installed with interruptions, with the same bytes (except embeddings) as without
+kills                   processes killed by SIGKILL: two at random bytes of each download, and one at a random moment
+breaks                  connections closed by the server
 bytes_twice             bytes sent although the client had them on disk, or had received them before the connection broke
 bytes_in_flight         bytes that were in network buffers when a process was killed, and were sent again
 

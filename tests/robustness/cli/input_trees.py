@@ -82,7 +82,7 @@ class Maker:
     def _docs(self) -> list[Doc]:
         return [self._doc() for _ in range(self._random.randint(1, 6))]
 
-    # Readable files.
+    # Methods that make readable files.
 
     def text(self) -> None:
         name = self._name(".txt")
@@ -156,7 +156,7 @@ class Maker:
         self.tree.entries[target] = Entry("read", docs=[doc])
         self.tree.entries[name] = Entry("read", docs=[Doc(_stem(name), doc.text)])
 
-    # Ignored files.
+    # Methods that make files that are ignored.
 
     def aside(self) -> None:
         folder = self._random.choice(self._folders)
@@ -174,7 +174,7 @@ class Maker:
         (self.tree.folder / name).symlink_to(self.tree.folder)
         self.tree.entries[name] = Entry("ignored")
 
-    # Failing files.
+    # Methods that make files that cannot be read.
 
     def _failing(self, name: str, data: bytes, code: str, docs: list[Doc] | None = None) -> None:
         (self.tree.folder / name).write_bytes(data)

@@ -1,4 +1,4 @@
-"""The suite `get` detects bytes that are downloaded twice."""
+"""Tests that the suite `get` detects bytes that are downloaded twice."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_detects_second_download_of_finished_file(server: FileServer) -> None:
 
 def test_bytes_lost_in_transit_do_not_count_as_sent_twice(server: FileServer) -> None:
     ledger = Ledger(server, small_recipe())
-    server.answers.append(Sent(PATH, 0, 70))  # none of these bytes has reached the disk
+    server.answers.append(Sent(PATH, 0, 70))  # these 70 bytes were sent, but did not reach the disk
     ledger.account()
     server.answers.append(Sent(PATH, 0, 70))
     ledger.account()

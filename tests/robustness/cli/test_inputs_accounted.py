@@ -1,4 +1,4 @@
-"""The suite `inputs-accounted` detects lost, renamed and unaccounted files."""
+"""Tests that the suite `inputs-accounted` detects lost, renamed and unaccounted files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compare best-first search with scoring every name of the trie, and measure how often beam 5 misses the best name.
 
-A case is one mention and one ranking of a random model and trie: the best name and the five best must equal those of brute
-force, and the search must report them as proved optimal.
+A case is one mention and one ranking, with a random model and a random trie. The best name and the five best names must be the
+same as by brute force, and the search must report them as proved optimal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compare beam search with transformers' `generate` and with a simple version of fairseq's: names and scores must be equal.
 
-A case is one mention of a random model and trie. The reference decodes it alone. Onym decodes it in batches of four sizes, with
-padding, two with and two without reading ahead, and must return the same each time.
+A case is one mention, with a random model and a random trie. The reference decodes the mention alone. Onym decodes it four
+times, in padded batches of different sizes, twice with and twice without reading ahead. All results must be the same.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def generate_names(group: Group, mention: int) -> Ranked:
 
 
 def constrain_to(trie: PackedTrie, skipped: int) -> Callable[[int, torch.Tensor], list[int]]:
-    """Return the allowed next tokens; a beam that left the trie or has ended may only end."""
+    """Return the allowed next tokens. A beam that has left the trie, or has ended, may only get the end token."""
 
     def allow_tokens(_batch: int, ids: torch.Tensor) -> list[int]:
         node = ROOT

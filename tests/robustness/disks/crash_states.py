@@ -1,9 +1,10 @@
 """Simulate power cuts: record the writes of commands, replay every prefix, and check that each state can be recovered.
 
-states          possible disk contents after a power cut: for every prefix of the writes of build, link, index and training (its
-                publishing step), with unsynced data kept, dropped, truncated or emptied, and unsynced names kept or dropped
-unrecoverable   states in which neither the earlier nor the new output can be opened completely, or in which running the same
-                command again fails; must be 0
+states          possible disk contents after a power cut, which may happen after any write of the commands that build, link,
+                index, and publish a trained model. Unsynced data is kept, dropped, truncated or emptied, and unsynced file
+                names are kept or dropped
+unrecoverable   states in which neither the earlier nor the new output can be opened completely, or in which running
+                the same command again fails; must be 0
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Make each file system call of a command fail in turn, and check that outputs stay complete and errors have a code.
 
-commands        commands that write: build, link, index, train (its publishing step)
-calls_faulted   file system calls that were made to fail, each in a separate run: every call with each possible error (no space,
-                input/output error, no permission), and each write cut short
-torn            runs that left neither the complete earlier output nor the complete new one; must be 0. If `link` cannot read
-                its document, it skips and reports it, and exits with status 5
-lost            runs that left no output, or not the new one although the command succeeded; must be 0
+commands        commands that write: build, link, index, and train (only the step that publishes the model)
+calls_faulted   number of file system calls that were made to fail, each in a separate run: every call fails with each possible
+                error (no space, input/output error, no permission), and every write is cut short
+torn            runs that left neither the complete earlier output nor the complete new one; must be 0. The output of `link` is
+                also complete without its document, if the document is reported as unreadable (exit status 5)
+lost            runs that left no output, or that succeeded but left the earlier output; must be 0
 unhandled       runs that failed without an error code; must be 0
 """
 

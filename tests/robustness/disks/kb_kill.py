@@ -1,7 +1,8 @@
 """Kill builds of a knowledge base at random moments, and check that the last published one always opens and verifies.
 
-torn   number of times an artefact was opened, or was current, although its bytes do not match its manifest
-lost   number of times no artefact could be opened, or it was neither the last published one nor that of the killed build
+torn   number of times that an artefact could be opened, or was the current version, although its bytes and manifest differ
+lost   number of times that no artefact could be opened, or that the opened artefact was neither the last published one nor the
+       one of the killed build
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Possible disk contents after a power cut: only synced data is certain."""
+"""Tests of the possible disk contents after a power cut: only synced data is certain to survive."""
 
 from __future__ import annotations
 

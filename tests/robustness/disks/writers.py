@@ -284,10 +284,11 @@ class Runs:
 
 
 def work(channel: Channel, folder: str, name: str) -> None:
-    """Run a command for each request `[call, error, is_lasting, folder]`; respond with `[status, message, state]`.
+    """Run a command once per request, which describes a fault: `[call, error, is_lasting, folder]`.
 
-    First the folder `base` is prepared: the command's inputs, and the output of an earlier run. A run starts from a copy of
-    `base` or another folder, in `work`. Everything is imported once and each run is a fork; training forks when it publishes.
+    Respond with `[status, message, state]`. First prepare `base`, with the command's inputs and the output of earlier runs. For
+    each request, `folder` (usually `base`) is copied to `work`, and a forked process runs the command there, so that modules
+    are imported only once. `train` trains once, and forks for each request just before the model is published.
     """
     onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]
     list(onym_app.app.commands.values())  # type: ignore[attr-defined]  # all commands are imported before faults begin

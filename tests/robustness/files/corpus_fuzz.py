@@ -5,8 +5,9 @@ cases            number of mutated corpora
 cases_per_reader number of mutated corpora per format
 other_outcomes   cases that did not end with documents, problems and failed files: another exception, a hang of 5 s, a crash,
                  or memory growth of 256 MB
-bystanders       undamaged documents that must be read: those in the same file if a format is read line by line or has one file
-                 per document; for XML, JSON collections, Parquet and compressed files only those in the other files
+bystanders       undamaged documents that must still be read. For formats that are read line by line, or have one file per
+                 document, these are all undamaged documents. For XML, JSON collections, Parquet and compressed files, these
+                 are the documents in other files
 bystanders_lost  bystanders that were missing or changed
 
 Other outcomes are reported on stderr with a number that `--replay reader:number` runs again.

@@ -80,7 +80,7 @@ class _Fuzzing:
 
     def _start(self) -> Worker:
         env = {"POLARS_MAX_THREADS": "1"}
-        # Quiet, to hide the messages of Rust panics.
+        # is_quiet, to hide the messages of Rust panics
         return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)
 
     def _judge(self, seat: Seat, task: Task) -> None:

@@ -3,12 +3,12 @@
 files             files of all kinds: damaged ones whose digests no longer match (bits flipped; pieces removed, repeated,
                   swapped, inserted, cut off), edited manifests, and forged files with recomputed digests, which only a
                   validation of the structure can reject
-refused           files rejected by an error with a code before FAISS was called; the suite fails unless this is all of them
-forged            files with matching digests
-bodies            forged files that differ only where any value is valid: vector components, or which names are neighbours or
-                  members of a list; not counted in `files`
-bodies_read       of these, files that were accepted, read and searched; the others were rejected
-bodies_outside    searches that returned an invalid name or failed with another error; the suite fails unless this is 0
+refused           files rejected by an error with a code before FAISS was called; the suite fails unless it equals `files`
+forged            files whose digests match
+bodies            forged files that are changed only where any value is valid: in components of vectors, neighbours in a graph,
+                  or members of a list; not counted in `files`
+bodies_read       number of `bodies` that were accepted, read and searched; the others were rejected
+bodies_outside    searches of `bodies` that returned an invalid name or failed with another error; fails unless this is 0
 """
 
 from __future__ import annotations

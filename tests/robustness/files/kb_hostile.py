@@ -1,7 +1,8 @@
 """Open hostile files as a user would, check that each is rejected, and measure the time and memory that this takes.
 
 files     number of files: bombs, entities, links, false sizes, broken encodings, forged knowledge bases
-refused   files rejected by an error with a code; parsing, any other exception, a hang and a crash do not count
+refused   files rejected by an error with a code; a file that is parsed, or that causes another exception, a hang or a crash, is
+          not counted
 worst_s   longest time for one file, in seconds; a file that took more than half a second is timed three times, because the
           machine may be busy, and its shortest time counts
 worst_mb  largest peak memory growth of an idle process by one file, in megabytes
@@ -46,7 +47,7 @@ class Outcome:
     mb: float
 
     def merge(self, other: Outcome) -> Outcome:
-        """Combine two outcomes of a file: rejected if it was both times, the shorter time, the larger memory growth."""
+        """Combine two outcomes of a file: rejected if rejected both times; the shorter time, and the larger memory growth."""
         worse = other if self.is_refused else self
         return Outcome(self.case, worse.code, min(self.seconds, other.seconds), max(self.mb, other.mb))
 

@@ -1,4 +1,4 @@
-"""The suite `decoded-bombs`: its bounds, and some of its files."""
+"""Tests of the suite `decoded-bombs`: its bounds, and some of its files."""
 
 from __future__ import annotations
 

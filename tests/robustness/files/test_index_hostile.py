@@ -1,4 +1,4 @@
-"""Hostile index files are rejected before FAISS reads a byte, and the suite reports files that are accepted."""
+"""Tests that hostile index files are rejected before FAISS reads a byte, and that the suite reports accepted files."""
 
 from __future__ import annotations
 

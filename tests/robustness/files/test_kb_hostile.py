@@ -1,4 +1,4 @@
-"""Every hostile file of the suite is rejected with the expected error; valid files of the same kinds are not."""
+"""Tests that every hostile file of the suite is rejected with the expected error, and that valid files are accepted."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ with ONNX Runtime.
 folders              number of folders: huge sizes, NaN, code, pickles, adapters, kernels, links, pipes, devices, false headers
                      and indexes, very slow tokenizers; `--quick` uses every 20th
 refused_or_harmless  folders that were rejected by an error with a code, or gave the same answers as the valid folder, without
-                     running code or reading files outside; the suite fails unless this is all of them
-refused              of these, folders rejected with an error
-executed             folders that ran code: it created its marker or started a process
-outside_reads        folders for which a file outside was opened, by Python or (seen by inotify) by any library
+                     running code or reading files outside the folder; the suite fails unless this equals `folders`
+refused              folders that were rejected by an error with a code
+executed             folders whose code was run: it created its marker or started a process
+outside_reads        folders for which a file outside the folder was opened by Python, or by any library (seen by inotify)
 worst_s              longest time for one folder, in seconds; a folder that took more than two seconds is timed five times,
                      because the machine may be busy, and its shortest time counts
 worst_mb             largest peak memory growth of an idle process by one folder, in megabytes
-peft, kernels        whether these packages are installed, which make transformers load more files
+peft, kernels        whether these packages are installed; with them, transformers loads more files
 """
 
 from __future__ import annotations

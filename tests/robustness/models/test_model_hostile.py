@@ -1,4 +1,4 @@
-"""The suite `model-hostile` has enough folders and detects harm."""
+"""Tests that the suite `model-hostile` has enough folders and detects harm."""
 
 from __future__ import annotations
 

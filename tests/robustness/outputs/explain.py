@@ -1,9 +1,9 @@
 """Check that explanations are faithful: remove the name that matched from the knowledge base, and link the mention again.
 
-links                links of annotated diseases by the starter's reranker, each explained before names are removed
-changed              answers that change when the name is removed
-unfaithful           answers that stay although the explanation gives no other reason, plus reasons that are false
-constant_unfaithful  `unfaithful` for explanations that name only the matched name; larger than 0 if the check works
+links                number of annotated diseases that the starter's reranker linked and explained
+changed              answers that change when the name that matched is removed
+unfaithful           answers that stay the same although the explanation gives no other reason, plus reasons that are false
+constant_unfaithful  `unfaithful` for explanations that contain only the matched name; if the check works, it is larger than 0
 
 The knowledge base is rebuilt without the names of a hundred links at a time, at most one per concept.
 """

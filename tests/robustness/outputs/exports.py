@@ -13,8 +13,8 @@ note_nlp_rows, source_map_rows   rows inserted
 invalid              resources, CodeableConcepts and rows that were rejected, or changed when read again
 lost                 mentions and terms that are missing in one of the files, or have another offset or code
 texts_left           texts of mentions in a file that was written without text
-broken               resources and files that are broken on purpose, each in one way
-broken_accepted      of these, those that the validators accepted
+broken               resources and files that are broken on purpose, each in one way, to test the validators
+broken_accepted      broken resources and files that the validators accepted
 """
 
 from __future__ import annotations

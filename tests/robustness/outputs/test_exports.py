@@ -1,4 +1,4 @@
-"""The validators of exports reject broken files and accept valid ones."""
+"""Tests that the validators of exports reject broken files and accept valid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Some hostile packs; `python -m benchmarks pack` runs all of them."""
+"""Tests that some hostile packs are rejected; `python -m benchmarks pack` tries all of them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ _ENCODINGS = ("utf-16", "utf-8-sig", "utf-7", "utf-32-le")
 
 @dataclass(frozen=True)
 class DamagedCorpus:
-    """Files of a format, and the reader's limits."""
+    """A damaged corpus: its format, its files by name, and the limits to read it with."""
 
     format: str
     files: dict[str, bytes]

@@ -1,8 +1,8 @@
 """Plant canary phrases in documents, provoke failures, and check that no phrase appears in errors, logs or leftover files.
 
-runs           damaged corpora of every format read and written, linkers and pipelines that raise with text in their message,
-               malformed calls of the MCP tools, and commands on damaged files, most of them in this process, some in separate
-               processes
+runs           number of runs. Each reads a damaged corpus and writes it in another format, makes a linker or pipeline raise an
+               error that quotes the document, calls the MCP tools with malformed arguments, or runs a command on damaged files
+               (in this process or in a separate one)
 canaries_seen  canary words in error messages, problems, DEBUG logs, warnings, other printed output (except the text a command
                is meant to print), or hidden files left behind; the suite fails unless this is 0
 open_to_others files and folders of a private batch run, including temp files and exports, that other users may read; the suite

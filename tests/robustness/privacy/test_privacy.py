@@ -1,4 +1,4 @@
-"""The suite `privacy` detects a canary phrase in every kind of output."""
+"""Tests that the suite `privacy` detects a canary phrase in every kind of output."""
 
 from __future__ import annotations
 

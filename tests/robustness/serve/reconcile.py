@@ -1,13 +1,13 @@
 """Check that the reconciliation service conforms to its specification, and measure its accuracy in OpenRefine.
 
-schema_cases, violations  requests to the starter's service and examples of the Reconciliation Service API 0.2; violations of
-                          its JSON schemas or its text
-rows, junk                distinct disease mentions of the test splits of BC5CDR and NCBI disease as written in the texts, and
-                          values that are not diseases: random letters, dates, units, people, cities
+schema_cases              number of checked requests to the starter's service and examples of the Reconciliation Service API 0.2
+violations                violations of the JSON schemas or of the text of the specification
+rows                      number of distinct disease mentions, as written in the test splits of BC5CDR and NCBI disease
+junk                      number of values that are not diseases: random letters, dates, units, people, cities
 gold_in_kb                share of rows whose gold id is a cross-reference in the knowledge base; the others count as wrong
 top1                      share of rows whose first candidate is right
 matches, match_coverage   rows that were matched automatically, at `--precision` (0.95), and their share
-match_precision           share of these matches that are right; `wrong_match_share` is the rest
+match_precision           share of these matches that are right; `wrong_match_share` is the share of wrong ones
 junk_matched              junk values that were matched
 rows_per_s                rows per second of wall time, sent ten at a time as OpenRefine does
 
@@ -91,7 +91,7 @@ def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list
 
 
 def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float, str]:
-    """Send values as OpenRefine does, ten per form. A value is matched with its first candidate marked as a match."""
+    """Send values as OpenRefine does, ten per form. A value is matched with the first candidate that is marked as a match."""
     rows, began = [], time.perf_counter()
     with httpx.Client(timeout=60.0) as client:
         for first in range(0, len(values), _AT_ONCE):

@@ -72,7 +72,10 @@ class ReconcileSchemas:
 # Requests to a reconciliation service, and checks that responses conform to the specification in form and meaning.
 
 Case = tuple[str, list[str]]
-_PROPERTIES = ("name", "synonyms", "definition", "xrefs", "groups", "types", "alternative_ids", "no-such-property")
+_PROPERTIES = (
+    *("name", "synonyms", "definition", "parents", "mapped_to", "xrefs", "groups", "types", "alternative_ids"),
+    "no-such-property",
+)
 _VALUES: tuple[Any, ...] = (
     "a note",
     7,

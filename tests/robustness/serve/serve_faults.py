@@ -6,16 +6,16 @@ changed, or disconnect before the response. Meanwhile, other clients keep sendin
 pipeline, or 503 if a linker process was killed. Then services are stopped under load while clients poll /ready as a load
 balancer does, and finally the pipeline of a service is replaced again and again.
 
-cases           faults injected; `by_kind` counts them by kind
-answers         answers to valid requests; `refused` of them are 503
+cases           number of faults injected; `by_kind` counts them by kind
+answers         number of answers to valid requests; `refused` is the number of answers with status 503
 unsent          requests that could not be sent because nothing was listening any more
 wrong           answers that differ from the pipeline's, and unexpected statuses
 lost            valid requests without an answer
 hung            requests without an answer for a minute
 dropped         requests without an answer when a service was stopped
-swap_answers    answers while the pipeline was being replaced
-mixed_answers   of these, answers that are missing, mix two releases, or name another release in their header
-stale_answers   of these, answers by the old release to a request sent after the service reported the new one
+swap_answers    answers to requests that were sent while the pipeline was being replaced
+mixed_answers   swap answers that are missing, mix two releases, or name another release in their header
+stale_answers   swap answers from the old release, to requests that were sent after the service had reported the new release
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tests.robustness.serve.reconcile_cases import NOT_A_LIMIT
 from tests.robustness.text.pipeline_hostile_text import NAMES
 
 _FULL, _QUICK = 100, 3
-_MUTATED_SHARE, _SWAPPED_SHARE = 100, 10  # mutated requests and pipeline swaps per case of any other kind
+_MUTATED_SHARE, _SWAPPED_SHARE = 100, 10  # numbers of mutated requests and of pipeline swaps for each case of the other kinds
 _CLIENTS, _AT_ONCE = 8, 8
 _BODY_S = 4
 UPPER_BOUNDS = dict.fromkeys(("wrong", "lost", "hung", "dropped", "mixed_answers", "stale_answers"), 0)

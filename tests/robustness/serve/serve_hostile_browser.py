@@ -4,16 +4,16 @@ Payloads that run a script if interpreted as HTML are put into texts, into names
 cross-references and ids of concepts, into cells, headers and names of tables, and into errors. All mentions and tables are
 opened.
 
-cases              attacks; `by_kind` counts them by kind
-executed           scripts that ran, dialogs, and navigations
-injected           elements created from text
-unshown            payloads that the page did not display, so that nothing was tested
+cases              number of attacks; `by_kind` counts them by kind
+executed           scripts that ran, dialogs that opened, and navigations to other pages
+injected           HTML elements that were created from text
+unshown            payloads that the page did not display, so that they tested nothing
 external_requests  requests to anything but the service
 csp_weak           responses whose Content-Security-Policy is missing or allows too much
-let_in             requests that were answered, or pages that were framed, although they come from another origin, name another
-                   host (DNS rebinding), or have no token or a wrong one
-a11y_violations    axe-core rules that a state of the page violates, in light and dark mode, wide and narrow
-control_...        the same counts on a vulnerable page; they must not be 0, or the checks do not work
+let_in             requests that were answered, or pages that were framed, although the request comes from another origin, names
+                   another host (DNS rebinding), or has no token or a wrong one
+a11y_violations    axe-core rules that a state of the page violates, in light and dark mode, in a wide and a narrow window
+control_...        the same counts for a page that is vulnerable on purpose; if one of them is 0, its check does not work
 """
 
 from __future__ import annotations

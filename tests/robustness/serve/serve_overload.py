@@ -10,8 +10,8 @@ goodput_share         responses per second under overload divided by capacity; t
 p99_s                 99th percentile of the latency in seconds since the scheduled time; the maximum over all rates
 memory_growth_pct     memory growth of the HTTP and linker processes from before the first overload to the end, in per cent
 unanswered            requests without a response, or with a status other than 2xx, 429, 503 or 504
-late                  requests that were accepted and not answered within the time limit (504); must be 0 in a full run, but
-                      some occur on a busy machine, whose speed varies
+late                  requests that were accepted but not answered within the time limit (504); must be 0 in a full run on an
+                      idle machine
 rows                  for each rate: `goodput_share`, `p99_s`, and the number of requests by status
 """
 
@@ -107,7 +107,8 @@ def _row(generator: Generator, times: int, capacity: float) -> dict[str, float]:
     found = generator.run(rate)
     statuses = Counter(status for status, _ in found)
     passed = [seconds for status, seconds in found if status == 200]
-    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))  # the time of late responses counts, too
+    # when the last response arrived, which may be after the generator stopped sending
+    last_s = max(number / rate + seconds for number, (_, seconds) in enumerate(found))
     return {
         "requests": len(found),
         "goodput_share": round(len(passed) / (max(generator.seconds, last_s) * capacity), 3),

@@ -1,4 +1,4 @@
-"""Scoring of rows in the suite `reconcile`."""
+"""Tests of the scoring of rows in the suite `reconcile`."""
 
 from __future__ import annotations
 

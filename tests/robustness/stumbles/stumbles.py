@@ -39,6 +39,6 @@ def _repeat(row: Stumble) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         try:
             works, result = True, row.check(Scene(Path(folder)))
-        except Exception:  # a check that raises another error counts as failing
+        except Exception:  # AssertionError if the command still fails; any other error also counts as failing
             works, result = False, traceback.format_exc(limit=-2)
     return {"stumble": row.name, "command": row.command, "works": works, "result": result}

@@ -1,4 +1,4 @@
-"""The rows of the `stumbles` suite are found, and each has a unique name and a command."""
+"""Tests that the rows of the `stumbles` suite are found, and that each has a unique name and a command."""
 
 from __future__ import annotations
 

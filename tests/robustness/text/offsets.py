@@ -1,8 +1,8 @@
 """Check on all characters and random strings that normalised text, other offset units and splits map back to raw code points.
 
-scalars     Unicode characters, each tested alone, between ASCII letters, and between combining characters
-cases       random strings of characters that expand, shrink, combine, reorder, vanish or take two UTF-16 units
-violations  violated properties
+scalars     number of Unicode characters; each is tested alone, between ASCII letters, and between combining characters
+cases       number of random strings, of characters that expand, shrink, combine, reorder, vanish or take two UTF-16 units
+violations  number of violated properties
 
 Violations are reported on stderr with the escaped string.
 """
@@ -26,7 +26,7 @@ from onym.text.normal import PUNCTUATION, normal_name
 from onym.types import Offsets
 
 Task = tuple[str, int]
-Finding = tuple[str, str]  # (violated property, text)
+Finding = tuple[str, str]  # the violated property, and the text that violates it
 
 SCALARS = (*range(0xD800), *range(0xE000, 0x110000))
 # Contexts of a character: alone, between ASCII letters, and between a letter that takes a nukta and an accent.

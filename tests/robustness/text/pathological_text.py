@@ -1,10 +1,11 @@
 """Link pathological texts with a dictionary, exact match and assertion marks, and check that the time is linear.
 
 texts                   number of text shapes: brackets, marks, white space, scripts, expanding letters, definitions
-time_ratio_per_doubling largest ratio of the CPU times for a text of twice the length and the text itself, over all shapes, at
-                        sizes well above the noise; if it seems too large, the median of several pairs of runs
-worst_s                 longest CPU time for one text of 40,000 characters (10,000 with `--quick`), in seconds; above half a
-                        second it is timed five more times, because the core may be busy
+time_ratio_per_doubling CPU time for a text of twice the length, divided by that for the text itself; the largest ratio over all
+                        shapes, at lengths that take long enough to measure. A ratio that seems too large is replaced by the
+                        median of several pairs of runs
+worst_s                 longest CPU time for one text of 40,000 characters (10,000 with `--quick`), in seconds. A text that
+                        takes more than half a second is timed five more times, because the core may be busy
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ def ratio_of(pipeline: Pipeline, shape: Shape, took: float, options: argparse.Na
         length *= 2
         took = seconds(pipeline, shape(length), repeats)
     if took < enough:
-        return 0.0  # too fast to measure or to matter
+        return 0.0  # too fast to measure, and fast enough not to matter
     ratio = seconds(pipeline, shape(2 * length), repeats) / took
     if ratio <= MAX_RATIO:
         return ratio

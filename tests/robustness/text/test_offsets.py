@@ -1,4 +1,4 @@
-"""The suite `offsets` accepts correct normalisers and detects wrong ones."""
+"""Tests that the suite `offsets` accepts correct normalisers and detects wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The suite `pathological-text` distinguishes linear from quadratic time."""
+"""Tests that the suite `pathological-text` distinguishes linear from quadratic time."""
 
 from __future__ import annotations
 

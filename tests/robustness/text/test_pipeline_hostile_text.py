@@ -1,4 +1,4 @@
-"""The suite `pipeline-hostile-text` detects errors, and finds none in a few of its texts."""
+"""Tests that the suite `pipeline-hostile-text` detects errors, and finds none in a few of its texts."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ from tests.pipeline.calibrated import fit_calibration
 from tests.robustness.serve.reconcile_cases import specs_folder
 
 HOSTILE = "<script>alert(1)</script>"
-ROWS = f"""id\tname\tsynonyms\tdefinition\ttypes\txrefs
-mesh:D009203\tMyocardial Infarction\tHeart attack|MI\tNecrosis of the myocardium.\tC14\tomim:608446
-mesh:D005334\tFever\tPyrexia|Hyperthermia|Ague\tA rise of temperature.\tC23\thp:0001945
-mesh:D006973\tHypertension\tHigh blood pressure|MI\t\tC14\t
-mesh:D000001\t{HOSTILE}\t{HOSTILE}&amp;\t{HOSTILE}"'\tC23\thp:{HOSTILE}
+ROWS = f"""id\tname\tsynonyms\tdefinition\ttypes\txrefs\tparents
+mesh:D009203\tMyocardial Infarction\tHeart attack|MI\tNecrosis of the myocardium.\tC14\tomim:608446\t
+mesh:D005334\tFever\tPyrexia|Hyperthermia|Ague\tA rise of temperature.\tC23\thp:0001945\tmesh:D000001|mesh:D006973
+mesh:D006973\tHypertension\tHigh blood pressure|MI\t\tC14\t\t
+mesh:D000001\t{HOSTILE}\t{HOSTILE}&amp;\t{HOSTILE}"'\tC23\thp:{HOSTILE}\t
 """
 
 

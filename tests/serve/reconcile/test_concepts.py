@@ -1,32 +1,66 @@
-"""Properties of concepts, data extension and preview cards."""
+"""Tests of the properties of concepts, of data extension, and of preview cards."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
-from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, extend_concepts, properties_like, propose_properties
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.serve.reconcile.concepts import (
+    HEADERS,
+    PROPERTIES,
+    Value,
+    card,
+    extend_concepts,
+    propose_properties,
+    suggest_properties,
+)
+from tests.serve.reconcile.conftest import HOSTILE
+
+PARENTS = [{"id": "MESH:D000001", "name": HOSTILE}, {"id": "MESH:D006973", "name": "Hypertension"}]
+
+
+def texts(*values: str) -> list[Value]:
+    """Return strings as property values."""
+    return [{"str": value} for value in values]
 
 
 def test_property_values(kb: KnowledgeBase) -> None:
     fever = kb["mesh:D005334"]
     values = {key: each.values(fever) for key, each in PROPERTIES.items()}
-    assert values["name"] == ["Fever"]
-    assert values["synonyms"] == ["Pyrexia", "Hyperthermia", "Ague"]
-    assert values["definition"] == ["A rise of temperature."]
-    assert values["xrefs"] == ["HP:0001945"]
-    assert values["types"] == ["C23"]
+    assert values["name"] == texts("Fever")
+    assert values["synonyms"] == texts("Pyrexia", "Hyperthermia", "Ague")
+    assert values["definition"] == texts("A rise of temperature.")
+    assert values["xrefs"] == texts("HP:0001945")
+    assert values["types"] == texts("C23")
+    assert (values["parents"], values["mapped_to"]) == (PARENTS, [])
 
 
-def test_suggests_and_proposes_properties() -> None:
-    assert [each["id"] for each in properties_like("XREF")] == ["xrefs"]
-    assert len(properties_like("")) == len(PROPERTIES)
-    assert propose_properties("Disease", 1) == {"properties": [{"id": "name", "name": "name"}], "type": "Disease", "limit": 1}
-    assert set(propose_properties("", None)) == {"properties"}
+def test_suggests_and_proposes_properties(kb: KnowledgeBase) -> None:
+    assert [each["id"] for each in suggest_properties(kb, "XREF", 9)] == ["xrefs"]
+    assert len(suggest_properties(kb, "", 99)) == len(PROPERTIES) - 1
+    assert [each["id"] for each in suggest_properties(kb, "", 2, 1)] == ["synonyms", "definition"]
+    proposed = {"properties": [{"id": "name", "name": "name"}], "type": "Disease", "limit": 1}
+    assert propose_properties(kb, "Disease", 1) == proposed
+    assert set(propose_properties(kb, "", None)) == {"properties"}
+
+
+def test_relations_are_offered_if_the_knowledge_base_has_them(kb: KnowledgeBase, tiny_kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "mesh.tsv").write_text("D000001\tdrugs\t\tD01\nD000002\tacids\t\tD01.1\n")
+    (tmp_path / "supp.tsv").write_text("C000001\tmade acid\t\tD000002\n")
+    build_kb(Recipe.of({"sources": [{"path": "mesh.tsv"}, {"path": "supp.tsv"}]}), tmp_path / "kb", root=tmp_path)
+    mesh = KnowledgeBase.open(tmp_path / "kb")
+    known = [KnowledgeBase.open(tiny_kb), kb, mesh]
+    offered = [{each["id"] for each in suggest_properties(each, "", 99)} & {"parents", "mapped_to"} for each in known]
+    assert offered == [set(), {"parents"}, {"parents", "mapped_to"}]
+    found = extend_concepts(mesh, ["C000001"], [{"id": "parents"}, {"id": "mapped_to"}])["rows"]["C000001"]
+    assert found == {"parents": [], "mapped_to": [{"id": "MESH:D000002", "name": "acids"}]}
 
 
 def test_extends_each_id_with_each_property(kb: KnowledgeBase) -> None:
@@ -66,22 +100,31 @@ class Tags(HTMLParser):
 
 
 def test_card_shows_property_values() -> None:
-    page = card(
-        "MESH:D005334", {"name": ["Fever"], "synonyms": ["Pyrexia", "Ague"], "xrefs": ["HP:0001945"], "groups": ["Disease"]}
-    )
+    values = {"name": "Fever", "xrefs": "HP:0001945", "groups": "Disease"}
+    page = card("MESH:D005334", {key: texts(value) for key, value in values.items()} | {"synonyms": texts("Pyrexia", "Ague")})
     assert "<h1>Fever</h1>" in page
     assert "Pyrexia; Ague" in page
     assert Tags(page).links == ["https://bioregistry.io/MESH:D005334", "https://bioregistry.io/HP:0001945"]
-    many = card("MESH:D005334", {"name": ["Fever"], "synonyms": [f"name {row}" for row in range(50)]})
+    assert "Parents" not in page
+    many = card("MESH:D005334", {"name": texts("Fever"), "synonyms": texts(*(f"name {row}" for row in range(50)))})
     assert "name 11; ..." in many
     assert "name 12" not in many
+
+
+def test_card_shows_parents_and_mapped_headings() -> None:
+    page = card("MESH:D005334", {"name": texts("Fever"), "parents": PARENTS, "mapped_to": PARENTS[1:]})
+    assert "<dt>Parents</dt><dd>&lt;script&gt;" in page
+    assert "<dt>Mapped to</dt><dd>Hypertension " in page
+    ids = ("D005334", "D000001", "D006973", "D006973")
+    assert Tags(page).links == [f"https://bioregistry.io/MESH:{each}" for each in ids]
 
 
 @given(
     st.text(max_size=40), st.lists(st.text(max_size=40) | st.sampled_from(["<script>alert(1)</script>", "\"'><img onerror=x>"]))
 )
 def test_card_escapes_all_values(concept_id: str, values: list[str]) -> None:
-    tags = Tags(card(concept_id, dict.fromkeys(KEYS, values)))
+    entities = [{"id": value, "name": value} for value in values]
+    tags = Tags(card(concept_id, dict.fromkeys(KEYS, texts(*values)) | {"parents": entities, "mapped_to": entities}))
     assert tags.found <= {"html", "head", "meta", "title", "style", "body", "h1", "p", "a", "code", "dl", "dt", "dd"}
     assert tags.attributes <= {"lang", "charset", "href", "target", "rel"}
     assert all(link.startswith("https://bioregistry.io/") for link in tags.links)

@@ -1,4 +1,4 @@
-"""The token in the path of /reconcile, and CORS headers."""
+"""Tests of the token in the path of /reconcile, and of CORS headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reconciliation in linker processes: matches, scores, types, suggestions, the manifest."""
+"""Tests of reconciliation jobs in linker processes: matches, scores, types, suggestions, and the manifest."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from onym.serve.reconcile.matching import (
     suggest_types,
 )
 from onym.types import Candidate, Document, LinkedDocument, Problem
+from tests.serve.reconcile.conftest import HOSTILE
 
 
 def first(matcher: Matcher, text: str, precision: float = 0.95, **query: Any) -> dict[str, Any] | None:
@@ -173,7 +174,7 @@ def test_suggests_entities_by_id_name_prefix_and_words(kb: KnowledgeBase) -> Non
             "id": "MESH:D005334",
             "name": "Fever",
             "notable": [{"id": "Disease", "name": "Disease"}, {"id": "Phenotype", "name": "Phenotype"}],
-            "description": "A rise of temperature.",
+            "description": f"Parents: {HOSTILE}; Hypertension. A rise of temperature.",
         }
     assert "description" not in suggest_entities(kb, "blood pressure", 5)[0]
     assert suggest_entities(kb, "", 5) == suggest_entities(kb, "\x00", 5) == []

@@ -1,4 +1,4 @@
-"""Parsing and validation of reconciliation queries."""
+"""Tests of parsing and validating reconciliation queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The routes of /reconcile, with stub linkers for the jobs that they send, and with real ones for the responses."""
+"""Tests of the routes of /reconcile: the jobs they send to stub linkers, and the responses of real linkers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns on disk."""
+"""Tests of columns on disk: round trips, and rejection of damaged files."""
 
 from __future__ import annotations
 

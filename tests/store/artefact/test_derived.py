@@ -1,4 +1,4 @@
-"""Derived artefacts are built once and then only opened. The tests of each package cover its own derived artefacts."""
+"""Tests that derived artefacts are built once and then only opened. Each package tests its own derived artefacts, too."""
 
 from __future__ import annotations
 

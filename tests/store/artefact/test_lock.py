@@ -1,4 +1,4 @@
-"""Lock files: only one process can write at a time."""
+"""Tests of lock files: only one process can write at a time."""
 
 from __future__ import annotations
 

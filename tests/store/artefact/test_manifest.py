@@ -1,4 +1,4 @@
-"""Parsing and serialising manifests."""
+"""Tests of parsing and serialising manifests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Truncating a mapped file makes the next batch raise, instead of crashing the process."""
+"""Tests that truncating a mapped file makes the next batch raise, instead of crashing the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening artefacts, and detecting changes since they were published."""
+"""Tests of opening artefacts, and of detecting changes since they were published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artefacts are published atomically."""
+"""Tests that artefacts are published atomically."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_full_disk_at_any_step_keeps_the_old_artefact(tmp_path: Path, call: str)
 def test_build_that_fails_at_the_last_step_leaves_no_version(tmp_path: Path, value: int | None) -> None:
     before = [publish(tmp_path / "a", value).digest()[:16]] if value else []
     with pytest.MonkeyPatch.context() as patch:
-        failing(2, "replace", patch)  # fail at the second `replace`; the first one writes the note in the cache
+        failing(2, "replace", patch)  # the first `replace` writes a note in the cache, the second publishes the version
         with pytest.raises(ConfigError, match="output-failed"):
             publish(tmp_path / "a", 2)
     assert versions(tmp_path / "a") == before

@@ -1,4 +1,4 @@
-"""The cache of verified artefacts."""
+"""Tests of remembering in the cache that an artefact was verified on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listing folders: every entry is a file or is skipped with a reason."""
+"""Tests of listing folders: every entry is a file or is skipped with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""zlib streams within limits."""
+"""Tests of decompressing zlib streams within size limits."""
 
 from __future__ import annotations
 

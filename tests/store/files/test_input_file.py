@@ -1,4 +1,4 @@
-"""Input files: paths, bytes and archive members."""
+"""Tests of input files: paths, bytes and archive members."""
 
 from __future__ import annotations
 

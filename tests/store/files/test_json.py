@@ -1,4 +1,4 @@
-"""JSON is read item by item, and limits are checked before parsing."""
+"""Tests that JSON is read item by item, and that limits are checked before parsing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files by blocks of whole lines and line by line."""
+"""Tests of reading files in blocks of whole lines, and line by line."""
 
 from __future__ import annotations
 

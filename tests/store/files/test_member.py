@@ -1,4 +1,4 @@
-"""Names of archive members must not lead out of the archive."""
+"""Tests that names of archive members that lead out of the archive are rejected."""
 
 from __future__ import annotations
 

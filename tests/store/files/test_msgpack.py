@@ -1,4 +1,4 @@
-"""Reading valid, damaged and hostile msgpack."""
+"""Tests of reading valid, damaged and hostile msgpack."""
 
 from __future__ import annotations
 

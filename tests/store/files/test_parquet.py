@@ -1,4 +1,4 @@
-"""Reading Parquet files in batches, and rejecting invalid ones."""
+"""Tests of reading Parquet files in batches, and of rejecting invalid files."""
 
 from __future__ import annotations
 

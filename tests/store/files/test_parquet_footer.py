@@ -1,4 +1,4 @@
-"""Parsing the footer of Parquet files."""
+"""Tests of parsing the footer of Parquet files."""
 
 from __future__ import annotations
 

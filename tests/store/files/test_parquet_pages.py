@@ -1,4 +1,4 @@
-"""Estimating the memory of a row group from its page headers."""
+"""Tests of estimating the memory of a row group from its page headers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_decodes_fewer_rows_at_once_if_they_are_large() -> None:
     small = pa.table({"text": [str(number) for number in range(1_000)]})
     large = pa.table({"text": [str(number) * 100_000 for number in range(100, 200)]})
     assert rows_at_once(pages(small)) == 16_384
-    assert rows_at_once(pages(large)) == 16_384  # the texts are counted once, in the dictionary
+    assert rows_at_once(pages(large)) == 16_384  # the long texts are in the dictionary, rows only have indices
     assert rows_at_once(pages(large, use_dictionary=False, write_batch_size=1)) == 16
 
 

@@ -1,4 +1,4 @@
-"""Size limits and batches of decoded Parquet rows."""
+"""Tests of the size limits and the batches of decoded Parquet rows."""
 
 from __future__ import annotations
 

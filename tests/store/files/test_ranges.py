@@ -1,4 +1,4 @@
-"""Splitting a file into ranges of whole lines."""
+"""Tests of splitting a file into ranges of whole lines."""
 
 from __future__ import annotations
 

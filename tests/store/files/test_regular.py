@@ -1,4 +1,4 @@
-"""Only regular files are opened."""
+"""Tests that only regular files are opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources: a file, a folder or an archive. None of them may refer to files outside."""
+"""Tests of opening a file, a folder or an archive as a source, which must not refer to files outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Standard input as a source."""
+"""Tests of reading a source from standard input."""
 
 from __future__ import annotations
 

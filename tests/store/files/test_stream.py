@@ -1,4 +1,4 @@
-"""Reading plain, gzip and zstd files; rejecting truncated, changed and oversized ones."""
+"""Tests of reading plain, gzip and zstd files, and of rejecting truncated, changed and oversized files."""
 
 from __future__ import annotations
 

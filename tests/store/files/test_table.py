@@ -1,4 +1,4 @@
-"""Reading delimited tables: every row has the expected fields, and binary data is rejected."""
+"""Tests of reading delimited tables: every row has the expected fields, and binary data is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading tar archives sequentially, and rejecting hostile ones."""
+"""Tests of reading tar archives sequentially, and of rejecting hostile archives."""
 
 from __future__ import annotations
 

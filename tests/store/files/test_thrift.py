@@ -1,4 +1,4 @@
-"""Reading structs of Thrift's compact protocol."""
+"""Tests of reading structs of Thrift's compact protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spreadsheets."""
+"""Tests of reading the first sheet of .xlsx files, and of writing cells that are never evaluated as formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading XML record by record, and rejecting dangerous constructs."""
+"""Tests of reading XML record by record, and of rejecting dangerous constructs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading zip archives without unpacking them, and rejecting hostile ones."""
+"""Tests of reading zip archives without unpacking them, and of rejecting hostile archives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Index-based sampling: shuffled orders, random draws, and batches of samples of similar length."""
+"""Tests of index-based sampling: shuffled orders, random draws, and batches of samples of similar length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mentions as samples: their targets, and pairs of a mention and a name."""
+"""Tests of training samples made from mentions: target names, and pairs of a mention and a name."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_similar_0_draws_names_uniformly(kb: KnowledgeBase) -> None:
 def test_similar_is_the_probability_of_the_closest_name(kb: KnowledgeBase) -> None:
     best = targets_of([DOC_MENTIONS[0]], kb)[0][0]
     found = [pair.names[1] == best for pair in draw_pairs(kb, 0.6) if pair.first == "heart attacks"]
-    assert 0.64 < sum(found) / len(found) < 0.76  # expected share: 0.6, plus a quarter of the remaining 0.4
+    assert 0.64 < sum(found) / len(found) < 0.76  # expected 0.7: 0.6, plus a random hit (1 of 4) in the other 0.4
 
 
 def test_pair_has_a_concept_of_both_strings(kb: KnowledgeBase) -> None:
@@ -274,7 +274,7 @@ def test_rejects_invalid_probability_and_unlinkable_mentions(kb: KnowledgeBase) 
 
 
 def test_leaves_out_mentions_with_empty_normalised_surface(kb: KnowledgeBase) -> None:
-    """Linkers skip these mentions, too."""
+    """The samples skip the same mentions as linkers do."""
     pairs = MentionPairs([doc_mention("+-", FEVER), doc_mention("fevers", FEVER)], kb, count=9)
     assert (pairs.epoch, pairs.unlinkable) == (1, 1)
     assert {pair.first for pair in pairs.__getitems__(range(9))} == {"fevers"}

@@ -1,4 +1,4 @@
-"""Hard negatives of mentions."""
+"""Tests of mining hard negatives: the nearest wrong concepts of each mention."""
 
 from __future__ import annotations
 

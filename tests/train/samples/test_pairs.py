@@ -1,4 +1,4 @@
-"""Pairs of names, mixed pairs, and the mask of rows that must not be negatives."""
+"""Tests of pairs of names, of mixed pairs, and of the mask of rows that must not be negatives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.train.samples.made_kb import make_kb
 SIZES = [1, 2, 30, 1, 11, 10, 3, 200, 1]  # names per concept, around the limit of 50 pairs: 10 names have 45 pairs, 11 have 55
 CONCEPTS, NAMES = 6, 8
 MEANT = st.lists(st.sets(st.integers(0, CONCEPTS - 1), min_size=1, max_size=3), min_size=NAMES, max_size=NAMES)
-STRINGS = st.integers(0, NAMES + 3)  # ids of strings; the last ones are not names of the KB
+STRINGS = st.integers(0, NAMES + 3)  # numbers of strings; the highest are not names of the KB
 POSITIVES = st.lists(
     st.builds(
         Positive,
@@ -102,7 +102,7 @@ def test_draws_pairs_uniformly() -> None:
     drawn = [frozenset(pair.names for pair in epochs(PositivePairs(kb_with_names([12]), 9, seed), 1)[0]) for seed in range(400)]
     counts = Counter(names for each in drawn for names in each)
     assert set(counts) == set(combinations(range(12), 2))
-    assert all(250 < count < 350 for count in counts.values())  # the expected count is 303
+    assert all(250 < count < 350 for count in counts.values())  # expected: 400 * 50 / 66 = 303
     assert len(set(drawn)) > 390
 
 

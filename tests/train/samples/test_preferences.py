@@ -1,4 +1,4 @@
-"""Preference pairs, similar wrong names, and the file of pairs."""
+"""Tests of preference pairs, of similar wrong names, and of the file of pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements and clauses of a knowledge base."""
+"""Tests of the training samples (statements and clauses) that are generated from a knowledge base."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class _Recoded(io.RawIOBase):
         self._stream = self._context.__enter__()
 
     def read(self, size: int | None = -1) -> bytes:
-        wanted = -1 if size is None or size < 0 else max(1, size // 2)  # in UTF-8, each byte becomes at most two bytes
+        wanted = -1 if size is None or size < 0 else max(1, size // 2)  # a byte becomes at most two in UTF-8
         return self._stream.read(wanted).decode("latin-1").encode()
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing: none unless the text is a single mention, in ISO-8859-1 characters."""
+    """Return the facets that survive writing; none if the text is not a single mention or not in ISO-8859-1 characters."""
     text = document.text
     if len(document.mentions) != 1 or document.mentions[0].surface != text or _encode_text(text) != text or not text.strip():
         return frozenset()

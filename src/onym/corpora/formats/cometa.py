@@ -42,7 +42,10 @@ def read(source: Source) -> Iterator[Item]:
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:
-    """Return the facets that survive writing: none unless there is one mention, at the first occurrence of its surface."""
+    """Return the facets that survive writing.
+
+    There are none if the document has several mentions, or if its mention is not the first occurrence of the surface.
+    """
     if len(document.mentions) != 1:
         return frozenset()
     mention = document.mentions[0]

@@ -168,7 +168,7 @@ def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> 
 
 
 def _parse_columns(cells: list[str], kind: str) -> tuple[tuple[str, ...], Notes]:
-    """Parse the columns after the type into ids and notes. If the id column has no id, a note keeps it for the writer."""
+    """Parse the columns after the type into ids and notes. If the id column has no id, a note keeps its text for the writer."""
     if not cells:
         return (), ()
     concept_ids, notes = parse_ids_with_note(cells[0], kind)

@@ -24,7 +24,7 @@ def matches(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[pa.RecordBatch]:
-    """Yield names. Of ids joined by `|`, the first is the concept's and the others are alternatives; numbers are OMIM ids."""
+    """Yield names. If ids are separated by `|`, the first is the concept's id, the others are alternative ids."""
     for file in matching_files(source.matching("*.txt"), _is_dictionary):
         for block in iter_blocks(file):
             yield from _read_block(block)

@@ -14,12 +14,12 @@ from typing import Any
 
 from onym._version import __version__
 from onym.corpora.problems import INTERNAL
-from onym.errors import InternalError
+from onym.errors import ConfigError, InternalError
 from onym.kb import KnowledgeBase
 from onym.kb.search import search
 from onym.pipeline.pipeline import Pipeline
-from onym.serve.reconcile.concepts import extend_concepts
-from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, style_id
+from onym.serve.reconcile.concepts import extend_concepts, propose_properties, suggest_properties
+from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Mention, select_relatives, style_id
 
 Act = Callable[[dict[str, Any]], Any]
 Queries = Mapping[str, Mapping[str, Any]]
@@ -45,7 +45,7 @@ def reconcile_acts(pipeline: Pipeline) -> dict[str, Act]:
     >>> from onym.kb import KnowledgeBase
     >>> from onym.linkers.exact import ExactLinker
     >>> sorted(reconcile_acts(Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))))
-    ['extend', 'manifest', 'reconcile', 'suggest']
+    ['extend', 'manifest', 'propose', 'reconcile', 'suggest']
     """
     kb, matcher, types = pipeline.kb, Matcher(pipeline), SemanticTypes(pipeline.kb)
 
@@ -56,13 +56,15 @@ def reconcile_acts(pipeline: Pipeline) -> dict[str, Act]:
         return manifest_of(job["base"], job["name"], types, job["precision"] if matcher.is_calibrated else None)
 
     def suggest(job: dict[str, Any]) -> Any:
-        find: Callable[..., list[Any]] = suggest_types if job["kind"] == "type" else suggest_entities
-        return {"result": find(kb, job["prefix"], job["limit"], job["skip"])}
+        return {"result": _SUGGEST[job["kind"]](kb, job["prefix"], job["limit"], job["skip"])}
+
+    def propose(job: dict[str, Any]) -> Any:
+        return propose_properties(kb, job["kind"], job["limit"])
 
     def extend(job: dict[str, Any]) -> Any:
         return extend_concepts(kb, job["ids"], job["properties"])
 
-    return {"reconcile": reconcile, "manifest": manifest, "suggest": suggest, "extend": extend}
+    return {"reconcile": reconcile, "manifest": manifest, "suggest": suggest, "propose": propose, "extend": extend}
 
 
 class Matcher:
@@ -101,17 +103,18 @@ class Matcher:
         return found
 
     def _filter_by_types(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
-        """Return the pipeline restricted to concepts with one of (`is_all`: all of) these types; None if the KB lacks them."""
+        """Return the pipeline limited to concepts with one of (`is_all`: all of) these types; None if no concept has them."""
         known = self._types.select_known(types)
         if not types:
             return self._pipeline
         if not known or (is_all and len(known) < len(types)):
             return None
-        if not is_all:
-            return self._pipeline.with_types(known)
         pipeline = self._pipeline
-        for each in known:
-            pipeline = pipeline.with_types([each])
+        try:
+            for each in [[name] for name in known] if is_all else [known]:
+                pipeline = pipeline.with_types(each)
+        except ConfigError:  # no concept has them
+            return None
         return pipeline
 
     def _result(self, link: Link | None, limit: int | None, precision: float) -> list[dict[str, Any]]:
@@ -245,6 +248,13 @@ def suggest_types(kb: KnowledgeBase, prefix: str, limit: int, skip: int = 0) -> 
     return [as_type(label) for label in SemanticTypes(kb).beginning(prefix)[skip : skip + limit]]
 
 
+_SUGGEST: dict[str, Callable[[KnowledgeBase, str, int, int], list[Any]]] = {
+    "entity": suggest_entities,
+    "type": suggest_types,
+    "property": suggest_properties,
+}
+
+
 def _describe_concept(concept: Concept) -> dict[str, Any]:
     kinds = concept.groups or concept.types
     shown: dict[str, Any] = {
@@ -252,7 +262,9 @@ def _describe_concept(concept: Concept) -> dict[str, Any]:
         "name": concept.preferred_name,
         "notable": [as_type(each) for each in kinds],
     }
-    return shown | ({"description": concept.definitions[0][:_MAX_DESCRIPTION]} if concept.definitions else {})
+    parents = "; ".join(select_relatives(concept.parents).values())
+    description = ". ".join(filter(None, (f"Parents: {parents}" * bool(parents), *concept.definitions[:1])))
+    return shown | ({"description": description[:_MAX_DESCRIPTION]} if description else {})
 
 
 def manifest_of(base: str, name: str, types: SemanticTypes, precision: float | None) -> dict[str, Any]:

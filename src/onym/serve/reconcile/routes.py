@@ -16,7 +16,7 @@ from onym.serve.admission import ROOT, UNLOCKED, note_route
 from onym.serve.bodies import read_body, require_media_type
 from onym.serve.jobs import JobReply
 from onym.serve.pool import ServedPipeline, ask
-from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card, properties_like, propose_properties
+from onym.serve.reconcile.concepts import HEADERS, PROPERTIES, card
 from onym.serve.routes import MAX_HITS, MAX_TERM, MAX_TERMS, MAX_TYPES, PER_SURFACE, make_validation_error, read_json
 from onym.serve.routes import Request as Wanted
 from onym.serve.settings import DEFAULT, ServeSettings
@@ -190,9 +190,7 @@ class Reconciliation:
     async def suggest(self, request: Request, kind: str, prefix: Text = "", cursor: Count = 0) -> Response:
         """Suggest entities, types or properties for a prefix."""
         note_route(request.scope, f"{self._prefix}/suggest")
-        if kind == "property":
-            return _json({"result": properties_like(prefix)[cursor:]})
-        if kind not in ("entity", "type"):
+        if kind not in ("entity", "type", "property"):
             raise ConfigError("serve-path", "no such path", fix="use /suggest/entity, /suggest/type or /suggest/property")
         job = {"op": "suggest", "kind": kind, "prefix": prefix, "limit": _HITS, "skip": cursor}
         return await self._answer(job, len(prefix), request)
@@ -200,7 +198,7 @@ class Reconciliation:
     async def propose(self, request: Request, kind: Kind = "", limit: Limit = None) -> Response:
         """List the properties for data extension."""
         note_route(request.scope, f"{self._prefix}/extend/propose")
-        return _json(propose_properties(kind, limit))
+        return await self._answer({"op": "propose", "kind": kind, "limit": limit}, 1, request)
 
     async def preview(self, request: Request, concept_id: Id) -> Response:
         """Return the HTML card of a concept."""
@@ -209,10 +207,9 @@ class Reconciliation:
         reply = await self._reply(job, 1, request)
         if reply.status != 200:
             return Response(reply.body, reply.status, _SAFE, _JSON)
-        row = json.loads(reply.body)["rows"][concept_id]
-        if not row["name"]:
+        values = json.loads(reply.body)["rows"][concept_id]
+        if not values["name"]:
             raise UnknownConceptError("concept-unknown", "no concept has this id")
-        values = {key: [each["str"] for each in found] for key, found in row.items()}
         return Response(card(concept_id, values), 200, {**_SAFE, **HEADERS}, "text/html; charset=utf-8")
 
     async def preflight(self, request: Request) -> Response:
@@ -279,7 +276,3 @@ def fields_of(body: bytes) -> QueryParams:
     if text.count("&") >= _MAX_FIELDS:
         raise InputError("request-malformed", f"the form has more than {_MAX_FIELDS} fields", where="the form")
     return QueryParams(text)
-
-
-def _json(value: dict[str, Any]) -> Response:
-    return Response(json.dumps(value, ensure_ascii=False), 200, _SAFE, _JSON)

@@ -47,10 +47,24 @@ class Request(BaseModel):
 
 
 class Options(Request):
-    """Pipeline options of a request that links. A field `x` is applied by `Pipeline.with_x`."""
+    """Pipeline options of a request that links: the fields of `ConceptFilter` without `concepts`, and the precision."""
 
     types: list[Term] = Field(
         default=[], max_length=MAX_TYPES, description="Only link to concepts of these semantic groups or types."
+    )
+    under: list[Term] = Field(
+        default=[],
+        max_length=MAX_TYPES,
+        description="Only link to the concepts with these ids and all concepts below them in the hierarchy.",
+    )
+    not_under: list[Term] = Field(
+        default=[],
+        max_length=MAX_TYPES,
+        description="Do not link to the concepts with these ids, nor to concepts below them in the hierarchy.",
+    )
+    mapped: bool = Field(
+        default=False,
+        description="With under or not_under: supplementary records of MeSH count as below the headings they are mapped to.",
     )
     precision: float | None = Field(default=None, gt=0, lt=1, description="Target precision, for a calibrated pipeline.")
 
@@ -59,7 +73,7 @@ class Options(Request):
         """Return the options of a job in the order of the fields, None for defaults. Jobs with equal options form one batch.
 
         >>> Options.of({"op": "link", "text": "High fever.", "types": ["Disease"]})
-        (('Disease',), None)
+        (('Disease',), None, None, None, None)
         """
         said = ((job.get(name, field.default), field.default) for name, field in Options.model_fields.items())
         values = (None if value == default else value for value, default in said)
@@ -68,9 +82,10 @@ class Options(Request):
     @staticmethod
     def apply(pipeline: Pipeline, *values: Any) -> Pipeline:
         """Return a copy of the pipeline with these options, as `of` returns them. None leaves an option unchanged."""
-        for name, value in zip(Options.model_fields, values, strict=True):
-            pipeline = pipeline if value is None else getattr(pipeline, f"with_{name}")(value)
-        return pipeline
+        given = {name: value for name, value in zip(Options.model_fields, values, strict=True) if value is not None}
+        if "precision" in given:
+            pipeline = pipeline.with_precision(given.pop("precision"))
+        return pipeline.with_filter(**given) if given else pipeline
 
 
 class Reply(BaseModel):

@@ -31,6 +31,18 @@ class SearchRequest(Request):
         return len(self.q)
 
 
+class ParentReply(Reply):
+    """A parent of a concept, with the source that states it and the kind of the relation.
+
+    The kind is `is a`, `broader` or `mapped to`: the heading that a supplementary record of MeSH is mapped to.
+    """
+
+    id: str
+    name: str
+    kind: str
+    source: str
+
+
 class ConceptReply(Reply):
     """A concept of the knowledge base."""
 
@@ -41,6 +53,7 @@ class ConceptReply(Reply):
     types: list[str]
     definitions: list[str]
     xrefs: list[str]
+    parents: list[ParentReply]
 
 
 class HitReply(ConceptReply):

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from onym.detect.base import RejectionReason
 from onym.serve.routes import PER_SURFACE, Options, Reply, Route, row_model
+from onym.serve.routes.concepts import ParentReply
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, kinds_of
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ class ExplanationReply(Reply):
     effects: list[EffectReply]
     runner_up: str | None
     margin: float | None
+    parents: dict[str, list[ParentReply]] = Field(description="Parents of the candidates, by concept id.")
     source: dict[str, Any]
 
 

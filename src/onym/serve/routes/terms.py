@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict, Field
 
 from onym.serve.routes import MAX_HITS, MAX_TERMS, PER_SURFACE, Options, Reply, Route, Term
+from onym.serve.routes.concepts import ParentReply
 from onym.serve.routes.link import CandidateReply
 
 if TYPE_CHECKING:
+    from onym.kb import KnowledgeBase
     from onym.pipeline.pipeline import Pipeline
+    from onym.types import Link
 
 
 class MapRequest(Options):
@@ -30,6 +33,12 @@ class MapRequest(Options):
         return sum(PER_SURFACE + len(term) for term in self.terms if term)
 
 
+class MappedCandidate(CandidateReply):
+    """A candidate concept of a term. Its parents are present if the knowledge base has a hierarchy."""
+
+    parents: list[ParentReply] = Field(default=[])
+
+
 class MappedRow(Reply):
     """A term and its best concept."""
 
@@ -40,7 +49,7 @@ class MappedRow(Reply):
     score: float | None
     confidence: float | None
     nil_reason: str | None
-    candidates: list[CandidateReply] = Field(default=[])
+    candidates: list[MappedCandidate] = Field(default=[])
 
 
 class MapReply(Reply):
@@ -64,9 +73,18 @@ def _rows_with_candidates(terms: Sequence[str | None], pipeline: Pipeline, count
     distinct = list(dict.fromkeys(term for term in terms if term is not None))
     found: dict[str | None, dict[str, Any]] = {}
     for term, linked in zip(distinct, link_terms(distinct, pipeline, top_k=count), strict=True):
-        for row, link in zip(linked.rows(), linked.to_dict()["links"], strict=True):
-            found[term] = {name: row[name] for name in MAPPED_COLUMNS} | {"candidates": link["candidates"][:count]}
+        for row, link in zip(linked.to_dict()["links"], linked.links, strict=True):
+            candidates = row["candidates"][:count]
+            _add_parents(candidates, link, pipeline.kb)
+            found[term] = {name: row[name] for name in MAPPED_COLUMNS} | {"candidates": candidates}
     return [found.get(term, nothing) for term in terms]
+
+
+def _add_parents(candidates: Sequence[dict[str, Any]], link: Link, kb: KnowledgeBase) -> None:
+    """Add the parents of each candidate, if the knowledge base has a hierarchy."""
+    if not kb.hierarchy.is_empty:
+        for plain, candidate in zip(candidates, link.candidates, strict=False):
+            plain["parents"] = [each.to_dict() for each in kb.parents_of(candidate.concept_id)]
 
 
 ROUTES = (

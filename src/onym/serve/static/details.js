@@ -2,7 +2,7 @@
 
 import { confidence, fill, make, showError } from "./dom.js";
 import { ask } from "./service.js";
-import { reasonText, typeName, unlinkedText } from "./words.js";
+import { parentNames, reasonText, typeName, unlinkedText } from "./words.js";
 
 const NAMES = 12; // maximum names of a concept to show
 const EFFECTS = 5;
@@ -19,7 +19,7 @@ export function showDetails(target, { link, explanation, base, colour }) {
     make("ul", { class: "reasons" }, ...reasons(link, explanation)),
     effects(explanation),
     link.candidates.length ? make("h3", {}, "Candidates") : null,
-    link.candidates.length ? candidates(link, look) : null,
+    link.candidates.length ? candidates(link, explanation, look) : null,
     concept,
   );
   if (link.candidates.length) look(link.candidates[0].concept_id);
@@ -69,14 +69,14 @@ function effects(explanation) {
   return make("details", {}, make("summary", {}, "Features of the reranker"), table);
 }
 
-function candidates(link, look) {
+function candidates(link, explanation, look) {
   const rows = link.candidates.map((each, at) => {
     const name = make("button", { type: "button", class: "plain" }, each.preferred_name || each.matched_name);
     name.addEventListener("click", () => look(each.concept_id));
     return make(
       "tr", {},
       make("td", {}, at + 1),
-      make("th", { scope: "row" }, name, " ", make("code", {}, each.concept_id)),
+      make("th", { scope: "row" }, name, " ", make("code", {}, each.concept_id), parentsLine(explanation?.parents?.[each.concept_id])),
       make("td", {}, each.matched_name),
       make("td", { class: "number" }, each.score.toFixed(3)),
     );
@@ -85,6 +85,11 @@ function candidates(link, look) {
   const body = make("tbody", {}, ...rows.slice(0, CANDIDATES));
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
   return make("div", { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Candidates" }, table, more(rows, body));
+}
+
+export function parentsLine(parents) {
+  const found = parentNames(parents);
+  return found && make("div", { class: "parents" }, `${found[0]}: ${found[1]}`);
 }
 
 function more(rows, body) {
@@ -116,6 +121,8 @@ function conceptCard(concept) {
   add("Definition", concept.definitions.slice(0, 2));
   const more = concept.names.length - NAMES;
   add("Synonyms", [concept.names.slice(0, NAMES).join("; ") + (more > 0 ? `; and ${more} more` : "")]);
+  const parents = parentNames(concept.parents);
+  if (parents) add(parents[0], [parents[1]]);
   add("Semantic types", concept.groups.concat(concept.types).length ? [concept.groups.concat(concept.types).join("; ")] : []);
   add("Cross-references", concept.xrefs.length ? [concept.xrefs.slice(0, NAMES).join("; ")] : []);
   return [make("h3", {}, concept.preferred_name, " ", make("code", {}, concept.id)), make("dl", {}, ...facts)];

@@ -3,6 +3,7 @@
 import { announce, byId, clearError, confidence, fill, make, number, plural, save, showError } from "./dom.js";
 import { TableError, parseTable, tableOf, toCsv } from "./csv.js";
 import { SheetError, workbook } from "./xlsx.js";
+import { parentsLine } from "./details.js";
 import { ask } from "./service.js";
 import { unlinkedText } from "./words.js";
 
@@ -278,7 +279,7 @@ function expander(row) {
 
 function candidatesRow(row, id) {
   const items = row.candidates.map((each) =>
-    make("li", {}, make("code", {}, each.concept_id), ` ${each.preferred_name}`, make("span", { class: "quiet" }, ` “${each.matched_name}”, score ${each.score.toFixed(2)}`)),
+    make("li", {}, make("code", {}, each.concept_id), ` ${each.preferred_name}`, make("span", { class: "quiet" }, ` “${each.matched_name}”, score ${each.score.toFixed(2)}`), parentsLine(each.parents)),
   );
   const list = make("ol", { class: "candidates", "aria-label": `Candidates of row ${row.number}, best first` }, ...items);
   return make("tr", { id, class: "expanded" }, make("td", { colSpan: HEADS.length }, list));

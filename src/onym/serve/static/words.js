@@ -17,12 +17,24 @@ const UNLINKED = {
   "too-long": "the term has more than 1,000 characters",
 };
 
+const MOST_PARENTS = 3;
+
 export function reasonText({ kind, text, value }) {
   return Object.hasOwn(REASONS, kind) ? REASONS[kind](text, value) : `${kind}: ${text}`;
 }
 
 export function unlinkedText(reason) {
   return Object.hasOwn(UNLINKED, reason) ? UNLINKED[reason] : String(reason ?? "unknown reason");
+}
+
+// Returns a label and the names of a concept's parents; if it has none, of the headings that it is mapped to; else null.
+export function parentNames(parents = []) {
+  const [above, headings] = [false, true].map((isMapped) =>
+    [...new Map(parents.filter((each) => (each.kind === "mapped to") === isMapped).map((each) => [each.id, each.name])).values()],
+  );
+  const names = above.length ? above : headings;
+  const more = names.length > MOST_PARENTS ? `; and ${names.length - MOST_PARENTS} more` : "";
+  return names.length ? [above.length ? "Parents" : "Mapped to", names.slice(0, MOST_PARENTS).join("; ") + more] : null;
 }
 
 export const typeName = (type) => type || "no type";

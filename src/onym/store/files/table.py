@@ -247,7 +247,7 @@ class QuoteCheck:
         opening = rb"(?<=[" + ends + rb'])"'
         self._opening = re.compile(opening)
         closed = opening + rb'[^"]*+(?:""[^"]*+)*+"(?=[' + ends + rb"])"
-        self._closed_cells = re.compile(rb'(?:[^"]++|' + closed + rb")*+")  # usually matches nearly a whole block
+        self._closed_cells = re.compile(rb'(?:[^"]++|' + closed + rb")*+")  # one match skips most of a block
         self._allowed = frozenset(delimiter.encode() + b"\r\n ")
         self._line = 1
         self._opened = 0  # line number of the open quote; 0 if no quote is open

@@ -1,8 +1,8 @@
 """Reads XML record by record, and rejects dangerous constructs. No other module parses untrusted XML.
 
 A DOCTYPE is allowed, since MeSH, PubMed and BioC files have one, but it must not declare entities or default attributes.
-Nothing outside the file is ever read. Before the parser receives the bytes, these are limited: the bytes and the number of
-tags and attributes of a record, and the bytes of one text or tag.
+Nothing outside the file is ever read. Limits are checked before a chunk is passed to the parser: on the size of a record, on
+its number of tags and attributes, and on the size of a single text or tag.
 """
 
 from __future__ import annotations

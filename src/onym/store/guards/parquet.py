@@ -285,7 +285,7 @@ _DICTIONARY_PAGE = 2  # Parquet's number for this page type
 _PARTS = {0: (5, 2), _DICTIONARY_PAGE: (7, 2), 3: (8, 4)}
 _SHARED_PREFIXES = 7  # the encoding DELTA_BYTE_ARRAY, where a value may repeat all of the previous value
 _NO_DICTIONARY = {6, 7}  # encodings of text that Arrow cannot read as dictionaries: DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY
-_VALUE = 36  # bytes of memory per value in addition to its text, for levels, offsets, and an index or number
+_VALUE = 36  # upper bound of the bytes that a decoded value needs besides its text: levels, offset, and an index or a number
 
 
 @dataclass(frozen=True)

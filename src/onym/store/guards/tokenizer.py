@@ -25,7 +25,7 @@ _PARTS = {
     *("WordPiece", "BPEDecoder", "ByteFallback", "Fuse", "CTC"),
 }
 _PATTERNS = {
-    " {2,}",  # used by T5, XLM-RoBERTa and CamemBERT
+    " {2,}",  # in the tokenizers of T5, XLM-RoBERTa and CamemBERT
     " +",
     r"\s+",
     r"\d",

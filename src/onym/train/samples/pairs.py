@@ -188,7 +188,10 @@ def same_of(positives: Sequence[Positive], kb: KnowledgeBase) -> npt.NDArray[np.
 
 
 def _keys(positives: Sequence[Positive], labels: Ints, names: Ints, kb: KnowledgeBase) -> tuple[Ints, Ints]:
-    """Return (row, key) pairs as two arrays; the keys of a row are its string's concepts, and its string's id plus len(kb)."""
+    """Return (row, key) pairs as two arrays; rows that share a key must not be negatives of each other.
+
+    The keys of a row are the concepts of its string, and the id of its string plus len(kb).
+    """
     known = np.flatnonzero(names < len(kb.names))
     meant = Ragged(np.asarray(kb.name_concepts.offsets), np.asarray(kb.name_concepts.values)).take(names[known])
     more = [(row, concept) for row, each in enumerate(positives) for concept in each.also]
