@@ -31,7 +31,7 @@ _QUICK = 60  # mentions
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dataset", default="bc5cdr", help="dataset of the results page")
+    parser.add_argument("--dataset", default="bc5cdr", help="key of a task of benchmarks/results/tasks.py, such as bc5cdr")
     parser.add_argument("--encoder", default="model:minilm", help="model of the dense linker")
     parser.add_argument("--model", default="bc5cdr-preferred", help="model of the generative linker")
     parser.add_argument("--mentions", type=int, default=0, help="number of mentions; by default all, or 60 with --quick")

@@ -1,10 +1,10 @@
 """Count the merged concepts of the open knowledge base by rule, and measure the precision of merging.
 
 Precision is measured for merges by name and by shared id, on concepts whose cross-references were hidden from the build.
-A merge may be contradicted by names. Such merges are counted in two knowledge bases, built with and without `refuse_misnamed`.
-For both, the dev mentions whose gold concept is found are counted as well: by its id, and by the surface as a name. `--write`
-stores the list of refused merges in
-results/joins/refused.tsv. `--quick` leaves out the supplementary records, which are most of the chemicals.
+Names contradict a merge if the name of one concept belongs to another concept of its partner's vocabulary, and not to the
+partner. Such merges are counted in two knowledge bases, built with and without `refuse_misnamed`. For each, also counts the dev
+mentions whose gold id is in the knowledge base, and those whose surface is a name of the gold concept. `--write` stores the
+refused merges in results/joins/refused.tsv. `--quick` leaves out the supplementary records, which are most of the chemicals.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def measure_builds(recipe: Recipe, found: Gathered, datasets: tuple[str, ...]) -
 
 
 def compare(pairs: list[tuple[bool, bool]]) -> dict[str, int]:
-    """Count the mentions whose gold concept is found before and after, and those gained and lost."""
+    """Count the mentions whose gold concept is found without `refuse_misnamed` (before) and with it (after), and the difference."""
     gained, lost = sum(new and not old for old, new in pairs), sum(old and not new for old, new in pairs)
     return {"before": sum(old for old, _ in pairs), "after": sum(new for _, new in pairs), "gained": gained, "lost": lost}
 

@@ -59,7 +59,7 @@ class Part(NamedTuple):
 
 
 class System(NamedTuple):
-    """A model on a corpus, by all of its parts."""
+    """A model evaluated on a corpus. `parts` are its stored predictions, such as those for diseases and for chemicals."""
 
     corpus: str
     model: str

@@ -1,1 +1,1 @@
-"""Stored results: predictions of each row, and the code that makes, scores and shows them."""
+"""Code that makes, scores and shows the results stored in results/. A row is one run: settings, predictions and figures."""

@@ -107,7 +107,7 @@ def iter_commands(stream: BinaryIO) -> Iterator[dict[str, Any]]:
 
 
 def own_stdout() -> BinaryIO:
-    """Return stdout for replies, and redirect everything else that is printed to stderr."""
+    """Return the original stdout, for replies only; anything else printed to stdout then goes to stderr."""
     own = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     return own

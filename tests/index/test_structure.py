@@ -1,4 +1,4 @@
-"""Tests of the structural checks of FAISS files: every number that FAISS follows is checked."""
+"""Tests of the validation of FAISS files: wrong lengths, headers, graph neighbours and ids are rejected."""
 
 from __future__ import annotations
 

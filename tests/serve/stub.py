@@ -53,7 +53,7 @@ def stubs(size: int = 1) -> Processes:
 
 
 class Ignored:
-    """Counts batches and deaths."""
+    """A `PoolWatch` for tests: records the size of each batch, and counts the linkers that died."""
 
     def __init__(self) -> None:
         self.batches: list[int] = []

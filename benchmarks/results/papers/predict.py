@@ -50,7 +50,7 @@ WITHOUT = {"": (), "dense": ("dense", "dense_margin", "dense_rank"), "regression
 
 
 class PapersReranker:
-    """Tree ensembles over the candidates of one task."""
+    """A reranker trained for one task: tree ensembles score the candidates of each mention."""
 
     def __init__(self, key: str, encoder: RememberingEncoder, without: str = "") -> None:
         self.key, self._encoder = key, encoder

@@ -1,4 +1,4 @@
-"""Train/test overlap: counts dev and test mentions that are also in train, by offsets or by surface and gold ids."""
+"""Counts dev and test mentions that are also in train: same document and offsets, or same surface and gold ids."""
 
 from __future__ import annotations
 

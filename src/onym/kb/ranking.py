@@ -27,8 +27,8 @@ ConceptMask = npt.NDArray[np.bool_]
 class ConceptFilter(Strict):
     """Says which concepts are allowed as answers. A concept must match all fields that are given; without any, all are allowed.
 
-    Each field is an option of a pipeline, and of commands that select concepts. New fields are not stored if they are empty, so
-    that pipelines that do not use them keep their digest.
+    Each field is an option of a pipeline, and of commands that select concepts. Fields added later (`under`, `not_under`,
+    `mapped`) are not stored if they are empty, so that the digests of existing pipelines do not change.
     """
 
     types: tuple[str, ...] = Field(
@@ -38,20 +38,17 @@ class ConceptFilter(Strict):
     under: tuple[str, ...] = Field(
         default=(),
         exclude_if=lambda ids: not ids,
-        description="Only the concepts with these ids and all concepts below them in the hierarchy, separated by commas. May "
-        "be repeated.",
+        description="Only these concepts and all below them in the hierarchy: ids separated by commas. May be repeated.",
     )
     not_under: tuple[str, ...] = Field(
         default=(),
         exclude_if=lambda ids: not ids,
-        description="Not the concepts with these ids, and none below them in the hierarchy, separated by commas. May be "
-        "repeated.",
+        description="Not these concepts, and none below them: ids separated by commas. May be repeated.",
     )
     mapped: bool = Field(
         default=False,
         exclude_if=lambda is_mapped: not is_mapped,
-        description="With --under or --not-under: supplementary records of MeSH count as below the headings that they are "
-        "mapped to.",
+        description="With --under, --not-under: MeSH's supplementary records are below the headings they are mapped to.",
     )
 
     def without_branches(self) -> Self:

@@ -296,7 +296,7 @@ class _Stated(NamedTuple):
 
 
 def _draft(config: PipelineConfig, base: Path, stated: _Stated, context: OpenContext) -> PackRecord:
-    """Return the record of a pack without its files; raise ConfigError if content may not be redistributed."""
+    """Return the record of a pack, whose list of files is filled in later; raise ConfigError if it may not be redistributed."""
     kb, models = KnowledgeBase.open(base / config.kb.path, verify=context.verify), PackedModels()
     _refer(config, lambda reference: models.add(reference, base))
     sources = describe_sources(kb, stated.releases, stated.licences)

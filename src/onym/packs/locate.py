@@ -112,9 +112,9 @@ def locate(folder: Path | str) -> Path:
 
 @contextmanager
 def open_folder(folder: Path | str) -> Iterator[Path]:
-    """Yield the folder of a pipeline, as `locate` returns it. It is kept during the block, even if it is replaced meanwhile.
+    """Yield the folder of a pipeline (see `locate`). It is not removed before the block ends, even if a new version is installed.
 
-    If the block raises an error, a pack that was unpacked for it is removed.
+    If the block raises an error, the cache folder into which this call unpacked a pack is removed.
     """
     path = Path(folder)
     if is_pack(path):

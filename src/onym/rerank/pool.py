@@ -54,7 +54,7 @@ def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 _SIMILAR = 10  # number of similar surfaces to retrieve from the memory per query
-_CACHE_SIZE = 100_000  # maximum number of names or ids in a cache; they often repeat
+_CACHE_SIZE = 100_000  # maximum number of entries per cache; the same names and ids are looked up often
 _ALIAS = 3  # number of best candidates of each linker to use per alias of a mention
 
 

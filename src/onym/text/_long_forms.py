@@ -269,7 +269,7 @@ def initial(word: Word, letters: str) -> bool:
 
 
 def beginning(word: Word, letters: str) -> bool:
-    """Match one or more letters at the beginning of the word, such as `Bcl` or `beta`."""
+    """Match one or more letters to the beginning of the word: `cyt` for cytotrophoblasts, or `beta` for a Greek letter."""
     return spelt_out(word).startswith(letters) or word.lower.startswith(letters) or initial(word, letters)
 
 

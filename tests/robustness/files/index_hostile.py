@@ -5,10 +5,11 @@ files             files of all kinds: damaged ones whose digests no longer match
                   validation of the structure can reject
 refused           files rejected by an error with a code before FAISS was called; the suite fails unless it equals `files`
 forged            files whose digests match
-bodies            forged files that are changed only where any value is valid: in components of vectors, neighbours in a graph,
-                  or members of a list; not counted in `files`
-bodies_read       number of `bodies` that were accepted, read and searched; the others were rejected
-bodies_outside    searches of `bodies` that returned an invalid name or failed with another error; fails unless this is 0
+bodies            forged files whose structure is valid: only components of vectors, neighbours in a graph or members of lists
+                  differ. They may be read or rejected, and are not counted in `files`
+bodies_read       number of `bodies` that were read and searched
+bodies_outside    number of `bodies` whose search returned an invalid name id, or raised an exception other than OnymError; the
+                  suite fails unless this is 0
 """
 
 from __future__ import annotations

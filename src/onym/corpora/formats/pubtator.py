@@ -160,7 +160,7 @@ def _read_line(draft: Draft, line: str, known: _MentionIds, where: str) -> None:
 
 def _read_mention(draft: Draft, start: int, end: int, rest: str, where: str) -> None:
     surface = draft.text[start:end]
-    if not rest.startswith(f"{surface}\t"):  # the surface differs from the text, so it ends at the first tab
+    if not rest.startswith(f"{surface}\t"):  # this column differs from the document text, so it is assumed to contain no tab
         surface = rest.partition("\t")[0]
     kind, *more = rest[len(surface) + 1 :].split("\t")
     concept_ids, notes = _parse_columns(more, kind)
