@@ -172,7 +172,7 @@ def measure_builds(recipe: Recipe, found: Gathered, datasets: tuple[str, ...]) -
 
 
 def compare(pairs: list[tuple[bool, bool]]) -> dict[str, int]:
-    """Count the mentions whose gold concept is found without `refuse_misnamed` (before) and with it (after), and the difference."""
+    """Count the mentions whose gold concept is found without `refuse_misnamed` (before) and with it (after)."""
     gained, lost = sum(new and not old for old, new in pairs), sum(old and not new for old, new in pairs)
     return {"before": sum(old for old, _ in pairs), "after": sum(new for _, new in pairs), "gained": gained, "lost": lost}
 

@@ -29,7 +29,7 @@ class ModelDetectorConfig(DetectorConfig):
     )
     types: str | None = Field(
         default=None,
-        description="Find only mentions of these types, separated by commas; defaults to the types that the pipeline may link to.",
+        description="Find only mentions of these types, separated by commas; defaults to those that the pipeline may link to.",
     )
     convention: str = Field(
         default="",

@@ -11,8 +11,8 @@ from onym.vocabularies import canonical_prefix, vocabularies
 if TYPE_CHECKING:
     import polars as pl
 
-# URL patterns that are not specific to one vocabulary, each with its CURIE template. They are tried after the patterns of single
-# vocabularies (`Vocabulary.address`); a URL that matches no pattern is left as it is.
+# URL patterns that are not specific to one vocabulary, each with its CURIE template. They are tried after the patterns of
+# single vocabularies (`Vocabulary.address`); a URL that matches no pattern is left as it is.
 _ADDRESSES = (
     (r"^https?://purl\.obolibrary\.org/obo/([A-Za-z]+)_([A-Za-z0-9_]+)$", "${1}:${2}"),
     (r"^obo\.([A-Za-z]+)_([A-Za-z0-9_]+)$", "${1}:${2}"),  # in MONDO's `consider`

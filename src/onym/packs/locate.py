@@ -112,7 +112,7 @@ def locate(folder: Path | str) -> Path:
 
 @contextmanager
 def open_folder(folder: Path | str) -> Iterator[Path]:
-    """Yield the folder of a pipeline (see `locate`). It is not removed before the block ends, even if a new version is installed.
+    """Yield the folder of a pipeline (see `locate`). It is not removed before the block ends, even if a new one is installed.
 
     If the block raises an error, the cache folder into which this call unpacked a pack is removed.
     """

@@ -31,9 +31,7 @@ def require_publishable(record: PackRecord) -> None:
     if record.private or record.restricted:
         why = f": {', '.join(record.restricted)}" if record.restricted else ""
         what = f"the pack is private and may not be redistributed{why}"
-        raise ConfigError(
-            "pack-private", what, where=record.name, fix="build the pack again without this content and without --private"
-        )
+        raise ConfigError("pack-private", what, where=record.name, fix="build it without this content and without --private")
     if unstated := record.sources_without_licence:
         what = f"no licence is stated for {', '.join(unstated)}"
         fix = f'build the pack with --licence "{unstated[0]}=..."'

@@ -182,7 +182,7 @@ class Ragged:
         return Ragged(offsets, self.at(places))
 
     def places(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return the positions in `values` of the elements of these rows, one row after the other, and the offsets of the rows."""
+        """Return the positions in `values` of the elements of these rows, row by row, and the offset of each row among them."""
         starts = self.offsets[rows].astype(np.int64)
         ends = self.offsets[rows + 1].astype(np.int64)
         if not bool(((starts >= 0) & (starts <= ends) & (ends <= len(self.values))).all()):
