@@ -68,10 +68,11 @@ def test_map_ignores_concepts_outside_the_branch(folder: Path, where: tuple[str,
     [
         (("--pipeline", "p", "--under", "D77"), 3, "concept-unknown"),
         (("--pipeline", "p", "--under", "D005334", "--types", "C04"), 2, "filter-empty"),
-        (("--pipeline", "starter", "--not-under", "MONDO:0005070"), 2, "hierarchy-missing"),
+        (("--pipeline", "flat", "--not-under", "D009203"), 2, "hierarchy-missing"),
     ],
 )
-def test_errors_name_the_option_and_a_fix(folder: Path, words: tuple[str, ...], status: int, code: str) -> None:
+def test_errors_name_the_option_and_a_fix(folder: Path, tiny_kb: Path, words: tuple[str, ...], status: int, code: str) -> None:
+    onym("pipeline", "build", "--kb", str(tiny_kb), "-o", "flat", cwd=folder)
     told = onym("link", "A fever", *words, "-o", "out.jsonl", cwd=folder, status=status).stderr
     assert f"[{code}]" in told
     assert code == "filter-empty" or words[2] in told

@@ -280,9 +280,8 @@ def _write_terms(stage: Stage, found: Gathered, decisions: Decisions, recipe: Re
     if not len(named.row):
         fix = "relax languages, vocabularies, semantic_types or drop_kinds in the recipe"
         raise InputError("kb-empty", "the filters of the recipe dropped all names", fix=fix)
-    hierarchy = write_hierarchy(stage, found.parents.frame(), decisions.identity, named.concepts, found.dropped)
+    hierarchy = write_hierarchy(stage, found.parents, decisions.identity, named.concepts, found.dropped)
     found.loops = hierarchy.pop("loops", {})
-    found.parents.clear()
     names, codes = encode_used_values(found.names.column("name"), named.row)
     found.names.drop("name")
     stage.write_strings("names", to_strings(names))

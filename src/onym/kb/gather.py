@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -82,9 +82,13 @@ class Batches:
         """Return all frames, concatenated."""
         return pl.DataFrame(pa.concat_tables(self._tables))
 
-    def clear(self) -> None:
-        """Drop all frames, to free their memory."""
-        self._tables = [self._tables[0].slice(0, 0)]
+    def take(self, rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the frames concatenated to parts of at least `rows` rows, except the last, and drop them, to free memory."""
+        while self._tables:
+            part = [self._tables.pop(0)]
+            while self._tables and sum(table.num_rows for table in part) < rows:
+                part.append(self._tables.pop(0))
+            yield pl.DataFrame(pa.concat_tables(part))
 
     def drop(self, name: str) -> None:
         """Drop a column, to free its memory."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from onym.kb.columns import Ints, counts_to_offsets, encode_values, to_strings
+from onym.kb.gather import Batches
 from onym.kb.hierarchy import JOINED_LOOP, LOOP
 from onym.kb.identity import Identity
 from onym.store.stage import Stage
@@ -68,10 +69,12 @@ def write_successors(stage: Stage, successors: pl.DataFrame) -> dict[str, int]:
 
 
 def write_hierarchy(
-    stage: Stage, parents: pl.DataFrame, identity: Identity, concepts: pl.Series, dropped: Counter[str]
+    stage: Stage, parents: Batches, identity: Identity, concepts: pl.Series, dropped: Counter[str]
 ) -> dict[str, Any]:
     """Write parents and children of all concepts, and return what the build report says about them; empty if there are none."""
-    edges = _to_rows(parents, identity, concepts, dropped)
+    rows = _number_ids(identity, concepts)
+    parts = [_to_rows(part, rows, dropped) for part in parents.take(_PART)]
+    edges = pl.concat(parts).unique().sort("child", "parent", "kind", "source")
     if edges.is_empty():
         return {}
     child, parent, kind, source = (edges[name].to_numpy() for name in ("child", "parent", "kind", "source"))
@@ -85,6 +88,7 @@ def write_hierarchy(
     return {"relations": edges.height, "loops": _describe_loops(loops, concepts) if loops.height else {}}
 
 
+_PART = 4_000_000  # relations numbered at a time
 _LISTED = 100  # relations that close a cycle, listed in the build report
 
 
@@ -94,9 +98,8 @@ def _describe_loops(loops: pl.DataFrame, concepts: pl.Series) -> dict[str, Any]:
     return {"count": loops.height, "first": [list(pair) for pair in pairs]}
 
 
-def _to_rows(parents: pl.DataFrame, identity: Identity, concepts: pl.Series, dropped: Counter[str]) -> pl.DataFrame:
-    """Return the distinct relations between concepts of the knowledge base, sorted: child, parent, kind, source."""
-    rows = _number_ids(identity, concepts)
+def _to_rows(parents: pl.DataFrame, rows: pl.DataFrame, dropped: Counter[str]) -> pl.DataFrame:
+    """Return the relations between concepts of the knowledge base: child, parent, kind, source."""
     edges = parents.select(
         child=_number(parents["concept"], rows), parent=_number(parents["parent"], rows), kind="kind", source="source"
     )
@@ -104,7 +107,7 @@ def _to_rows(parents: pl.DataFrame, identity: Identity, concepts: pl.Series, dro
     apart = known.filter(pl.col("child") != pl.col("parent"))
     dropped["parents of or by an id without a name"] += edges.height - known.height
     dropped["parents joined with their child"] += known.height - apart.height
-    return apart.unique().sort("child", "parent", "kind", "source")
+    return apart
 
 
 def _number_ids(identity: Identity, concepts: pl.Series) -> pl.DataFrame:

@@ -39,6 +39,8 @@ LANGUAGES = {
 HISTORY = {  # REL of MRCUI; deleted CUIs (DEL) and those removed from a subset (SUBX) have no successor
     "SY": SuccessorKind.MERGED, "RB": SuccessorKind.BROADER, "RN": SuccessorKind.NARROWER, "RO": SuccessorKind.RELATED,
 }  # fmt: skip
+_DIGITS = 7  # of a CUI
+_SLICE = 500_000  # parents per batch
 ABBREVIATION_TTYS = ["AB", "ACR", "AA", "ABB", "SSN"]
 
 
@@ -55,8 +57,8 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
             yield from batches(_names(frame))
             if trade.height:
                 yield from batches(_brands(frame, trade))
-    while parents:
-        yield from batches(_parents(parents.pop(0)))
+    for frame in parents.frames():
+        yield from batches(frame)
     for file in _files(source, "mrsty"):
         for frame in _rows(file, MRSTY, ["CUI", "TUI"]):
             yield from batches(frame.select(_curie("CUI"), semantic_types=pl.concat_list("TUI")))
@@ -95,17 +97,56 @@ def _names(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(_curie("CUI"), name="STR", kind=name_kind, language=language, source="SAB")
 
 
-def _relations(source: Source) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
-    """Return pairs (generic, CUI of a brand), where CUI2 `has_tradename` CUI1, and frames of CUI, parent and SAB."""
-    trade, parents = [pl.DataFrame(schema={"generic": pl.String, "CUI": pl.String})], []
+def _relations(source: Source) -> tuple[pl.DataFrame, Parents]:
+    """Read MRREL once: pairs (generic, CUI of a brand), where CUI2 `has_tradename` CUI1, and parents."""
+    trade, parents = [pl.DataFrame(schema={"generic": pl.String, "CUI": pl.String})], Parents()
     for file in _files(source, "mrrel"):
         for frame in _rows(file, MRREL, ["CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS"]):
             used = frame.filter((pl.col("SUPPRESS") == "N") & (pl.col("CUI1") != pl.col("CUI2")))
             trade.append(used.filter(pl.col("RELA") == "has_tradename").select(generic="CUI2", CUI="CUI1"))
             up, down = (used.filter(pl.col("REL") == relation) for relation in ("PAR", "CHD"))
-            pairs = pl.concat([up.select("SAB", CUI="CUI1", parent="CUI2"), down.select("SAB", CUI="CUI2", parent="CUI1")])
-            parents.append(pairs.unique(maintain_order=True))
+            parents.add(pl.concat([up.select("SAB", CUI="CUI1", parent="CUI2"), down.select("SAB", CUI="CUI2", parent="CUI1")]))
     return pl.concat(trade).unique(maintain_order=True), parents
+
+
+class Parents:
+    """Parents of all vocabularies as numbers, because MRREL has millions, and states each twice: as PAR and as CHD."""
+
+    def __init__(self) -> None:
+        self._vocabularies: dict[str, int] = {}
+        self._numbered = [pl.DataFrame(schema={"vocabulary": pl.UInt16, "child": pl.UInt32, "parent": pl.UInt32})]
+        self._others: list[pl.DataFrame] = []
+
+    def add(self, pairs: pl.DataFrame) -> None:
+        """Add pairs of the columns SAB, CUI and parent."""
+        if pairs.is_empty():
+            return
+        for name in pairs["SAB"].unique(maintain_order=True):
+            self._vocabularies.setdefault(name, len(self._vocabularies))
+        rows = pairs.select(
+            "SAB", "CUI", pl.col("parent").alias("above"),
+            vocabulary=pl.col("SAB").replace_strict(self._vocabularies, return_dtype=pl.UInt16),
+            child=_number("CUI"), parent=_number("parent"),
+        )  # fmt: skip
+        is_numbered = pl.col("child").is_not_null() & pl.col("parent").is_not_null()
+        self._numbered.append(rows.filter(is_numbered).select("vocabulary", "child", "parent"))
+        if (others := rows.filter(~is_numbered)).height:
+            self._others.append(others.select("SAB", "CUI", parent="above").unique(maintain_order=True))
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield the distinct pairs as rows of the schema."""
+        pairs = pl.concat(self._numbered).unique().sort("vocabulary", "child", "parent")
+        self._numbered.clear()
+        names = pl.Series(list(self._vocabularies), dtype=pl.String)
+        for part in pairs.iter_slices(_SLICE):
+            cuis = {column: "C" + pl.col(column).cast(pl.String).str.zfill(_DIGITS) for column in ("child", "parent")}
+            yield _parents(part.select(SAB=names.gather(part["vocabulary"]), CUI=cuis["child"], parent=cuis["parent"]))
+        yield from map(_parents, self._others)
+
+
+def _number(column: str) -> pl.Expr:
+    """Return the number of a CUI such as C0000005, null for other forms."""
+    return pl.col(column).str.extract(rf"^C([0-9]{{{_DIGITS}}})$", 1).cast(pl.UInt32)
 
 
 def _parents(frame: pl.DataFrame) -> pl.DataFrame:
