@@ -146,11 +146,11 @@ def _compare_umls(kb: KnowledgeBase, stated: set[tuple[int, int]], source: str) 
 
 
 def _time_descendants(kb: KnowledgeBase) -> dict[str, object]:
-    """Time finding all descendants of a concept that has about 100,000: a first child of a first child, and so on."""
+    """Time finding the descendants of a concept that has at least 100,000: a first child of a first child, and so on."""
     sizes, row = {}, kb.concept_ids.find("umls:C0000000")
     while len(below := kb.hierarchy.below(row)):
         sizes[row], row = len(below), int(below[0])
-    row = min(sizes, key=lambda each: abs(sizes[each] - _ROOT))
+    row = min((each for each in sizes if sizes[each] >= _ROOT), key=sizes.__getitem__, default=next(iter(sizes)))
     seconds = []
     for _ in range(5):
         start = time.perf_counter()

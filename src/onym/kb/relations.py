@@ -13,6 +13,7 @@ from onym.kb.columns import Ints, counts_to_offsets, encode_values, to_strings
 from onym.kb.gather import Batches
 from onym.kb.hierarchy import JOINED_LOOP, LOOP
 from onym.kb.identity import Identity
+from onym.store.arrays import Ragged
 from onym.store.stage import Stage
 from onym.types import ParentKind, SuccessorKind
 
@@ -143,14 +144,23 @@ def flag_loops(child: Ints, parent: Ints, source: Ints) -> npt.NDArray[np.uint8]
 
 
 def _find_cyclic(child: Ints, parent: Ints, used: npt.NDArray[np.bool_]) -> Ints:
-    """Return the relations that are part of a cycle: those whose parent also leads back to the child."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+    """Return the relations that may be part of a cycle, by removing concepts without parents, then without children."""
+    edges = np.flatnonzero(used)
+    edges = edges[_mark_cyclic(child[edges], parent[edges])]
+    return edges[_mark_cyclic(parent[edges], child[edges])]
 
-    size = int(max(child.max(), parent.max())) + 1
-    graph = csr_array((used[used].astype(np.int8), (child[used], parent[used])), shape=(size, size))
-    _, component = connected_components(graph, directed=True, connection="strong")
-    return np.flatnonzero(used & (component[child] == component[parent]))
+
+def _mark_cyclic(one: Ints, other: Ints) -> npt.NDArray[np.bool_]:
+    """Remove each concept that is on no pair's first side, with its pairs, until none is left; return which pairs remain."""
+    size = int(max(one.max(initial=0), other.max(initial=0))) + 1
+    degree = np.bincount(one, minlength=size)
+    lists = Ragged(counts_to_offsets(np.bincount(other, minlength=size)), one[np.argsort(other, kind="stable")])
+    removed = np.flatnonzero(degree == 0)
+    while len(removed):
+        freed, counts = np.unique(lists.take(removed).values, return_counts=True)
+        degree[freed] -= counts
+        removed = freed[degree[freed] == 0]
+    return (degree[one] > 0) & (degree[other] > 0)
 
 
 def _close_cycles(child: Ints, parent: Ints) -> list[int]:
