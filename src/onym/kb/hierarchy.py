@@ -67,7 +67,7 @@ class Relations:
         return zip(self.lists[row].tolist(), self.kinds[start:end].tolist(), self.sources[start:end].tolist(), strict=True)
 
     def step(self, rows: Rows, source: int | None, *, mapped: bool) -> Rows:
-        """Return the concepts one step away from any of the rows, sorted; see `Hierarchy.ancestors` for the filters."""
+        """Return the concepts one step away from any of the rows, sorted; see `Hierarchy.above` for the filters."""
         edges, _ = self.lists.places(rows)
         kinds = self.kinds[edges]
         keep = kinds & (LOOP if source is not None else LOOP | JOINED_LOOP) == 0

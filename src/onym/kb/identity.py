@@ -63,7 +63,7 @@ def identify(
 ) -> Identity:
     """Decide which concept each id resolves to. `active` are the ids that have names, by precedence of their sources."""
     here = pl.DataFrame({"concept": active})
-    heirs = _follow_chains(successors.drop_nulls("successor"), counts)
+    heirs = follow_chains(successors.drop_nulls("successor"), counts)
     folded = heirs.join(here, on="concept", how="semi").join(here.rename({"concept": "successor"}), on="successor", how="semi")
     counts["retired concepts folded into their successor"] += folded.height
     standing = here.join(folded, on="concept", how="anti")
@@ -95,7 +95,7 @@ def identify(
     )
 
 
-def _follow_chains(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
+def follow_chains(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
     """Follow each chain of successors to its end, by pointer doubling; cycles are dropped and counted."""
     links = successors.filter(pl.col("concept") != pl.col("successor")).unique("concept", keep="first", maintain_order=True)
     for _ in range(_DOUBLINGS):

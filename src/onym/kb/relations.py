@@ -12,13 +12,12 @@ import polars as pl
 from onym.kb.columns import Ints, counts_to_offsets, encode_values, to_strings
 from onym.kb.gather import Batches
 from onym.kb.hierarchy import JOINED_LOOP, LOOP
-from onym.kb.identity import Identity
+from onym.kb.identity import Identity, follow_chains
 from onym.store.arrays import Ragged
 from onym.store.stage import Stage
 from onym.types import ParentKind, SuccessorKind
 
 _CERTAIN = [int(kind) for kind in SuccessorKind if kind.is_certain]
-_STEPS = 20  # from one retired id to the next; more than any vocabulary has
 
 
 def select_certain(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFrame:
@@ -32,21 +31,12 @@ def select_certain(successors: pl.DataFrame, counts: Counter[str]) -> pl.DataFra
     certain = certain.select("concept", "successor").unique(maintain_order=True)
     alone = pl.len().over("concept") == 1
     single, several = certain.filter(alone), certain.filter(~alone)
-    agreed = _follow(several, single).filter(alone)
+    ends = follow_chains(single, Counter()).rename({"concept": "successor", "successor": "end"})
+    led = several.join(ends, on="successor", how="left", maintain_order="left")
+    agreed = led.select("concept", successor=pl.coalesce("end", "successor")).unique(maintain_order=True).filter(alone)
     counts["retired ids with several successors"] += several["concept"].n_unique() - agreed.height
     ids = successors.select("concept").unique(maintain_order=True)
     return ids.join(pl.concat([single, agreed]), on="concept", how="left", maintain_order="left")
-
-
-def _follow(several: pl.DataFrame, single: pl.DataFrame) -> pl.DataFrame:
-    """Replace successors that are themselves retired by what they were replaced by, so that equal ends are found."""
-    onward = single.select(successor="concept", next="successor")
-    for _ in range(_STEPS):
-        led = several.join(onward, on="successor", how="left", maintain_order="left")
-        several = led.select("concept", successor=pl.coalesce("next", "successor"))
-        if led["next"].null_count() == led.height:
-            break
-    return several.unique(maintain_order=True)
 
 
 def write_successors(stage: Stage, successors: pl.DataFrame) -> dict[str, int]:

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, Self
 
-import numpy as np
-
 from onym.store.arrays import Ragged, Strings, corrupt
 from onym.store.artefact import Artefact
 from onym.types import Successor, SuccessorKind
@@ -65,9 +63,8 @@ class RetiredIds:
             return
         self.ids = artefact.strings("retired")
         self._targets = artefact.strings("successor.id")
-        offsets = artefact.array("retired.successors")
-        self._lists = Ragged(offsets, np.arange(len(self._targets)), name="retired.successors")
         self._kinds = artefact.array("successor.kind")
+        self._lists = Ragged(artefact.array("retired.successors"), self._kinds, name="retired.successors")
         self._source_rows = artefact.array("successor.source")
         self._releases = artefact.strings("releases")
         self._release_rows = artefact.array("successor.release")
@@ -78,7 +75,7 @@ class RetiredIds:
     def successors(self, concept_id: str) -> tuple[Successor, ...]:
         """Return what the sources give for a retired id, the most certain first; empty if it is not retired."""
         row = self.ids.find(concept_id)
-        return tuple(self._successor(int(at)) for at in self._lists[row]) if row >= 0 else ()
+        return tuple(self._successor(at) for at in range(*self._lists.span(row))) if row >= 0 else ()
 
     def _successor(self, at: int) -> Successor:
         kind, source, release = (int(column[at]) for column in (self._kinds, self._source_rows, self._release_rows))
