@@ -39,6 +39,23 @@ def test_lists_all_pipelines(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.
     assert [row["name"] for row in listed if row["default"]] == ["starter"]
 
 
+def test_the_default_is_the_installed_pipeline_of_the_highest_rank(
+    tmp_path: Path, file_server: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = json.loads(onym("info", "--json", cwd=tmp_path).stdout)
+    assert [row["name"] for row in rows if row.get("default")] == ["starter"]
+    with file_server.running():
+        onym("get", "fevers", "--mirror", file_server.url, cwd=tmp_path)
+    monkeypatch.setattr(recipes, "recipe_names", lambda: ["fevers"])
+    assert recipes.default_pipeline() == "starter", "a rank of 0 is never the default"
+    monkeypatch.setattr(recipes, "read_recipe", lambda _name: small_recipe(rank=2))
+    assert recipes.default_pipeline() == "fevers"
+    done = onym("link", "Pyrexia", "--json", cwd=tmp_path)
+    assert "using fevers, the best installed pipeline" in done.stderr
+    assert json.loads(done.stdout)["links"][0]["concept_id"] == "HP:0001945"
+    assert recipes.identity_of(small_recipe(rank=2)) == recipes.identity_of(small_recipe()), "needs no new installation"
+
+
 def test_suggests_a_name_for_a_typo(tmp_path: Path) -> None:
     env = {"ONYM_CACHE": str(tmp_path / "cache")}
     assert "did you mean hpo-phenotypes?" in onym("get", "hpo-phenotype", cwd=tmp_path, status=2, env=env).stderr

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, estimate_remaining_seconds, progress, progress_callback, tell, write_json, write_lines
-from onym.cli.inputs import FAILED, use_starter
+from onym.cli.inputs import FAILED, use_default
 from onym.cli.options import (
     ASSERTION,
     CODE_SYSTEM,
@@ -21,6 +21,7 @@ from onym.cli.options import (
     NLP_DATE,
     NOTE_KEYS,
     OMOP_VOCABULARY,
+    PIPELINE,
     PRECISION,
     SOME_PIPELINE_OPTIONS,
     command_with,
@@ -46,7 +47,7 @@ def plan(
     context: typer.Context,
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Corpora: files, folders or archives.")],
     output: Annotated[str, typer.Option("--output", "-o", help="New folder for the run, or a URL such as s3://bucket/prefix.")],
-    pipeline: Annotated[Path | None, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = None,
+    pipeline: Annotated[Path | None, PIPELINE] = None,
     from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
@@ -71,7 +72,7 @@ def plan(
     from onym.batch.planning import plan_batch
     from onym.store.limits import MIB
 
-    pipeline = pipeline or use_starter()
+    pipeline = pipeline or use_default()
     with progress("planning"):
         plan = plan_batch(
             sources,

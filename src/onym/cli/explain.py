@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
-from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, resolve_kb
-from onym.cli.options import FORCE, PRECISION, VERIFY
+from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, resolve_kb, use_default
+from onym.cli.options import FORCE, PIPELINE, PRECISION, VERIFY
 from onym.errors import format_id
 from onym.store.cache import Verify
 
@@ -35,9 +35,7 @@ def explain(
             "--output", "-o", help="HTML file to write, with highlighted mentions; hover over a mention to see its explanation."
         ),
     ] = None,
-    pipeline: Annotated[Path, typer.Option(help="Pipeline; by default the built-in starter (MONDO diseases).")] = Path(
-        "starter"
-    ),
+    pipeline: Annotated[Path | None, PIPELINE] = None,
     precision: Annotated[float | None, PRECISION] = None,
     verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, FORCE] = False,
@@ -63,7 +61,7 @@ def explain(
         require_file(output, force=force)
     problems: list[Problem] = []
     with open_sources(sources) as found:
-        loaded = load(pipeline, context=OpenContext(verify=verify)).with_precision(precision)
+        loaded = load(pipeline or use_default(), context=OpenContext(verify=verify)).with_precision(precision)
         reading = found.read()
         explained = _explain_items(reading, loaded, problems)
         if output is None:

@@ -81,19 +81,23 @@ def _state(listed: ListedPipeline) -> str:
 
 @app.command()
 def info(json: Annotated[bool, JSON] = False) -> None:
-    """List all linkers, detectors, readers, corpus formats and output formats, and the package that provides each.
+    """List the installed pipelines and the default one; all linkers, detectors, readers and formats, and their packages.
 
     Example: onym info
     """
+    from onym.packs.install import list_pipelines
     from onym.registry import REGISTRIES
 
+    pipelines = [each for each in list_pipelines() if each.installed]
     found = [
         {"kind": part.kind, "name": part.name, "package": part.package, "version": part.version, "refused": refusal}
         for registry in REGISTRIES
         for part, refusal in registry.parts()
     ]
     if json:
-        write_json(found)
+        own = [{"kind": "pipeline", "name": each.name, "title": each.title, "default": each.is_default} for each in pipelines]
+        write_json([*own, *found])
         return
+    write_lines([("pipeline", each.name, each.title, "default" if each.is_default else "") for each in pipelines])
     rows = [(each["kind"], each["name"], f"{each['package']} {each['version']}", each["refused"]) for each in found]
     write_lines([(*row, f"refused: {refused}" if refused else "") for *row, refused in rows])

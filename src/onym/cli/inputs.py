@@ -148,7 +148,7 @@ def filter_of(context: typer.Context, concepts: Path | None = None) -> ConceptFi
 
 
 def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:
-    """Return the pipeline to use: None if --kb is given, the starter if neither --kb nor --pipeline is given.
+    """Return the pipeline to use: None if --kb is given, the default pipeline if neither --kb nor --pipeline is given.
 
     Raise ConfigError if both are given, or if there are linker options (`has_own`) without --kb.
     """
@@ -163,15 +163,21 @@ def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) ->
     if kb is None and has_own:
         what = "linker options, --prefer and --top-k need a knowledge base"
         raise ConfigError("config-invalid", what, fix="give --kb, or drop these options to use the starter")
-    return pipeline if kb or pipeline else use_starter()
+    return pipeline if kb or pipeline else use_default()
 
 
-def use_starter() -> Path:
-    """Return the name of the starter, the built-in pipeline, and say on stderr that it is used."""
-    from onym.packs.locate import STARTER
+def use_default() -> Path:
+    """Return the name of the default pipeline, the best installed one, and say on stderr that it is used."""
+    from onym.packs.locate import STARTER, STARTER_TITLE, installed_names
 
-    tell("No --pipeline given; using the built-in starter (MONDO diseases).")
-    return Path(STARTER)
+    name = STARTER
+    if installed_names():
+        from onym.packs.recipe import default_pipeline
+
+        name = default_pipeline()
+    what = f"the built-in starter ({STARTER_TITLE})" if name == STARTER else f"{name}, the best installed pipeline"
+    tell(f"No --pipeline given; using {what}.")
+    return Path(name)
 
 
 def require_pipeline(pipeline: Path | None, precision: float | None, coverage: float | None) -> None:

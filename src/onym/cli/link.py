@@ -82,8 +82,8 @@ def link(
     pipeline: Annotated[
         Path | None,
         typer.Option(
-            help="Pipeline, for raw text; by default the built-in starter (MONDO diseases). It detects mentions in documents "
-            "without annotations."
+            help="Pipeline, for raw text; by default the best installed one, at first the built-in starter. It detects "
+            "mentions in documents without annotations."
         ),
     ] = None,
     linker: Annotated[str | None, LINKER] = None,

@@ -27,6 +27,7 @@ LINKER = typer.Option(help="Linker: exact, tfidf, dense, generative, collective,
 KB = typer.Option("--kb", help="Knowledge base.")
 CONCEPTS = typer.Option(help="Link only to the concepts listed in this file, one id per line.")
 TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
+PIPELINE = typer.Option(help="Pipeline; by default the best installed one, at first the built-in starter.")
 PRECISION = typer.Option(
     help="Target precision, such as 0.95, for a calibrated pipeline. Less confident answers are left unlinked (NIL), and their "
     "candidates are kept."

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.help import MORE
-from onym.cli.options import FILTER_OPTIONS, PRECISION, ConfigOptions, command_with
+from onym.cli.inputs import use_default
+from onym.cli.options import FILTER_OPTIONS, PIPELINE, PRECISION, ConfigOptions, command_with
 
 if TYPE_CHECKING:
     from onym.serve.settings import ServeSettings
@@ -30,12 +31,13 @@ _COMMON = ("host", "port", "workers", "engine", "tls_cert", "tls_key", "max_text
 def serve(
     context: typer.Context,
     pipeline: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             metavar="DIR|NAME=DIR",
-            help="Pipeline to serve, such as starter. For several, repeat NAME=DIR: each is at /v1/NAME/, the first at /v1/.",
+            help="Pipeline to serve; by default the best installed one, at first the built-in starter. For several, repeat "
+            "NAME=DIR: each is at /v1/NAME/, the first at /v1/.",
         ),
-    ],
+    ] = None,
     precision: Annotated[float | None, PRECISION] = None,
     token_file: Annotated[
         Path | None,
@@ -51,8 +53,8 @@ def serve(
 ) -> None:
     """Serve pipelines over HTTP: link texts, map terms, look up concepts. SIGTERM drains, SIGHUP reloads the pipelines.
 
-    Example: onym serve --pipeline mesh-pipeline
-    Example: onym serve --pipeline starter --host 0.0.0.0 --token-file token.txt --workers 4
+    Example: onym serve
+    Example: onym serve --pipeline mesh-pipeline --host 0.0.0.0 --token-file token.txt --workers 4
     Example: onym serve --pipeline /shared/mesh-pipeline --engine ray --address auto --workers 2 --max-workers 16
     """
     import logging
@@ -66,7 +68,7 @@ def serve(
     except ImportError as e:
         raise missing_extra("the service", "serve") from e
     settings = ServeSettings(
-        pipelines=parse_pipelines(pipeline),
+        pipelines=parse_pipelines(pipeline or [str(use_default())]),
         precision=precision,
         filter=context.obj["filter"],
         token=read_token(token_file) if token_file else "",
@@ -83,14 +85,14 @@ def serve(
 
 @app.command()
 def mcp(
-    pipeline: Annotated[Path, typer.Option(help="Pipeline to serve.")],
+    pipeline: Annotated[Path | None, PIPELINE] = None,
     precision: Annotated[float | None, PRECISION] = None,
 ) -> None:
     """Serve link, explain, lookup and map as tools for AI assistants (Model Context Protocol over stdin and stdout).
 
-    Example: onym mcp --pipeline mesh-pipeline
+    Example: onym mcp
     """
     from onym.integrations.mcp import build_server
     from onym.packs.locate import load
 
-    build_server(load(pipeline).with_precision(precision)).run()
+    build_server(load(pipeline or use_default()).with_precision(precision)).run()

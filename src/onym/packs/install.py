@@ -27,6 +27,7 @@ from onym.packs.locate import (
     KB,
     NAME,
     STARTER,
+    STARTER_TITLE,
     find_install_folder,
     installed_names,
     installed_root,
@@ -45,6 +46,7 @@ from onym.packs.recipe import (
     PipelineRecipe,
     RecipeInput,
     RecipeInputs,
+    default_pipeline,
     gather_inputs,
     identity_of,
     read_recipe,
@@ -92,8 +94,8 @@ class ListedPipeline:
 
     @property
     def is_default(self) -> bool:
-        """True for the default pipeline, the starter."""
-        return self.name == STARTER
+        """True for the pipeline that commands use without --pipeline."""
+        return self.name == default_pipeline()
 
 
 def list_pipelines() -> list[ListedPipeline]:
@@ -114,7 +116,7 @@ def _list_recipe(name: str) -> ListedPipeline:
 def _list_installed(name: str) -> ListedPipeline:
     """Describe the starter, or a pipeline installed from a pack or a folder."""
     if name == STARTER:
-        return ListedPipeline(name, "MONDO diseases; built in", _list_recipe("mondo-diseases").licences)
+        return ListedPipeline(name, f"{STARTER_TITLE}; built in", _list_recipe("mondo-diseases").licences)
     with open_folder(name) as folder:
         if not (folder / PACK_RECORD).is_file():
             return ListedPipeline(name, str(folder), {})

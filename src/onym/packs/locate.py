@@ -1,6 +1,6 @@
 """Open pipelines by folder, pack file or name.
 
-`starter` (MONDO diseases) is built in and needs no installation. Other pipelines are installed into the cache directory, each
+`starter` is built in and needs no installation. Other pipelines are installed into the cache directory, each
 in a self-contained folder, or come with Python packages. A file `NAME.onymp` is a pack, which is unpacked into the cache.
 """
 
@@ -24,6 +24,8 @@ from onym.store.models import read_small
 from onym.store.versions import HeldFolder, current_folder, hold_current, hold_version, is_version
 
 STARTER = "starter"
+STARTER_TITLE = "MONDO diseases"
+"""What the starter finds and links."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 GROUP = "onym.packs"
 """Entry-point group in which a Python package declares the pack that it contains."""

@@ -19,7 +19,7 @@ from onym._version import __version__
 from onym.config import Strict, read_toml
 from onym.errors import ConfigError, DownloadError, InputError
 from onym.kb import Recipe
-from onym.packs.locate import KB, NAME, RECIPES, STARTER, pack_folder, recipe_names, suggest_name
+from onym.packs.locate import KB, NAME, RECIPES, STARTER, installed_names, pack_folder, recipe_names, suggest_name
 from onym.packs.provenance import FileDigest, LicenceTerms, Provenance, licences_page
 from onym.pipeline.config import FILE, PipelineDesign, digest_of
 from onym.store.cache import file_digest
@@ -99,11 +99,15 @@ class Trained(Strict):
 
 
 class PipelineRecipe(Strict):
-    """A complete recipe. `extra` is the optional dependency group that the pipeline needs."""
+    """A complete recipe. `extra` is the optional dependency group that the pipeline needs.
+
+    If `rank` is above 0, the pipeline is better than the starter; the installed pipeline with the highest rank is the default.
+    """
 
     name: str = Field(pattern=_FOLDER)
     title: str = Field(min_length=1)
     extra: Literal["", "dense"] = ""
+    rank: int = Field(default=0, ge=0, le=100, exclude=True)  # not part of the identity: it changes no answer
     releases: tuple[Release, ...] = Field(min_length=1)
     kb: Recipe
     models: tuple[HubModel, ...] = ()
@@ -355,3 +359,14 @@ def read_recipe(name: str) -> PipelineRecipe:
         fix = "it is built in and needs no installation: use --pipeline starter" if name == STARTER else fix
         raise ConfigError("recipe-unknown", f"there is no recipe named {name!r}", fix=fix)
     return PipelineRecipe.from_toml(RECIPES / f"{name}.toml")
+
+
+def default_pipeline() -> str:
+    """Return the name of the default pipeline: the installed one whose recipe has the highest rank, else the starter.
+
+    >>> default_pipeline()
+    'starter'
+    """
+    installed = [read_recipe(name) for name in installed_names() if name in recipe_names()]
+    best = max(installed, key=lambda recipe: recipe.rank, default=None)
+    return best.name if best is not None and best.rank else STARTER
