@@ -18,8 +18,8 @@ from onym.types import Document
 PICTURE = Path(__file__).parent / "marked.png"
 TEXT = """\
 We followed 214 adults with type 2 diabetes mellitus (T2DM) for five years. T2DM preceded chronic kidney disease in 61 of \
-them, and 12 had had gestational diabetes. Reactive arthritis (Reiter syndrome) was seen twice, both times after a \
-gastroenteritis; neither patient had ankylosing spondylitis or psoriasis. Retinopathy was more frequent among those with \
+them. Most took metformin, some insulin; nausea and diarrhea were rare. Reactive arthritis (Reiter syndrome) was seen twice, \
+both times with fever; neither patient had ankylosing spondylitis or psoriasis. Retinopathy was more frequent among those with \
 hypertension."""
 _HOVERED = """<style>
 h2 { display: none }

@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "images"
 TEXT = """\
-A 54-year-old man with type 2 diabetes mellitus (T2DM) and gout was seen for a persistent cough. T2DM had been complicated \
-by diabetic retinopathy. His sister has multiple sclerosis. Tuberculosis was excluded; pneumonia was treated at home."""
+A 54-year-old man with type 2 diabetes mellitus (T2DM) and gout was seen for cough and fever. He takes metformin and aspirin. \
+T2DM had been complicated by diabetic retinopathy. His sister has multiple sclerosis. Tuberculosis was excluded; pneumonia was \
+treated at home with amoxicillin."""
 TABLE = """\
 visit,diagnosis
 101,breast cancer
 102,T2DM
 103,juvenile idiopathic arthritis
 104,Crohn's disease
-105,kidney failure
+105,shortness of breath
 106,chronic obstructive lung disease
 """
 _SIZES = {"page-light": (1040, 1180), "page-dark": (1040, 780), "page-table": (1040, 900), "page-phone": (390, 780)}

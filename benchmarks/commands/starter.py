@@ -1,120 +1,180 @@
 """Measure the size, start-up time, accuracy and speed of the starter pipeline that comes with `pip install onym`.
 
 wheel_mb, names, dependencies    size of the wheel, names in its knowledge base, and required packages without extras
-first_answer_s                   CPU seconds of `onym link` on one abstract in a fresh process, minimum of three
-strict_f1                        strict F1 (span and concept) of diseases in raw text, on the test splits of two corpora
+first_answer_s                   CPU seconds of `onym link` on a sentence in a fresh process, median of the rounds
+first_answer_ratio               ratio to the earlier commit `before`, with its own smaller starter, in alternating rounds
+documents_per_s                  PubMed citations with an abstract per CPU second, from text to links
+bc5cdr_documents_per_s           abstracts of BC5CDR per CPU second
+memory_gb                        peak memory of this process after both
+strict_f1, strict_p, strict_r    span and concept of diseases and chemicals in raw text, all annotated mentions counted
+ece                              expected calibration error of all answers
 precision_at_95, coverage_at_95  with `--precision 0.95`: share of right answers, and share of answers that remain
-documents_per_s, memory_gb       BC5CDR abstracts (dev or test) per CPU second, and peak memory of this process
+precision_low, precision_high    95 % interval (Wilson) of precision_at_95
 deterministic                    1 if two runs over the same documents give the same links
 
-The corpora are annotated with MeSH, so a MONDO concept is replaced by the MeSH record it cross-references; a concept without
-cross-reference counts as wrong. Use `--split dev` for development. `--quick` reads few documents and builds no wheel.
+Only answers of the annotated semantic groups count: diseases and chemicals, on NCBI disease diseases only. MeSH is preferred,
+since the corpora are annotated with it. Use `--split dev`
+for development. `--quick` reads few documents, builds no wheel and does not run the earlier commit.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import requires
+from itertools import islice
+from math import sqrt
+from pathlib import Path
+from statistics import median
 
+import numpy as np
+
+from benchmarks.commands.link_speed import abstracts
+from benchmarks.commands.unchanged import first_answer
 from benchmarks.fresh import fresh_environment
+from benchmarks.link.turns import median_ratio, take_turns
 from benchmarks.report import data_folder
+from onym.calibrate.estimators import expected_calibration_error
 from onym.corpora.plain import with_answers
 from onym.datasets.prepared import open_dataset
+from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.end_to_end import EndToEndScores, score_end_to_end
-from onym.kb import KnowledgeBase
 from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.types import Document, LinkedDocument
 
-UPPER_BOUNDS = {"wheel_mb": 10.0}
-FULL_BOUNDS = {"first_answer_s": 1.0}
+UPPER_BOUNDS = {"wheel_mb": 30.0}
+_BEFORE = "08f99fb"
+"""Commit with the first starter, which linked the diseases of MONDO."""
+FULL_BOUNDS = {"first_answer_ratio": 1.1, "memory_gb": 0.5}
 LOWER_BOUNDS = {"deterministic": 1}
-CORPORA = {"bc5cdr": "bc5cdr", "ncbi_disease": "ncbi-disease"}
-_CHEMICAL, _MESH = "Chemical", "mesh:"
 _QUICK = 40  # documents
+_PREFER = ("mesh",)  # the vocabulary that the corpora are annotated with
+_CITATIONS = 2_000
 _PRECISION = 0.95
-_TURNS = 3
+_ROUNDS = 5
+_NORMAL = 1.96  # quantile of the 95 % interval
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus, the semantic groups that it annotates, and its annotated types of these groups (empty: all)."""
+
+    dataset: str
+    groups: tuple[str, ...]
+    types: tuple[str, ...] = ()
+
+
+CORPORA = {
+    "bc5cdr": Corpus("bc5cdr", ("Disease", "Chemical")),
+    "ncbi_disease": Corpus("ncbi-disease", ("Disease",)),
+    "biored": Corpus("biored", ("Disease", "Chemical"), ("Disease", "Chemical")),
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline", default="starter", help="measure this pipeline instead of the starter")
     parser.add_argument("--split", default="test", help="split to evaluate; use dev during development")
-    parser.add_argument("--only-accuracy", action="store_true", help="do not build and install the wheel")
+    parser.add_argument("--only-accuracy", action="store_true", help="measure neither size nor speed")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    pipeline = load(options.pipeline)
-    splits = {
-        key: diseases_of(open_dataset(name, data=data_folder()).documents(options.split)) for key, name in CORPORA.items()
-    }
+    pipeline = load(options.pipeline, prefer=_PREFER)
     figures: dict[str, object] = {"names": len(pipeline.kb.names), "dependencies": _dependencies()}
+    if not options.only_accuracy:
+        figures |= _speed(pipeline, options.split, is_quick=options.quick)
     if not options.quick and not options.only_accuracy:
-        figures |= _install(splits["bc5cdr"][0].text)
-    figures |= _speed(pipeline, splits["bc5cdr"][: _QUICK if options.quick else None])
+        figures |= {"wheel_mb": _measure_wheel(), "before": _BEFORE} | _compare_first_answers()
     is_same = True
-    for key, whole in splits.items():
-        docs = whole[:_QUICK] if options.quick else whole
-        answers = _link_documents(pipeline, docs)
-        is_same &= answers == _link_documents(load(options.pipeline), docs)
-        figures[key] = _figures(pipeline, docs, answers)
+    for key, corpus in CORPORA.items():
+        docs = documents_of(corpus, options.split)[: _QUICK if options.quick else None]
+        answers = _link_documents(pipeline, docs, corpus)
+        is_same &= answers == _link_documents(load(options.pipeline, prefer=_PREFER), docs, corpus)
+        figures[key] = _figures(pipeline, docs, answers, corpus)
     return figures | {"deterministic": int(is_same)}
 
 
-def strict_f1_of(pipeline: str, key: str, split: str = "test") -> float:
-    """Return the strict F1 of a pipeline on the diseases of a corpus."""
-    loaded = load(pipeline)
-    docs = diseases_of(open_dataset(CORPORA[key], data=data_folder()).documents(split))
-    return round(100 * _score(loaded.kb, docs, _link_documents(loaded, docs)).f1, 1)
-
-
-def _speed(pipeline: Pipeline, docs: Sequence[Document]) -> dict[str, object]:
-    began = time.process_time()
-    _link_documents(pipeline, docs)
-    seconds = time.process_time() - began
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    return {"documents_per_s": round(len(docs) / seconds, 1), "memory_gb": round(memory, 2)}
-
-
-def _figures(pipeline: Pipeline, docs: Sequence[Document], answers: Sequence[LinkedDocument]) -> dict[str, float]:
-    score = _score(pipeline.kb, docs, answers)
-    figures = {"strict_f1": score.f1, "strict_p": score.precision, "strict_r": score.recall}
-    if pipeline.calibration is not None:
-        confident = _link_documents(pipeline.with_precision(_PRECISION), docs)
-        left = _count(confident) / max(1, _count(answers))
-        figures |= {"precision_at_95": _score(pipeline.kb, docs, confident).precision, "coverage_at_95": left}
-    return {name: round(100 * value, 1) for name, value in figures.items()} | {"documents": len(docs)}
-
-
-def diseases_of(documents: object) -> list[Document]:
-    """Return documents with their annotated diseases."""
+def documents_of(corpus: Corpus, split: str) -> list[Document]:
+    """Return the documents of a split with the annotated mentions that count."""
     return [
-        replace(doc, mentions=tuple(each for each in doc.mentions if each.type != _CHEMICAL))
-        for doc in documents  # type: ignore[attr-defined]
+        replace(doc, mentions=tuple(each for each in doc.mentions if not corpus.types or each.type in corpus.types))
+        for doc in open_dataset(corpus.dataset, data=data_folder()).documents(split)
     ]
 
 
-def _link_documents(pipeline: Pipeline, docs: Sequence[Document]) -> list[LinkedDocument]:
-    return list(pipeline.link_many(replace(doc, mentions=()) for doc in docs))
+def strict_f1_of(pipeline: str, key: str, split: str = "test") -> float:
+    """Return the strict F1 of a pipeline on a corpus, in percent."""
+    loaded, corpus = load(pipeline, prefer=_PREFER), CORPORA[key]
+    docs = documents_of(corpus, split)
+    return round(100 * _score(loaded, docs, _link_documents(loaded, docs, corpus)).f1, 1)
+
+
+def _speed(pipeline: Pipeline, split: str, *, is_quick: bool) -> dict[str, object]:
+    citations = list(islice(abstracts(), _QUICK if is_quick else _CITATIONS))
+    own = documents_of(CORPORA["bc5cdr"], split)[: _QUICK if is_quick else None]
+    figures: dict[str, object] = {"documents_per_s": _documents_per_s(pipeline, citations)}
+    figures["bc5cdr_documents_per_s"] = _documents_per_s(pipeline, own)
+    return figures | {"memory_gb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2)}
+
+
+def _documents_per_s(pipeline: Pipeline, docs: Sequence[Document]) -> float:
+    began = time.process_time()
+    for _ in pipeline.link_many(replace(doc, mentions=()) for doc in docs):
+        pass
+    return round(len(docs) / (time.process_time() - began), 1)
+
+
+def _figures(
+    pipeline: Pipeline, docs: Sequence[Document], answers: Sequence[LinkedDocument], corpus: Corpus
+) -> dict[str, float]:
+    score = _score(pipeline, docs, answers)
+    figures = {"strict_f1": score.f1, "strict_p": score.precision, "strict_r": score.recall}
+    if pipeline.calibration is not None:
+        confident = _link_documents(pipeline.with_precision(_PRECISION), docs, corpus)
+        at_95, count = _score(pipeline, docs, confident).precision, _count(confident)
+        low, high = _interval(at_95, count)
+        figures |= {"ece": _calibration_error(pipeline, docs, answers), "precision_at_95": at_95}
+        figures |= {"precision_low": low, "precision_high": high, "coverage_at_95": count / max(1, _count(answers))}
+    return {name: round(100 * value, 1) for name, value in figures.items()} | {"documents": len(docs)}
+
+
+def _calibration_error(pipeline: Pipeline, docs: Sequence[Document], answers: Sequence[LinkedDocument]) -> float:
+    canonical = ConceptResolver(pipeline.kb).canonical
+    confidences, outcomes = [], []
+    for doc, linked in zip(docs, answers, strict=True):
+        gold = {(each.start, each.end, canonical(one)) for each in doc.mentions for one in each.concept_ids}
+        for link in linked.links:
+            if link.concept_id is not None and link.confidence is not None:
+                confidences.append(link.confidence)
+                outcomes.append((link.mention.start, link.mention.end, canonical(link.concept_id)) in gold)
+    return expected_calibration_error(np.array(confidences), np.array(outcomes))
+
+
+def _interval(share: float, count: int) -> tuple[float, float]:
+    """Return the Wilson interval of a share of `count` answers."""
+    if not count:
+        return 0.0, 1.0
+    square = _NORMAL**2 / count
+    half = _NORMAL * sqrt(share * (1 - share) / count + square / (4 * count))
+    return (share + square / 2 - half) / (1 + square), (share + square / 2 + half) / (1 + square)
+
+
+def _link_documents(pipeline: Pipeline, docs: Sequence[Document], corpus: Corpus) -> list[LinkedDocument]:
+    of_groups = pipeline.with_types(corpus.groups)
+    return list(of_groups.link_many(replace(doc, mentions=()) for doc in docs))
 
 
 def _count(linked: Sequence[LinkedDocument]) -> int:
     return sum(link.concept_id is not None for each in linked for link in each.links)
 
 
-def _score(kb: KnowledgeBase, gold: Sequence[Document], linked: Sequence[LinkedDocument]) -> EndToEndScores:
-    @lru_cache(None)
-    def canonical(concept_id: str) -> str:
-        """Return the first MeSH record that a MONDO concept cross-references."""
-        row = kb.concept_ids.find(concept_id)
-        xrefs = [kb.xrefs[int(number)] for number in kb.concept_xrefs[row]] if row >= 0 else []
-        return min((each for each in xrefs if each.startswith(_MESH)), default=concept_id)
-
-    return score_end_to_end(gold, map(with_answers, linked), canonical=canonical)
+def _score(pipeline: Pipeline, gold: Sequence[Document], linked: Sequence[LinkedDocument]) -> EndToEndScores:
+    return score_end_to_end(gold, map(with_answers, linked), canonical=ConceptResolver(pipeline.kb).canonical)
 
 
 def _dependencies() -> list[str]:
@@ -122,8 +182,19 @@ def _dependencies() -> list[str]:
     return sorted(each for each in requires("onym") or () if "extra ==" not in each)
 
 
-def _install(text: str) -> dict[str, object]:
-    """Install the wheel in a fresh environment, and time the first answer."""
+def _measure_wheel() -> float:
+    """Install the wheel in a fresh environment, link a text with it, and return its size in megabytes."""
     with fresh_environment() as fresh:
-        seconds = [fresh.cpu_seconds(["onym", "link", text]) for _ in range(_TURNS + 1)]
-        return {"wheel_mb": round(fresh.wheel.stat().st_size / 1e6, 1), "first_answer_s": round(min(seconds[1:]), 2)}
+        fresh.cpu_seconds(["onym", "link", "Patients with asthma"])
+        return round(fresh.wheel.stat().st_size / 1e6, 1)
+
+
+def _compare_first_answers() -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as name:
+        now, then = (partial(first_answer, Path(name), commit) for commit in ("", _BEFORE))
+        take_turns(now, then, 2)
+        pairs = take_turns(now, then, _ROUNDS)
+    return {
+        "first_answer_s": round(median(one for one, _ in pairs), 2),
+        "first_answer_ratio": round(median_ratio(pairs), 2),
+    }

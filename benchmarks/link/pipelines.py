@@ -1,7 +1,7 @@
 """Test pipelines of different kinds, built by the earlier version, cached, and opened by both versions.
 
-    starter    the pipeline that comes with Onym (each version opens its own): dictionary, classifier, reranker, calibration
-    precise    the earlier version's starter, with a target precision
+    starter    the starter of the earlier version: dictionary, classifier, reranker, calibration
+    precise    the same, with a target precision
     exact      dictionary and exact match, types filtered, with assertion marks
     tfidf      TF-IDF on annotated mentions, types filtered
     dense      nearest names by MiniLM embeddings, on annotated mentions
@@ -63,7 +63,7 @@ def rows_of(commit: str, *, quick: bool) -> tuple[Path, list[Row]]:
             with suppress(OSError):  # another process has created the folder meanwhile
                 made.rename(folder)
     rows = [
-        Row("starter", "starter"),
+        Row("starter", str(folder / "starter")),
         Row("precise", str(folder / "starter"), precision=_PRECISION),
         Row("exact", str(folder / "exact")),
         Row("tfidf", str(folder / "tfidf"), is_annotated=True),

@@ -127,6 +127,8 @@ def figures_of(detector: str, task: EndToEndTask, predictions: Predictions) -> F
 def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     """Open a detector and a linker; if both use the same model, each document is encoded once."""
     own: dict[str, Any] = {name: folder_of(described[name]) for name in ("encoder", "model") if name in described}
+    if described["linker"] == "rerank":
+        own["follow_annotations"] = True
     if described["linker"] == "exact":
         own |= {form: described[form] for form in FORMS if form in described}
     linker = open_linker(linker_config(described["linker"], **own), task.kb)

@@ -28,6 +28,7 @@ from benchmarks.results.rerank_rows import (
     source_without_paths,
 )
 from benchmarks.results.store import ROWS, shorten_scores, write_packed
+from benchmarks.results.tasks import MESH
 from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import Linker, source_of
@@ -39,8 +40,8 @@ TOP_K = 5
 
 def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
-    kb = KnowledgeBase.open(options.kb)
-    own = {} if options.alone else {"model": options.model, "encoder": options.encoder}
+    kb = KnowledgeBase.open(options.kb, prefer=MESH)
+    own = {} if options.alone else {"model": options.model, "encoder": options.encoder, "follow_annotations": True}
     linker = open_linker(linker_config(options.alone or "rerank", **own), kb)
     for name in [options.dataset] if options.dataset else TYPES:
         if options.split in open_of_types(name, ()).splits:

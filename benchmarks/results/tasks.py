@@ -23,7 +23,7 @@ is in the KB after mapping.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -49,6 +49,8 @@ ONE_NAME = "ncbi_disease_one_name"
 GENBIOEL, _NCBI_BIOSYN, _BC5CDR_BIOSYN = "ncbi-disease-genbioel", "ncbi-disease-biosyn", "bc5cdr-disease-biosyn"
 _LABELS = "labels.tsv"
 FOLDS = 10
+MESH = ("mesh",)
+"""The vocabulary of the annotations in the corpora that are linked to the open knowledge base; it comes first."""
 
 KbOf = Callable[[PreparedDataset, str], KnowledgeBase]
 """Function that returns the knowledge base of a split."""
@@ -123,12 +125,12 @@ def _of_type(prepared: PreparedDataset, of_type: str) -> PreparedDataset:
 
 def open_kb() -> KnowledgeBase:
     """Return the open knowledge base, built on first use and cached."""
-    return _open_kept("open-kb", build_open_kb)
+    return _open_kept("open-kb", build_open_kb, MESH)
 
 
 def open_kb_joined() -> KnowledgeBase:
     """Return the open knowledge base with equivalent concepts merged and semantic groups; built on first use and cached."""
-    return _open_kept("open-kb-joined", lambda folder: build_open_kb(folder, JOINED))
+    return _open_kept("open-kb-joined", lambda folder: build_open_kb(folder, JOINED), MESH)
 
 
 def hpo_kb() -> KnowledgeBase:
@@ -147,11 +149,11 @@ def successors() -> dict[str, str]:
     return {f"mesh:{old}": f"mesh:{new[0]}" for old, new in table.items() if len(new) == 1}
 
 
-def _open_kept(name: str, build: Callable[[Path], object]) -> KnowledgeBase:
+def _open_kept(name: str, build: Callable[[Path], object], prefer: Sequence[str] = ()) -> KnowledgeBase:
     folder = cache_folder() / name
     if not (folder / "CURRENT").is_file():
         build(folder)
-    return KnowledgeBase.open(folder)
+    return KnowledgeBase.open(folder, prefer=prefer)
 
 
 def _own(prepared: PreparedDataset, _split: str) -> KnowledgeBase:

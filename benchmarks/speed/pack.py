@@ -36,13 +36,13 @@ from tests.robustness.harness import own_cache
 from tests.robustness.packs.hostile_packs import count_refused, hostile_packs, small_pack
 
 import onym
-from benchmarks.commands.starter import diseases_of
+from benchmarks.commands.starter import CORPORA, documents_of
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.e2e_tasks import JOINED, KINDS, end_to_end_task
 from benchmarks.results.tasks import open_kb_joined
 from onym.corpora.plain import with_answers
-from onym.datasets.prepared import open_dataset
+from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.end_to_end import score_end_to_end
 from onym.packs import build_pack, open_pack
 from onym.pipeline import Pipeline
@@ -53,7 +53,6 @@ from onym.types import Document
 LOWER_BOUNDS = {"hostile_packs": 100}
 _CORPORA = ("bc5cdr", "ncbi_disease", "biored")
 _QUICK, _EACH = 40, 5
-_MESH = "mesh:"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -94,23 +93,8 @@ def _measure_trained(pipeline: Path, folder: Path, name: str) -> dict[str, objec
 
 
 def _starter(folder: Path) -> dict[str, object]:
-    documents = open_dataset("bc5cdr", data=data_folder()).documents("dev")
-    docs: Sequence[Document] = diseases_of(documents)[:_QUICK]
-    return measure_pack(
-        "starter", folder, "starter", {"bc5cdr": docs}, narrowed=lambda pipeline, _: pipeline, canonical=_by_mesh
-    )
-
-
-def _by_mesh(pipeline: Pipeline) -> Callable[[str], str]:
-    """Map a MONDO concept to MeSH: its first MeSH cross-reference."""
-    kb = pipeline.kb
-
-    def canonical(concept_id: str) -> str:
-        row = kb.concept_ids.find(concept_id)
-        xrefs = [kb.xrefs[int(number)] for number in kb.concept_xrefs[row]] if row >= 0 else []
-        return min((each for each in xrefs if each.startswith(_MESH)), default=concept_id)
-
-    return canonical
+    docs = documents_of(CORPORA["bc5cdr"], "dev")[:_QUICK]
+    return measure_pack("starter", folder, "starter", {"bc5cdr": docs}, narrowed=lambda pipeline, _: pipeline)
 
 
 # The pipelines to pack: trained once by one command, and kept in the cache directory.
@@ -154,9 +138,6 @@ found = {"seconds": time.process_time() - torch_s, "torch_s": torch_s, "torch": 
 print(json.dumps({**found, "links": len(linked.links)}))
 """
 
-Canonical = Callable[[Pipeline], Callable[[str], str]]
-"""Returns how the ids of a pipeline are compared with those of the corpora."""
-
 
 def measure_pack(
     pipeline: Path | str,
@@ -165,12 +146,11 @@ def measure_pack(
     corpora: Mapping[str, Sequence[Document]],
     *,
     narrowed: Callable[[Pipeline, str], Pipeline],
-    canonical: Canonical | None = None,
     compress: bool = False,
 ) -> dict[str, object]:
     """Build the pack of a pipeline twice, and measure it with an empty cache directory.
 
-    `narrowed` restricts the pipeline to what a corpus annotates; `canonical` maps ids to those of the corpora.
+    `narrowed` restricts the pipeline to what a corpus annotates.
     """
     path, again = folder / f"{name}.onymp", folder / f"{name}-again.onymp"
     build_pack(pipeline, path, compress=compress)
@@ -185,10 +165,7 @@ def measure_pack(
         fastest = min(later, key=lambda each: float(str(each["seconds"])))
         after = onym.load(path)
         speed = _speed(after, next(iter(corpora.values())))
-        f1 = {
-            key: (_f1(narrowed(before, key), docs, canonical), _f1(narrowed(after, key), docs, canonical))
-            for key, docs in corpora.items()
-        }
+        f1 = {key: (_f1(narrowed(before, key), docs), _f1(narrowed(after, key), docs)) for key, docs in corpora.items()}
     with_torch = {"torch_import_s": round(float(str(fastest["torch_s"])), 2)} if fastest["torch"] else {}
     return {
         "pipeline": name,
@@ -229,7 +206,6 @@ def _link(pipeline: Pipeline, docs: Sequence[Document]) -> None:
         pass
 
 
-def _f1(pipeline: Pipeline, docs: Sequence[Document], canonical: Canonical | None) -> float:
+def _f1(pipeline: Pipeline, docs: Sequence[Document]) -> float:
     linked = pipeline.link_many(replace(doc, mentions=(), relations=()) for doc in docs)
-    same = canonical(pipeline) if canonical else lambda concept_id: concept_id
-    return float(score_end_to_end(docs, map(with_answers, linked), canonical=same).f1)
+    return score_end_to_end(docs, map(with_answers, linked), canonical=ConceptResolver(pipeline.kb).canonical).f1

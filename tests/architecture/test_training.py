@@ -12,7 +12,7 @@ import pytest
 import onym
 
 TRAIN = Path(onym.__file__).parent / "train"
-FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank")
+FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank", "student")
 DISPATCH = {"run.py", "pipeline.py"}  # modules that dispatch to the model families, so they may import all of them
 KNOWN = {"prefer": {"generative"}}  # this family trains the models of another one, so it may import that family
 
@@ -30,7 +30,7 @@ def test_families_do_not_import_each_other() -> None:
     assert {name: families_in(TRAIN / f"{name}.py") for name in FAMILIES} == {name: KNOWN.get(name, set()) for name in FAMILIES}
 
 
-@pytest.mark.parametrize("module", ["stages", "mentions", "rerank", "pipeline"])
+@pytest.mark.parametrize("module", ["stages", "mentions", "rerank", "student", "pipeline"])
 def test_configuration_needs_no_torch(module: str) -> None:
     code = f"import sys; import onym.train.{module}; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

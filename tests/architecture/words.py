@@ -134,7 +134,7 @@ def _of_file(root: Path, path: Path) -> Iterator[Finding]:
             for line, example in iter_examples(page):
                 yield from _names(name, ((line, bound) for _, bound in iter_names(example)), "code")
             yield from _prose(name, [(1, page)])
-        case ".json" | ".toml" | ".gz":
+        case ".json" | ".toml" | ".gz" if not name.endswith(".txt.gz"):
             yield from _names(name, ((0, key) for key in _keys(_data(path))), "key")
         case _:
             return

@@ -13,7 +13,7 @@ from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.types import Document, Mention
 from tests.kb.test_order import HP, MESH, MONDO, make_kb
 
-TEXT = "cancer growth tumour lump"
+TEXT = "cancer outgrowth tumour lump"
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,12 @@ def test_counts_ties_and_right_answers_per_rule(kb: KnowledgeBase) -> None:
     answers = Predictions.of(predictions_of(linked), {}).answers
     cases = gold_cases([doc], lambda key: answers[key], is_decided=True)
     figures = rules_of(linked, cases, kb).figures()
-    # The first answer to each tie, and the rule that decides it: cancer: mesh:D1 (record: it is not supplementary); growth:
-    # mesh:C2 (kind: growth is its preferred name); tumour: mesh:D1 (vocabulary: MeSH comes before MONDO). lump has no tie.
-    assert {rule: each["ties"] for rule, each in figures.items() if each["ties"]} == {"record": 1, "kind": 1, "vocabulary": 1}
-    assert (figures["record"]["accuracy_pct"], figures["kind"]["accuracy_pct"]) == (100.0, 0.0)
-    assert figures["kind"]["possible_pct"] == figures["vocabulary"]["possible_pct"] == 100.0
-    assert figures["vocabulary"]["share_pct"] == 33.3
+    # The first answer to each tie, and the rule that decides it: cancer: mesh:D1 (record: it is not supplementary); outgrowth:
+    # mesh:C2 and tumour: mondo:2 (preferred-name: it is theirs). lump has no tie.
+    assert {rule: each["ties"] for rule, each in figures.items() if each["ties"]} == {"record": 1, "preferred-name": 2}
+    assert (figures["record"]["accuracy_pct"], figures["preferred-name"]["accuracy_pct"]) == (100.0, 50.0)
+    assert figures["preferred-name"]["possible_pct"] == 100.0
+    assert figures["record"]["share_pct"] == 33.3
 
 
 def test_orders_stored_predictions_by_ids(kb: KnowledgeBase) -> None:

@@ -150,7 +150,7 @@ def test_applies_a_table_of_replaced_ids(folder: Path) -> None:
         (("-d", "ncbi", "--linker", "exact", "--protocol", "bhowmik-strict"), "config-invalid"),
         (("-d", "s800", "--linker", "exact", "--pipeline", "species"), "config-invalid"),
         (("-d", "s800", "--pipeline", "species", "--protocol", "strict"), "config-invalid"),
-        (("-d", "s800", "--pipeline", "species", "--prefer", "mesh"), "config-invalid"),
+        (("-d", "s800", "--pipeline", "species", "--prefer", "mesh"), "vocabulary-unknown"),
         (("-d", "ncbi", "--linker", "exact", "--prefer", "umls"), "vocabulary-unknown"),
         (("-d", "ncbi", "--pipeline", "species", "--kb", "ncbi/kb"), "kb-mismatch"),
         (("-d", "ncbi", "--linker", "exact", "--protocol", "accuracy"), "protocol-unknown"),

@@ -157,7 +157,7 @@ def test_build_lists_ignored_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("search", "starter", "heart attack"), ("show", "starter", "MONDO:0005068")])
 def test_accepts_a_pipeline_as_knowledge_base(tmp_path: Path, words: tuple[str, ...]) -> None:
-    assert "mondo:0005068" in onym("kb", *words, cwd=tmp_path).stdout
+    assert "mesh:D009203" in onym("kb", *words, cwd=tmp_path).stdout
 
 
 def test_folder_takes_precedence_over_pipeline_name(tmp_path: Path) -> None:

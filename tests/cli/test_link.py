@@ -78,13 +78,13 @@ def test_ties_are_resolved_alike_in_all_outputs(tmp_path: Path, prefer: str, fir
     onym("pipeline", "build", "--kb", "kb", "-o", "pipe", *words, cwd=tmp_path)
     onym("link", "doc.txt", "--pipeline", "pipe", "-o", "q.jsonl", cwd=tmp_path)
     assert json.loads((tmp_path / "q.jsonl").read_text().splitlines()[1])["answers"][0][0] == first
+    onym("link", "doc.txt", "--pipeline", "pipe", "--prefer", "mondo", "-o", "r.jsonl", cwd=tmp_path)
+    assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[1])["answers"][0][0] == "mondo:1"
 
 
-def test_rejects_prefer_with_unknown_vocabulary_or_pipeline(folder: Path) -> None:
+def test_rejects_prefer_with_unknown_vocabulary(folder: Path) -> None:
     done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--prefer", "umls", cwd=folder, status=2)
     assert "[vocabulary-unknown]" in done.stderr
-    done = onym("link", "good.txt", "--pipeline", "p", "-o", "p.jsonl", "--prefer", "mesh", cwd=folder, status=2)
-    assert "[config-invalid]" in done.stderr
 
 
 def test_filters_by_concepts_from_a_file(folder: Path) -> None:
@@ -238,9 +238,7 @@ def test_linker_options_require_a_kb(tmp_path: Path, command: tuple[str, ...]) -
     assert "starter (MONDO" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "words", [("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--prefer", "mesh"), ("--pipeline", "p", "--width", "3")]
-)
+@pytest.mark.parametrize("words", [("--kb", "kb", "--pipeline", "p"), ("--pipeline", "p", "--width", "3")])
 def test_rejects_linker_options_with_a_pipeline(with_pipeline: Path, words: tuple[str, ...]) -> None:
     done = onym("link", "one.txt", *words, "-o", "out", cwd=with_pipeline, status=2)
     assert "config-invalid" in done.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from onym.outputs.table import TERM_COLUMNS as COLUMNS
+from onym.packs.locate import STARTER_TITLE
 from onym.store.files.xlsx import read_cells, write_xlsx
 from onym.testing.models import save_model
 from tests.cli.command import onym, onym_bytes
@@ -61,7 +62,7 @@ def test_from_a_spreadsheet_to_a_spreadsheet(folder: Path) -> None:
 def test_accepts_a_pipeline_as_kb(folder: Path) -> None:
     (folder / "attack.csv").write_text("n,term\n1,Heart attack\n")
     onym("map", "attack.csv", "--column", "term", "--kb", "starter", "-o", "attack.tsv", "--linker", "exact", cwd=folder)
-    assert "MONDO:0005068" in (folder / "attack.tsv").read_text()
+    assert "MESH:D009203" in (folder / "attack.tsv").read_text()
 
 
 def test_sssom(folder: Path) -> None:
@@ -101,5 +102,5 @@ def test_maps_with_a_pipeline(folder: Path) -> None:
 def test_the_starter_is_the_default(folder: Path) -> None:
     (folder / "terms.csv").write_text("diagnosis\ntype 2 diabetes mellitus\n")
     done = onym("map", "terms.csv", "--column", "diagnosis", "-o", "out.tsv", cwd=folder)
-    assert "No --pipeline given; using the built-in starter (MONDO diseases)." in done.stderr
-    assert (folder / "out.tsv").read_text().splitlines()[1].split("\t")[1] == "MONDO:0005148"
+    assert f"No --pipeline given; using the built-in starter ({STARTER_TITLE})." in done.stderr
+    assert (folder / "out.tsv").read_text().splitlines()[1].split("\t")[1] == "MESH:D003924"

@@ -111,3 +111,15 @@ def test_precision_requires_a_calibrated_pipeline(folder: Path) -> None:
         done = onym("link", "a.jsonl", *words, "--coverage", "0.9", "-o", "out.jsonl", cwd=folder, status=2)
         assert f"[{code}]" in done.stderr
         assert not (folder / "out.jsonl").exists()
+
+
+def test_check_names(folder: Path) -> None:
+    onym("pipeline", "build", "--kb", "kb", "-o", "p", cwd=folder)
+    rows = dict(line.split("\t") for line in onym("pipeline", "check-names", "p", cwd=folder).stdout.splitlines())
+    assert rows["preferred names"] == "3 checked, 0 not linked to their concept"
+    report = json.loads(onym("pipeline", "check-names", "p", "--names", "1", "--json", cwd=folder).stdout)
+    assert (report["checked"], report["exceptions"]) == ({"preferred": 1, "synonym": 1}, [])
+    onym("pipeline", "build", "--kb", "kb", "-o", "strict", "--threshold", "2", cwd=folder)
+    strict = json.loads(onym("pipeline", "check-names", "strict", "--json", cwd=folder).stdout)
+    assert strict["percent"]["preferred"] == 0
+    assert {each["cause"] for each in strict["exceptions"]} == {"below-threshold"}

@@ -38,8 +38,9 @@ def weights(**by_feature: float) -> np.ndarray[Any, np.dtype[np.float32]]:
     return found
 
 
-def make_classifier(**by_feature: float) -> MentionClassifier:
-    return MentionClassifier(weights(**by_feature), ClassifierSettings(threshold=0.5, conventions={"one": 0.01}))
+def make_classifier(*, hints: bool = False, **by_feature: float) -> MentionClassifier:
+    settings = ClassifierSettings(threshold=0.5, conventions={"one": 0.01}, hints=hints)
+    return MentionClassifier(weights(**by_feature), settings)
 
 
 def find_with(kb: Path, classifier: MentionClassifier | None, **options: Any) -> list[str]:
@@ -60,6 +61,13 @@ def test_score_is_the_probability(tiny_kb: Path) -> None:
     (found,) = detector.detect([Document("1", TEXT)])
     assert [round(score, 3) for score in found.scores] == [0.5, 0.881]
     assert detector.config["threshold"] == 0.5
+
+
+def test_hints_count_only_if_it_was_trained_with_them() -> None:
+    for hints, expected in ((True, 0.881), (False, 0.5)):
+        classifier = make_classifier(hints=hints, **{"name:kind_exact": 2})
+        assert round(classifier.probability("fever", Span(0, 5), "", ("name:kind=exact",)), 3) == expected
+    assert "hints" not in ClassifierSettings().model_dump()
 
 
 def test_conventions_have_their_own_weights() -> None:

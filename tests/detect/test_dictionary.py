@@ -21,6 +21,7 @@ from onym.text.analysis import analyse
 from onym.text.fingerprints import Numbered
 from onym.types import Document, Mention, Passage
 from tests.detect.made_kb import make_kb
+from tests.detect.test_classifier import make_classifier
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def find_surfaces(kb: KnowledgeBase, text: str, **settings: Any) -> list[str]:
         ("", []),
         ("A heart attack.", ["heart attack"]),  # the longest name wins
         ("Heart-attack, HEART\t ATTACK", ["Heart-attack", "HEART\t ATTACK"]),
-        ("sweetheart attack hearts", []),  # whole words only
+        ("sweetheart attack hearty", []),  # whole words only
         ("the heart's attack", ["heart"]),
         ("heart-related", ["heart"]),
         ("\u03b2-actin and \u0392-ACTIN", ["\u03b2-actin", "\u0392-ACTIN"]),
@@ -57,10 +58,37 @@ def test_names_are_found(kb: KnowledgeBase, text: str, surfaces: list[str]) -> N
     assert find_surfaces(kb, text) == surfaces
 
 
-def test_finds_singular_and_plural_on_request(kb: KnowledgeBase) -> None:
+def test_finds_singular_and_plural(kb: KnowledgeBase) -> None:
     text = "Hearts and heart attacks; sweethearts."
-    assert find_surfaces(kb, text) == ["heart"]
-    assert find_surfaces(kb, text, inflections=True) == ["Hearts", "heart attacks"]
+    assert find_surfaces(kb, text) == ["Hearts", "heart attacks"]
+    assert find_surfaces(kb, text, inflections=False) == ["heart"]
+
+
+def test_finds_british_and_american_spelling(tmp_path: Path) -> None:
+    rows = "x:1\tLeukemia\t\tdisease\nx:2\tOesophageal tumour\t\tdisease\nx:3\tDiarrhea\t\tdisease\n"
+    made = make_kb(tmp_path, rows)
+    text = "Leukaemias, leukemia, esophageal tumors, oesophageal tumor, diarrhoea"
+    surfaces = text.split(", ")
+    assert find_surfaces(made, text) == surfaces
+    many = DictionaryDetector(made)
+    for found in many.detect([Document(str(number), text) for number in range(_FEW_TEXTS + 2)]):
+        assert [each.surface for each in found.document.mentions] == surfaces
+
+
+def test_prefers_the_name_as_it_is_written(tmp_path: Path) -> None:
+    made = make_kb(tmp_path, "x:1\tTumor\t\tdisease\nx:2\tTumors\t\tchemical\n")
+    detector = DictionaryDetector(made)
+    for found in detector.detect([Document(str(number), "tumor tumors tumour") for number in range(_FEW_TEXTS + 2)]):
+        assert [each.type for each in found.document.mentions] == ["disease", "chemical", "disease"]
+
+
+def test_short_and_general_names_are_found_with_a_classifier(tmp_path: Path) -> None:
+    made = make_kb(tmp_path, "x:1\tInfarct\tMI\tdisease\nx:2\tDisease\t\tdisease\nx:3\tLead\t\tchemical\n")
+    text = "MI or mi, a disease, lead"
+    assert find_surfaces(made, text, min_length=2) == ["MI"]
+    for classifier, surfaces in ((None, []), (make_classifier(hints=True), ["MI", "disease", "lead"])):
+        (found,) = DictionaryDetector(made, classifier=classifier).detect([Document("1", text)])
+        assert [each.surface for each in found.document.mentions] == surfaces
 
 
 def test_finds_nested_names_on_request(kb: KnowledgeBase) -> None:
@@ -136,7 +164,7 @@ def test_config_records_the_options(kb: KnowledgeBase) -> None:
         "min_length": 5,
         "case_sensitive_below": 4,
         "abbreviations": True,
-        "inflections": False,
+        "inflections": True,
         "nested": False,
     }
 
@@ -187,11 +215,11 @@ def test_batch_agrees_with_single_texts(kb: KnowledgeBase, texts: list[str]) -> 
 def test_hash_collisions_change_nothing(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     docs = [Document(str(number), "A heart attack, MEN and men.") for number in range(_FEW_TEXTS)]
     expected = next(DictionaryDetector(kb).detect(docs[:1])).document.mentions
-    table = NameTable.of(kb.names)
+    table = NameTable.of(kb.names, forms=True)
     all_set = np.full(len(table.is_name), 255, dtype=np.uint8)
     alike = replace(table, fingerprints=table.fingerprints & np.uint64(0), is_name=all_set, goes_on=all_set)
     monkeypatch.setattr(Numbered, "fingerprints", lambda _, starts, __: np.zeros(len(starts), dtype=np.uint64))
-    monkeypatch.setattr(dictionary, "open_name_table", lambda _: alike)
+    monkeypatch.setattr(dictionary, "open_name_table", lambda _, *, forms: alike)
     assert {each.document.mentions for each in DictionaryDetector(kb).detect(docs)} == {expected}
 
 

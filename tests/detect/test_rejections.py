@@ -58,10 +58,18 @@ def test_detail_contains_numbers_and_names(kb: KnowledgeBase) -> None:
     def details(text: str) -> list[str]:
         return [each.detail for each in DictionaryDetector(kb).find_rejections(Document("1", text))]
 
-    assert details("MI") == ["the name has fewer than 3 characters (detector option min_length)"]
+    (short,) = details("MI")
+    assert short.startswith("the name has fewer than 3 characters (detector option min_length); define it in the text")
     assert details("all") == ["the knowledge base writes this abbreviation ALL"]
     assert details("heart attack") == ["overlapped by the name 'heart attack'"]
     assert "'anterolateral ligament'" in details("The anterolateral ligament (ALL) was cut.")[0]
+
+
+def test_says_that_the_name_has_another_form(kb: KnowledgeBase) -> None:
+    detector = DictionaryDetector(kb, DictionaryDetectorConfig(inflections=False))
+    (found,) = detector.find_rejections(Document("1", "Infarctions"))
+    assert (found.surface, found.reason) == ("Infarctions", "other-form")
+    assert found.detail == "the knowledge base has it as 'infarction' (removed by detector option inflections)"
 
 
 def test_the_classifier_gives_its_probability(kb: KnowledgeBase) -> None:
@@ -84,10 +92,11 @@ def test_rejects_names_from_other_sources(tmp_path: Path) -> None:
     sources = [{"path": "mesh.tsv"}, {"path": "chebi.tsv", "only_joined": True}]
     build_kb(Recipe.of({"sources": sources, "joins": {"shared_ids": ["cas"]}}), tmp_path / "kb", root=tmp_path)
     joined = KnowledgeBase.open(tmp_path / "kb")
-    (found,) = DictionaryDetector(joined).find_rejections(Document("1", "ketamine, ketaject"))
+    own = DictionaryDetector(joined, DictionaryDetectorConfig(lent_names=False))
+    (found,) = own.find_rejections(Document("1", "ketamine, ketaject"))
     assert (found.surface, found.reason) == ("ketaject", "other-source")
     assert "only from chebi" in found.detail
-    assert find_rejections(joined, "ketamine, ketaject", lent_names=True) == {}
+    assert find_rejections(joined, "ketamine, ketaject") == {}
 
 
 def test_a_passage_ends_a_name(kb: KnowledgeBase) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel
@@ -21,12 +22,14 @@ SECTIONS = {
     "detect": "## Detectors",
     "mentions": "## Mentions of the dictionary",
     "rerank": "## Rerankers",
+    "student": "## Students",
 }
 
 
 def keys_of(config: type[BaseModel]) -> set[str]:
-    tables = [field.annotation for name, field in config.model_fields.items() if name != "stage"]
-    return {key for table in tables if table is not None for key in table.model_fields}
+    annotations = [field.annotation for name, field in config.model_fields.items() if name != "stage"]
+    tables = [each for annotation in annotations for each in get_args(annotation) or (annotation,)]
+    return {key for table in tables if isinstance(table, type) and issubclass(table, BaseModel) for key in table.model_fields}
 
 
 def read_listed(text: str) -> set[str]:

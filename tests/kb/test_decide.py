@@ -47,3 +47,37 @@ def test_groups_are_stored_only_if_the_recipe_asks(build: Builder) -> None:
     assert kb["mesh:C1"].groups == ("Chemical",)
     assert kb["chebi:2"].groups == ("Chemical",)
     assert build(MESH, CHEBI, dest="plain")["mesh:C1"].groups == ()
+
+
+def test_diseases_and_phenotypes_of_one_name_may_be_joined(build: Builder) -> None:
+    mesh = "id\tname\tsemantic_types\nmesh:D1\tscoliosis\tC05\n"
+    hpo, joins = "id\tname\nhp:1\tscoliosis\n", {"by_name": {"hp": "either"}}
+    assert join_frame(build(mesh, hpo, dest="apart", joins=joins)).is_empty()
+    kb = build(mesh, hpo, groups=True, joins={**joins, "same_groups": ["Disease", "Phenotype"]})
+    assert join_frame(kb).rows() == [("hp:1", "mesh:D1", "name")]
+    assert kb["mesh:D1"].groups == ("Disease", "Phenotype")
+
+
+def test_cross_references_may_have_to_share_a_name(build: Builder) -> None:
+    mesh = "id\tname\tsynonyms\txrefs\nmesh:D1\tspinal curvatures\t\thp:1\nmesh:D2\tbladder fistulas\t\thp:2\n"
+    hpo = "id\tname\nhp:1\tscoliosis\nhp:2\tfistula bladder\n"
+    assert join_frame(build(mesh, hpo)).height == 2
+    kb = build(mesh, hpo, dest="strict", joins={"same_name": ["hp"]})
+    assert join_frame(kb).rows() == [("hp:2", "mesh:D2", "one-to-one")]
+
+
+def test_only_groups_keeps_groups_and_their_concepts(build: Builder) -> None:
+    mesh = "id\tname\tsemantic_types\nmesh:D1\tobesity\tC18|E01\nmesh:D2\tsurgery\tE04\nmesh:D3\tnothing\t\n"
+    kb = build(mesh, only_groups=["Disease"])
+    assert [(concept.id, concept.groups) for concept in kb] == [("mesh:D1", ("Disease",))]
+    assert kb.report()["dropped"]["semantic group"] == 2
+
+
+def test_preferred_names_can_become_synonyms(tmp_path: Path) -> None:
+    (tmp_path / "new.tsv").write_text("id\tname\nmesh:D1\tTumors\n")
+    (tmp_path / "old.tsv").write_text("id\tname\nmesh:D1\tTumours\nmesh:D2\tretired\n")
+    sources = [{"path": "old.tsv", "as_synonyms": True, "only_joined": True}, {"path": "new.tsv"}]
+    build_kb(Recipe.of({"sources": sources}), tmp_path / "kb", root=tmp_path)
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert [(term.text, term.kind.label) for term in kb["mesh:D1"].terms] == [("tumors", "preferred"), ("tumours", "exact")]
+    assert "mesh:D2" not in kb

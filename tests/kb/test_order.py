@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise, permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,14 +19,14 @@ from onym.kb.recipe import Recipe
 from onym.types import NameKind
 
 MESH = """id\tname\tsynonyms
-mesh:D1\tcancer\ttumour|growth
+mesh:D1\tcancer\ttumour|outgrowth|growth
 mesh:D2\tneoplasm\tcancer
 mesh:C1\tcancer\tneoplasm
-mesh:C2\tgrowth\tcancer
+mesh:C2\toutgrowth\tcancer|growth
 mesh:D3\tlump\tcancer
 mesh:D4\tswelling\tcancer|bulge
 """
-MONDO = "id\tname\tsynonyms\nmondo:1\tcancer\tgrowth\nmondo:2\ttumour\tcancer\n"
+MONDO = "id\tname\tsynonyms\nmondo:1\tcancer\toutgrowth\nmondo:2\ttumour\tcancer\n"
 HP = "id\tname\tsynonyms\nhp:1\tcancer\t\n"
 LATER = "id\tname\tsynonyms\nmesh:D5\t\tcancer\n"
 
@@ -53,16 +54,16 @@ def ids(kb: KnowledgeBase, name: str) -> list[str]:
 
 def test_rules_break_ties_in_order(kb: KnowledgeBase) -> None:
     assert ids(kb, "cancer") == [
-        "mesh:D1",  # first vocabulary, preferred name, main record
+        "mesh:D1",  # preferred name, first vocabulary, main record
         "mesh:C1",  # a supplementary record, but cancer is its preferred name
+        "mondo:1",  # a later vocabulary, but cancer is its preferred name
+        "hp:1",
         "mesh:D2",  # synonym of a main record from the first source, two names, lower id
         "mesh:D3",
         "mesh:D4",  # has three names
         "mesh:D5",  # name is from a later source
         "mesh:C2",
-        "mondo:1",
         "mondo:2",
-        "hp:1",
     ]
 
 
@@ -70,8 +71,54 @@ def test_deciding_rule_is_the_first_difference(kb: KnowledgeBase) -> None:
     row = kb.find("cancer")
     keys = [kb.order.key(kb.concept_ids.find(each), row) for each in ids(kb, "cancer")]
     decided = [deciding_rule(one, other) for one, other in pairwise(keys)]
-    assert decided == ["record", "kind", "id", "names", "source", "record", "vocabulary", "kind", "vocabulary"]
-    assert set(decided) == set(RULES)
+    name = "preferred-name"
+    assert decided == ["record", "vocabulary", "vocabulary", name, "id", "names", "source", "record", "vocabulary"]
+    assert set(RULES) - set(decided) == {"preferred-vocabulary", "kind"}
+
+
+@pytest.mark.parametrize(
+    ("name", "prefer", "meaning"),
+    [
+        ("lump", [], "mesh:D3"),  # only one concept has the name
+        ("cancer", [], None),  # the preferred name of two concepts of the first vocabulary that has it
+        ("tumour", [], "mondo:2"),  # a preferred name comes before a synonym
+        ("tumour", ["mesh"], "mesh:D1"),  # but the vocabulary that is asked for comes first
+        ("tumour", ["hp", "mesh"], "mesh:D1"),
+        ("cancer", ["mondo"], None),
+        ("cancer", ["hp"], "hp:1"),
+        ("lump", ["mondo"], None),  # not a name of that vocabulary
+        ("outgrowth", [], "mesh:C2"),
+        ("growth", [], None),  # an ordinary word
+        ("no name", [], None),
+    ],
+)
+def test_meaning_of_a_name(kb: KnowledgeBase, name: str, prefer: list[str], meaning: str | None) -> None:
+    other = KnowledgeBase.open(kb.folder.parent, prefer=prefer)
+    concept = other.order.meaning(other.find(name))
+    assert (None if concept < 0 else other.concept_ids[concept]) == meaning
+
+
+@pytest.mark.parametrize(
+    ("row", "meaning"), [("CKD", "mesh:D1"), ("kidney disease", "mondo:1"), ("CSA", None), ("AML", "mondo:2")]
+)
+def test_an_abbreviation_means_a_concept_of_the_first_vocabulary_only(tmp_path: Path, row: str, meaning: str | None) -> None:
+    mesh = "id\tname\tsynonyms\nmesh:D1\trenal insufficiency\tCKD\n"
+    mondo = "id\tname\tsynonyms\nmondo:1\tkidney disease\tCSA\nmondo:2\tAML\t\n"
+    kb = make_kb(tmp_path, mesh, mondo)
+    concept = kb.order.meaning(kb.find(row))
+    assert (None if concept < 0 else kb.concept_ids[concept]) == meaning
+
+
+@given(st.data())
+def test_the_meaning_is_first_in_the_order(kb: KnowledgeBase, data: st.DataObject) -> None:
+    prefer = data.draw(st.lists(st.sampled_from(["mesh", "mondo", "hp"]), unique=True))
+    other = KnowledgeBase.open(kb.folder.parent, prefer=prefer)
+    name = data.draw(st.integers(0, len(kb.names) - 1))
+    only = np.array(data.draw(st.lists(st.booleans(), min_size=len(kb), max_size=len(kb))))
+    for mask in (None, only):
+        concept = other.order.meaning(name, mask)
+        found = {each: (1.0, name) for each in other.name_concepts[name].tolist() if mask is None or mask[each]}
+        assert concept < 0 or next(other.order.rank(found))[0] == concept
 
 
 def test_vocabularies_are_ordered_as_in_the_recipe(tmp_path: Path) -> None:

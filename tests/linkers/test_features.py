@@ -59,7 +59,7 @@ def test_similarity_and_name(sample: Made) -> None:
     assert 0.7 < found["tfidf"] < 1
     assert found["preferred_tfidf"] < 0.2
     assert (found["similar_names"], found["words_missing"], found["words_extra"], found["is_last_word"]) == (1, 0, 0, 1)
-    assert (found["kind"], found["is_named"], found["firsts"]) == (1, 0, 2)
+    assert (found["kind"], found["is_named"], found["firsts"]) == (1, 1, 3)  # its singular is a name
     assert np.isnan(found["dense"])
     assert np.isnan(found["group_share"])
 

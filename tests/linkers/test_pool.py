@@ -83,13 +83,9 @@ def test_adds_candidates_of_an_alias_in_brackets(kb: KnowledgeBase, pooling: Poo
     assert ids(kb, pooling.pool([apart], {}).concepts) == [FEVER]
 
 
-def test_repeated_mentions_are_pooled_once(kb: KnowledgeBase, pooling: Pooling) -> None:
-    text = "MI, fever, MI, mi"
-    spans = ((0, 2), (4, 9), (11, 13), (15, 17))
-    doc = Document("1", text, tuple(Mention(start, end, text[start:end]) for start, end in spans))
-    links = {"other": [[Link(m, (Candidate(FEVER, "fever", 0.1 * at),)) for at, m in enumerate(doc.mentions)]]}
-    whole, once = pooling.pool([doc], links), pooling.pool([doc], links, is_distinct=True)
-    assert (whole.rows_of, once.rows_of) == ([0, 1, 2, 3], [0, 1, 0, 2])
-    assert [mention.mention.start for mention in once.mentions] == [0, 4, 15]
-    assert [mention.repeated for mention in once.mentions] == [3, 1, 3]
-    assert len(pooling.pool([doc, doc], {}, is_distinct=True).mentions) == 6
+def test_skips_linkers_for_names(kb: KnowledgeBase) -> None:
+    pooling = Pooling(kb, KbMemory(Memory.of(Counter()), kb), skips_names=True)
+    doc = document("fever or feverish", "fever", "feverish")
+    links = {"other": [[Link(mention, (Candidate(PRESSURE, "hypertension", 0.5),)) for mention in doc.mentions]]}
+    first, second = np.split((pool := pooling.pool([doc], links)).concepts, pool.offsets[1:-1])
+    assert (ids(kb, first), ids(kb, second)) == ([FEVER], [PRESSURE])

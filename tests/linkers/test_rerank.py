@@ -9,10 +9,10 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import concepts_with_ids
+from onym.kb.ranking import Ranked, concepts_with_ids
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import Linker
-from onym.linkers.rerank import RerankLinkerConfig
+from onym.linkers.rerank import RerankLinker, RerankLinkerConfig
 from onym.packs import load
 from onym.pipeline import build_pipeline
 from onym.testing.models import save_encoder
@@ -36,7 +36,7 @@ def document(text: str, *surfaces: str) -> Document:
 
 
 def test_scores_are_probabilities_and_confidence_is_calibrated(linker: Linker) -> None:
-    doc = document("fevers, hart attack, qqq", "fevers", "hart attack", "qqq")
+    doc = document("feverr, hart attack, qqq", "feverr", "hart attack", "qqq")
     (linked,) = linker.link([doc])
     fever, heart, nothing = linked.links
     assert (fever.concept_id, heart.concept_id) == ("mesh:D005334", "mesh:D009203")
@@ -58,6 +58,26 @@ def test_keeps_document_order_and_empty_documents(linker: Linker) -> None:
     linked = list(linker.link(iter(docs)))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
     assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
+
+
+def test_answers_equal_those_of_each_mention_by_itself(linker: Linker) -> None:
+    assert isinstance(linker, RerankLinker)
+    texts = [
+        "Heart attack (HA), fever. HA, fevers, MI (heart attack)",
+        "fever, mi, high blood pressure",
+        "qqq",
+        "fevers: fever",
+    ]
+    surfaces = ("Heart attack", "HA", "fevers", "fever", "MI", "mi", "high blood pressure", "qqq")
+    docs = [document(text, *(each for each in surfaces if each in text)) for text in [*texts, *texts, ""]]
+    cached = linker.with_cache()
+    for each in (linker, cached, cached):
+        found = [Ranked(link.candidates, link.tied) for linked in each.link(docs, top_k=3) for link in linked.links]
+        assert found == linker.rank_each(docs, 3)
+    only = concepts_with_ids(linker.kb, ["D006973"])
+    found = [Ranked(link.candidates, link.tied) for linked in cached.link(docs, top_k=3, only=only) for link in linked.links]
+    assert found == linker.rank_each(docs, 3, only)
+    assert linker.rank_each([]) == []
 
 
 def test_works_in_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) -> None:

@@ -18,7 +18,7 @@ from onym.packs.recipe import (
 from tests.packs.small import OBO, TRAINED, small_recipe
 
 RERANK = {
-    "detector": {"kind": "dictionary", "classifier": "classifier"},
+    "detector": {"kind": "dictionary", "classifier": "classifier", "threshold": 0.0},
     "linker": {"kind": "rerank", "model": "reranker"},
 }
 

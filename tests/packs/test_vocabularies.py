@@ -91,11 +91,37 @@ def test_hpo_requires_a_release(tmp_path: Path) -> None:
     assert describe_sources(kb, {"hpo": "2026-01-08"})[0].release == "2026-01-08"
 
 
-@pytest.mark.parametrize("recipe", [{"vocabularies": ["hp"]}, {"shared_names": "fewest"}])
-def test_hpo_must_be_unaltered(tmp_path: Path, recipe: dict[str, Any]) -> None:
-    kb = kb_of(tmp_path, "hp.tsv", "hp", recipe)
+def test_hpo_must_be_unaltered(tmp_path: Path) -> None:
+    kb = kb_of(tmp_path, "hp.tsv", "hp", {"shared_names": "fewest"})
     with pytest.raises(ConfigError, match="pack-altered"):
         describe_sources(kb, {"HPO": "2026-01-08"})
+
+
+@pytest.mark.parametrize(
+    ("recipe", "source"),
+    [
+        ({"vocabularies": ["mine"]}, {}),
+        ({"groups": True, "only_groups": ["Disease"]}, {}),
+        ({}, {"only_joined": True}),
+        ({}, {"as_synonyms": True}),
+    ],
+)
+def test_filters_and_options_that_drop_some_of_hpo_alter_it(
+    tmp_path: Path, recipe: dict[str, Any], source: dict[str, Any]
+) -> None:
+    for name, prefix in (("hp.tsv", "hp"), ("mine.tsv", "mondo")):
+        (tmp_path / name).write_text(f"id\tname\n{prefix}:1\tFever\n")
+    hpo = {"path": "hp.tsv", "name": "HPO", **source}
+    sources = [{"path": "mine.tsv", "name": "mine", "groups": ["Disease"]}, hpo]
+    build_kb(Recipe.of({"sources": sources, **recipe}), tmp_path / "kb", root=tmp_path)
+    with pytest.raises(ConfigError, match="pack-altered"):
+        describe_sources(KnowledgeBase.open(tmp_path / "kb"), {"HPO": "2026-01-08"})
+
+
+@pytest.mark.parametrize("recipe", [{"vocabularies": ["HPO"]}, {"groups": True, "only_groups": ["Phenotype"]}])
+def test_filters_that_keep_all_of_hpo_leave_it_unaltered(tmp_path: Path, recipe: dict[str, Any]) -> None:
+    kb = kb_of(tmp_path, "hp.tsv", "hp", recipe, name="HPO")
+    assert describe_sources(kb, {"HPO": "2026-01-08"})[0].release == "2026-01-08"
 
 
 @pytest.mark.parametrize(

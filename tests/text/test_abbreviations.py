@@ -422,3 +422,8 @@ def test_quality_on_gold_corpora(real_data: Path) -> None:
 def test_finds_definition_after_many_brackets() -> None:
     text = "(MI) " * 500 + "Myocardial infarction (MI) is common. " + "'" * 5_000 + "AB (acid of beta)"
     assert [(found.short, found.long) for found in find_abbreviations(text)][:1] == [("MI", "Myocardial infarction")]
+
+
+def test_letters_are_not_turned_over_a_preposition() -> None:
+    found = Abbreviations.from_text("A man with type 2 diabetes (T2DM) was seen.")
+    assert found.expand("T2DM") is None, "man is no part of it"

@@ -62,4 +62,4 @@ def test_commands_of_starter_cards_work(part: str, tmp_path: Path) -> None:
     for words in commands_in((starter / part / "README.md").read_text("utf-8")):
         printed = onym_bytes(*(folders.get(word, word) for word in words[1:]), cwd=tmp_path)
     written = tmp_path / "links.jsonl"
-    assert b"0009061" in (written.read_bytes() if written.exists() else printed)
+    assert b"D003550" in (written.read_bytes() if written.exists() else printed)

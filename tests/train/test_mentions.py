@@ -77,7 +77,7 @@ def test_match_is_positive_if_annotated(ambiguous: Path, kb_folder: Path) -> Non
     found = occurrences_of(context, "ncbi-disease", context.corpora[0].documents, "one")
     spans = [
         (text[span.start : span.end], bool(is_mention))
-        for (text, span), is_mention in zip(found.documents, found.is_mention, strict=True)
+        for (text, span, _), is_mention in zip(found.documents, found.is_mention, strict=True)
     ]
     wanted = [("fever", False), ("fever", False), ("fever", True), ("fever", True), ("heart attack", True)]
     assert sorted(spans) == wanted
@@ -88,6 +88,17 @@ def test_match_is_positive_if_annotated(ambiguous: Path, kb_folder: Path) -> Non
 def test_ignores_types_that_a_corpus_does_not_annotate(ambiguous: Path, kb_folder: Path) -> None:
     context = MentionsContext(config(ambiguous, kb_folder, data={"types": dict.fromkeys(TYPES, "Phenotype")}))
     assert not occurrences_of(context, "ncbi-disease", context.corpora[0].documents, "").documents
+
+
+def test_groups_that_an_annotated_group_includes(ambiguous: Path, kb_folder: Path) -> None:
+    types = dict.fromkeys(TYPES, "Symptom")
+    context = MentionsContext(config(ambiguous, kb_folder, data={"types": types, "alike": {"Disease": "Symptom"}}))
+    found = occurrences_of(context, "ncbi-disease", context.corpora[0].documents, "")
+    assert found.is_mention.tolist().count(False) == 2
+    kept = found.without_negatives(context.config.data.alike)
+    assert kept.is_mention.all()
+    assert len(kept.documents) == len(kept.rows) == 3
+    assert len(found.without_negatives(()).documents) == 5
 
 
 def _part(rows: list[list[int]], *marks: bool) -> Occurrences:
@@ -109,7 +120,7 @@ def test_rejects_matches_that_are_all_or_no_mentions(marks: tuple[bool, bool]) -
 def test_tunes_general_and_convention_thresholds() -> None:
     weights = np.zeros(SIZE, dtype=np.float32)
     weights[row_of("before=to")], weights[row_of("|one")] = -2.0, 1.5
-    found = Occurrences([("to fever", Span(3, 8)), ("a fever", Span(2, 7))], [[], []], np.array([False, True]), 1)
+    found = Occurrences([("to fever", Span(3, 8), ()), ("a fever", Span(2, 7), ())], [[], []], np.array([False, True]), 1)
     settings, figures = tune_thresholds(MentionClassifier(weights, ClassifierSettings()), {"one": found})
     assert figures["one"] == {"f1_without": 66.7, "f1": 100.0, "f1_by_convention": 100.0}
     assert 0.1 < settings.threshold <= 0.5

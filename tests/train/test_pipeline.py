@@ -36,7 +36,7 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def config(mine: Path, kb: Path, **changes: object) -> PipelineTrainingConfig:
-    return PipelineTrainingConfig.of({"datasets": [str(mine)], "kb": str(kb), **changes})
+    return PipelineTrainingConfig.of({"datasets": [str(mine)], "kb": str(kb), "detector": "dictionary", **changes})
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +98,17 @@ def test_trains_neural_detector_from_encoder(mine: Path, kb_folder: Path, tmp_pa
     assert pipeline.detector is not None
     assert (tmp_path / "pipeline" / "detector" / "training.json").is_file()
     assert not (tmp_path / "pipeline" / "classifier").exists()
+
+
+@pytest.mark.slow
+def test_trains_student_by_default(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
+    pipeline = train_pipeline(config(mine, kb_folder, detector="auto"), tmp_path / "pipeline")
+    own = read_pipeline(tmp_path / "pipeline")
+    assert own.detector is not None
+    assert own.detector.kind == "student"
+    assert "a trained student" in (tmp_path / "pipeline" / "README.md").read_text()
+    linked = pipeline.link("Case 1: a fever was seen.")
+    assert [(link.mention.start, link.concept_id) for link in linked.links] == [(10, f"mesh:{FEVER}")]
 
 
 @pytest.mark.slow

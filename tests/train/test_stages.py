@@ -17,6 +17,7 @@ from onym.train.configs import (
     GenerativeTrainingConfig,
     MentionsTrainingConfig,
     RerankTrainingConfig,
+    StudentTrainingConfig,
     TrainingStage,
 )
 from onym.train.stages import find_preset, preset_text, presets, read_config, require_new, runs_folder
@@ -58,7 +59,7 @@ SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25,
 
 def preset_config(name: str) -> AnyConfig:
     stage: TrainingStage = find_preset(name)["stage"]
-    return read_config(stage, None, name, [] if stage in ("rerank", "mentions") else ["start.model=here"])
+    return read_config(stage, None, name, [] if stage in ("rerank", "mentions", "student") else ["start.model=here"])
 
 
 def generative_config(name: str) -> GenerativeTrainingConfig:
@@ -71,7 +72,7 @@ def generative_config(name: str) -> GenerativeTrainingConfig:
 def test_each_preset_is_valid(name: str) -> None:
     assert preset_text(name).startswith("# ")
     config = preset_config(name)
-    if isinstance(config, RerankTrainingConfig | MentionsTrainingConfig | DetectorTrainingConfig):
+    if isinstance(config, RerankTrainingConfig | MentionsTrainingConfig | DetectorTrainingConfig | StudentTrainingConfig):
         assert [get(dataset).name for dataset in config.data.datasets] == list(config.data.datasets)
         return
     if config.data.dataset:
@@ -114,7 +115,7 @@ def test_negative_presets_match_the_papers(name: str, row: tuple[Any, ...]) -> N
 
 
 def test_every_preset_is_checked_against_a_paper() -> None:
-    published = {name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-"))}
+    published = {name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-", "student-"))}
     assert published == {*TABLE_11, *TABLE_B_POSITIVE, *TABLE_B_NEGATIVE, *SAPBERT}
 
 

@@ -16,6 +16,7 @@ from onym.cli.options import (
     LINKER,
     LINKER_OPTIONS,
     OF_CONFIG,
+    PREFER_INSTEAD,
     SOME_PIPELINE_OPTIONS,
     SPLIT,
     VERIFY,
@@ -101,13 +102,13 @@ def evaluate(
     if sum(map(bool, (predictions, linker, pipeline))) != 1:
         what = "exactly one of these is required: a predictions file, --linker or --pipeline"
         raise ConfigError("config-invalid", what, fix="drop all but one, or add one, such as --linker exact")
-    if prefer and not linker:
-        what = "--prefer has no effect on a predictions file or a pipeline, where ties are already resolved"
-        raise ConfigError("config-invalid", what, fix="give --prefer with --linker, to onym link or to onym pipeline build")
+    if prefer and predictions:
+        what = "--prefer has no effect on a predictions file, where ties are already resolved"
+        raise ConfigError("config-invalid", what, fix="give --prefer with --linker or --pipeline, or to onym link")
     evaluation: Evaluation | EndToEndEvaluation
     with progress("evaluating") as bar:
         opening = OpenContext(download, progress_callback(bar), verify)
-        loaded = load(pipeline, context=opening) if pipeline else None
+        loaded = load(pipeline, context=opening, prefer=split_commas(prefer)) if pipeline else None
         base = kb or (loaded.kb if loaded else None)
         task = EvaluationTask.open(
             dataset, split, kb=base, data=data, replaced=replaced, verify=verify, prefer=split_commas(prefer)
@@ -206,11 +207,14 @@ def calibrate(
         list[str] | None,
         typer.Option(help="With --mentions terms or given: use only annotated mentions of this type. May be repeated."),
     ] = None,
+    prefer: Annotated[str, PREFER_INSTEAD] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Calibrate the confidence of a pipeline on annotated documents it was not trained on, and store it in the pipeline.
 
     With several datasets, a shared document is used once, and a document in the test split of any dataset is left out.
+    Give the vocabulary of the annotations as --prefer if the knowledge base has several: otherwise right answers of another
+    vocabulary count as wrong. The calibrated pipeline keeps its own order.
 
     Example: onym calibrate mesh-pipeline --dataset bc5cdr
     Example: onym calibrate mesh-pipeline --dataset bc5cdr --dataset ncbi-disease
@@ -223,7 +227,7 @@ def calibrate(
 
     require_file(folder / "pipeline.json", force=True)
     with progress("calibrating"):
-        pipeline = load(folder)
+        pipeline = load(folder, prefer=split_commas(prefer))
         tasks = [EvaluationTask.open(name, split, kb=pipeline.kb, data=data) for name in dataset]
         fitted = calibrate_pipeline(tasks, pipeline, mentions, type or ())
         store_calibration(folder, fitted)

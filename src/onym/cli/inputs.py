@@ -158,10 +158,10 @@ def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) ->
         fix = "drop --kb to use the pipeline, or drop --pipeline to use the knowledge base"
         raise ConfigError("config-invalid", "--kb and --pipeline cannot be combined", fix=fix)
     if pipeline is not None and has_own:
-        what = "linker options, --prefer and --top-k cannot be combined with --pipeline, which has its own"
+        what = "linker options and --top-k cannot be combined with --pipeline, which has its own"
         raise ConfigError("config-invalid", what, fix="drop these options, or build a pipeline with them: onym pipeline build")
     if kb is None and has_own:
-        what = "linker options, --prefer and --top-k need a knowledge base"
+        what = "linker options and --top-k need a knowledge base"
         raise ConfigError("config-invalid", what, fix="give --kb, or drop these options to use the starter")
     return pipeline if kb or pipeline else use_default()
 

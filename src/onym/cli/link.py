@@ -139,7 +139,7 @@ def link(
     from onym.store.output import STDOUT
 
     of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
-    has_own = bool(linker or prefer or top_k or of_linker)
+    has_own = bool(linker or top_k or of_linker)
     pipeline = choose_pipeline(kb, pipeline, has_own=has_own)
     require_pipeline(pipeline, precision, coverage)
     format = format or format_of(output)  # noqa: A001
@@ -157,7 +157,9 @@ def link(
         reading = found.read(from_)
         items = count_items(reading, bar)
         if pipeline is not None:
-            loaded = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
+            loaded = (
+                load(pipeline, context=opening, prefer=split_commas(prefer)).with_precision(precision).with_coverage(coverage)
+            )
             loaded = loaded.with_filter(restrict=restrict, **wanted.model_dump())
             loaded = loaded.with_assertion() if assertion else loaded
             drift = DriftWatch(loaded.calibration)

@@ -112,7 +112,7 @@ def map_(
     from onym.store.output import STDOUT
 
     of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
-    pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or prefer or top_k or of_linker))
+    pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or top_k or of_linker))
     require_pipeline(pipeline, precision, coverage)
     options = ExportOptions.of(
         code_system or (),
@@ -133,7 +133,9 @@ def map_(
             only = select_concepts(known, wanted)
             named: Linker | Pipeline = open_linker(linker_config(linker or "tfidf", **of_linker), known, opening)
         elif pipeline is not None:
-            named = load(pipeline, context=opening).with_precision(precision).with_coverage(coverage)
+            named = (
+                load(pipeline, context=opening, prefer=split_commas(prefer)).with_precision(precision).with_coverage(coverage)
+            )
             named = named.with_filter(restrict=True, **wanted.model_dump()) if wanted != ConceptFilter() else named
         progress_callback(bar)("mapping", 0)
         if shown:

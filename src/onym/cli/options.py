@@ -71,6 +71,9 @@ OF_CONFIG = typer.Option()
 ASSERTION = typer.Option("--assertion")
 RESTRICT = typer.Option("--restrict", rich_help_panel=MORE)
 PREFER = typer.Option(rich_help_panel=MORE)
+PREFER_INSTEAD = typer.Option(
+    "--prefer", help="Vocabularies that come first, instead of those that the pipeline prefers: mesh,mondo."
+)
 _NUMBERS = (int, float, bool)
 
 

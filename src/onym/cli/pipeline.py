@@ -19,8 +19,10 @@ from onym.cli.options import (
     LINKER,
     LINKER_OPTIONS,
     PIPELINE_OPTIONS,
+    PREFER_INSTEAD,
     SPLIT,
     command_with,
+    split_commas,
 )
 
 app = typer.Typer(
@@ -131,3 +133,29 @@ def tune(
         return
     figures = (("strict F1", tuned.f1), ("strict F1 without a threshold", tuned.f1_without))
     write_lines([("threshold", str(tuned.threshold)), *((name, f"{100 * share:.1f}") for name, share in figures)])
+
+
+@app.command("check-names")
+def check_names(
+    folder: Annotated[Path, typer.Argument(help="Folder or name of a pipeline.")],
+    names: Annotated[
+        int, typer.Option(min=0, help="Names of each kind to check, preferred names and synonyms; 0 means all.")
+    ] = 2000,
+    prefer: Annotated[str, PREFER_INSTEAD] = "",
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Check that names of the knowledge base are linked to the concept that has them, and list those that are not.
+
+    Names that several concepts have are checked if one of them comes first by the rules of --prefer.
+
+    Example: onym pipeline check-names mesh-pipeline
+    """
+    from onym.evaluate.own_names import check_names as check
+    from onym.packs import load
+
+    with progress("linking names"):
+        report = check(load(folder, prefer=split_commas(prefer)), names)
+    if json:
+        write_json(report.as_dict())
+    else:
+        write_lines(report.rows())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Train a generative linker, an encoder for the dense linker, a collective model (detects and links in one pass), "
-    "a mention detector, a classifier for dictionary matches, a candidate reranker, or a whole pipeline.",
+    "a mention detector, large or small, a classifier for dictionary matches, a candidate reranker, or a whole pipeline.",
     no_args_is_help=True,
 )
 CONFIG = typer.Option(help="Configuration file, .toml.")
@@ -73,10 +73,18 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
         ),
         "--preset rerank-open --set data.kb=open-kb -o reranker",
     ),
+    "student": (
+        "Train a small, fast detector on annotated datasets: a network of a few megabytes that runs on NumPy.",
+        "--preset student-open --set data.kb=open-kb -o student",
+    ),
 }
 """Training stages, each with its help text and the options of its example."""
-WITHOUT_TORCH = {"mentions": ("onym.train.mentions", "train_classifier"), "rerank": ("onym.train.rerank", "train_reranker")}
-"""Stages without a neural model, each with the module and function that train it."""
+OWN_TRAINING = {
+    "mentions": ("sklearn", "lexical", "onym.train.mentions", "train_classifier"),
+    "rerank": ("sklearn", "lexical", "onym.train.rerank", "train_reranker"),
+    "student": ("torch", "train", "onym.train.student", "train_student"),
+}
+"""Stages without a pretrained model: a package and the extra that has it, and the module and function that train."""
 
 
 def stage_command(stage: TrainingStage) -> Callable[..., None]:
@@ -184,10 +192,9 @@ def _run(
 
 def _training_function(stage: TrainingStage) -> Callable[[Any, Path, Path | None], Path]:
     """Return the training function of a stage. Missing packages are reported first, before the slow import of torch."""
-    package, extra = ("sklearn", "lexical") if stage in WITHOUT_TORCH else ("accelerate", "train")
+    package, extra, module, function = OWN_TRAINING.get(stage, ("accelerate", "train", "onym.train.run", "train"))
     if find_spec(package) is None:
         raise missing_extra("training", extra)
-    module, function = WITHOUT_TORCH.get(stage, ("onym.train.run", "train"))
     try:
         return cast("Callable[[Any, Path, Path | None], Path]", getattr(import_module(module), function))
     except ImportError as e:

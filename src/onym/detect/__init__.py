@@ -1,7 +1,8 @@
 """Detectors: they find the mentions in raw documents.
 
-Each module is one detector, except for the modules in `HELPERS`. Detectors do not import each other. Offsets count code points
-of the raw text, and a mention's surface is always the text at its offsets.
+Each module is one detector, except for the modules in `HELPERS`. Detectors do not import each other; only
+the student composes the dictionary. Offsets count code points of the raw text, and a mention's surface is the text at its
+offsets.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from onym.registry import DETECTORS
 if TYPE_CHECKING:
     from onym.detect.assertion import assertion_marks, with_assertion
 
-HELPERS = ("assertion", "classifier", "names", "spans")  # modules of this package that are not detectors
+HELPERS = ("assertion", "classifier", "facts", "name_bits", "names", "spans", "tags")
+"""Modules of this package that are not detectors."""
 __all__ = [
     "Detected",
     "Detector",

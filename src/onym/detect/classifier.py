@@ -10,7 +10,7 @@ import json
 import math
 import re
 from binascii import crc32
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class ClassifierSettings(BaseModel):
 
     threshold: float = Field(default=0.5, ge=0, le=1)
     conventions: dict[str, float] = Field(default_factory=dict)
+    hints: bool = Field(default=False, exclude_if=lambda has_hints: not has_hints)
+    """Whether it was trained with features of names in the knowledge base, and with short, general and ordinary names."""
 
 
 class MentionClassifier:
@@ -71,11 +73,14 @@ class MentionClassifier:
             )
         return self.settings.conventions[convention] if convention else self.settings.threshold
 
-    def probability(self, text: str, span: Span, convention: str = "") -> float:
-        """Return the probability that a span is a mention."""
+    def probability(self, text: str, span: Span, convention: str = "", hints: Sequence[str] = ()) -> float:
+        """Return the probability that a span is a mention; `hints` are features of its name in the knowledge base."""
         surface = text[span.start : span.end]
         found: float = self._of_surface(surface, span.type, convention)
         weights = self._weights
+        if self.settings.hints:
+            for hint in hints:
+                found += weights[row_of(hint)]
         for feature in context_features(text, span):
             found += weights[row_of(feature)]
         return 1 / (1 + math.exp(-max(-500.0, found)))

@@ -33,6 +33,7 @@ from onym.detect.base import (
     split_types,
 )
 from onym.detect.classifier import MentionClassifier, open_classifier
+from onym.detect.facts import Hints, NameFacts
 from onym.detect.names import CACHE_SIZE, NameFilter, ReorderedNames
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
@@ -43,10 +44,13 @@ from onym.text.abbreviations import Abbreviations
 from onym.text.analysis import TextAnalysis, analyse, analysis_of
 from onym.text.boundaries import close_brackets, may_cross_sentences, words
 from onym.text.fingerprints import NormalTexts
-from onym.text.normal import normal_name, other_numbers
+from onym.text.normal import normal_name
+from onym.text.spelling import other_forms, other_spellings
 from onym.types import Document
 
 _FEW_TEXTS = 16
+_LAST = 1_000_000  # a rank after all others
+_MIN_LENGTH, _MIN_LENGTH_JUDGED = 3, 2  # minimum length of a name, without and with a classifier
 
 NameSpan = tuple[int, int, int]
 """(start, end, name row) of a name in a text."""
@@ -58,12 +62,19 @@ class DictionaryDetectorConfig(DetectorConfig):
     """Options of the dictionary detector: which names count as mentions (see `NameFilter`), and whether these may be nested."""
 
     kind: Literal["dictionary"] = "dictionary"
-    min_length: int = Field(default=3, ge=1, le=100, description="Minimum length of a name.")
+    min_length: int | None = Field(
+        default=None,
+        ge=1,
+        le=100,
+        description="Minimum length of a name; defaults to 3, and to 2 with a classifier, which judges short names.",
+    )
     case_sensitive_below: int = Field(
         default=4, ge=0, le=100, description="Match abbreviations of up to this many letters case-sensitively."
     )
     abbreviations: bool = Field(default=True, description="Find abbreviations that the text defines.")
-    inflections: bool = Field(default=False, description="Also find the singular or the plural of names.")
+    inflections: bool = Field(
+        default=True, description="Also find the singular or the plural of names, and their British or American spelling."
+    )
     reordered: bool | None = Field(
         default=None, description="Also find the words of a name in another order: loss of hair, hair loss."
     )
@@ -74,7 +85,8 @@ class DictionaryDetectorConfig(DetectorConfig):
         "that are linked.",
     )
     lent_names: bool | None = Field(
-        default=None, description="Also find names that a concept got only from concepts of other vocabularies merged into it."
+        default=None,
+        description="Also find names that a concept got only from concepts of other vocabularies merged into it (default).",
     )
     classifier: ModelReference | None = Field(
         default=None, description="Folder of a classifier trained by onym train mentions; it filters out ordinary words."
@@ -130,12 +142,19 @@ class DictionaryDetector:
         self._threshold = _threshold(classifier, self._config)
         self._only = only = _narrow_to_types(kb, self._config, only)
         self._is_wanted = _select_names(kb, self._config, only)
+        is_judged = classifier is not None and classifier.settings.hints  # earlier ones never saw short and general names
         self._filter = NameFilter(
-            kb, min_length=self._config.min_length, case_sensitive_below=self._config.case_sensitive_below, only=only
+            kb,
+            min_length=self._config.min_length or (_MIN_LENGTH_JUDGED if is_judged else _MIN_LENGTH),
+            case_sensitive_below=self._config.case_sensitive_below,
+            only=only,
+            is_judged=is_judged,
         )
+        self._facts = NameFacts(kb, only)
         self._look_up = lru_cache(CACHE_SIZE)(self._find_name)
         self._type = lru_cache(CACHE_SIZE)(self._type_of)
         self._name = lru_cache(CACHE_SIZE)(kb.names.__getitem__)
+        self._rank = lru_cache(CACHE_SIZE)(self._rank_form)
         self._seen = 0
 
     @property
@@ -188,6 +207,10 @@ class DictionaryDetector:
                 yield start, end, reason, self._describe(analysis, doc.text[start:end], name, reason)
         for start, end, name in self._look_up_names(analysis, self._look_up_unwanted):
             yield start, end, *self._reject_unwanted(name)
+        if not self._config.inflections:
+            for start, end, name in self._look_up_names(analysis, self._look_up_other_form):
+                detail = f"the knowledge base has it as {self._name(name)!r} (removed by detector option inflections)"
+                yield start, end, "other-form", detail
 
     def _find(self, docs: Sequence[Document]) -> Iterator[list[Span]]:
         """Yield the mentions of each text."""
@@ -195,21 +218,36 @@ class DictionaryDetector:
         for doc, names in zip(batch, self._names(batch), strict=True):
             yield self._choose(doc, self._judge(doc, names))[-1]
 
+    def find_candidates(self, documents: Sequence[Document]) -> Iterator[list[tuple[Span, Hints]]]:
+        """Yield the non-overlapping spans of names in each text, with what a classifier needs to know of their names."""
+        batch = [analyse(doc) for doc in documents]
+        for doc, names in zip(batch, self._names(batch), strict=True):
+            spans, hints = self._collect(doc, self._judge(doc, names))
+            yield [(span, hints[span.start, span.end]) for span in resolve_overlaps(spans, nested=self._config.nested)]
+
+    def _collect(self, doc: Document, judged: Iterable[Judged]) -> tuple[list[Span], _Hints]:
+        """Return the spans that may be mentions, and the hints for the classifier by offsets."""
+        type_of, text = self._type, doc.text
+        rows = {(start, end): name for start, end, name, reason in judged if reason is None}
+        defined = dict(self._find_short_forms(analysis_of(doc)))
+        spans = [Span(start, end, type=type_of(name)) for (start, end), name in chain(rows.items(), defined.items())]
+        return spans, _Hints(self._facts, text, rows, defined)
+
     def _choose(self, doc: Document, judged: Iterable[Judged]) -> tuple[list[Span], list[Span], list[Span]]:
         """Return three lists: all candidate spans, the non-overlapping spans with scores, and the spans above the threshold."""
-        type_of = self._type
-        spans = [Span(start, end, type=type_of(name)) for start, end, name, reason in judged if reason is None]
-        spans += self._find_short_forms(analysis_of(doc))
+        spans, hints = self._collect(doc, judged)
         found = resolve_overlaps(spans, nested=self._config.nested)
         if self._classifier is None:
             return spans, found, found
-        scored = self._score(doc.text, found, self._classifier)
+        scored = self._score(doc.text, found, hints, self._classifier)
         return spans, scored, [span for span in scored if span.score >= self._threshold]
 
-    def _score(self, text: str, spans: Iterable[Span], classifier: MentionClassifier) -> list[Span]:
+    def _score(self, text: str, spans: Iterable[Span], hints: _Hints, classifier: MentionClassifier) -> list[Span]:
         """Return the spans with the classifier's probability as their score."""
         convention = self._config.convention
-        return [replace(span, score=classifier.probability(text, span, convention)) for span in spans]
+        return [
+            replace(span, score=classifier.probability(text, span, convention, hints[span.start, span.end])) for span in spans
+        ]
 
     def _judge(self, doc: Document, names: Iterable[NameSpan]) -> Iterator[Judged]:
         """Yield each name with the reason for its rejection, or None if it may be a mention."""
@@ -257,7 +295,7 @@ class DictionaryDetector:
         if allowed:
             sources = {self.kb.sources[self.kb.kind_and_source(concept, name)[1]] for concept in allowed}
             where = ", ".join(sorted(sources))
-            return "other-source", f"the concept has this name only from {where} (detector option lent_names)"
+            return "other-source", f"the concept has this name only from {where} (removed by detector option lent_names)"
         types = sorted({self.kb.label_of(concept)[1] for concept in concepts} - {""})
         kind = f" ({', '.join(types)})" if types else ""
         return "filtered", f"the pipeline's filter excludes all concepts with this name{kind}"
@@ -272,7 +310,7 @@ class DictionaryDetector:
     def _names_in_order(self, docs: Sequence[Document]) -> Iterator[Iterable[NameSpan]]:
         """Yield the names whose words are in the usual order. For the first texts, look-ups are faster than the name table."""
         self._seen += len(docs)
-        if self._seen < _FEW_TEXTS or self._config.inflections:
+        if self._seen < _FEW_TEXTS:
             return (self._look_up_names(analysis_of(doc), self._look_up) for doc in docs)
         texts = NormalTexts([doc.text for doc in docs])
         found = self._names_in(texts)
@@ -289,17 +327,32 @@ class DictionaryDetector:
             is_wanted = self._is_wanted[rows]
             first, last, rows = first[is_wanted], last[is_wanted], rows[is_wanted]
         spans = (texts.starts[first], texts.ends[last], texts.raw_starts[first], texts.raw_ends[last])
-        text, name = texts.text, self._name
+        text, rank = texts.text, self._rank
+        best: dict[tuple[int, int, int], tuple[int, int]] = {}
         for owner, row, start_norm, end_norm, start, end in zip(
             *(column.tolist() for column in (texts.owners[first], rows, *spans)), strict=True
         ):
-            if text[start_norm:end_norm] == name(row):  # compare the strings, because hashes may collide
-                found[owner].append((start, end, row))
+            order = rank(text[start_norm:end_norm], row)
+            if order >= 0 and (order, row) < best.get((owner, start, end), (_LAST, 0)):
+                best[owner, start, end] = order, row
+        for (owner, start, end), (_, row) in best.items():
+            found[owner].append((start, end, row))
         return found
+
+    def _rank_form(self, surface: str, name: int) -> int:
+        """Return 0 if a normalised surface is the name, its rank if it is another form of the name, or -1.
+
+        Comparing the strings is necessary, because hashes may collide.
+        """
+        own = self._name(name)
+        if own == surface:
+            return 0
+        forms = other_forms(surface) if self._config.inflections else ()
+        return forms.index(own) + 1 if own in forms else -1
 
     @cached_property
     def _table(self) -> NameTable:
-        return open_name_table(self.kb)
+        return open_name_table(self.kb, forms=self._config.inflections)
 
     @cached_property
     def _word_order_index(self) -> ReorderedNames:
@@ -326,7 +379,7 @@ class DictionaryDetector:
                     break
 
     def _find_name(self, key: str) -> tuple[int, bool]:
-        """Return an allowed name equal to `key`, its singular or plural, or -1; and whether a longer name starts with `key`."""
+        """Return an allowed name equal to `key` or to another form of it, or -1; and whether a longer name starts so."""
         names, goes_on = self._names_like(key)
         return next(filter(self._is_allowed, names), -1), goes_on
 
@@ -335,11 +388,22 @@ class DictionaryDetector:
         names, goes_on = self._names_like(key)
         return (next(names, -1) if self._look_up(key)[0] < 0 else -1), goes_on
 
+    def _look_up_other_form(self, key: str) -> tuple[int, bool]:
+        """Return the name of which `key` is another form, or -1; and whether a longer name starts with `key`."""
+        if self._look_up(key)[0] >= 0:
+            return -1, True
+        rows = (self._find_key(other)[0] for other in other_forms(key))
+        goes_on = any(self._find_key(each)[1] for each in (key, *other_spellings(key)))
+        return next(filter(self._is_allowed, filter(_is_row, rows)), -1), goes_on
+
     def _names_like(self, key: str) -> tuple[Iterator[int], bool]:
-        """Return the rows of names equal to `key` or its singular or plural; and whether a longer name starts with `key`."""
+        """Return the rows of names equal to `key` or another form of it; and whether a longer name starts with `key`."""
         row, goes_on = self._find_key(key)
-        others = (self._find_key(other)[0] for other in other_numbers(key)) if self._config.inflections else ()
-        return (each for each in chain((row,), others) if each >= 0), goes_on
+        if not self._config.inflections:
+            return filter(_is_row, (row,)), goes_on
+        goes_on = goes_on or any(self._find_key(other)[1] for other in other_spellings(key))
+        others = (self._find_key(other)[0] for other in other_forms(key))
+        return filter(_is_row, chain((row,), others)), goes_on
 
     def _find_key(self, key: str) -> tuple[int, bool]:
         """Return the row of the name that equals `key`, or -1; and whether a longer name starts with `key`."""
@@ -357,22 +421,40 @@ class DictionaryDetector:
         """Return the row of the name that equals a long form, or -1."""
         return self._look_up(normal_name(long))[0]
 
-    def _find_short_forms(self, analysis: TextAnalysis) -> Iterator[Span]:
-        """Yield the spans of abbreviations whose long form in the text is a KB name, also with a plural `s`."""
+    def _find_short_forms(self, analysis: TextAnalysis) -> Iterator[tuple[tuple[int, int], int]]:
+        """Yield the spans and long forms of abbreviations whose long form is a KB name, also with a plural `s`."""
         known = self._abbreviations(analysis)
         named = {each.short: self._find_long_form(known.expand(each.short) or "") for each in known.definitions}
         for short, name in named.items():
             forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
             for form in forms:
                 if len(form) > 1 or form == short:
-                    for start, end in _spans(analysis, form):
-                        yield Span(start, end, type=self._type(name))
+                    for span in _spans(analysis, form):
+                        yield span, name
 
     def _type_of(self, name: int) -> str:
         """Return the semantic group of the first allowed concept with a group; without groups, the first semantic type."""
         concepts = [c for c in self.kb.name_concepts[name].tolist() if self._only is None or self._only[c]]
         grouped = [concept for concept in concepts if len(self.kb.concept_groups[concept])]
         return next((found for concept in (*grouped, *concepts) if (found := self.kb.label_of(concept)[1])), "")
+
+
+class _Hints:
+    """What the classifier is told about the names of a text's spans, by offsets; computed when asked for."""
+
+    def __init__(
+        self, facts: NameFacts, text: str, rows: dict[tuple[int, int], int], defined: dict[tuple[int, int], int]
+    ) -> None:
+        self._facts, self._text, self._rows, self._defined = facts, text, rows, defined
+
+    def __getitem__(self, offsets: tuple[int, int]) -> Hints:
+        if offsets in self._defined:
+            return self._facts.of_defined(self._defined[offsets])
+        return self._facts.of(self._rows[offsets], self._text[offsets[0] : offsets[1]])
+
+
+def _is_row(name: int) -> bool:
+    return name >= 0
 
 
 def _threshold(classifier: MentionClassifier | None, config: DictionaryDetectorConfig) -> float:
@@ -398,7 +480,7 @@ def _select_names(
     kb: KnowledgeBase, config: DictionaryDetectorConfig, only: ConceptMask | None
 ) -> npt.NDArray[np.bool_] | None:
     """Return a mask of the names to search; None means all."""
-    if config.lent_names or kb.term_lent is None:
+    if config.lent_names is not False or kb.term_lent is None:
         return None if only is None else names_of(kb, only)
     return own_names_of(kb, np.ones(len(kb), dtype=bool) if only is None else only)
 

@@ -106,6 +106,9 @@ def resolve_names(found: Gathered, decisions: Decisions, recipe: Recipe) -> Name
     named = Named(concepts, concept, row, np.arange(len(row)) >= len(number), from_other)
     if decisions.left_out.height:
         named = _filter_rows(named, ~named.concepts.is_in(decisions.left_out["concept"].implode()).to_numpy())
+    if recipe.only_groups and decisions.groups is not None:
+        grouped = _to_final(decisions.groups, identity.final)  # already only of these groups
+        named = _filter_concepts(named, grouped["concept"], found.dropped, "semantic group")
     return _of_types(named, found, identity, recipe) if recipe.semantic_types else named
 
 
@@ -118,9 +121,13 @@ def _is_of_another(ids: pl.Series, finals: pl.Series) -> npt.NDArray[np.bool_]:
 def _of_types(named: Named, found: Gathered, identity: Identity, recipe: Recipe) -> Named:
     """Keep the concepts with one of the recipe's semantic types."""
     typed = _to_final(found.types.frame(), identity.final).filter(pl.col("type").is_in(recipe.semantic_types))
-    allowed = named.concepts.to_frame("concept").join(typed.unique("concept"), on="concept", how="left", maintain_order="left")
-    kept = _filter_rows(named, allowed["type"].is_not_null().to_numpy())
-    found.dropped["semantic type"] += len(named.row) - len(kept.row)
+    return _filter_concepts(named, typed["concept"], found.dropped, "semantic type")
+
+
+def _filter_concepts(named: Named, concepts: pl.Series, dropped: Counter[str], reason: str) -> Named:
+    """Keep the rows of some concepts, and count the others under a reason."""
+    kept = _filter_rows(named, named.concepts.is_in(concepts.unique().implode()).to_numpy())
+    dropped[reason] += len(named.row) - len(kept.row)
     return kept
 
 

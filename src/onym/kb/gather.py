@@ -207,6 +207,9 @@ def _take(found: Gathered, frame: pl.DataFrame, recipe: Recipe, config: SourceCo
     named = frame.filter(pl.col("name").is_not_null())
     if any(source.only_joined for source in recipe.sources):
         found.lent.add(named.select(concept="concept_id", is_lent=pl.lit(config.only_joined)).unique(maintain_order=True))
+    if config.as_synonyms:
+        is_preferred = pl.col("kind") == int(NameKind.PREFERRED)
+        named = named.with_columns(kind=pl.when(is_preferred).then(pl.lit(int(NameKind.EXACT), pl.UInt8)).otherwise("kind"))
     found.names.add(_names(found, named, recipe, label))
 
 
@@ -302,8 +305,12 @@ def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.
     """Decide joins and groups by the recipe. `xrefs` replaces the cross-references of the sources, if some are held out."""
     xrefs = found.xrefs.frame() if xrefs is None else xrefs
     active = found.ids.column().unique(maintain_order=True)
-    names = _names_of_concepts(found) if recipe.groups or recipe.joins.by_name else None
+    has_groups = recipe.groups or bool(recipe.only_groups)
+    has_rules = bool(recipe.joins.by_name or recipe.joins.same_name)
+    names = _names_of_concepts(found) if has_groups or has_rules else None
     groups = None if names is None else _groups_of_concepts(found, active, xrefs, names)
+    if groups is not None and recipe.only_groups:
+        groups = groups.filter(pl.col("group").is_in(recipe.only_groups))
     evidence = {} if names is None or groups is None else {"names": names, "groups": groups}
     identity = identify(
         active,
@@ -317,7 +324,7 @@ def decide(found: Gathered, recipe: Recipe, successors: pl.DataFrame, xrefs: pl.
     )
     left_out = _find_unjoined(found, identity)
     found.dropped["concepts of a lending source that joined nothing"] += left_out.height
-    return Decisions(identity, groups if recipe.groups else None, left_out, recipe.joins != _DEFAULT)
+    return Decisions(identity, groups if has_groups else None, left_out, recipe.joins != _DEFAULT)
 
 
 def _names_of_concepts(found: Gathered) -> pl.DataFrame:

@@ -92,20 +92,21 @@ NONE_MISNAMED = pl.DataFrame(schema=dict.fromkeys(("low", "high", "concept", "ot
 
 
 class Union:
-    """Union-find over concepts. Each set keeps the id of the concept whose vocabulary comes first.
+    """Union-find over concepts. Each set keeps the id of the concept whose vocabulary comes first in `prefixes`.
 
-    >>> union = Union()
+    >>> union = Union(prefixes=["mesh", "mondo"])
     >>> union.join(pl.DataFrame({"low": ["mondo:1", "mondo:2"], "high": ["mesh:1", "mesh:1"]}), JoinRule.NAME)
     >>> union.frame().rows(), union.refused
     ([('mondo:1', 'mesh:1', 3)], 1)
     """
 
-    def __init__(self, undone: Collection[str] = ()) -> None:
+    def __init__(self, undone: Collection[str] = (), prefixes: Sequence[str] = ()) -> None:
         self.refused = 0
         self.undone = 0
         self.misnamed = NONE_MISNAMED
         self.counts: Counter[JoinRule] = Counter()
         self._kept_apart = frozenset(undone)
+        self._ranks = {prefix: rank for rank, prefix in enumerate(prefixes)}
         self._parent: dict[str, str] = {}
         self._rule: dict[str, JoinRule] = {}
         self._vocabularies: dict[str, frozenset[str]] = {}
@@ -129,10 +130,15 @@ class Union:
         if mine & theirs:
             self.refused += a != b
             return
+        if self._rank(b) < self._rank(a):  # `low` is already in the set of an earlier vocabulary than that of `high`
+            a, b = b, a
         self._parent[b] = a
         self._rule[b] = rule
         self._vocabularies[a] = mine | theirs
         self.counts[rule] += 1
+
+    def _rank(self, concept: str) -> int:
+        return self._ranks.get(concept.partition(":")[0], len(self._ranks))
 
     def _root(self, concept: str) -> str:
         while (up := self._parent.get(concept, concept)) != concept:
@@ -250,6 +256,19 @@ def find_misnamed(pairs: pl.DataFrame, evidence: JoinEvidence) -> pl.DataFrame:
     return found.sort(found.columns).unique(["low", "high", "bearer"], keep="first", maintain_order=True)
 
 
+def find_nameless(evidence: JoinEvidence, vocabularies: Sequence[str]) -> pl.DataFrame:
+    """Return the cross-references of some vocabularies between concepts without a name in common: low, high.
+
+    Word order and number of the names may differ.
+    """
+    edges = evidence.edges.filter(prefix_of("low").is_in(list(vocabularies))).select("low", "high")
+    keyed = _keys_of(evidence, pl.concat([edges["low"], edges["high"]])).select("concept", "key").unique()
+    sharing = edges.join(keyed, left_on="low", right_on="concept").join(
+        keyed, left_on=["high", "key"], right_on=["concept", "key"], how="semi"
+    )
+    return _drop_pairs(edges, sharing)
+
+
 def _find_said(pairs: pl.DataFrame, keyed: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
     """Return the pairs in which the preferred name of one end is, but for word order and number, a name of the other."""
     preferred = keyed.filter("is_preferred").select("key", "name", pl.col("concept").alias(one))
@@ -288,7 +307,11 @@ def join_all(evidence: JoinEvidence, joins: JoinConfig) -> Union:
 
     A concept of a refused pair is joined with the one that bears its name, if there is exactly one.
     """
-    union, is_checked = Union(joins.undo), bool(joins.by_name) and joins.refuse_misnamed
+    union = Union(joins.undo, evidence.ranks["prefix"].to_list())
+    is_checked = bool(joins.by_name) and joins.refuse_misnamed
+    evidence = evidence.without(find_nameless(evidence, joins.same_name))
+    same = dict.fromkeys(joins.same_groups, next(iter(joins.same_groups), ""))
+    evidence = replace(evidence, groups=evidence.groups.with_columns(pl.col("group").replace(same))) if same else evidence
     for rule, propose in _rules(joins):
         pairs = propose(evidence.after(union.frame()))
         misnamed = find_misnamed(pairs, evidence) if is_checked else NONE_MISNAMED

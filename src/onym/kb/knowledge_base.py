@@ -273,12 +273,28 @@ class KnowledgeBase:
         >>> kb.kind_and_source(kb.concept_ids.find("mesh:D005334"), kb.find("fever")) == (NameKind.PREFERRED, 0)
         True
         """
+        term = self._term_of(row, name)
+        return self._row(self.term_kinds, term, len(NameKind)), int(self.term_sources[term].min(initial=len(self.sources)))
+
+    def is_lent(self, row: int, name: int) -> bool:
+        """Return whether a concept has a name only from joined concepts of other vocabularies."""
+        return self.term_lent is not None and bool(self.term_lent[self._term_of(row, name)])
+
+    def form_of(self, row: int, name: int) -> str:
+        """Return a concept's name as written in its source.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> kb.form_of(kb.concept_ids.find("mesh:D009203"), kb.find("mi"))
+        'MI'
+        """
+        return self.term_forms[self._term_of(row, name)]
+
+    def _term_of(self, row: int, name: int) -> int:
         start, end = self._terms.span(row)
         (found,) = np.nonzero(self.term_names[start:end] == name)
         if not len(found):
             raise corrupt("a concept has a name that is not among its terms", str(self.folder))
-        term = start + int(found[0])
-        return self._row(self.term_kinds, term, len(NameKind)), int(self.term_sources[term].min(initial=len(self.sources)))
+        return start + int(found[0])
 
     def sources_of(self, start: int, end: int) -> npt.NDArray[np.uint16]:
         """Return the sources of all names of the concepts in rows `start` to `end` (exclusive), as rows of `sources`."""

@@ -1,9 +1,10 @@
 """A hash table of a knowledge base's names, to find all names that occur in many texts at once.
 
-    KB/name-tables/<16 hex digits>/     an artefact, named by the digest of the knowledge base
+    KB/name-tables/<16 hex digits>/     an artefact, named by the digest of the knowledge base and the option `forms`
 
 It holds the sorted fingerprints (hashes) of all names with their rows, and two bit filters (like Bloom filters): one for whole
-names, one for the leading words of longer names. If a bit is not set, no name matches. Callers compare the strings, so hash
+names, one for the leading words of longer names. If a bit is not set, no name matches. With `forms` it also holds the other
+spellings and numbers of each name, so that inflected names in a text cost nothing more. Callers compare the strings, so hash
 collisions are harmless. Small knowledge bases build the table in memory each time. If the folder is not writable, the artefact
 is kept in the cache directory, or else in memory.
 """
@@ -28,6 +29,7 @@ from onym.store.stage import Record, Stage
 from onym.text.boundaries import words
 from onym.text.fingerprints import Fingerprints, Ints, NormalTexts, Numbered, code_points, word_ends
 from onym.text.normal import word_key
+from onym.text.spelling import FORMS_VERSION, other_forms
 
 KIND, FORMAT, FOLDER = "name-table", 1, "name-tables"
 _FEW = 20_000  # below this number of names, building the table is faster than reading a file
@@ -43,6 +45,8 @@ Bits = npt.NDArray[np.uint8]
 class NameTable:
     """Sorted fingerprints of names, the row of each name, and the bit filters of names and of their leading words.
 
+    A name has several fingerprints if the table holds the other forms of names too.
+
     >>> table = NameTable.of(Strings.of(["fever", "yellow fever"]))
     >>> texts = NormalTexts(["High fever.", "Yellow  fever?"])
     >>> first, last, rows = table.find(texts)
@@ -56,17 +60,26 @@ class NameTable:
     goes_on: Bits
 
     @classmethod
-    def of(cls, names: Strings) -> NameTable:
-        """Build the table of a column of names."""
-        whole, goes_on = np.zeros(len(names), dtype=np.uint64), _Filter(len(names))
+    def of(cls, names: Strings, *, forms: bool = False) -> NameTable:
+        """Build the table of a column of names; with `forms`, also of their other spellings and numbers."""
+        goes_on = _Filter(len(names))
+        found, owners = [np.zeros(0, dtype=np.uint64)], [np.zeros(0, dtype=np.uint32)]
         for start in range(0, len(names), _BATCH):
-            some, beginnings = _fingerprints(names, start)
-            whole[start : start + len(some)] = some
+            texts = names.to_arrow().slice(start, _BATCH).to_pylist()
+            rows = list(range(start, start + len(texts)))
+            if forms:
+                others = [(form, row) for row, text in zip(rows, texts, strict=True) for form in other_forms(text)]
+                texts += [form for form, _ in others]
+                rows += [row for _, row in others]
+            some, beginnings = _fingerprints(texts)
+            found.append(some)
+            owners.append(np.array(rows, dtype=np.uint32))
             goes_on.add(beginnings)
-        is_name = _Filter(len(names))
+        whole = np.concatenate(found)
+        is_name = _Filter(len(whole))
         is_name.add(whole)
         order = np.argsort(whole, kind="stable")
-        return cls(whole[order], order.astype(np.uint32), is_name.bits(), goes_on.bits())
+        return cls(whole[order], np.concatenate(owners)[order], is_name.bits(), goes_on.bits())
 
     def find(self, texts: NormalTexts) -> tuple[Ints, Ints, Ints]:
         """Return the word sequences that may be names: indices of the first and the last word, and the row of the name."""
@@ -99,37 +112,43 @@ class NameTable:
         return np.repeat(np.arange(len(fingerprints)), counts), self.rows[at].astype(np.int64)
 
 
-def open_name_table(kb: KnowledgeBase) -> NameTable:
-    """Open the name table of a knowledge base, or build it if it is missing.
+def open_name_table(kb: KnowledgeBase, *, forms: bool = False) -> NameTable:
+    """Open the name table of a knowledge base, or build it if it is missing; `forms` adds other spellings and numbers.
 
     >>> len(open_name_table(KnowledgeBase.open(getfixture("tiny_kb"))).rows)
     9
     """
     if len(kb.names) < _FEW:
-        return NameTable.of(kb.names)
-    locations = Locations.of(kb.folder.parent, FOLDER, [kb.digest, str(FORMAT)])
+        return NameTable.of(kb.names, forms=forms)
+    locations = Locations.of(kb.folder.parent, FOLDER, [kb.digest, str(FORMAT), *_rules_of_forms(forms)])
     try:
         return open_derived(
             locations,
-            lambda path: _open(path, kb, verify=kb.verify),
-            lambda stage, dest: write_name_table(stage, dest, kb),
+            lambda path: _open(path, kb, verify=kb.verify, forms=forms),
+            lambda stage, dest: write_name_table(stage, dest, kb, forms=forms),
         )
     except ConfigError:  # neither the folder nor the cache directory is writable
-        return NameTable.of(kb.names)
+        return NameTable.of(kb.names, forms=forms)
 
 
-def write_name_table(stage: Stage, dest: Path, kb: KnowledgeBase) -> None:
+def _rules_of_forms(forms: bool) -> list[str]:
+    """Return what the key of a table has in addition if it holds other forms: the version of their rules."""
+    return [f"forms {FORMS_VERSION}"] if forms else []
+
+
+def write_name_table(stage: Stage, dest: Path, kb: KnowledgeBase, *, forms: bool = False) -> None:
     """Build the table, write it to an open stage and publish it at `dest`."""
     kb.require_intact()
-    table = NameTable.of(kb.names)
+    table = NameTable.of(kb.names, forms=forms)
     stage.write_array("fingerprints", table.fingerprints)
     stage.write_array("rows", table.rows)
     stage.write_array("is-name", table.is_name)
     stage.write_array("goes-on", table.goes_on)
-    stage.publish(dest, KIND, FORMAT, Record({"kb": kb.digest}, [], {"names": len(table.rows)}))
+    config = {"kb": kb.digest} | ({"forms": FORMS_VERSION} if forms else {})
+    stage.publish(dest, KIND, FORMAT, Record(config, [], {"names": len(table.rows)}))
 
 
-def _open(folder: Path, kb: KnowledgeBase, *, verify: Verify) -> NameTable:
+def _open(folder: Path, kb: KnowledgeBase, *, verify: Verify, forms: bool = False) -> NameTable:
     artefact = Artefact.open(folder, KIND, FORMAT, verify)
     where = str(artefact.folder.parent)
     if artefact.manifest.config.get("kb") != kb.digest:
@@ -138,22 +157,23 @@ def _open(folder: Path, kb: KnowledgeBase, *, verify: Verify) -> NameTable:
     columns = [artefact.array(name).view(np.ndarray) for name in ("fingerprints", "rows", "is-name", "goes-on")]
     table = NameTable(*columns)
     if artefact.is_new_here:
-        _require_sound(table, len(kb.names), where)
+        _require_sound(table, len(kb.names), where, forms=forms)
         artefact.remember()
     return table
 
 
-def _require_sound(table: NameTable, count: int, where: str) -> None:
-    is_whole = len(table.fingerprints) == len(table.rows) == count and int(table.rows.max(initial=0)) < max(count, 1)
+def _require_sound(table: NameTable, count: int, where: str, *, forms: bool = False) -> None:
+    """Raise if the columns do not belong to `count` names; only a table with `forms` may have more rows than names."""
+    is_whole = len(table.fingerprints) == len(table.rows) and int(table.rows.max(initial=0)) < max(count, 1)
+    is_whole &= len(table.rows) >= count if forms else len(table.rows) == count
     is_ordered = bool((table.fingerprints[1:] >= table.fingerprints[:-1]).all())
     has_filters = all(bits.dtype == np.uint8 and len(bits).bit_count() == 1 for bits in (table.is_name, table.goes_on))
     if not (is_whole and is_ordered and has_filters and table.fingerprints.dtype == np.uint64):
         raise corrupt("the columns of the name table are unsorted, inconsistent or of the wrong type", where)
 
 
-def _fingerprints(names: Strings, start: int) -> tuple[Fingerprints, Fingerprints]:
+def _fingerprints(texts: Sequence[str]) -> tuple[Fingerprints, Fingerprints]:
     """Return the fingerprints of a batch of names, and those of their leading words (one, two, ...)."""
-    texts = names.to_arrow().slice(start, _BATCH).to_pylist()
     codes = code_points("\n".join(texts))
     numbered = Numbered(codes)
     lengths = np.array([len(text) for text in texts], dtype=np.int64)

@@ -223,3 +223,22 @@ def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
         Candidate(kb.concept_ids[concept], kb.names[name], score, *kb.label_of(concept)) for concept, score, name in ranked
     )
     return Ranked(candidates, sum(score == candidates[0].score for score, _ in best.values()) - 1)
+
+
+def put_first(kb: KnowledgeBase, ranked: Ranked, concept: int, name: int) -> Ranked:
+    """Return candidates with a concept first that a name decides. It gets the best score if it has a lower one.
+
+    >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+    >>> other, fever = kb.concept_ids.find("mesh:D009203"), kb.concept_ids.find("mesh:D005334")
+    >>> ranked = rank_scored(kb, {other: (0.9, kb.find("heart attack"))}, 1)
+    >>> [(each.concept_id, each.score) for each in put_first(kb, ranked, fever, kb.find("fever")).candidates]
+    [('mesh:D005334', 0.9)]
+    """
+    concept_id = kb.concept_ids[concept]
+    if not ranked.candidates or ranked.candidates[0].concept_id == concept_id:
+        return ranked
+    best = ranked.candidates[0].score
+    first = Candidate(concept_id, kb.names[name], best, *kb.label_of(concept))
+    rest = [each for each in ranked.candidates if each.concept_id != concept_id]
+    is_tied = any(each.concept_id == concept_id and each.score == best for each in ranked.candidates)
+    return Ranked((first, *rest)[: len(ranked.candidates)], ranked.tied + (not is_tied))

@@ -17,17 +17,18 @@ NameRule = Literal["first", "either", "both"]
 KindLabel = Literal["preferred", "exact", "abbreviation", "narrow", "broad", "related", "tradename", "suppressed"]
 
 
-_LATER = frozenset({"joins", "groups"})  # recorded only if set, so that recipes without them keep their digest
-_LATER_IN_SOURCES = frozenset({"xrefs", "groups", "only_joined", "licence"})
-_LATER_IN_JOINS = frozenset({"refuse_misnamed"})
+_LATER = frozenset({"joins", "groups", "only_groups"})  # recorded only if set, so that recipes without them keep their digest
+_LATER_IN_SOURCES = frozenset({"xrefs", "groups", "only_joined", "as_synonyms", "licence"})
+_LATER_IN_JOINS = frozenset({"refuse_misnamed", "same_name", "same_groups"})
 
 
 class SourceConfig(Strict):
     """One release of a terminology. `format` is detected if empty; `columns` and `prefix` are for tables.
 
     `xrefs` lists the prefixes of the cross-references to keep (empty means all), and `groups` the semantic groups of all its
-    concepts. With `only_joined`, concepts that were not joined with one of another source are dropped: the release only adds
-    names to other concepts. `licence` states the licence of a release that Onym does not know; a public pack requires it.
+    concepts. With `only_joined`, concepts that are in no other source and were not joined with a concept of one are dropped:
+    the release only adds names to other concepts. With `as_synonyms`, its preferred names are synonyms. `licence` states the
+    licence of a release that Onym does not know; a public pack requires it.
     """
 
     path: str
@@ -38,6 +39,7 @@ class SourceConfig(Strict):
     xrefs: tuple[str, ...] = ()
     groups: tuple[GroupLabel, ...] = ()
     only_joined: bool = False
+    as_synonyms: bool = False
     licence: str = ""
 
 
@@ -51,6 +53,9 @@ class JoinConfig(Strict):
                       has to match: that of the earlier vocabulary (first), of either, or of both
     shared_ids        prefixes of third vocabularies, such as cas: concepts with the same id in one of them are joined
     undo              ids of concepts that are never joined
+    same_groups       semantic groups that count as one in joins by name: vocabularies disagree on whether a disorder such as
+                      scoliosis is a disease or a phenotype
+    same_name         prefixes of vocabularies whose cross-references count only between concepts with a name in common
     refuse_misnamed   with `by_name`, refuse any join, also by cross-reference, of a concept whose preferred name is not a name
                       of its partner, but of another concept of the partner's vocabulary: see `find_misnamed`
     """
@@ -59,11 +64,15 @@ class JoinConfig(Strict):
     by_name: dict[str, NameRule] = Field(default_factory=dict)
     shared_ids: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
+    same_groups: tuple[GroupLabel, ...] = ()
+    same_name: tuple[str, ...] = ()
     refuse_misnamed: bool = True
 
 
 class Recipe(Strict):
     """How a knowledge base is built. Empty filters keep everything.
+
+    `only_groups` keeps some semantic groups and their concepts.
 
     >>> Recipe(sources=[SourceConfig(path="hp.obo")]).shared_names
     'keep'
@@ -79,6 +88,7 @@ class Recipe(Strict):
     merge: bool = True
     joins: JoinConfig = JoinConfig()
     groups: bool = False
+    only_groups: tuple[GroupLabel, ...] = ()
     replacements: str = ""
     max_name_length: int = Field(default=1024, ge=1, le=65_536)
 

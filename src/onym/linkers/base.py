@@ -18,7 +18,7 @@ from pydantic import Field
 from onym._version import __version__
 from onym.corpora.problems import isolate
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, Ranked, describe_mask
+from onym.kb.ranking import ConceptMask, Ranked, describe_mask, put_first
 from onym.parts import ModelReference, PartConfig, Precision
 from onym.rerank.memory import queries
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem
@@ -101,17 +101,45 @@ def link_among(
     is not linked to skin cancer. All mentions are first linked to all concepts. In a second pass, the unlinked mentions are
     linked to the concepts in `only`, to list their candidates; this is skipped if the first pass found these candidates
     already. With `restrict`, concepts that are not in `only` are ignored completely.
+
+    A concept that the mention's name decides comes first, whatever the linker says (see `onym.kb.order`).
     """
     if only is None or restrict:
-        yield from linker.link(documents, top_k=top_k, only=only)
+        yield from _names_first(linker, linker.link(documents, top_k=top_k, only=only), only)
         return
     wanted = _Wanted(linker, only, top_k)
-    freely = linker.link(documents, top_k=_WIDER * top_k)
+    freely = _names_first(linker, linker.link(documents, top_k=_WIDER * top_k))
     for linked in freely:
         if any(map(wanted.needs_linking, linked.links)):
             yield from _link_again(linker, wanted, chain([linked], freely))
             return
         yield wanted.merge(linked)
+
+
+class DecidesNames:
+    """Marks a linker that itself puts a concept first that the mention's name decides, so that `link_among` need not do it."""
+
+
+def _names_first(linker: Linker, found: Iterable[LinkedDocument], only: ConceptMask | None = None) -> Iterator[LinkedDocument]:
+    """Yield linked documents with those concepts first that the names of mentions decide, with abbreviations expanded."""
+    is_done = isinstance(linker, DecidesNames)
+    for linked in found:
+        if is_done or not linked.links:
+            yield linked
+        else:
+            texts = queries(linked.document, expand=True)
+            links = (_name_first(linker.kb, *each, only) for each in zip(linked.links, texts, strict=True))
+            yield replace(linked, links=tuple(links))
+
+
+def _name_first(kb: KnowledgeBase, link: Link, text: str, only: ConceptMask | None) -> Link:
+    name = kb.names.find(text)
+    concept = kb.order.meaning(name, only)
+    if concept < 0:
+        return link
+    ranked = Ranked(link.candidates, link.tied)
+    first = put_first(kb, ranked, concept, name)
+    return link if first is ranked else replace(link, candidates=first.candidates, tied=first.tied)
 
 
 def _link_again(linker: Linker, wanted: _Wanted, freely: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:

@@ -10,10 +10,10 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.name_table import WordKeys
 from onym.kb.ranking import ConceptMask, Ranked, rank_concepts
-from onym.linkers.base import Answers, LinkerConfig, SurfaceLinker
+from onym.linkers.base import Answers, DecidesNames, LinkerConfig, SurfaceLinker
 from onym.parts import OpenContext
 from onym.text.boundaries import words
-from onym.text.normal import other_numbers
+from onym.text.spelling import other_forms
 
 _CACHE_SIZE = 100_000  # cached queries; more than for other linkers, because results are small
 
@@ -23,7 +23,9 @@ class ExactLinkerConfig(LinkerConfig):
 
     kind: Literal["exact"] = "exact"
     expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
-    inflections: bool = Field(default=False, description="Also match the singular or the plural of a name.")
+    inflections: bool = Field(
+        default=False, description="Also match the singular or the plural of a name, and its British or American spelling."
+    )
     reordered: bool | None = Field(
         default=None, description="Also match the words of a name in another order: loss of hair, hair loss."
     )
@@ -37,10 +39,11 @@ def open(config: ExactLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> 
     return ExactLinker(kb, config)
 
 
-class ExactLinker(SurfaceLinker):
+class ExactLinker(SurfaceLinker, DecidesNames):
     """Links a mention to the concepts that have its normalised surface, or its long form, as a name.
 
-    Every candidate has the score 1. If several concepts share the name, `onym.kb.order` breaks the tie.
+    Every candidate has the score 1. If several concepts share the name, `onym.kb.order` breaks the tie; a concept that the name
+    decides is first in that order.
 
     >>> from onym.types import Document, Mention
     >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
@@ -83,5 +86,5 @@ class ExactLinker(SurfaceLinker):
     def _find(self, query: str) -> int:
         """Return the id of the name that equals the query, or -1; Unicode spaces count as spaces."""
         plain = " ".join(query.split())
-        others = other_numbers(plain) if self._config.inflections else ()
+        others = other_forms(plain) if self._config.inflections else ()
         return next((name for name in map(self.kb.names.find, (query, plain, *others)) if name >= 0), -1)

@@ -20,12 +20,14 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
-from onym.linkers.base import Cacheable, Confident, Linker, LinkerConfig, link_batches, with_cache
+from onym.linkers.base import Answers, Cacheable, Confident, DecidesNames, LinkerConfig, SurfaceLinker, link_batches
 from onym.parts import ModelReference, OpenContext, require_model
+from onym.rerank.decided import let_names_decide
 from onym.rerank.evidence import Evidence, FeatureEffect, Reason, name_reasons
 from onym.rerank.features import NAMES, FeatureMaker
 from onym.rerank.memory import KbMemory
-from onym.rerank.pool import Floats, Pool, PooledMention, Pooling
+from onym.rerank.pool import Floats, Pool, PooledMention, Pooling, Proposed, iter_mentions
+from onym.rerank.surfaces import FeatureCache, MentionFeatures, Recent, Support, SurfaceKey, fill_matrix, find_support
 from onym.rerank.trees import Reranker, open_reranker
 from onym.text.analysis import analyse
 from onym.text.similarity import NameSimilarity
@@ -37,6 +39,7 @@ CANDIDATES = 15
 NAMES_PER_MENTION = 60
 """Number of similar names that the TF-IDF linker retrieves per mention."""
 _BATCH = 64  # documents
+_ANSWERS = 20_000  # answers that are kept
 _TINY = 1e-12  # probabilities are clipped to this distance from 0 and 1, so that log-odds are finite
 
 
@@ -46,12 +49,19 @@ class RerankLinkerConfig(LinkerConfig):
     kind: Literal["rerank"] = "rerank"
     model: ModelReference | None = Field(default=None, description="Folder of the trained reranker.")
     dense: dense_part.DenseLinkerConfig | None = None
+    follow_annotations: bool = Field(
+        default=False,
+        exclude_if=lambda follow: not follow,
+        description="Follow the reranker's training documents where they mostly mean another concept by a name than the one "
+        "concept that has it. For texts annotated by the same guidelines.",
+    )
 
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options: the model, and the options of the dense component."""
         own = dense_part.DenseLinkerConfig.model_fields
-        return {"model": cls.model_fields["model"], "encoder": own["model"], "index": own["index"]}
+        both = {name: cls.model_fields[name] for name in ("model", "follow_annotations")}
+        return {**both, "encoder": own["model"], "index": own["index"]}
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Self:
@@ -84,7 +94,7 @@ def open(config: RerankLinkerConfig, kb: KnowledgeBase, context: OpenContext) ->
 def open_parts(kb: KnowledgeBase, context: OpenContext, dense: dense_part.DenseLinkerConfig | None = None) -> RerankParts:
     """Open the linkers whose candidates are pooled: TF-IDF, and dense if an encoder is given."""
     tfidf = tfidf_part.open(tfidf_part.TfidfLinkerConfig(names_per_mention=NAMES_PER_MENTION), kb, context)
-    found: dict[str, Linker] = {"tfidf": tfidf}
+    found: dict[str, SurfaceLinker] = {"tfidf": tfidf}
     if dense is not None:
         found["dense"] = dense_part.open(dense, kb, context)
     return RerankParts(found, tfidf.similarity)
@@ -93,7 +103,7 @@ def open_parts(kb: KnowledgeBase, context: OpenContext, dense: dense_part.DenseL
 class RerankParts:
     """The linkers that propose candidates, by name, and the TF-IDF similarity used for features."""
 
-    def __init__(self, linkers: Mapping[str, Linker], similarity: NameSimilarity) -> None:
+    def __init__(self, linkers: Mapping[str, SurfaceLinker], similarity: NameSimilarity) -> None:
         self.linkers, self.similarity = linkers, similarity
 
     @property
@@ -102,10 +112,6 @@ class RerankParts:
         dense = self.linkers.get("dense")
         return str(dense.config.get("weights", "")) if dense else ""
 
-    def with_cache(self) -> RerankParts:
-        """Return a copy in which the linkers that ignore context cache their results."""
-        return RerankParts({name: with_cache(linker) for name, linker in self.linkers.items()}, self.similarity)
-
     def propose(self, docs: Sequence[Document], only: ConceptMask | None = None) -> dict[str, list[tuple[Link, ...]]]:
         """Return the links of every linker for each document."""
         return {
@@ -113,9 +119,15 @@ class RerankParts:
             for name, linker in self.linkers.items()
         }
 
+    def answering(self, only: ConceptMask | None) -> dict[str, Answers]:
+        """Return each linker's function from distinct queries to candidates."""
+        return {name: linker.answering(CANDIDATES, only) for name, linker in self.linkers.items()}
 
-class RerankLinker(Cacheable, Confident):
+
+class RerankLinker(Cacheable, Confident, DecidesNames):
     """Links a mention to the candidate with the highest probability of being correct; that probability is its score.
+
+    A concept that the mention's name decides comes first, with a probability of at least 0.95 (see `onym.rerank.decided`).
 
     Needs: a reranker trained by `onym train rerank`, preferably with the same knowledge base.
     When to use: when you need one id per mention and a calibrated confidence.
@@ -128,34 +140,45 @@ class RerankLinker(Cacheable, Confident):
         self._config = config or RerankLinkerConfig()
         self.has_confidence = True
         memory = KbMemory(reranker.memory, kb)
-        self._pooling, self._features = Pooling(kb, memory), FeatureMaker(kb, memory, parts.similarity)
+        self._pooling = Pooling(kb, memory, skips_names=reranker.origin.skips_names)
+        self._features = FeatureMaker(kb, memory, parts.similarity)
+        self._rankings: dict[tuple[int, int], _Ranking] | None = None
 
     @property
     def config(self) -> dict[str, Any]:
         """The effective configuration of the reranker and of each component."""
         parts = [linker.config for linker in self.parts.linkers.values()]
-        return {"linker": "rerank", "reranker": self.reranker.digest, "trees": len(self.reranker.trees.roots), "parts": parts}
+        own = {"reranker": self.reranker.digest, "trees": len(self.reranker.trees.roots)}
+        follow = {"follow_annotations": True} if self._config.follow_annotations else {}
+        return {"linker": "rerank", **own, **follow, "parts": parts}
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the pooled candidates of its mentions, most probable first."""
-        parts = self.parts.with_cache()
+        ranking = self._ranking(top_k, only)
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            docs = [analyse(doc) for doc in batch]
-            pool = self._pooling.pool(docs, parts.propose(docs, only), only, is_distinct=True)
-            ranked, rows = self._rank(pool, top_k), iter(pool.rows_of)
+            ranked = iter(ranking.rank([analyse(doc) for doc in batch]))
             for doc in batch:
-                yield [self._link(mention, ranked[next(rows)]) for mention in doc.mentions]
+                yield [self._link(mention, next(ranked)) for mention in doc.mentions]
 
         return link_batches(documents, links, batch=_BATCH)
 
     def with_cache(self) -> RerankLinker:
-        """Return a copy whose components cache their results. The reranker's results depend on context and are not cached."""
+        """Return a copy that keeps features and answers of mentions from one call to the next."""
         made = copy(self)
-        made.parts = self.parts.with_cache()
+        made._rankings = {}  # noqa: SLF001
         return made
+
+    def _ranking(self, top_k: int, only: ConceptMask | None) -> _Ranking:
+        """Return the ranking for `top_k` and `only`. The mask is kept with it, so that no other mask gets the same id()."""
+        if self._rankings is None:
+            return _Ranking(self, top_k, only)
+        key = top_k, id(only)
+        if key not in self._rankings:
+            self._rankings[key] = _Ranking(self, top_k, only)
+        return self._rankings[key]
 
     def without_confidence(self) -> RerankLinker:
         """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
@@ -196,14 +219,38 @@ class RerankLinker(Cacheable, Confident):
         ]
         return tuple(sorted(found, key=lambda each: (-abs(each.effect), each.feature)))
 
-    def _rank(self, pool: Pool, top_k: int) -> list[Ranked]:
-        """Return the candidates of each mention, best first."""
-        found = self._features.features(pool)
-        names, concepts = found.names.tolist(), pool.concepts.tolist()
-        scored = list(zip(self.reranker.probabilities(found.matrix).tolist(), names, strict=True))
-        bounds = zip(pool.offsets[:-1].tolist(), pool.offsets[1:].tolist(), strict=True)
-        best = (dict(zip(concepts[start:end], scored[start:end], strict=True)) for start, end in bounds)
+    def rank_each(self, docs: Sequence[Document], top_k: int = 10, only: ConceptMask | None = None) -> list[Ranked]:
+        """Return the candidates of each mention as `link` does, but compute all features for each of them, and keep nothing."""
+        analysed = [analyse(doc) for doc in docs]
+        pool = self._pooling.pool(analysed, self.parts.propose(analysed, only), only)
+        found, bounds = self._features.features(pool), pool.offsets[1:-1]
+        parts = zip(*(np.split(each, bounds) for each in (pool.concepts, found.names)), strict=True)
+        scores = self.score(np.split(found.matrix, bounds)) if len(pool.mentions) else []
+        best = (
+            dict(zip(concepts.tolist(), zip(own, names.tolist(), strict=True), strict=True))
+            for (concepts, names), own in zip(parts, scores, strict=False)
+        )
         return [rank_scored(self.kb, each, top_k) for each in best]
+
+    def feature_cache(self, only: ConceptMask | None) -> FeatureCache:
+        """Return a cache of the candidates and features of mentions that are written alike."""
+        answering = self.parts.answering(only)
+
+        def propose(queries: Sequence[str]) -> dict[str, list[Proposed]]:
+            return {
+                name: [self._pooling.rows_of(ranked.candidates) for ranked in (answers(queries) if queries else ())]
+                for name, answers in answering.items()
+            }
+
+        return FeatureCache(self._pooling, self._features, propose, only)
+
+    def score(self, matrices: Sequence[Floats]) -> list[list[float]]:
+        """Return the probability of each candidate of each mention, given the features of its candidates."""
+        matrix, sizes = np.concatenate(matrices), [len(each) for each in matrices]
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        probabilities = self.reranker.probabilities(matrix)
+        decided = let_names_decide(probabilities, matrix, owners, follow_annotations=self._config.follow_annotations)
+        return [each.tolist() for each in np.split(decided, np.cumsum(sizes[:-1]))]
 
     def _link(self, mention: Mention, ranked: Ranked) -> Link:
         link = ranked.link(mention)
@@ -211,6 +258,30 @@ class RerankLinker(Cacheable, Confident):
             return link
         confidence = self.reranker.confidence(link.candidates[0].score) if self.has_confidence else None
         return replace(link, stage=STAGE, confidence=confidence)
+
+
+class _Ranking:
+    """Ranks the candidates of mentions, and keeps recent answers: the same mention in a similar document has the same one."""
+
+    def __init__(self, linker: RerankLinker, top_k: int, only: ConceptMask | None) -> None:
+        self._linker, self._top_k, self._only = linker, top_k, only
+        self._features = linker.feature_cache(only)
+        self._recent: Recent[tuple[SurfaceKey, int, Support], Ranked] = Recent(_ANSWERS)
+
+    def rank(self, docs: Sequence[Document]) -> list[Ranked]:
+        """Return the candidates of each mention of analysed documents, best first."""
+        mentions = list(iter_mentions(docs))
+        features = self._features.of(mentions)
+        supports = find_support(mentions, features)
+        keys = [(SurfaceKey.of(one), one.repeated, said) for one, said in zip(mentions, supports, strict=True)]
+        features_of = dict(zip(keys, features, strict=True))
+        return self._recent.fill(keys, lambda new: self._compute([(features_of[key], *key[1:]) for key in new]))
+
+    def _compute(self, wanted: Sequence[tuple[MentionFeatures, int, Support]]) -> Iterator[Ranked]:
+        scores = self._linker.score([fill_matrix(*each) for each in wanted])
+        for (features, *_), own in zip(wanted, scores, strict=True):
+            best = dict(zip(features.row_of, zip(own, features.names, strict=True), strict=True))
+            yield rank_scored(self._linker.kb, best, self._top_k)
 
 
 def _memories(mention: PooledMention, concept: int) -> Iterator[Reason]:

@@ -93,11 +93,8 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
     except ImportError as e:
         raise missing_extra("an encoder without torch", "onnx") from e
     graph = encoder_graph(shape, arrays)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = _threads()
+    options = session_options()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # higher levels load and run slower
-    options.log_severity_level = 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in graph.weights.values()]
         options.add_external_initializers(list(graph.weights), values)
@@ -105,6 +102,17 @@ def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
     except Exception as e:  # ONNX Runtime raises various exceptions for inconsistent sizes
         what = "the model cannot be opened: its configuration or weights are not those of an encoder"
         raise InputError("model-malformed", what, where=str(folder), fix="download the model again") from e
+
+
+def session_options() -> Any:
+    """Return options of ONNX Runtime: logging off, and worker threads that do not spin."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = _threads()
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
 
 
 def _threads() -> int:

@@ -248,8 +248,8 @@ def build_pack(
     of dense linkers in int8 and their indexes as codes only, which changes scores slightly.
 
     >>> folder = getfixture("tmp_path")
-    >>> build_pack("starter", folder / "mondo.onymp").sources[0].release
-    '2026-05-05'
+    >>> build_pack("starter", folder / "starter.onymp").sources[0].release
+    '2024'
     """
     output = require_pack_output(Path(output), force=force)
     named = PackName.of({"name": name or output.name.removesuffix(PACK_ENDING).lower(), "version": version})

@@ -28,7 +28,7 @@ _RELEASE = re.compile(
 )
 
 
-_CHANGES = ("vocabularies", "semantic_types", "replacements")  # recipe keys that drop or change parts of a source
+_CHANGES = ("semantic_types", "replacements")  # recipe keys that drop or change parts of any source
 
 
 def describe_sources(
@@ -165,12 +165,26 @@ def _release(*texts: str) -> str:
 
 def _require_unaltered(vocabulary: Vocabulary, recipe: Mapping[str, Any], source: Mapping[str, Any], release: str) -> None:
     title = vocabulary.title
-    if source.get("only_joined") or any(recipe.get(key) for key in _CHANGES) or recipe["shared_names"] != "keep":
+    if _is_altered(vocabulary, recipe, source):
         what = f"{title} may only be redistributed unaltered, but the recipe of the knowledge base drops some of it"
         raise ConfigError("pack-altered", what, fix=f"build the knowledge base from all of {title}")
     if not release:
         what = f"a pack must state the version of {title}, but neither the name nor the path of the source contains it"
         raise ConfigError("pack-release", what, fix=f"add --release {title}=VERSION")
+
+
+def _is_altered(vocabulary: Vocabulary, recipe: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    """Return whether the recipe drops or changes a part of this source. Filters that keep all of it are allowed."""
+    labels, kept = recipe.get("vocabularies", ()), recipe.get("only_groups", ())
+    groups = {*vocabulary.groups, *source.get("groups", ())}
+    return bool(
+        source.get("only_joined")
+        or source.get("as_synonyms")
+        or any(recipe.get(key) for key in _CHANGES)
+        or recipe["shared_names"] != "keep"
+        or (labels and _name(source) not in labels)
+        or (kept and not groups.intersection(kept))
+    )
 
 
 def value_for(values: Mapping[str, str], *names: str) -> str:

@@ -7,7 +7,7 @@ in a self-contained folder, or come with Python packages. A file `NAME.onymp` is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,7 +24,7 @@ from onym.store.models import read_small
 from onym.store.versions import HeldFolder, current_folder, hold_current, hold_version, is_version
 
 STARTER = "starter"
-STARTER_TITLE = "MONDO diseases"
+STARTER_TITLE = "diseases, chemicals and phenotypes of MeSH, MONDO and HPO"
 """What the starter finds and links."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 GROUP = "onym.packs"
@@ -40,8 +40,10 @@ RECIPES = _OWN / "recipes"
 _MODULE = re.compile(r"[a-z0-9_]+")
 
 
-def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
+def load(folder: Path | str, *, context: OpenContext | None = None, prefer: Sequence[str] = ()) -> Pipeline:
     """Open a pipeline, given as a folder, a pack (`NAME.onymp`) or the name of an installed pipeline.
+
+    With `prefer`, these vocabularies come first, instead of those that the pipeline prefers itself.
 
     `starter` is built in; install others with `onym get` or `onym pack install`. Raises an error if a file that the pipeline
     refers to has changed since it was built. Nothing is downloaded.
@@ -54,7 +56,9 @@ def load(folder: Path | str, *, context: OpenContext | None = None) -> Pipeline:
     """
     with ExitStack() as stack:
         path = stack.enter_context(open_folder(folder))
-        pipeline = open_pipeline(_read(path, str(folder)), path, context)
+        config = _read(path, str(folder))
+        config = config.model_copy(update={"prefer": tuple(prefer)}) if prefer else config
+        pipeline = open_pipeline(config, path, context)
         finalize(pipeline.kb, stack.pop_all().close)  # the lock is released with the KB, which copies of the pipeline share
         return pipeline
 

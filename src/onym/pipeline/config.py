@@ -102,8 +102,9 @@ class PipelineOptions(ConceptFilter):
     )
     prefer: tuple[str, ...] = Field(
         default=(),
-        description="Vocabularies that win ties, in order of preference, separated by commas: mesh,mondo. Default: the order "
-        "in the recipe.",
+        description="Vocabularies that come first, in order of preference, separated by commas: mesh,mondo. They decide what a "
+        "name means that several vocabularies have. Default: the concept of which it is the preferred name, then the order in "
+        "the recipe.",
     )
     threshold: float | None = Field(
         default=None, allow_inf_nan=False, description="Minimum score; below it a mention is left unlinked (NIL)."

@@ -44,6 +44,12 @@ class TypeShares:
             shares[name] = np.log10((found + 0.5) / (known.sum() + 1))
         return cls(kinds, shares)
 
+    def likeliest_type(self, concept: int) -> str:
+        """Return the mention type with the largest share for a concept, or "" if there is none."""
+        shares = {name: float(self.of_concepts(name, np.array([concept]))[0]) for name in sorted(self.shares)}
+        known = {name: share for name, share in shares.items() if not np.isnan(share)}
+        return max(known, key=lambda name: known[name], default="")
+
     def of_concepts(self, name: str, concepts: Ints) -> Floats:
         """Return, for each concept, the log share of its most frequent semantic type among mentions of type `name`.
 
@@ -121,6 +127,9 @@ FEATURES = (
     Feature("length", "mention", "number of characters of the query"),
     Feature("words", "mention", "number of words of the query"),
     Feature("capitals", "mention", "share of capital letters and digits in the surface"),
+    Feature(
+        "decides", "exactness", "1 if the query, as a name, decides for the concept, 0 if for another one; NaN if for none"
+    ),
 )
 """All features, in column order."""
 NAMES = tuple(feature.name for feature in FEATURES)
@@ -275,8 +284,9 @@ def _exactness(pool: Pool) -> dict[str, Floats]:
     for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
         mention = pool.mentions[owner]
         named, surface = mention.named_query, mention.named_surface
-        rows.append((concept in named, concept in surface, len(named), len(surface)))
-    found = _columns(("is_named", "is_surface_named", "named", "surface_named"), rows)
+        decides = np.nan if mention.decided < 0 else mention.decided == concept
+        rows.append((concept in named, concept in surface, len(named), len(surface), decides))
+    found = _columns(("is_named", "is_surface_named", "named", "surface_named", "decides"), rows)
     return found | {"candidates": np.diff(pool.offsets)[pool.owners].astype(np.float64)}
 
 
@@ -294,14 +304,14 @@ def _document(pool: Pool) -> dict[str, Floats]:
         mention = pool.mentions[owner]
         key = mention.doc, concept
         one, other = named.get(key, nothing) - {mention.query}, recalled.get(key, nothing) - {mention.query}
-        is_longer = any(_is_longer(each, mention.query) for each in one | other)
+        longer = any(is_longer(each, mention.query) for each in one | other)
         alias = pool.aliases[owner].get(concept, 0.0) if mention.aliases else np.nan
-        rows.append((len(one), len(other), is_longer, alias, mention.repeated, mention.query != mention.surface))
+        rows.append((len(one), len(other), longer, alias, mention.repeated, mention.query != mention.surface))
     keys = ("named_elsewhere", "recalled_elsewhere", "named_longer", "alias", "repeated", "is_expanded")
     return _columns(keys, rows)
 
 
-def _is_longer(query: str, other: str) -> bool:
+def is_longer(query: str, other: str) -> bool:
     """Return whether `query` contains all words of `other` and at least one more."""
     return set(query.split()) > set(other.split())
 

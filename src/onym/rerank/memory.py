@@ -26,6 +26,7 @@ from onym.text.abbreviations import Abbreviations
 from onym.text.analysis import analysis_of
 from onym.text.normal import normal_name
 from onym.types import Document
+from onym.vocabularies import canonical_prefix
 
 
 def queries(doc: Document, *, expand: bool) -> list[str]:
@@ -148,24 +149,29 @@ class KbMemory:
     def __init__(self, memory: Memory, kb: KnowledgeBase) -> None:
         self.memory = memory
         self.rows = kb.resolve_many(list(memory.concepts))
+        self._vocabularies = [canonical_prefix(concept_id.partition(":")[0]) for concept_id in memory.concepts]
         self.totals = self._totals(len(kb))
         self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
 
-    def recall(self, surface: str, own: Own | None = None) -> dict[int, int]:
-        """Return the counts of a surface by KB row, minus the counts in `own`; counts of 0 are left out."""
-        found = self._recalled(surface)
+    def recall(self, surface: str, own: Own | None = None, vocabulary: str = "") -> dict[int, int]:
+        """Return the counts of a surface by KB row, minus the counts in `own`; counts of 0 are left out.
+
+        With `vocabulary`, only annotations with ids of this vocabulary count.
+        """
+        found = self._recalled(surface, vocabulary)
         if not own or surface not in own:
             return found
         less = own[surface]
         return {concept: count - less.get(concept, 0) for concept, count in found.items() if count > less.get(concept, 0)}
 
-    def _all_of(self, surface: str) -> dict[int, int]:
+    def _all_of(self, surface: str, vocabulary: str) -> dict[int, int]:
         row = self.memory.surfaces.find(surface)
         if row < 0:
             return {}
         found: Counter[int] = Counter()
         for concept, count in zip(self.memory.entry_concepts[row], self.memory.entry_counts[row], strict=True):
-            found[int(self.rows[concept])] += int(count)
+            if not vocabulary or self._vocabularies[concept] == vocabulary:
+                found[int(self.rows[concept])] += int(count)
         return {concept: count for concept, count in found.items() if concept >= 0}
 
     def own(self, counts: Counts) -> dict[str, dict[int, int]]:

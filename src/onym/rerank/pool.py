@@ -22,7 +22,8 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
 from onym.rerank.memory import KbMemory, Own, queries
 from onym.text.similarity import NameSimilarity
-from onym.types import Document, Link, Mention
+from onym.text.spelling import other_forms
+from onym.types import Candidate, Document, Link, Mention
 
 _OPENING = re.compile(r"\s?[(\[]\s?")
 _CLOSING = re.compile(r"\s?[)\]]")
@@ -60,7 +61,11 @@ _ALIAS = 3  # number of best candidates of each linker to use per alias of a men
 
 @dataclass(frozen=True, slots=True)
 class PooledMention:
-    """A mention with its normalised surface and expanded query, the concepts found for both, and its count in the document."""
+    """A mention with its normalised surface and expanded query, the concepts found for both, and its count in the document.
+
+    `decided` is the concept that the query decides as a name, or -1. If there is one, memory entries of other vocabularies are
+    left out: the annotation of a broader concept in one vocabulary says nothing about the concept of that name in another.
+    """
 
     doc: int
     mention: Mention
@@ -73,6 +78,7 @@ class PooledMention:
     similar: dict[int, float]
     aliases: tuple[str, ...]
     repeated: int
+    decided: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +86,7 @@ class Pool:
     """Pairs of mentions and concepts: pair `i` belongs to mention `owners[i]`; the pairs of mention `m` start at `offsets[m]`.
 
     `scores` and `ranks` hold an array per linker, with NaN if the linker does not propose the concept. `counts` holds the count
-    of each concept in the memory. `aliases` maps the concepts of each mention's aliases to a score. `rows_of` maps each mention
-    of the documents, in order, to its index in `mentions`.
+    of each concept in the memory. `aliases` maps the concepts of each mention's aliases to a score.
     """
 
     mentions: list[PooledMention]
@@ -92,20 +97,28 @@ class Pool:
     scores: dict[str, Floats]
     ranks: dict[str, Floats]
     aliases: list[dict[int, float]]
-    rows_of: list[int]
 
     def __len__(self) -> int:
         return len(self.concepts)
 
 
-class Pooling:
-    """Pools candidates from a knowledge base, a memory and other linkers."""
+Proposed = Mapping[int, float]
+"""The scores of a linker's candidates for a mention by KB row, best first."""
 
-    def __init__(self, kb: KnowledgeBase, memory: KbMemory) -> None:
-        self.kb, self.memory = kb, memory
+
+class Pooling:
+    """Pools candidates from a knowledge base, a memory and other linkers.
+
+    With `skips_names`, candidates of other linkers are left out for a query that is a name: those with this name, and those
+    that the memory knows for it, are enough.
+    """
+
+    def __init__(self, kb: KnowledgeBase, memory: KbMemory, *, skips_names: bool = False) -> None:
+        self.kb, self.memory, self.skips_names = kb, memory, skips_names
         surfaces = memory.memory.surfaces
         self._similarity = NameSimilarity(list(surfaces)) if len(surfaces) else None
         self._row_of = lru_cache(_CACHE_SIZE)(kb.concept_ids.find)
+        self._name_of = lru_cache(_CACHE_SIZE)(self._find_name)
         self._named = lru_cache(_CACHE_SIZE)(self._find_concepts)
 
     def pool(
@@ -114,21 +127,26 @@ class Pooling:
         links: Mapping[str, Sequence[Sequence[Link]]],
         only: ConceptMask | None = None,
         own: Sequence[Own | None] | None = None,
-        *,
-        is_distinct: bool = False,
     ) -> Pool:
         """Merge the candidates of each linker in `links` with candidates from the knowledge base and the memory.
 
-        `own` holds, for each document, the memory counts that come from it; these are subtracted. With `is_distinct`, mentions
-        of a document with the same surface and type are pooled once.
+        `own` holds, for each document, the memory counts that come from it; these are subtracted.
         """
-        own = own or [None] * len(docs)
-        unresolved = list(_iter_mentions(docs))
-        rows_of = _distinct(unresolved) if is_distinct else list(range(len(unresolved)))
-        first = np.unique(rows_of, return_index=True)[1].tolist()
-        mentions = self._mentions([unresolved[m] for m in first], own)
-        proposed = {name: [link for each in of_docs for link in each] for name, of_docs in links.items()}
-        rows = {name: [self._rows(of_part[m]) for m in first] for name, of_part in proposed.items()}
+        proposed = {name: [self.rows_of(link.candidates) for each in found for link in each] for name, found in links.items()}
+        return self.merge(list(iter_mentions(docs)), proposed, only, own or [None] * len(docs))
+
+    def merge(
+        self,
+        unresolved: Sequence[Unresolved],
+        proposed: Mapping[str, Sequence[Proposed]],
+        only: ConceptMask | None,
+        own: Sequence[Own | None],
+    ) -> Pool:
+        """Merge the candidates that linkers propose for mentions with candidates from the knowledge base and the memory."""
+        mentions = self._mentions(unresolved, own, only)
+        rows = {
+            name: [self._without_names(*each) for each in zip(mentions, found, strict=True)] for name, found in proposed.items()
+        }
         aliases = _of_aliases(mentions, list(rows.values()))
         found = [
             self._concepts(mention, [*(rows[name][m] for name in rows), aliases[m]], only) for m, mention in enumerate(mentions)
@@ -139,7 +157,7 @@ class Pooling:
         scored = {name: _score_pool(found, offsets, of_part) for name, of_part in rows.items()}
         scores, ranks = ({name: both[at] for name, both in scored.items()} for at in (0, 1))
         docs_of = [mentions[owner].doc for owner in owners.tolist()]
-        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases, rows_of)
+        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases)
 
     def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
         """Return the memory count of each pair's concept, without the counts that come from the pair's document."""
@@ -150,9 +168,16 @@ class Pooling:
         less = [in_own[doc][concept] for doc, concept in zip(docs, concepts.tolist(), strict=True)]
         return self.memory.totals[concepts] - np.array(less, dtype=np.int64)
 
-    def _rows(self, link: Link) -> dict[int, float]:
-        """Return the scores of a link's candidates by KB row, best first."""
-        return {self._row_of(candidate.concept_id): candidate.score for candidate in link.candidates}
+    def rows_of(self, candidates: Sequence[Candidate]) -> Proposed:
+        """Return the scores of candidates by KB row, best first."""
+        return {self._row_of(candidate.concept_id): candidate.score for candidate in candidates}
+
+    def needs_linkers(self, query: str) -> bool:
+        """Return whether candidates of other linkers are used for a query."""
+        return not (self.skips_names and self._named(query))
+
+    def _without_names(self, mention: PooledMention, found: Proposed) -> Proposed:
+        return found if self.needs_linkers(mention.query) else {}
 
     def _concepts(self, mention: PooledMention, proposed: Sequence[Mapping[int, float]], only: ConceptMask | None) -> list[int]:
         found: dict[int, None] = {}
@@ -167,28 +192,41 @@ class Pooling:
             found |= dict.fromkeys(source)
         return [concept for concept in found if concept >= 0 and (only is None or only[concept])]
 
-    def _mentions(self, unresolved: Sequence[_Unresolved], own: Sequence[Own | None]) -> list[PooledMention]:
+    def _mentions(
+        self, unresolved: Sequence[Unresolved], own: Sequence[Own | None], only: ConceptMask | None
+    ) -> list[PooledMention]:
         """Look up mentions in the knowledge base and the memory."""
         similar = self._similar({each.query for each in unresolved})
-        return [
-            PooledMention(
-                doc=doc,
-                mention=mention,
-                surface=surface,
-                query=query,
-                named_surface=self._named(surface),
-                named_query=self._named(query),
-                recalled_surface=self.memory.recall(surface, own[doc]),
-                recalled_query=self.memory.recall(query, own[doc]),
-                similar=self._recall_similar(similar.get(query, ()), own[doc]),
-                aliases=aliases,
-                repeated=repeated,
-            )
-            for doc, mention, surface, query, aliases, repeated in unresolved
-        ]
+        return [self._mention(each, similar.get(each.query, ()), own[each.doc], only) for each in unresolved]
+
+    def _mention(
+        self, found: Unresolved, similar: Sequence[tuple[str, float]], own: Own | None, only: ConceptMask | None
+    ) -> PooledMention:
+        decided = self.kb.order.meaning(self._name_of(found.query), only)
+        recall = self.memory.recall
+        vocabulary = self.kb.order.vocabulary_of(decided) if decided >= 0 else ""
+        return PooledMention(
+            doc=found.doc,
+            mention=found.mention,
+            surface=found.surface,
+            query=found.query,
+            named_surface=self._named(found.surface),
+            named_query=self._named(found.query),
+            recalled_surface=recall(found.surface, own, vocabulary),
+            recalled_query=recall(found.query, own, vocabulary),
+            similar=self._recall_similar(similar, own, vocabulary),
+            aliases=found.aliases,
+            repeated=found.repeated,
+            decided=decided,
+        )
+
+    def _find_name(self, text: str) -> int:
+        """Return the row of a name, or of the first of its other spellings and numbers that is a name, or -1."""
+        found = map(self.kb.names.find, (text, *other_forms(text)))
+        return next((row for row in found if row >= 0), -1)
 
     def _find_concepts(self, text: str) -> tuple[int, ...]:
-        row = self.kb.names.find(text)
+        row = self._name_of(text)
         return tuple(int(concept) for concept in self.kb.name_concepts[row]) if row >= 0 else ()
 
     def _similar(self, texts: set[str]) -> dict[str, list[tuple[str, float]]]:
@@ -201,16 +239,16 @@ class Pooling:
             for text, (rows, scores) in zip(ordered, self._similarity.top(ordered, _SIMILAR), strict=True)
         }
 
-    def _recall_similar(self, surfaces: Sequence[tuple[str, float]], own: Own | None) -> dict[int, float]:
+    def _recall_similar(self, surfaces: Sequence[tuple[str, float]], own: Own | None, vocabulary: str) -> dict[int, float]:
         """Return the concepts of similar surfaces, each with its best similarity."""
         found: dict[int, float] = {}
         for surface, score in surfaces:
-            for concept in self.memory.recall(surface, own):
+            for concept in self.memory.recall(surface, own, vocabulary):
                 found.setdefault(concept, score)
         return found
 
 
-class _Unresolved(NamedTuple):
+class Unresolved(NamedTuple):
     """A mention before it is looked up in the KB and the memory."""
 
     doc: int
@@ -221,20 +259,13 @@ class _Unresolved(NamedTuple):
     repeated: int
 
 
-def _iter_mentions(docs: Sequence[Document]) -> Iterator[_Unresolved]:
+def iter_mentions(docs: Sequence[Document]) -> Iterator[Unresolved]:
     """Yield all mentions of documents."""
     for number, doc in enumerate(docs):
         surfaces, expanded = queries(doc, expand=False), queries(doc, expand=True)
         times, aliases = Counter(expanded), aliases_of(doc, expanded)
         for mention, surface, query in zip(doc.mentions, surfaces, expanded, strict=True):
-            yield _Unresolved(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
-
-
-def _distinct(mentions: Sequence[_Unresolved]) -> list[int]:
-    """Return a group index for each mention; mentions with the same document, surface, query and type are in one group."""
-    row_of: dict[tuple[int, str, str, str], int] = {}
-    keys = ((each.doc, each.mention.surface, each.query, each.mention.type) for each in mentions)
-    return [row_of.setdefault(key, len(row_of)) for key in keys]
+            yield Unresolved(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
 
 
 def _score_pool(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:

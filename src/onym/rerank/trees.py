@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from onym.calibrate import Isotonic
 from onym.errors import InputError, IntegrityError
@@ -175,7 +175,10 @@ _FLOATS = ("threshold", "value", "baseline", "calibration.scores", "calibration.
 
 
 class RerankerOrigin(BaseModel):
-    """The inputs a reranker expects: its features in column order, and the linkers that propose candidates."""
+    """The inputs a reranker expects: its features in column order, and the linkers that propose candidates.
+
+    With `skips_names`, it was trained without their candidates for queries that are names.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -183,6 +186,7 @@ class RerankerOrigin(BaseModel):
     parts: tuple[str, ...]
     encoder: str = ""
     kb: str = ""
+    skips_names: bool = Field(default=False, exclude_if=lambda skips: not skips)
 
 
 @dataclass(frozen=True)

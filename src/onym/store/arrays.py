@@ -60,7 +60,7 @@ _SLICE = 4 * 1024 * 1024  # bytes of UTF-8 to validate at a time
 _POSTS = 16_384  # number of evenly spaced strings kept in memory to narrow a binary search
 _FEW_SEARCHES = 5_000  # number of searches after which loading the sampled strings pays off
 _LET_GO: int | None = getattr(maps, "MADV_DONTNEED", None)
-_PLAIN = {"|u1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f4", "<f8"}
+_PLAIN = {"|u1", "|i1", "<u2", "<u4", "<u8", "<i4", "<i8", "<f2", "<f4", "<f8"}
 
 
 def open_array(path: Path, dtype: str, length: int) -> npt.NDArray[Any]:

@@ -380,7 +380,7 @@ STRATEGIES = (
     Strategy("first-letters-tail", initial, tail=1),
     Strategy("first-letters-long-tail", initial, tail=2, min_letters=3),
     Strategy("word-parts-tail", parts, tail=1),
-    Strategy("turned", initial, rotate_letters),
+    Strategy("turned", initial, rotate_letters, over_stop_words=False),
     Strategy("rotated", beginning, rotate_at_breaks, skips=1, tail=1),
     Strategy("without-digits", parts, without_digits),
     Strategy("first-letters-skip-two", initial, skips=2, min_letters=3),

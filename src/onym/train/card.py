@@ -174,11 +174,18 @@ def pipeline_usage(options: str) -> list[str]:
     return code("console", build, "$ onym link notes/ --pipeline my-pipeline -o links.jsonl")
 
 
+_DETECTORS = {
+    "dictionary": "the dictionary with a trained classifier",
+    "student": "a trained student, and names of the dictionary that a classifier accepts",
+}
+
+
 def pipeline_card(
     config: PipelineConfig, kb: KnowledgeBase, datasets: Sequence[PreparedDataset], encoder: str, dev: Mapping[str, Any]
 ) -> str:
     """Return the Markdown card of a pipeline; `dev` has its scores on dev and the numbers of dev mentions and documents."""
-    detector = f"a model trained from {encoder}" if encoder else "the dictionary with a trained classifier"
+    kind = config.detector.kind if config.detector else ""
+    detector = f"a model trained from {encoder}" if encoder else _DETECTORS.get(kind, kind)
     facts = [
         kb_line(describe_kb(kb)),
         *(line for dataset in datasets for line in _dataset(dataset)),

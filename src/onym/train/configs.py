@@ -20,6 +20,7 @@ CollectiveStage = Literal["collective"]
 DetectorStage = Literal["detect"]
 MentionsStage = Literal["mentions"]
 RerankStage = Literal["rerank"]
+StudentStage = Literal["student"]
 
 
 def read_encoder_name(name: str) -> str:
@@ -377,17 +378,30 @@ class DetectorTrainingConfig(RunConfig):
     optim: DetectorOptimConfig = DetectorOptimConfig()
 
 
-class MentionsDataConfig(CorporaConfig):
-    """The corpora, and the knowledge base whose names the dictionary looks up.
+class NamedDataConfig(CorporaConfig):
+    """The corpora, and the knowledge base whose names are looked up in them.
 
     `types` maps annotated types to semantic groups of the knowledge base, for example `SpecificDisease` to `Disease`; an empty
-    name drops the type. Dictionary matches of a type that a corpus does not annotate are ignored. `only` restricts the
-    dictionary to these semantic groups or types; empty means all.
+    name drops the type. `alike` maps semantic groups of names to the annotated group that may include them, for example
+    `Phenotype` to `Disease`. `excerpts` is the number of excerpts of each document in which mentions have other names of the
+    knowledge base (see `SwappedNames`).
     """
 
     types: dict[str, str] = Field(default_factory=dict)
     kb: str = Field(min_length=1)
+    alike: dict[str, str] = Field(default_factory=dict)
+    excerpts: int = Field(default=0, ge=0, le=100)
+
+
+class MentionsDataConfig(NamedDataConfig):
+    """The data of a classifier: dictionary matches of a type that a corpus does not annotate are ignored.
+
+    `only` restricts the dictionary to these semantic groups or types; empty means all. Corpora in `partial` annotate only some
+    mentions of the groups in `alike`, so the matches that they do not annotate teach their own convention only.
+    """
+
     only: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
 
 
 class RegressionConfig(Strict):
@@ -418,17 +432,26 @@ class MentionsTrainingConfig(Strict):
 
 
 class RerankDataConfig(CorporaConfig):
-    """The corpora, and the knowledge base to link to. Only mentions of these `types` are used; empty means all."""
+    """The corpora, and the knowledge base to link to. Only mentions of these `types` are used; empty means all.
+
+    `terms` is the number of names of the knowledge base that are used as further training mentions; half of them are preferred
+    names.
+    """
 
     types: tuple[str, ...] = ()
     kb: str = Field(min_length=1)
+    terms: int = Field(default=10_000, ge=0)
 
 
 class PoolConfig(Strict):
-    """The linkers whose candidates are pooled: TF-IDF, and a dense linker if `encoder` is set (`none` means no encoder)."""
+    """The linkers whose candidates are pooled: TF-IDF, and a dense linker if `encoder` is set (`none` means no encoder).
+
+    With `skip_names`, they are not asked for mentions that are names, which is faster.
+    """
 
     encoder: Annotated[str, AfterValidator(read_encoder_name)] = ""
     index: str = "auto"
+    skip_names: bool = True
 
 
 class TreesConfig(Strict):
@@ -466,9 +489,71 @@ class RerankTrainingConfig(Strict):
     dev: RerankDevConfig = RerankDevConfig()
 
 
-TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | MentionsStage | RerankStage
+class NetworkConfig(Strict):
+    """The sizes of a student: of the embeddings, of the tokens' vectors, and the number of convolutions."""
+
+    dim: int = Field(default=48, ge=4, le=512)
+    width: int = Field(default=96, ge=8, le=1_024)
+    layers: int = Field(default=4, ge=1, le=24)
+
+
+class StudentOptimConfig(Strict):
+    """Optimiser settings; `batch_size` counts documents. Small corpora are read more often, until there are `min_steps` steps.
+
+    `drop_words` and `drop_marks` are the shares of tokens whose word, or whose marks of names, are hidden in training.
+    `average` is the decay of the moving average of the weights.
+    """
+
+    epochs: float = Field(default=24.0, gt=0, le=1_000)
+    min_steps: int = Field(default=500, ge=0, le=1_000_000)
+    batch_size: int = Field(default=16, ge=1)
+    learning_rate: float = Field(default=2e-3, gt=0)
+    warmup_steps: int = Field(default=200, ge=0)
+    weight_decay: float = Field(default=0.01, ge=0)
+    dropout: float = Field(default=0.25, ge=0, lt=1)
+    drop_words: float = Field(default=0.05, ge=0, lt=1)
+    drop_marks: float = Field(default=0.1, ge=0, lt=1)
+    average: float = Field(default=0.998, ge=0, lt=1)
+    seed: int = 0
+
+
+class StudentDevConfig(Strict):
+    """The evaluation: F1 of typed spans on `split` of each dataset. The thresholds are tuned on the same split."""
+
+    split: str = "dev"
+
+
+class TeachingConfig(Strict):
+    """Soft labels: the probabilities of trained detectors for documents without annotations.
+
+    `detectors` are folders of models trained by `onym train detect` or `onym train student`, whose probabilities are averaged.
+    `documents` is a file or a folder of documents in any format that can be read; at most `limit` are used, and those of
+    held-out splits are left out.
+    """
+
+    detectors: tuple[str, ...] = Field(min_length=1)
+    documents: str = Field(min_length=1)
+    limit: int = Field(default=5_000, ge=1)
+
+
+class StudentTrainingConfig(Strict):
+    """One training run of a student detector.
+
+    >>> StudentTrainingConfig.of({"data": {"datasets": ["bc5cdr"], "kb": "kb"}}).network.width
+    96
+    """
+
+    stage: StudentStage = "student"
+    data: NamedDataConfig
+    network: NetworkConfig = NetworkConfig()
+    optim: StudentOptimConfig = StudentOptimConfig()
+    dev: StudentDevConfig = StudentDevConfig()
+    teaching: TeachingConfig | None = None
+
+
+TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | MentionsStage | RerankStage | StudentStage
 ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig | DetectorTrainingConfig
-AnyConfig = ModelConfig | MentionsTrainingConfig | RerankTrainingConfig
+AnyConfig = ModelConfig | MentionsTrainingConfig | RerankTrainingConfig | StudentTrainingConfig
 MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "pretrain": GenerativeTrainingConfig,
     "finetune": GenerativeTrainingConfig,
@@ -478,4 +563,9 @@ MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "collective": CollectiveTrainingConfig,
     "detect": DetectorTrainingConfig,
 }
-CONFIGS: dict[str, type[AnyConfig]] = {**MODEL_CONFIGS, "mentions": MentionsTrainingConfig, "rerank": RerankTrainingConfig}
+CONFIGS: dict[str, type[AnyConfig]] = {
+    **MODEL_CONFIGS,
+    "mentions": MentionsTrainingConfig,
+    "rerank": RerankTrainingConfig,
+    "student": StudentTrainingConfig,
+}

@@ -16,10 +16,10 @@ from onym.datasets.prepared import open_dataset
 from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
 from onym.kb import KnowledgeBase
 from onym.train.card import describe_kb
-from onym.train.configs import MentionsTrainingConfig, RerankTrainingConfig
+from onym.train.configs import MentionsTrainingConfig, RerankTrainingConfig, StudentTrainingConfig
 from onym.types import Document
 
-C = TypeVar("C", bound=MentionsTrainingConfig | RerankTrainingConfig)
+C = TypeVar("C", bound=MentionsTrainingConfig | RerankTrainingConfig | StudentTrainingConfig)
 
 
 class OfCorpora:
@@ -43,7 +43,7 @@ class OfCorpora:
 
 @dataclass(frozen=True)
 class CorporaContext(OfCorpora, Generic[C]):
-    """Inputs of a training run without a neural model: corpora and a knowledge base."""
+    """Inputs of a training run without a pretrained model: corpora and a knowledge base."""
 
     config: C
     data: Path | None = None

@@ -6,7 +6,7 @@ Finds dictionary matches in annotated documents, fits a logistic regression, and
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from onym.detect.classifier import (
     write_classifier,
 )
 from onym.detect.dictionary import DictionaryDetector
+from onym.detect.facts import Hints
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.kb.ranking import ConceptFilter, select_concepts
 from onym.store.markdown import table
@@ -36,6 +37,7 @@ from onym.text.analysis import analyse
 from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, pipeline_usage, write_record
 from onym.train.configs import MentionsTrainingConfig, RegressionConfig
 from onym.train.corpora import CorporaContext, rename_types
+from onym.train.samples.swapped import SwappedNames
 from onym.types import Document
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
@@ -49,14 +51,17 @@ def train_classifier(config: MentionsTrainingConfig, dest: Path, data: Path | No
     parts = []
     for corpus in context.corpora:
         _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
-        parts += [occurrences_of(context, corpus.name, corpus.documents, each) for each in ("", corpus.name)]
+        documents = [*corpus.documents, *context.swapped.excerpts(corpus.documents, config.data.excerpts)]
+        plain, own = (occurrences_of(context, corpus.name, documents, each) for each in ("", corpus.name))
+        is_partial = corpus.name in config.data.partial
+        parts += [plain.without_negatives(config.data.alike) if is_partial else plain, own]
     weights = fit_weights(parts, config.regression)
     dev = {
         dataset.name: occurrences_of(context, dataset.name, context.rename(dataset.documents(config.dev.split)), "")
         for dataset in context.datasets
         if config.dev.split in dataset.splits
     }
-    settings, figures = tune_thresholds(MentionClassifier(weights, ClassifierSettings()), dev)
+    settings, figures = tune_thresholds(MentionClassifier(weights, ClassifierSettings(hints=True)), dev)
     _log.info("%s", figures)
     record = _record(context, int(np.count_nonzero(weights)), settings, figures)
     with whole_folder(dest) as folder:
@@ -108,39 +113,52 @@ class MentionsContext(CorporaContext[MentionsTrainingConfig]):
         return {name: frozenset(kind for kind in types if not only or kind in only) for name, types in found.items()}
 
     @cached_property
+    def swapped(self) -> SwappedNames:
+        """Writes excerpts with other names."""
+        return SwappedNames(self.kb, self.config.data.alike)
+
+    @cached_property
     def dictionary(self) -> DictionaryDetector:
         """The dictionary detector whose matches are classified."""
         if self.config.dictionary.classifier is not None:
             what = "the dictionary already has a classifier"
             raise ConfigError("config-invalid", what, where="dictionary.classifier", fix="remove dictionary.classifier")
-        return DictionaryDetector(
-            self.kb, self.config.dictionary, only=select_concepts(self.kb, ConceptFilter(types=self.config.data.only))
-        )
+        undecided = MentionClassifier(np.zeros(SIZE, dtype=np.float32), ClassifierSettings(threshold=0, hints=True))
+        only = select_concepts(self.kb, ConceptFilter(types=self.config.data.only))
+        return DictionaryDetector(self.kb, self.config.dictionary, only=only, classifier=undecided)
 
 
 class Occurrences(NamedTuple):
     """Dictionary matches in a corpus, their features, and whether each is gold; `gold` is the number of gold mentions."""
 
-    documents: list[tuple[str, Span]]
+    documents: list[tuple[str, Span, Hints]]
     rows: list[list[int]]
     is_mention: npt.NDArray[np.bool_]
     gold: int
+
+    def without_negatives(self, groups: Container[str]) -> Occurrences:
+        """Return a copy without the matches of these semantic groups that are not gold."""
+        marks = self.is_mention.tolist()
+        kept = [row for row, (_, span, _) in enumerate(self.documents) if marks[row] or span.type not in groups]
+        rows = [self.rows[row] for row in kept]
+        return Occurrences([self.documents[row] for row in kept], rows, self.is_mention[kept], self.gold)
 
 
 def occurrences_of(context: MentionsContext, corpus: str, documents: Sequence[Document], convention: str) -> Occurrences:
     """Return the dictionary matches of types that a corpus annotates. A match with the span of a gold mention is positive."""
     types, found, rows, marks, gold = context.types_by_corpus[corpus], [], [], [], 0
+    alike = context.config.data.alike
     read = [analyse(doc) for doc in documents]
-    for doc, detected in zip(read, context.dictionary.detect(read), strict=True):
+    for doc, candidates in zip(read, context.dictionary.find_candidates(read), strict=True):
         offsets = {(mention.start, mention.end) for mention in doc.mentions if mention.type in types}
         gold += len(offsets)
-        for mention in detected.document.mentions:
-            if mention.type in types:
-                span = Span(mention.start, mention.end, type=mention.type)
-                features = (*surface_features(mention.surface, mention.type, convention), *context_features(doc.text, span))
-                found.append((doc.text, span))
+        for span, hints in candidates:
+            if alike.get(span.type, span.type) in types:
+                surface = doc.text[span.start : span.end]
+                features = (*surface_features(surface, span.type, convention), *context_features(doc.text, span), *hints)
+                found.append((doc.text, span, hints))
                 rows.append([row_of(feature) for feature in features])
-                marks.append((mention.start, mention.end) in offsets)
+                marks.append((span.start, span.end) in offsets)
     return Occurrences(found, rows, np.array(marks, dtype=bool), gold)
 
 
@@ -173,7 +191,7 @@ def tune_thresholds(
     convention gets its own threshold. If `found` is empty, return the default settings.
     """
     if not found:
-        return ClassifierSettings(), {}
+        return classifier.settings, {}
     plain = {name: _probabilities(classifier, each, "") for name, each in found.items()}
     own = {name: _probabilities(classifier, each, name) for name, each in found.items()}
     general = max(THRESHOLDS, key=lambda least: sum(f1(found[name], plain[name], least) for name in found))
@@ -189,14 +207,14 @@ def tune_thresholds(
         }
         for name, each in found.items()
     }
-    return ClassifierSettings(threshold=general, conventions=conventions), figures
+    return classifier.settings.model_copy(update={"threshold": general, "conventions": conventions}), figures
 
 
 def f1(found: Occurrences, probabilities: Probabilities, least: float) -> float:
     """Return F1 in percent of the spans with a probability of at least `least`.
 
     >>> from onym.detect.base import Span
-    >>> both = Occurrences([("", Span(0, 1)), ("", Span(2, 3))], [[], []], np.array([True, False]), 2)
+    >>> both = Occurrences([("", Span(0, 1), ()), ("", Span(2, 3), ())], [[], []], np.array([True, False]), 2)
     >>> f1(both, [0.9, 0.2], 0.5)
     66.7
     """
@@ -206,4 +224,4 @@ def f1(found: Occurrences, probabilities: Probabilities, least: float) -> float:
 
 
 def _probabilities(classifier: MentionClassifier, found: Occurrences, convention: str) -> Probabilities:
-    return [classifier.probability(text, span, convention) for text, span in found.documents]
+    return [classifier.probability(text, span, convention, hints) for text, span, hints in found.documents]

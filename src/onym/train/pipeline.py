@@ -2,7 +2,8 @@
 
 The steps are: detector, reranker with its memory, pipeline folder, threshold, confidence of links in text, confidence of terms,
 card. Each step writes its output before the next starts, so an interrupted run resumes at the first missing output. The
-detector is a dictionary with a classifier, which does not need torch, or a neural model if an encoder is given.
+detector is a student, to which a dictionary with a classifier adds names; without torch, that dictionary alone; or a large
+neural model if an encoder is given.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -42,15 +43,17 @@ from onym.train.configs import (
     DetectorTrainingConfig,
     MentionsTrainingConfig,
     RerankTrainingConfig,
+    StudentTrainingConfig,
     read_encoder_name,
 )
 from onym.train.corpora import rename_types
 from onym.train.mentions import train_classifier
 from onym.train.rerank import train_reranker
 from onym.train.stages import find_preset, merge, require_same
+from onym.train.student import train_student
 
 DEV = "dev"
-_CLASSIFIER, _MODEL, _RERANKER = "classifier", "detector", "reranker"
+_CLASSIFIER, _STUDENT, _MODEL, _RERANKER = "classifier", "student", "detector", "reranker"
 _DEV_FIGURES, _CARD = "dev.json", "README.md"
 _PRESET = "cpu-small-detect"
 _log = logging.getLogger("onym.train")
@@ -68,10 +71,14 @@ class PipelineTrainingConfig(CorporaConfig):
     types: dict[str, str] = Field(default_factory=dict)
     encoder: Annotated[str, AfterValidator(read_encoder_name)] = Field(
         default="",
-        description="Train a neural detector from this pretrained encoder (folder or hub name). By default, the dictionary "
-        "detects mentions.",
+        description="Train a neural detector from this pretrained encoder (folder or hub name), instead of a student.",
     )
     epochs: float = Field(default=8.0, gt=0, description="Number of training epochs of the neural detector.")
+    detector: Literal["auto", "student", "dictionary"] = Field(
+        default="auto",
+        description="Without an encoder: student (a small network, and names of the dictionary) or dictionary (names alone). "
+        "auto is student if torch is installed.",
+    )
     dense_encoder: Annotated[str | None, BeforeValidator(lambda name: None if name == "none" else name)] = Field(
         default=None,
         min_length=1,
@@ -90,6 +97,8 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
         require_folder(dest)
     if config.encoder and find_spec("accelerate") is None:
         raise missing_extra("training a detector from an encoder", "train")
+    if config.detector == "student" and find_spec("torch") is None:
+        raise missing_extra("training a student", "train")
     _require_dev(config, data)
     if config.dense_encoder is not None:
         _require_encoder(config.dense_encoder)
@@ -112,7 +121,12 @@ def _require_encoder(encoder: str) -> None:
 
 
 def _detector(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
-    (_model if config.encoder else _classifier)(config, dest, data)
+    if config.encoder:
+        _model(config, dest, data)
+        return
+    _classifier(config, dest, data)
+    if config.detector == "student" or (config.detector == "auto" and find_spec("torch") is not None):
+        _student(config, dest, data)
 
 
 def _model(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
@@ -132,6 +146,13 @@ def _classifier(config: PipelineTrainingConfig, dest: Path, data: Path | None) -
             train_classifier(MentionsTrainingConfig.of({"data": own}), dest / _CLASSIFIER, data)
 
 
+def _student(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
+    if not (dest / _STUDENT).exists():
+        own = {"types": _group_types(config, data), "kb": config.kb, **_corpora(config)}
+        with _skip_if_too_little("no student", "training-empty"):
+            train_student(StudentTrainingConfig.of({"data": own}), dest / _STUDENT, data)
+
+
 def _reranker(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:
     if not (dest / _RERANKER).exists():
         own = {"types": sorted(config.types), "kb": config.kb, **_corpora(config)}
@@ -148,8 +169,10 @@ def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
 def _train_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:
     if config.encoder:
         return detector_config("model", model=str(dest / _MODEL))
-    classifier = dest / _CLASSIFIER
-    return detector_config("dictionary", **({"classifier": str(classifier)} if classifier.exists() else {}))
+    names = {"classifier": str(dest / _CLASSIFIER)} if (dest / _CLASSIFIER).exists() else {}
+    if (dest / _STUDENT).exists():
+        return detector_config("student", model=str(dest / _STUDENT), **names)
+    return detector_config("dictionary", **names)
 
 
 def _tune(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> None:

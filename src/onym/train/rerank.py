@@ -6,7 +6,7 @@ The steps are: memory, candidates, features, trees, evaluation on dev, calibrati
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,10 +20,13 @@ from onym.calibrate import Isotonic, area_under_roc, expected_calibration_error
 from onym.datasets.training import TrainingCorpus
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.evaluate.cases import ConceptResolver
+from onym.evaluate.own_names import KINDS, sample_names
+from onym.kb import KnowledgeBase
 from onym.linkers import dense
 from onym.linkers.rerank import RerankParts, open_parts
 from onym.parts import OpenContext
-from onym.rerank.features import FEATURES, NAMES, FeatureMaker
+from onym.rerank.decided import let_names_decide
+from onym.rerank.features import FEATURES, NAMES, FeatureMaker, TypeShares
 from onym.rerank.memory import Counts, KbMemory, Memory, Own, count_mentions, write_memory
 from onym.rerank.pool import Floats, Ints, Pooling
 from onym.rerank.trees import MEMORY, RerankerOrigin, Trees, write_reranker
@@ -62,11 +65,20 @@ def train_reranker(config: RerankTrainingConfig, dest: Path, data: Path | None =
 
 
 def training_pairs(context: RerankContext) -> Pairs:
-    """Return the pairs of all training documents; the memory features of a document ignore its own mentions."""
-    found, before = [], 0
+    """Return the pairs of all training documents, and of names of the knowledge base.
+
+    The memory features of a document ignore its own mentions.
+    """
+    parts = []
     for corpus in context.corpora:
         _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
-        pairs = pairs_of(context, corpus.documents, is_training=True)
+        parts.append(pairs_of(context, corpus.documents, is_training=True))
+    if context.config.data.terms:
+        named = context.terms
+        _log.info("%d names of the knowledge base", len(named))
+        parts.append(pairs_of(context, named, is_training=False, kb=context.kb))
+    found, before = [], 0
+    for pairs in parts:
         found.append(pairs._replace(owners=pairs.owners + before))
         before += len(pairs.is_in_kb)
     return join_pairs(found)
@@ -104,6 +116,29 @@ class RerankContext(CorporaContext[RerankTrainingConfig]):
     def memory(self) -> KbMemory:
         """The memory of the training documents."""
         return KbMemory(Memory.of(self.counts), self.kb)
+
+    @cached_property
+    def annotated_kb(self) -> KnowledgeBase:
+        """The knowledge base with a preference for the vocabulary of most annotations, for annotated mentions."""
+        rows = self.memory.totals
+        found: Counter[str] = Counter()
+        for concept in np.flatnonzero(rows).tolist():
+            found[self.kb.order.vocabulary_of(concept)] += int(rows[concept])
+        prefer = [vocabulary for vocabulary, _ in found.most_common(1)]
+        return KnowledgeBase.open(self.config.data.kb, prefer=prefer)
+
+    @cached_property
+    def terms(self) -> list[Document]:
+        """Names of the knowledge base, each as a document of one mention; every second one has a mention type."""
+        kinds = TypeShares.of(self.kb.concept_groups, len(self.kb.groups), self.memory)
+        found = []
+        count, seed = self.config.data.terms, self.config.trees.seed
+        names = [name for kind in KINDS for name in sample_names(self.kb, kind, count // 2, seed=seed)]
+        for number, name in enumerate(names):
+            of_type = kinds.likeliest_type(name.concept) if number % 2 else ""
+            mention = Mention(0, len(name.form), name.form, (self.kb.concept_ids[name.concept],), of_type)
+            found.append(Document(f"name {number}", name.form, (mention,)))
+        return found
 
     @cached_property
     def _copies(self) -> dict[str, list[Document]]:
@@ -145,9 +180,14 @@ class Pairs(NamedTuple):
     types: npt.NDArray[np.object_]
 
 
-def pairs_of(context: RerankContext, documents: Sequence[Document], *, is_training: bool) -> Pairs:
-    """Return the pairs of all mentions; a training document's own mentions are first subtracted from the memory counts."""
-    pooling = Pooling(context.kb, context.memory)
+def pairs_of(
+    context: RerankContext, documents: Sequence[Document], *, is_training: bool, kb: KnowledgeBase | None = None
+) -> Pairs:
+    """Return the pairs of all mentions; a training document's own mentions are first subtracted from the memory counts.
+
+    Which names decide depends on the vocabulary that `kb` prefers: by default that of the annotations.
+    """
+    pooling = Pooling(kb or context.annotated_kb, context.memory, skips_names=context.config.pool.skip_names)
     maker = FeatureMaker(context.kb, context.memory, context.parts.similarity)
     resolver = ConceptResolver(context.kb)
     found, before = [], 0
@@ -251,8 +291,9 @@ class Outcomes(NamedTuple):
 
 
 def outcomes_of(trees: Trees, columns: tuple[str, ...], pairs: Pairs) -> Outcomes:
-    """Return the outcome of the best candidate of each mention."""
+    """Return the outcome of the best candidate of each mention. Names decide unless the training documents overrule them."""
     scores = trees.probabilities(pairs.matrix[:, [NAMES.index(name) for name in columns]])
+    scores = let_names_decide(scores, pairs.matrix, pairs.owners, follow_annotations=True)
     order = np.lexsort((pairs.concepts, -scores, pairs.owners))
     owners, first = np.unique(pairs.owners[order], return_index=True)
     best, size = order[first], len(pairs.is_in_kb)
@@ -283,7 +324,13 @@ def publish(context: RerankContext, trees: Trees, calibration: Isotonic | None, 
     """Write the folder atomically: it appears only when complete."""
     record = record_of(context, trees, metrics)
     encoder = context.parts.encoder
-    origin = RerankerOrigin(features=context.columns, parts=tuple(context.parts.linkers), encoder=encoder, kb=context.kb.digest)
+    origin = RerankerOrigin(
+        features=context.columns,
+        parts=tuple(context.parts.linkers),
+        encoder=encoder,
+        kb=context.kb.digest,
+        skips_names=context.config.pool.skip_names,
+    )
     with whole_folder(dest) as folder:
         write_memory(context.counts, record["corpora"], folder.path / MEMORY)
         write_reranker(folder.path, origin, trees, calibration, record)

@@ -16,7 +16,7 @@ from onym.store.models import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import RECORD, card, describe_machine, write_record
 from onym.train.collective import CollectiveContext, collective
-from onym.train.configs import AnyConfig, MentionsTrainingConfig, ModelConfig, RerankTrainingConfig
+from onym.train.configs import AnyConfig, MentionsTrainingConfig, ModelConfig, RerankTrainingConfig, StudentTrainingConfig
 from onym.train.context import RunContext
 from onym.train.detector import DetectorContext, detect
 from onym.train.encoder import EncoderContext, align, match
@@ -26,6 +26,7 @@ from onym.train.precision import training_precision
 from onym.train.prefer import prefer
 from onym.train.rerank import train_reranker
 from onym.train.stages import require_new
+from onym.train.student import train_student
 from onym.train.trainer import ModelTrainer
 
 
@@ -57,6 +58,8 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
         return train_reranker(config, dest, data)
     if isinstance(config, MentionsTrainingConfig):
         return train_classifier(config, dest, data)
+    if isinstance(config, StudentTrainingConfig):
+        return train_student(config, dest, data)
     recipe = RECIPES[config.stage]
     context = recipe.context(_resolve_precision(config), dest.with_name(f"{dest.name}.work"), data)
     context.require_same_config()

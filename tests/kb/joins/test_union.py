@@ -27,6 +27,12 @@ def test_skipped_joins_of_undo_are_counted() -> None:
     assert union.undone == 1
 
 
+def test_a_set_keeps_the_id_of_the_first_vocabulary_whatever_the_order_of_joins() -> None:
+    union = Union(prefixes=["mesh", "mondo", "hp"])
+    union.join(frame([("hp:1", "mesh:1"), ("hp:1", "mondo:1")], "low", "high"), JoinRule.NAME)
+    assert {concept: root for concept, root, _ in union.frame().iter_rows()} == {"hp:1": "mesh:1", "mondo:1": "mesh:1"}
+
+
 @given(st.lists(st.tuples(IDS, IDS)))
 def test_two_ids_of_one_vocabulary_are_never_joined(pairs: list[tuple[str, str]]) -> None:
     union = Union()

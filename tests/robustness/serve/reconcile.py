@@ -1,10 +1,10 @@
 """Check that the reconciliation service conforms to its specification, and measure its accuracy in OpenRefine.
 
-schema_cases              number of checked requests to the starter's service and examples of the Reconciliation Service API 0.2
+schema_cases              checked requests to the starter's service and examples of the Reconciliation Service API 0.2
 violations                violations of the JSON schemas or of the text of the specification
-rows                      number of distinct disease mentions, as written in the test splits of BC5CDR and NCBI disease
-junk                      number of values that are not diseases: random letters, dates, units, people, cities
-gold_in_kb                share of rows whose gold id is a cross-reference in the knowledge base; the others count as wrong
+rows                      distinct mentions of diseases and chemicals in the test splits of BC5CDR, NCBI disease and BioRED
+junk                      number of other values: random letters, dates, units, people, cities
+gold_in_kb                share of rows whose gold id is in the knowledge base; others count as wrong
 top1                      share of rows whose first candidate is right
 matches, match_coverage   rows that were matched automatically, at `--precision` (0.95), and their share
 match_precision           share of these matches that are right; `wrong_match_share` is the share of wrong ones
@@ -29,11 +29,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from benchmarks.commands.starter import CORPORA, diseases_of
-from benchmarks.report import data_folder
+from benchmarks.commands.starter import CORPORA, documents_of
 from benchmarks.serve.running import Running
 
-from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase
 from onym.packs import load
 from onym.types import style_id
@@ -106,7 +104,7 @@ def _plain(base: str, values: Sequence[str]) -> tuple[list[ReconciledRow], float
     return rows, time.perf_counter() - began, "HTTP"
 
 
-# Rows for a reconciliation service: distinct disease mentions as written in the texts, with gold ids, and values to reject.
+# Rows for a reconciliation service: distinct annotated mentions with their gold ids, and values to reject.
 
 _SEED = 21
 _WORDS = 20
@@ -129,20 +127,20 @@ Gold = Mapping[str, frozenset[str]]
 
 
 def junk() -> list[str]:
-    """Return 50 values that are not diseases: random letters, dates, units, people and cities."""
+    """Return 50 values that are neither diseases nor chemicals: random letters, dates, units, people and cities."""
     rng = random.Random(_SEED)
     words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randrange(4, 13))) for _ in range(_WORDS)]
     return [*words, *_DATES, *_UNITS, *_PEOPLE, *_CITIES]
 
 
 def mentions(split: str, count: int) -> dict[str, frozenset[str]]:
-    """Return the distinct disease surfaces of two corpora, with the gold ids of their mentions that have a single id.
+    """Return the distinct surfaces of the corpora, with the gold ids of their mentions that have a single id.
 
     A surface whose mentions are all composites has no gold id: no single concept is right.
     """
     found: dict[str, set[str]] = {}
-    for name in CORPORA.values():
-        for doc in diseases_of(open_dataset(name, data=data_folder()).documents(split)):
+    for corpus in CORPORA.values():
+        for doc in documents_of(corpus, split):
             for mention in doc.mentions:
                 if mention.concept_ids and mention.surface == mention.surface.strip() and mention.surface.isprintable():
                     found.setdefault(mention.surface, set()).update(
@@ -162,7 +160,7 @@ class ReconciledRow:
 
 
 def judge_candidates(rows: Iterable[ReconciledRow], gold: Gold, kb: KnowledgeBase) -> dict[str, object]:
-    """Count right first candidates and matches. A concept is right if one of its cross-references is a gold id."""
+    """Count right first candidates and matches. A concept is right if it has a gold id."""
     values = {row.value: row for row in rows}
     right = {value: {concept for each in ids for concept in kb.concepts_with_id(each)} for value, ids in gold.items()}
 

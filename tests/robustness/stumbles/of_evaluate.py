@@ -118,7 +118,7 @@ def commands_of_a_classifier_card_work(scene: Scene) -> str:
     commands = [line.removeprefix("$ onym ") for line in lines if line.startswith("$ onym ")]
     for command in commands:
         require(scene.onym(*(folders.get(word, word) for word in command.split())))
-    assert "0009061" in (scene.folder / "links.jsonl").read_text()
+    assert "D003550" in (scene.folder / "links.jsonl").read_text()
     return f"{len(commands)} commands of the card work"
 
 

@@ -1,0 +1,153 @@
+"""Features of mentions in documents, computed once for all mentions that are written alike.
+
+Nearly all features depend on a mention's surface, what it stands for, its type and its aliases alone. The document adds how
+often the mention is repeated, and which of its other mentions may mean the same candidate.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from onym.kb.ranking import ConceptMask
+from onym.rerank.features import NAMES, FeatureMaker, is_longer
+from onym.rerank.pool import Floats, Pooling, Proposed, Unresolved
+
+K = TypeVar("K")
+V = TypeVar("V")
+Propose = Callable[[Sequence[str]], Mapping[str, Sequence[Proposed]]]
+"""Returns each linker's candidates for distinct queries."""
+Support = tuple[tuple[int, int, int, bool], ...]
+"""What a document says of a mention's candidates: row of the candidate, and the values of the columns `_SUPPORT`."""
+_SUPPORT = tuple(NAMES.index(name) for name in ("named_elsewhere", "recalled_elsewhere", "named_longer"))
+_REPEATED = NAMES.index("repeated")
+
+
+class SurfaceKey(NamedTuple):
+    """All that the context-free features of a mention depend on."""
+
+    written: str
+    surface: str
+    query: str
+    type: str
+    aliases: tuple[str, ...]
+
+    @classmethod
+    def of(cls, mention: Unresolved) -> SurfaceKey:
+        """Return the key of a mention."""
+        return cls(mention.mention.surface, mention.surface, mention.query, mention.mention.type, mention.aliases)
+
+
+@dataclass(frozen=True, slots=True)
+class MentionFeatures:
+    """A mention's candidates by row, their context-free features and best names; the concepts that names and memory give."""
+
+    row_of: dict[int, int]
+    matrix: Floats
+    names: list[int]
+    named: tuple[int, ...]
+    recalled: tuple[int, ...]
+
+
+class Recent(Generic[K, V]):
+    """Keeps the values of the most recent keys.
+
+    >>> recent = Recent[str, int](2)
+    >>> [recent.fill(keys, lambda new: [len(each) for each in new]) for keys in (["a", "bb"], ["bb", "ccc"], ["a"])]
+    [[1, 2], [2, 3], [1]]
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._known: OrderedDict[K, V] = OrderedDict()
+
+    def fill(self, keys: Sequence[K], compute: Callable[[list[K]], Iterable[V]]) -> list[V]:
+        """Return the value of each key; unknown ones are computed together."""
+        known = self._known
+        if new := [key for key in dict.fromkeys(keys) if key not in known]:
+            known.update(zip(new, compute(new), strict=True))
+        found = []
+        for key in keys:
+            known.move_to_end(key)
+            found.append(known[key])
+        while len(known) > self._size:
+            known.popitem(last=False)
+        return found
+
+
+class FeatureCache:
+    """Computes the features of mentions without their document, and keeps recent ones."""
+
+    def __init__(
+        self, pooling: Pooling, features: FeatureMaker, propose: Propose, only: ConceptMask | None = None, *, size: int = 4_000
+    ) -> None:
+        self._pooling, self._features, self._propose, self._only = pooling, features, propose, only
+        self._recent: Recent[SurfaceKey, MentionFeatures] = Recent(size)
+
+    def of(self, mentions: Sequence[Unresolved]) -> list[MentionFeatures]:
+        """Return the features of each mention."""
+        mention_of = {SurfaceKey.of(mention): mention for mention in reversed(mentions)}
+        return self._recent.fill(
+            list(map(SurfaceKey.of, mentions)), lambda new: self._compute([mention_of[key] for key in new])
+        )
+
+    def _compute(self, mentions: Sequence[Unresolved]) -> list[MentionFeatures]:
+        """Compute features: each mention becomes a document of its own, with its aliases as further mentions."""
+        rows: list[Unresolved] = []
+        own: list[int] = []
+        for number, mention in enumerate(mentions):
+            own.append(len(rows))
+            rows.append(mention._replace(doc=number, repeated=1))
+            rows += [Unresolved(number, mention.mention, alias, alias, (), 1) for alias in mention.aliases]
+        pool = self._pooling.merge(rows, self._proposed([row.query for row in rows]), self._only, [None] * len(mentions))
+        matrix, names = self._features.features(pool)
+        matrix[:, _SUPPORT] = 0
+        features = []
+        for row in own:
+            start, end = pool.offsets[row : row + 2].tolist()
+            pooled, part = pool.mentions[row], matrix[start:end].copy()
+            row_of = {concept: at for at, concept in enumerate(pool.concepts[start:end].tolist())}
+            recalled = tuple(pooled.recalled_query)
+            features.append(MentionFeatures(row_of, part, names[start:end].tolist(), pooled.named_query, recalled))
+        return features
+
+    def _proposed(self, queries: Sequence[str]) -> dict[str, list[Proposed]]:
+        wanted = [query for query in dict.fromkeys(queries) if self._pooling.needs_linkers(query)]
+        found = self._propose(wanted)
+        by_query = {name: dict(zip(wanted, proposed, strict=True)) for name, proposed in found.items()}
+        return {name: [proposed.get(query, {}) for query in queries] for name, proposed in by_query.items()}
+
+
+def find_support(mentions: Sequence[Unresolved], features: Sequence[MentionFeatures]) -> list[Support]:
+    """Return for each mention what the other mentions of its document say of its candidates."""
+    named: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    recalled: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for mention, each in zip(mentions, features, strict=True):
+        for queries, concepts in ((named, each.named), (recalled, each.recalled)):
+            for concept in concepts:
+                queries[mention.doc][concept].add(mention.query)
+    return [
+        _support(mention.query, each.row_of, named[mention.doc], recalled[mention.doc])
+        for mention, each in zip(mentions, features, strict=True)
+    ]
+
+
+def _support(query: str, row_of: Mapping[int, int], named: Mapping[int, set[str]], recalled: Mapping[int, set[str]]) -> Support:
+    found = []
+    for concept in row_of.keys() & (named.keys() | recalled.keys()):
+        one, other = (queries.get(concept, set()) - {query} for queries in (named, recalled))
+        if one or other:
+            longer = any(is_longer(each, query) for each in one | other)
+            found.append((row_of[concept], len(one), len(other), longer))
+    return tuple(sorted(found))
+
+
+def fill_matrix(features: MentionFeatures, repeated: int, support: Support) -> Floats:
+    """Return the features of a mention in its document."""
+    matrix = features.matrix.copy()
+    matrix[:, _REPEATED] = repeated
+    for row, *values in support:
+        matrix[row, _SUPPORT] = values
+    return matrix

@@ -1,0 +1,196 @@
+"""Tests that a name which decides comes first, whatever a linker says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onym.detect.dictionary import DictionaryDetector
+from onym.evaluate.own_names import check_names
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.ranking import ConceptMask, rank_scored
+from onym.kb.recipe import Recipe
+from onym.linkers import linker_config, open_linker
+from onym.linkers.rerank import RerankLinker, RerankLinkerConfig
+from onym.pipeline.pipeline import Pipeline
+from onym.rerank.decided import LEAST, let_names_decide
+from onym.rerank.features import NAMES
+from onym.rerank.memory import Memory, count_mentions
+from onym.rerank.trees import open_reranker
+from onym.types import Document, Link, LinkedDocument, Mention
+from tests.linkers.test_reranker import write_folder
+
+MESH = "id\tname\tsynonyms\nmesh:D1\tBreast Neoplasms\tbreast cancer|tumour of the breast\nmesh:D2\tHepatitis\t\n"
+MONDO = "id\tname\tsynonyms\nmondo:1\tbreast cancer\t\nmondo:2\tlung cancer\ttumour of the breast\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("decided")
+    for name, table in (("mesh", MESH), ("mondo", MONDO)):
+        (folder / f"{name}.tsv").write_text(table)
+    build_kb(Recipe.of({"sources": [{"path": "mesh.tsv"}, {"path": "mondo.tsv"}]}), folder / "kb", root=folder)
+    return folder / "kb"
+
+
+def given_mention(text: str, surface: str) -> Document:
+    start = text.rindex(surface)
+    return Document("1", text, (Mention(start, start + len(surface), surface),))
+
+
+@dataclass
+class Scores:
+    """A linker that gives each concept a fixed score, whatever the mention."""
+
+    kb: KnowledgeBase
+    scores: dict[int, float]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"linker": "scores"}
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        for doc in documents:
+            found = {row: score for row, score in self.scores.items() if only is None or only[row]}
+            best = {row: (score, int(self.kb.names_of(row)[0])) for row, score in found.items()}
+            yield LinkedDocument(doc, tuple(rank_scored(self.kb, best, top_k).link(mention) for mention in doc.mentions))
+
+
+@given(
+    st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=4, max_size=4), st.sampled_from([(), ("mesh",), ("mondo",)]), st.data()
+)
+def test_a_name_that_decides_comes_first_in_any_pipeline(
+    folder: Path, scores: list[float], prefer: Any, data: st.DataObject
+) -> None:
+    kb = KnowledgeBase.open(folder, prefer=prefer)
+    linker = Scores(kb, dict(enumerate(scores[: data.draw(st.integers(1, 4))])))
+    top_k = data.draw(st.integers(1, 4))
+    name = data.draw(st.sampled_from(list(kb.names)))
+    [link] = Pipeline(linker, top_k=top_k).link(given_mention(name, name)).links
+    [plain] = next(linker.link([given_mention(name, name)], top_k=top_k)).links
+    concept = kb.order.meaning(kb.names.find(name))
+    if concept < 0:
+        assert link == plain
+    else:
+        assert link.concept_id == kb.concept_ids[concept]
+        assert link.candidates[0].score == plain.candidates[0].score
+        assert len(link.candidates) == len(plain.candidates)
+        assert len({each.concept_id for each in link.candidates}) == len(link.candidates)
+
+
+@pytest.mark.parametrize(("prefer", "concept"), [([], "mondo:1"), (["mesh"], "mesh:D1"), (["mondo"], "mondo:1")])
+@pytest.mark.parametrize("kind", ["exact", "tfidf", "rerank"])
+def test_prefer_decides_between_vocabularies(folder: Path, tmp_path: Path, kind: str, prefer: list[str], concept: str) -> None:
+    kb = KnowledgeBase.open(folder, prefer=prefer)
+    options = {"model": str(write_folder(tmp_path / "model"))} if kind == "rerank" else {}
+    pipeline = Pipeline(open_linker(linker_config(kind, **options), kb), DictionaryDetector(kb))
+    assert [link.concept_id for link in pipeline.link("No breast cancer.").links] == [concept]
+    assert check_names(pipeline).exceptions == ()
+
+
+def test_the_expansion_of_an_abbreviation_decides(folder: Path) -> None:
+    kb = KnowledgeBase.open(folder)
+    doc = given_mention("Breast cancer (BC) and BC", "BC")
+    [link] = Pipeline(Scores(kb, {3: 0.9})).link(doc).links
+    assert link.concept_id == "mondo:1"
+
+
+def test_restrict_decides_among_the_allowed_concepts(folder: Path) -> None:
+    kb = KnowledgeBase.open(folder)
+    pipeline = Pipeline(Scores(kb, {0: 0.2, 1: 0.9}), concepts=["mesh:D1", "mesh:D2"])
+    doc = given_mention("breast cancer", "breast cancer")
+    assert pipeline.link(doc).links[0].nil_reason == "filtered-out"
+    assert pipeline.with_filter(restrict=True).link(doc).links[0].concept_id == "mesh:D1"
+
+
+def rerank_linker(folder: Path, tmp_path: Path, annotated: str, *, follow: bool, prefer: tuple[str, ...] = ()) -> RerankLinker:
+    """Return a reranker whose memory holds *hepatitis* or *breast cancer* three times with another concept."""
+    kb = KnowledgeBase.open(folder, prefer=prefer)
+    opened = open_reranker(write_folder(tmp_path / "model"))
+    docs = [replace(given_mention(annotated, annotated), id=str(i)) for i in range(3)]
+    marked = [replace(doc, mentions=(replace(doc.mentions[0], concept_ids=("mesh:D1",)),)) for doc in docs]
+    reranker = replace(opened, memory=Memory.of(count_mentions(marked)))
+    parts = open_linker(linker_config("rerank", model=str(tmp_path / "model")), kb).parts  # type: ignore[attr-defined]
+    return RerankLinker(kb, reranker, parts, RerankLinkerConfig(follow_annotations=follow))
+
+
+def features_of(linker: RerankLinker, text: str) -> dict[str, dict[str, float]]:
+    doc = given_mention(text, text)
+    pool = linker._pooling.pool([doc], linker.parts.propose([doc]))
+    matrix = linker._features.features(pool).matrix
+    ids = [linker.kb.concept_ids[concept] for concept in pool.concepts.tolist()]
+    return {concept: dict(zip(NAMES, row.tolist(), strict=True)) for concept, row in zip(ids, matrix, strict=True)}
+
+
+def test_annotations_of_another_vocabulary_do_not_count_against_a_name(folder: Path, tmp_path: Path) -> None:
+    linker = rerank_linker(folder, tmp_path, "breast cancer", follow=False)
+    found = features_of(linker, "breast cancer")
+    assert (found["mondo:1"]["decides"], found["mesh:D1"]["decides"]) == (1, 0)
+    assert found["mesh:D1"]["recalled"] == found["mondo:1"]["query_count"] == 0
+    preferring = rerank_linker(folder, tmp_path / "other", "breast cancer", follow=False, prefer=("mesh",))
+    found = features_of(preferring, "breast cancer")
+    assert (found["mesh:D1"]["decides"], found["mesh:D1"]["recalled"]) == (1, 3)
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_annotations_of_the_same_vocabulary_are_followed_if_asked(folder: Path, tmp_path: Path, follow: bool) -> None:
+    linker = rerank_linker(folder, tmp_path, "hepatitis", follow=follow)
+    doc = given_mention("hepatitis", "hepatitis")
+    matrix = np.array([list(each.values()) for each in features_of(linker, "hepatitis").values()])
+    is_named = matrix[:, NAMES.index("decides")] == 1
+    raw = np.where(is_named, 0.2, 0.7)
+    owners = np.zeros(len(matrix), dtype=np.int64)
+    changed = let_names_decide(raw, matrix, owners, follow_annotations=follow)
+    assert changed.tolist() == pytest.approx(raw.tolist() if follow else np.where(is_named, LEAST, 1 - LEAST).tolist())
+    assert ("follow_annotations" in linker.config) == follow
+    [linked] = linker.link([doc])
+    assert isinstance(linked.links[0], Link)
+
+
+@given(st.data())
+def test_names_decide_in_any_matrix(data: st.DataObject) -> None:
+    sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=5))
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    probabilities = np.array(data.draw(st.lists(st.floats(0, 1), min_size=len(owners), max_size=len(owners))))
+    matrix = np.zeros((len(owners), len(NAMES)))
+    matrix[:, NAMES.index("decides")] = np.nan
+    decided = {}
+    for owner, size in enumerate(sizes):
+        if data.draw(st.booleans()):
+            rows = np.flatnonzero(owners == owner)
+            decided[owner] = int(rows[data.draw(st.integers(0, size - 1))])
+            matrix[rows, NAMES.index("decides")] = 0
+            matrix[decided[owner], NAMES.index("decides")] = 1
+    found = let_names_decide(probabilities, matrix, owners)
+    assert ((found >= 0) & (found <= 1)).all()
+    for owner in range(len(sizes)):
+        rows = owners == owner
+        if owner in decided:
+            assert found[decided[owner]] == max(LEAST, probabilities[decided[owner]])
+            others = rows.copy()
+            others[decided[owner]] = False
+            assert (found[others] < found[decided[owner]]).all()
+        else:
+            assert (found[rows] == probabilities[rows]).all()
+
+
+def test_a_known_name_comes_first_unless_documents_say_otherwise() -> None:
+    matrix = np.zeros((3, len(NAMES)))
+    matrix[:, NAMES.index("decides")] = np.nan
+    matrix[1:, NAMES.index("is_named")] = 1
+    owners = np.array([0, 0, 0])
+    found = let_names_decide(np.array([0.7, 0.4, 0.2]), matrix, owners)
+    assert found.argmax() == 1, "the best of the concepts that have the name"
+    assert found[1:].tolist() == [0.4, 0.2]
+    matrix[:, NAMES.index("query_count")] = 2
+    assert let_names_decide(np.array([0.7, 0.4, 0.2]), matrix, owners).argmax() == 0, "annotated documents know the text"
