@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 from pydantic.fields import FieldInfo
 
 from onym.config import Strict
 from onym.errors import ConfigError, InputError, IntegrityError
+from onym.registry import Registry
 from onym.store.cache import Verify, ignore_notes
 from onym.store.models import FETCHED, folder_digest, folder_of
 from onym.types import Progress, silent
@@ -131,11 +132,21 @@ class PartConfig(Strict):
 
     def with_parts(self, change: Callable[[PartConfig], PartConfig]) -> Self:
         """Apply `change` to all nested component configurations, then to this one, and return the result."""
-        parts = {name: getattr(self, name) for name in type(self).model_fields}
-        inner = {name: part.with_parts(change) for name, part in parts.items() if isinstance(part, PartConfig)}
+        inner = {name: change_nested(getattr(self, name), change) for name in type(self).model_fields}
         found = change(self.model_copy(update=inner))
         if not isinstance(found, type(self)):
             raise TypeError(f"cannot change a {type(self).__name__} into a {type(found).__name__}")
+        return found
+
+    def all_parts(self) -> list[PartConfig]:
+        """Return the configurations of all nested components, then this one."""
+        found: list[PartConfig] = []
+
+        def note(part: PartConfig) -> PartConfig:
+            found.append(part)
+            return part
+
+        self.with_parts(note)
         return found
 
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
@@ -148,6 +159,28 @@ class PartConfig(Strict):
             )
 
         return self.with_parts(change_references)
+
+
+def change_nested(value: Any, change: Callable[[PartConfig], PartConfig]) -> Any:
+    """Return a value of a field with `change` applied to the component configurations in it, alone or in a tuple."""
+    if isinstance(value, PartConfig):
+        return value.with_parts(change)
+    return tuple(change_nested(each, change) for each in value) if isinstance(value, tuple) else value
+
+
+def of_kind(registry: Registry) -> BeforeValidator:
+    """Return a validator that uses the configuration class of the component's `kind`."""
+
+    def validate(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        try:
+            config = registry.load(str(value.get("kind"))).Config
+        except ConfigError as e:
+            raise ValueError(e.what) from e
+        return config.model_validate(value)
+
+    return BeforeValidator(validate)
 
 
 def relative_path(path: Path, base: Path) -> str:

@@ -15,7 +15,7 @@ from onym.registry import DETECTORS
 
 
 def test_the_built_in_detectors() -> None:
-    assert [part.name for part, _ in DETECTORS.parts() if part.is_built_in] == ["dictionary", "model", "student"]
+    assert [part.name for part, _ in DETECTORS.parts() if part.is_built_in] == ["dictionary", "model", "several", "student"]
 
 
 def test_config_has_the_name_of_the_detector(tiny_kb: Path) -> None:

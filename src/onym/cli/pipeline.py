@@ -40,7 +40,8 @@ def build(
     detector: Annotated[
         str,
         typer.Option(
-            help="dictionary (finds names of the KB), model (a trained detector), none (mentions are annotated), or a plug-in."
+            help="dictionary (finds names of the KB), student or model (trained), none (mentions are annotated), a plug-in, or "
+            "several, separated by commas."
         ),
     ] = "dictionary",
     linker: Annotated[str, LINKER] = "exact",

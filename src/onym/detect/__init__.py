@@ -1,8 +1,8 @@
 """Detectors: they find the mentions in raw documents.
 
-Each module is one detector, except for the modules in `HELPERS`. Detectors do not import each other; only
-the student composes the dictionary. Offsets count code points of the raw text, and a mention's surface is the text at its
-offsets.
+Each module is one detector, except for the modules in `HELPERS`. Detectors do not import each other; only the student composes
+the dictionary, and `several` composes any of them. Offsets count code points of the raw text, and a mention's surface is the
+text at its offsets.
 """
 
 from __future__ import annotations
@@ -39,9 +39,13 @@ __getattr__ = lazy(__name__, dict.fromkeys(("assertion_marks", "with_assertion")
 def detector_config(name: str, **options: Any) -> DetectorConfig:
     """Return the configuration of a detector by its short name; options that are None are ignored.
 
-    >>> detector_config("dictionary", min_length=2).kind
-    'dictionary'
+    Several names, separated by commas, are the parts of the detector `several`.
+
+    >>> detector_config("dictionary", min_length=2).kind, detector_config("dictionary,student").kind
+    ('dictionary', 'several')
     """
+    if "," in name:
+        name, options = "several", {"parts": name, **options}
     config: DetectorConfig = DETECTORS.load(name).Config.from_options(options)
     return config
 

@@ -9,16 +9,23 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+
+from pydantic import SerializeAsAny
 
 from onym.corpora.problems import isolate
 from onym.errors import InputError
-from onym.parts import PartConfig
+from onym.parts import PartConfig, of_kind
+from onym.registry import DETECTORS
 from onym.types import Document, Mention, Problem
 
 
 class DetectorConfig(PartConfig):
     """The configuration of a detector."""
+
+
+AnyDetector = Annotated[SerializeAsAny[DetectorConfig], of_kind(DETECTORS)]
+"""A field for the configuration of any detector, of the class that its `kind` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +157,16 @@ def with_spans(doc: Document, spans: Sequence[Span]) -> Detected:
     return Detected(replace(doc, mentions=mentions, relations=()), tuple(span.score for span in ordered))
 
 
+def spans_of(detected: Detected) -> list[Span]:
+    """Return the mentions of a detector as spans.
+
+    >>> spans_of(Detected(Document("1", "flu", (Mention(0, 3, "flu", type="Disease"),)), (0.5,)))
+    [Span(start=0, end=3, score=0.5, type='Disease')]
+    """
+    pairs = zip(detected.document.mentions, detected.scores, strict=True)
+    return [Span(mention.start, mention.end, score, mention.type) for mention, score in pairs]
+
+
 def resolve_overlaps(spans: Iterable[Span], *, nested: bool = False) -> list[Span]:
     """Keep the best non-overlapping spans (by score, then length), sorted by offset; the input order does not matter.
 
@@ -161,7 +178,15 @@ def resolve_overlaps(spans: Iterable[Span], *, nested: bool = False) -> list[Spa
     >>> [(span.start, span.end) for span in resolve_overlaps(spans, nested=True)]
     [(0, 6), (0, 17), (7, 17)]
     """
-    ranked = sorted(spans, key=_rank)
+    return keep_first(sorted(spans, key=_rank), nested=nested)
+
+
+def keep_first(ranked: Iterable[Span], *, nested: bool = False) -> list[Span]:
+    """Keep each span that overlaps no kept span before it, sorted by offset; with `nested`, a span may be inside another one.
+
+    >>> keep_first([Span(7, 9), Span(0, 8), Span(0, 3)])
+    [Span(start=0, end=3, score=1.0, type=''), Span(start=7, end=9, score=1.0, type='')]
+    """
     return _resolve_nested(ranked) if nested else _disjoint(ranked)
 
 

@@ -24,6 +24,7 @@ from onym.detect.base import (
     RejectionReason,
     Span,
     detect_batches,
+    spans_of,
     split_types,
 )
 from onym.detect.name_bits import Bits, NameBits
@@ -184,7 +185,7 @@ class StudentDetector:
         """Return the names in each text, with their probability by the classifier and the network."""
         if self._names is None:
             return [[] for _ in docs]
-        named = list(map(named_spans, self._names.detect(docs)))
+        named = list(map(spans_of, self._names.detect(docs)))
         by_network = iter(tagging.score(named))
         return [[replace(name, score=_combine(name.score, next(by_network))) for name in names] for names in named]
 
@@ -306,17 +307,6 @@ def _reason(text: str, span: Span, least: float, mentions: Sequence[Span]) -> tu
         return "below-threshold", f"the detector's probability is {span.score:.2f}, below {least:.2f}"
     other = next(each for each in mentions if _overlap(each, span))
     return "overlapped", f"overlapped by the mention {text[other.start : other.end]!r}"
-
-
-def named_spans(named: Detected) -> list[Span]:
-    """Return the mentions of a detector as spans.
-
-    >>> from onym.types import Mention
-    >>> named_spans(Detected(Document("1", "flu", (Mention(0, 3, "flu", type="Disease"),)), (0.5,)))
-    [Span(start=0, end=3, score=0.5, type='Disease')]
-    """
-    pairs = zip(named.document.mentions, named.scores, strict=True)
-    return [Span(mention.start, mention.end, score, mention.type) for mention, score in pairs]
 
 
 def add_names(spans: Sequence[Span], names: Sequence[Span]) -> list[Span]:

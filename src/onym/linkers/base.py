@@ -11,15 +11,16 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
-from pydantic import Field
+from pydantic import Field, SerializeAsAny
 
 from onym._version import __version__
 from onym.corpora.problems import isolate
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, describe_mask, put_first
-from onym.parts import ModelReference, PartConfig, Precision
+from onym.parts import ModelReference, PartConfig, Precision, of_kind
+from onym.registry import LINKERS
 from onym.rerank.memory import queries
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem
 
@@ -31,6 +32,10 @@ DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
 
 class LinkerConfig(PartConfig):
     """The configuration of a linker."""
+
+
+AnyLinker = Annotated[SerializeAsAny[LinkerConfig], of_kind(LINKERS)]
+"""A field for the configuration of any linker, of the class that its `kind` names."""
 
 
 class ModelLinkerConfig(LinkerConfig):

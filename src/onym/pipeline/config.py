@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, ValidationInfo
+from pydantic import Field, ValidationError
 
 from onym.calibrate import Calibration
 from onym.config import Strict
-from onym.detect.base import DetectorConfig
-from onym.errors import ConfigError, IntegrityError
+from onym.detect.base import AnyDetector, DetectorConfig
+from onym.errors import IntegrityError
 from onym.kb.ranking import ConceptFilter
-from onym.linkers.base import LinkerConfig
+from onym.linkers.base import AnyLinker, LinkerConfig
 from onym.parts import ModelReference
-from onym.registry import DETECTORS, LINKERS, Registry
+from onym.registry import DETECTORS, LINKERS
 
 FILE = "pipeline.json"
 FORMAT: Literal[2] = 2
@@ -67,25 +67,6 @@ class FittedCalibration(Strict):
 def digest_of(config: Strict) -> str:
     """Return a short digest of a configuration."""
     return hashlib.sha256(config.model_dump_json().encode()).hexdigest()[:16]
-
-
-def _of_kind(registry: Registry) -> Any:
-    """Return a validator that uses the configuration class of the component's `kind`."""
-
-    def validate(value: Any, _info: ValidationInfo) -> Any:
-        if not isinstance(value, dict):
-            return value
-        try:
-            config = registry.load(str(value.get("kind"))).Config
-        except ConfigError as e:
-            raise ValueError(e.what) from e
-        return config.model_validate(value)
-
-    return BeforeValidator(validate)
-
-
-AnyLinker = Annotated[SerializeAsAny[LinkerConfig], _of_kind(LINKERS)]
-AnyDetector = Annotated[SerializeAsAny[DetectorConfig], _of_kind(DETECTORS)]
 
 
 class PipelineOptions(ConceptFilter):
@@ -185,19 +166,17 @@ class PipelineConfig(PipelineDesign, _Built):
 
 
 def find_plug_ins(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:
-    """Return the plug-in packages of components that are not built in.
+    """Return the plug-in packages of components, also nested ones, that are not built in.
 
     >>> from onym.linkers import linker_config
     >>> find_plug_ins(linker_config("exact"), None)
     ()
     """
-    registries = [LINKERS if isinstance(part, LinkerConfig) else DETECTORS for part in parts if part is not None]
-    found = [registry.part(part.kind) for registry, part in zip(registries, filter(None, parts), strict=True)]
-    return tuple(
-        PlugIn(kind=part.kind, name=part.name, package=part.package, version=part.version)
-        for part in found
-        if not part.is_built_in
-    )
+    nested = (each for part in parts if part is not None for each in part.all_parts())
+    found = ((LINKERS if isinstance(each, LinkerConfig) else DETECTORS).part(each.kind) for each in nested)
+    plug_ins = (part for part in found if not part.is_built_in)
+    named = (PlugIn(kind=part.kind, name=part.name, package=part.package, version=part.version) for part in plug_ins)
+    return tuple({(each.kind, each.name): each for each in named}.values())
 
 
 def require_plug_ins(values: dict[str, Any], where: str) -> None:

@@ -190,6 +190,9 @@ def _non_default_options(config: PartConfig | None) -> list[tuple[str, object]]:
         value = getattr(config, name)
         if isinstance(value, PartConfig):
             rows += [(f"{name} {inner}", each) for inner, each in _non_default_options(value)]
+        elif isinstance(value, tuple) and value and all(isinstance(each, PartConfig) for each in value):
+            rows.append((name, ", ".join(part.kind for part in value)))
+            rows += [(f"{part.kind} {inner}", each) for part in value for inner, each in _non_default_options(part)]
         elif name != "kind" and value != info.get_default(call_default_factory=True):
             rows.append((name, value))
     return rows
