@@ -55,6 +55,9 @@ def build(
         list[str] | None, typer.Option(help="For tables: column with a role, such as id=Code. May be repeated.")
     ] = None,
     prefix: Annotated[str, typer.Option(help="For tables: prefix for ids without a prefix, such as mesh.")] = "",
+    species: Annotated[
+        list[str] | None, typer.Option(help="For NCBI Gene: taxon id of a species to read, such as 9606. May be repeated.")
+    ] = None,
     root: Annotated[Path | None, typer.Option(help="Folder that the paths in a recipe are relative to.")] = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -75,7 +78,8 @@ def build(
         "shared_names": shared_names,
         "replacements": replacements,
     }
-    recipe, base = _recipe_of(sources, options, {"format": format, "prefix": prefix}, column or [], root)
+    of_sources = {"format": format, "prefix": prefix, "species": species or []}
+    recipe, base = _recipe_of(sources, options, of_sources, column or [], root)
     recipe = recipe.without_joins(undo or [])
     ignored: list[IgnoredFile] = []
     try:
@@ -325,7 +329,7 @@ def download(
 
 
 def _recipe_of(
-    sources: list[str], options: dict[str, Any], source_options: dict[str, str], columns: list[str], root: Path | None
+    sources: list[str], options: dict[str, Any], source_options: dict[str, Any], columns: list[str], root: Path | None
 ) -> tuple[Recipe, Path]:
     """Return the recipe and the folder that its paths are relative to; command-line options override the recipe."""
     from onym.kb.recipe import Recipe

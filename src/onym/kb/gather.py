@@ -19,6 +19,7 @@ from onym.kb.groups import groups_of_type
 from onym.kb.identity import Identity, identify
 from onym.kb.ignored import IgnoredFile, find_ignored
 from onym.kb.recipe import JoinConfig, Recipe, SourceConfig
+from onym.kb.schema import count_skipped
 from onym.store.artefact import InputEntry
 from onym.store.files.source import Source
 from onym.text.normal import normal_names
@@ -154,7 +155,9 @@ def gather(recipe: Recipe, root: Path, progress: Progress, sources: Mapping[str,
         source = sources.get(config.path) or Source.open(root / config.path).require_whole()
         label = config.name or source.name.split(".")[0]
         format_name = config.format or readers.detect(source)
-        for batch in readers.read(source, format_name, config.columns, config.prefix):
+        for batch in readers.read(source, format_name, config.columns, config.prefix, config.species):
+            reason, skipped = count_skipped(batch)
+            found.dropped[reason] += skipped
             _take(found, pl.DataFrame(batch), recipe, config, label)
             found.rows += batch.num_rows
             progress(f"reading {label}", found.rows)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -328,9 +329,16 @@ class KnowledgeBase:
         if len(groups := self.concept_groups[row]):
             return self.groups[int(groups[0])]
         types = [self.types[int(each)] for each in self.concept_types[row]]
-        if types:
-            return next((group for each in types for group in groups_of_type(each)), types[0])
-        return next(iter(find_vocabulary(self.concept_ids[row].partition(":")[0]).groups), "")
+        of_types = (group for each in types for group in groups_of_type(each))
+        return next(chain(of_types, find_vocabulary(self.concept_ids[row].partition(":")[0]).groups, types), "")
+
+    def species_of(self, row: int) -> tuple[str, ...]:
+        """Return the species of a gene or cell line as ids of NCBI Taxonomy, such as `ncbitaxon:9606`; empty if not stated.
+
+        They are semantic types of the concept. A hybrid cell line has several.
+        """
+        types = (self.types[int(each)] for each in self.concept_types[row])
+        return tuple(each for each in types if each.startswith("ncbitaxon:"))
 
     def report(self) -> dict[str, Any]:
         """Return the build report: counts of dropped rows and merges; if any, ignored files, refused joins, cycles."""

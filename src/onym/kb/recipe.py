@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -14,17 +14,19 @@ from onym.kb.groups import GroupLabel
 from onym.types import NameKind
 
 NameRule = Literal["first", "either", "both"]
+TaxonId = Annotated[str, Field(pattern=r"^[0-9]+$")]
 KindLabel = Literal["preferred", "exact", "abbreviation", "narrow", "broad", "related", "tradename", "suppressed"]
 
 
 _LATER = frozenset({"joins", "groups", "only_groups"})  # recorded only if set, so that recipes without them keep their digest
-_LATER_IN_SOURCES = frozenset({"xrefs", "groups", "only_joined", "as_synonyms", "licence"})
+_LATER_IN_SOURCES = frozenset({"species", "xrefs", "groups", "only_joined", "as_synonyms", "licence"})
 _LATER_IN_JOINS = frozenset({"refuse_misnamed", "same_name", "same_groups"})
 
 
 class SourceConfig(Strict):
     """One release of a terminology. `format` is detected if empty; `columns` and `prefix` are for tables.
 
+    `species` lists the taxon ids (9606) of the species to read from a release of genes; empty means all.
     `xrefs` lists the prefixes of the cross-references to keep (empty means all), and `groups` the semantic groups of all its
     concepts. With `only_joined`, concepts that are in no other source and were not joined with a concept of one are dropped:
     the release only adds names to other concepts. With `as_synonyms`, its preferred names are synonyms. `licence` states the
@@ -36,6 +38,7 @@ class SourceConfig(Strict):
     name: str = ""
     prefix: str = ""
     columns: dict[str, str] = Field(default_factory=dict)
+    species: tuple[TaxonId, ...] = ()
     xrefs: tuple[str, ...] = ()
     groups: tuple[GroupLabel, ...] = ()
     only_joined: bool = False

@@ -36,6 +36,22 @@ SCHEMA = pa.schema(
     ]
 )
 _BATCH_ROWS = 65_536
+_SKIPPED = b"skipped"  # key of the metadata of a batch
+
+
+def make_skip_note(reason: str, rows: int) -> pa.RecordBatch:
+    """Return an empty batch which says that a reader, as the recipe asks, skipped rows; the build counts them.
+
+    >>> count_skipped(make_skip_note("row of another species", 3))
+    ('row of another species', 3)
+    """
+    return pa.RecordBatch.from_pylist([], schema=SCHEMA.with_metadata({_SKIPPED: f"{rows} {reason}"}))
+
+
+def count_skipped(batch: pa.RecordBatch) -> tuple[str, int]:
+    """Return why rows were skipped, and how many; the number is 0 unless the batch comes from `make_skip_note`."""
+    rows, _, reason = (batch.schema.metadata or {}).get(_SKIPPED, b"0").decode().partition(" ")
+    return reason, int(rows)
 
 
 class Rows:

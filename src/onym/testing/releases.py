@@ -130,6 +130,94 @@ _MEDIC: Release = {
     "medic_made_up.txt": b"D900001|900100||Made-up Fever|Doubtful Fever|MUF\nC900001||Glucoquine Poisoning\r\n900200|D900003||Other\n"
 }
 
+_GENE_HEADER = (
+    b"#tax_id\tGeneID\tSymbol\tLocusTag\tSynonyms\tdbXrefs\tchromosome\tmap_location\tdescription\ttype_of_gene\t"
+    b"Symbol_from_nomenclature_authority\tFull_name_from_nomenclature_authority\tNomenclature_status\tOther_designations\t"
+    b"Modification_date\tFeature_type\n"
+)
+_GENE_INFO: Release = {
+    "gene_info": (
+        _GENE_HEADER
+        + b"9606\t900001\tMUG1\t-\tGQR|p90\tMIM:900100|HGNC:HGNC:90001|AllianceGenome:HGNC:90001\t19\t19q13\tmade up gene 1\tprotein-coding"
+        b"\tMT-MUG1\tmade-up gene 1\tO\tglucoquine receptor|hypothetical protein\t20260101\t-\n"
+        b"10090\t900002\tMug1\tMU_0001\t-\t-\t1\t-\t-\tncRNA\t-\t-\t-\t-\t20260101\t-\n"
+        b"9606\t900003\tNEWENTRY\t-\t-\t-\t-\t-\tRecord to support submission of GeneRIFs\tother\t-\t-\t-\t-\t20260101\t-\n"
+    ),
+    "gene_history": (
+        b"#tax_id\tGeneID\tDiscontinued_GeneID\tDiscontinued_Symbol\tDiscontinue_Date\n"
+        b"9606\t900001\t900008\tMUGX\t20250508\n10090\t-\t900009\tMugy\t20240101\n"
+    ),
+}
+_GENE_SYNONYMS: Release = {"10090.txt": b"900002|Mug1|GQR|p90\n900004|Mug2\n"}
+
+_TAXDUMP: Release = {
+    "names.dmp": (
+        b"1\t|\troot\t|\t\t|\tscientific name\t|\n"
+        b"90001\t|\tHomo doubtful\t|\t\t|\tscientific name\t|\n"
+        b"90001\t|\tdoubter | man\t|\tdoubter <primate>\t|\tgenbank common name\t|\n"
+        b"90001\t|\tHomo doubtful Linnaeus, 1758\t|\t\t|\tauthority\t|\n"
+        b'90001\t|\t"Homo dubious"\t|\t\t|\tsynonym\t|\n'
+        b"90001\t|\tHD\t|\t\t|\tacronym\t|\n"
+        b"90001\t|\tprimates\t|\t\t|\tblast name\t|\n"
+    ),
+    "nodes.dmp": (
+        b"1\t|\t1\t|\tno rank\t|\t\t|\t8\t|\t0\t|\t1\t|\t0\t|\t0\t|\t0\t|\t0\t|\t0\t|\t\t|\n"
+        b"90001\t|\t1\t|\tspecies\t|\tHD\t|\t5\t|\t1\t|\t1\t|\t1\t|\t2\t|\t1\t|\t1\t|\t0\t|\t\t|\n"
+    ),
+    "merged.dmp": b"90008\t|\t90001\t|\n",
+    "delnodes.dmp": b"90009\t|\n",
+}
+
+_CELLOSAURUS: Release = {
+    "cellosaurus.txt": b"""----------------------------------------------------------------------------
+ Description: Cellosaurus: a knowledge resource on cell lines
+ Version: 90.0
+____________________________________________________________________________
+ID   MadeUp-9
+AC   CVCL_9001
+AS   CVCL_9008; CVCL_9009
+SY   MADEUP9; Made Up 9
+DR   BTO; BTO:0009001
+DR   CLO; CLO_0009001
+DR   ATCC; MUL-9
+CC   Doubling time: 90 hours.
+DI   NCIt; C900001; Made-up carcinoma
+OX   NCBI_TaxID=9606; ! Homo sapiens (Human)
+OX   NCBI_TaxID=10090; ! Mus musculus (Mouse)
+HI   CVCL_9002 ! MadeUp
+SX   Female
+CA   Hybrid cell line
+DT   Created: 04-04-12; Last updated: 02-05-26; Version: 9
+//
+ID   MadeUp
+AC   CVCL_9002
+OX   NCBI_TaxID=9606; ! Homo sapiens
+CA   Cancer cell line
+//
+""",
+    "cellosaurus_deleted_ACs.txt": b""" Description: Cellosaurus: deleted accession numbers
+
+CVCL_9006  Was never publicly available
+CVCL_9007  Deleted in release 20; not a real cell line (MU)
+""",
+}
+_CELLOSAURUS_OBO: Release = {
+    "cellosaurus.obo": b"""format-version: 1.2
+default-namespace: cellosaurus
+ontology: Cellosaurus
+
+[Term]
+id: CVCL_9001
+name: MadeUp-9
+synonym: "MADEUP9" RELATED []
+subset: Hybrid_cell_line
+xref: ATCC:MUL-9
+xref: NCBI_TaxID:9606 ! Homo sapiens (Human)
+relationship: derived_from CVCL_9002 ! MadeUp
+relationship: originate_from_same_individual_as CVCL_9003 ! Other
+"""
+}
+
 _OBO: Release = {
     "made.obo": rb"""format-version: 1.2
 data-version: made/2026-01-01
@@ -236,7 +324,11 @@ SAMPLES: dict[str, tuple[Release, ...]] = {
     "mesh_xml": (_MESH_DESC, _MESH_SUPP),
     "mesh_ascii": (_MESH_ASCII, _MESH_ASCII_SUPP),
     "ctd": (_CTD, _MEDIC),
-    "obo": (_OBO,),
+    "ncbi_gene": (_GENE_INFO,),
+    "gene_synonyms": (_GENE_SYNONYMS,),
+    "taxdump": (_TAXDUMP,),
+    "cellosaurus": (_CELLOSAURUS,),
+    "obo": (_OBO, _CELLOSAURUS_OBO),
     "obograph": (_OBOGRAPH,),
     "entity_jsonl": (_ENTITY_LINES, _ENTITY_LIST),
     "ontology_json": (_KEYED, _LISTED),

@@ -5,7 +5,7 @@ A reader module has `matches(source)`, which checks file names and first bytes, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +16,8 @@ from onym.store.files.source import Source
 
 # The order in which formats are tried: the most specific first.
 ORDER = (
-    "umls", "snomed", "mesh_xml", "mesh_ascii", "ctd", "obo", "obograph", "entity_jsonl", "ontology_json", "genbioel",
-    "mesh_table", "mesh_mappings", "biosyn", "table",
+    "umls", "snomed", "mesh_xml", "mesh_ascii", "ctd", "ncbi_gene", "gene_synonyms", "taxdump", "cellosaurus", "obo",
+    "obograph", "entity_jsonl", "ontology_json", "genbioel", "mesh_table", "mesh_mappings", "biosyn", "table",
 )  # fmt: skip
 
 
@@ -36,11 +36,18 @@ def detect(source: Source) -> str:
 
 
 def read(
-    source: Source, format_name: str, columns: Mapping[str, str] | None = None, prefix: str = ""
+    source: Source,
+    format_name: str,
+    columns: Mapping[str, str] | None = None,
+    prefix: str = "",
+    species: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a release in the given format; `columns` and `prefix` only apply to readers with a `Config`."""
+    """Yield the rows of a release in the given format; the options only apply to readers with a `Config`."""
     reader: Any = READERS.load(format_name)
-    if not hasattr(reader, "Config"):
-        return reader.read(source)  # type: ignore[no-any-return]
-    config = reader.Config.from_options({"columns": dict(columns) if columns else None, "prefix": prefix or None})
-    return reader.read(source, config)  # type: ignore[no-any-return]
+    if hasattr(reader, "Config"):
+        options = {"columns": dict(columns) if columns else None, "prefix": prefix or None, "species": tuple(species) or None}
+        return reader.read(source, reader.Config.from_options(options))  # type: ignore[no-any-return]
+    if species:
+        fix = "leave out species, or give it in a recipe to the release of genes only"
+        raise ConfigError("config-invalid", f"species is not an option of {format_name}", where=source.name, fix=fix)
+    return reader.read(source)  # type: ignore[no-any-return]

@@ -50,6 +50,11 @@ def kind(value: NameKind) -> pl.Expr:
     return pl.lit(int(value), dtype=pl.UInt8).alias("kind")
 
 
+def taxon(column: str) -> pl.Expr:
+    """Return taxon ids as the semantic types that state the species of genes and cell lines."""
+    return "ncbitaxon:" + pl.col(column)
+
+
 def bar_list(column: str, separator: str = "|") -> pl.Expr:
     """Split a column such as `a| b|c` into lists; members are stripped, and empty ones dropped."""
     member = pl.element().str.strip_chars()

@@ -17,17 +17,21 @@ from onym.kb.readers._shared import synonym_kind
 from onym.kb.schema import Rows
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile, Source
-from onym.types import NameKind, SuccessorKind
+from onym.types import NameKind, ParentKind, SuccessorKind
 
 _SCOPES = {"EXACT": NameKind.EXACT, "NARROW": NameKind.NARROW, "BROAD": NameKind.BROAD, "RELATED": NameKind.RELATED}
 _SYNONYMS = {f"{scope.lower()}_synonym": kind for scope, kind in _SCOPES.items()} | {"synonym": NameKind.RELATED}
-_USED = frozenset({"id", "name", "def", "xref", "alt_id", "is_a", "is_obsolete", "replaced_by", "consider", *_SYNONYMS})
+_USED = frozenset(
+    {"id", "name", "def", "xref", "alt_id", "is_a", "is_obsolete", "replaced_by", "consider", "relationship", *_SYNONYMS}
+)
 _QUOTED = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"([^\["{!]*+)(?=$|[\[{!])')
 _AFTER_ID = re.compile(r'(?:^|\s)["{!]')
 _QUALIFIERS = re.compile(r'(?<=\s)\{[^\s{}"=]+="[^{}]*\}\s*(?:!.*)?$')
 _COMMENT = re.compile(r"(?:^|\s)!.*$")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
+_ORIGIN = re.compile(r"derived_from\s+(CVCL_\w+)")  # in Cellosaurus: the cell line that this one comes from
+_SPECIES = "ncbi_taxid:"  # in Cellosaurus: a cross-reference to the species of a cell line
 _CAS = '"CAS Registry Number"'  # in older ChEBI releases this label, not the prefix, marks CAS numbers
 
 
@@ -81,10 +85,15 @@ class _Term:
             if after:
                 raise self._make_error("a definition has text after its closing quote", line)
             rows.add(concept_id, definition=definition or None)
-        if xrefs := self._xrefs():
-            rows.add(concept_id, xrefs=xrefs)
+        xrefs = self._xrefs()
+        if species := [f"ncbitaxon:{xref.removeprefix(_SPECIES)}" for xref in xrefs if xref.startswith(_SPECIES)]:
+            rows.add(concept_id, semantic_types=species)
+        if others := [xref for xref in xrefs if not xref.startswith(_SPECIES)]:
+            rows.add(concept_id, xrefs=others)
         if parents := self._ids("is_a"):
             rows.add(concept_id, parents=parents)
+        if origins := [to_curie(found[1]) for value, _ in self._of("relationship") if (found := _ORIGIN.match(value))]:
+            rows.add(concept_id, parents=origins, parent_kind=ParentKind.BROADER)
 
     def _add_synonyms(self, rows: Rows, concept_id: str) -> None:
         for tag, scope in _SYNONYMS.items():
