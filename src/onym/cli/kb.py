@@ -10,7 +10,7 @@ import typer
 
 from onym.cli.console import JSON, progress, progress_callback, stderr, tell, write_json, write_lines, write_plain
 from onym.cli.inputs import filter_of, resolve_kb
-from onym.cli.options import FILTER_OPTIONS, ID_STYLE, command_with
+from onym.cli.options import FILTER_OPTIONS, FORCE, ID_STYLE, command_with
 from onym.errors import ConfigError, printable
 from onym.types import IdStyle
 from onym.vocabularies import downloads
@@ -26,7 +26,8 @@ FOLDER = Annotated[
     Path,
     typer.Argument(callback=resolve_kb, help="Knowledge base; or a pipeline such as starter, to use its knowledge base."),
 ]
-_CHANGES = ("added", "removed", "renamed", "merged", "retired")
+OLD = typer.Argument(callback=resolve_kb, help="Older knowledge base.")
+NEW = typer.Argument(callback=resolve_kb, help="Newer knowledge base.")
 
 
 @app.command()
@@ -229,25 +230,61 @@ def check(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
 
 @app.command()
 def diff(
-    old: Annotated[Path, typer.Argument(callback=resolve_kb, help="Older knowledge base.")],
-    new: Annotated[Path, typer.Argument(callback=resolve_kb, help="Newer knowledge base.")],
+    old: Annotated[Path, OLD],
+    new: Annotated[Path, NEW],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="File to write: .md, .html, .json, .sssom.tsv or .kgcl.")
+    ] = None,
+    force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
-    """List the concepts that were added, removed, renamed, merged and retired; counts go to stderr.
+    """List what changed between two releases, with names that changed concept first; counts go to stderr.
 
     Example: onym kb diff hpo-2025 hpo-2026 > changes.txt
+    Example: onym kb diff hpo-2025 hpo-2026 -o changes.html
     """
     from onym.kb import KnowledgeBase
-    from onym.kb.diff import diff
+    from onym.migrate.changes import ChangeReport, changes_to_dict, require_changes, write_changes
 
-    difference = diff(KnowledgeBase.open(old), KnowledgeBase.open(new))
+    if output:
+        require_changes(output, force=force)
+    report = ChangeReport.of(KnowledgeBase.open(old), KnowledgeBase.open(new))
+    if output:
+        write_changes(report, output, force=force)
+    counts = report.difference.counts()
     if json:
-        write_json({"counts": difference.counts(), **{name: getattr(difference, name).to_dicts() for name in _CHANGES}})
+        write_json(counts if output else changes_to_dict(report.difference))
         return
-    stderr().print(
-        ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in difference.counts().items()), soft_wrap=True
-    )
-    write_lines([(name, *(str(cell) for cell in row)) for name in _CHANGES for row in getattr(difference, name).iter_rows()])
+    shown = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items() if count)
+    stderr().print(shown, soft_wrap=True)
+    if not output:
+        write_lines([(section.name, *row) for section in report.sections(limit=sum(counts.values())) for row in section.rows])
+
+
+@app.command()
+def replacements(
+    old: Annotated[Path, OLD],
+    new: Annotated[Path, NEW],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Table to write: .tsv, .csv, .xlsx, .jsonl, .parquet or .sssom.tsv.")
+    ],
+    force: Annotated[bool, FORCE] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Write the table of replaced ids: the new id where it is certain, else the candidates in a column of their own.
+
+    `onym kb build --replacements` reads the table.
+
+    Example: onym kb replacements mesh-2020 mesh-2024 -o replaced.tsv
+    """
+    from onym.kb import KnowledgeBase
+    from onym.migrate.changes import write_replacements
+
+    counts = write_replacements(KnowledgeBase.open(old), KnowledgeBase.open(new), output, force=force)
+    if json:
+        write_json(counts)
+    else:
+        write_lines([(change, f"{count:,}") for change, count in counts.items()])
 
 
 @app.command(cls=command_with(filter=FILTER_OPTIONS))

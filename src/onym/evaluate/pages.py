@@ -260,7 +260,7 @@ def linking_page(content: ReportContent) -> str:
     """
     facts = (("Protocol", content.protocol), ("Knowledge base", content.kb), *_coverage_fact(content.coverage))
     values = {"content": content, "facts": facts, "tiles": _linking_tiles(content), "plots": _safe(_linking_plots(content))}
-    return _render("linking.html.j2", content.title, values)
+    return render_page("linking.html.j2", content.title, values)
 
 
 def _linking_tiles(content: ReportContent) -> list[Tile]:
@@ -308,7 +308,7 @@ def end_to_end_page(found: EndToEndEvaluation) -> str:
         "published": find_published_for(found.manifest, found.protocol),
         "manifest": flat(found.manifest),
     }
-    return _render("end_to_end.html.j2", found.title, values | _safe({"types_plot": _types_plot(found)}))
+    return render_page("end_to_end.html.j2", found.title, values | _safe({"types_plot": _types_plot(found)}))
 
 
 def _end_to_end_tiles(found: EndToEndEvaluation) -> list[Tile]:
@@ -360,7 +360,7 @@ def _render_comparison(values: Mapping[str, object], protocol: str, evaluations:
         "published": find_published_for(manifests[0], protocol),
         "manifests": list(map(flat, manifests)),
     }
-    return _render("comparison.html.j2", f"{names[0]} against {names[1]}", {**values, **shared})
+    return render_page("comparison.html.j2", f"{names[0]} against {names[1]}", {**values, **shared})
 
 
 def _comparison_tiles(found: Comparison | EndToEndComparison, names: Pair, measure: str) -> list[Tile]:
@@ -400,7 +400,8 @@ def _safe(plots: Mapping[str, str]) -> dict[str, Any]:
     return {name: Markup(svg) for name, svg in plots.items()}  # noqa: S704 - drawn by onym.evaluate.pages, text escaped there
 
 
-def _render(template: str, title: str, values: Mapping[str, object]) -> str:
+def render_page(template: str, title: str, values: Mapping[str, object]) -> str:
+    """Render a template of `templates/`; every value is escaped."""
     return _environment().get_template(template).render(values, title=title)
 
 

@@ -6,7 +6,7 @@ import codecs
 import csv
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
 from onym._version import __version__
@@ -31,6 +31,10 @@ COLUMNS = (
     "similarity_measure",
     "confidence",
 )
+_NAMESPACES = {  # prefixes of predicates, which have other addresses than the ids of vocabularies
+    "IAO": "http://purl.obolibrary.org/obo/IAO_",
+    "oboInOwl": "http://www.geneontology.org/formats/oboInOwl#",
+}
 _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 
 
@@ -38,24 +42,36 @@ def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermCo
     """Write one row per candidate; terms without candidates have no row."""
     linker = context.linker
     rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
+    content = json.dumps([linker.config, linker.kb.digest, rows])
+    facts = [f'object_source_version: "{linker.kb.digest}"', f'comment: "linker {linker.config["linker"]}"']
+    write_sssom(file, COLUMNS, rows, content, facts)
+
+
+def write_sssom(
+    file: BinaryIO, columns: Sequence[str], rows: Sequence[Sequence[str]], content: str, facts: Iterable[str] = ()
+) -> None:
+    """Write an SSSOM table: a header of `facts`, with an id of the mapping set made from `content`, and the rows."""
     text = codecs.getwriter("utf-8")(file)  # unlike io.TextIOWrapper, this wrapper does not close the file
-    text.writelines(f"#{line}\n" for line in _head(linker, rows))
+    ids = [at for at, name in enumerate(columns) if name in ("subject_id", "object_id")]
+    used = {row[at].partition(":")[0] for row in rows for at in ids}
+    if "predicate_id" in columns:
+        used |= {row[columns.index("predicate_id")].partition(":")[0] for row in rows} & _NAMESPACES.keys()
+    prefixes = sorted(used)
+    text.writelines(f"#{line}\n" for line in _head(content, facts, prefixes))
     writer = csv.writer(text, dialect="excel-tab", lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(columns)
     writer.writerows(rows)
 
 
-def _head(linker: AnswerSource, rows: list[tuple[str, ...]]) -> Iterable[str]:
-    content = json.dumps([linker.config, linker.kb.digest, rows])
+def _head(content: str, facts: Iterable[str], prefixes: Iterable[str]) -> Iterable[str]:
     yield f"mapping_set_id: urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, content)}"
     yield "license: https://w3id.org/sssom/license/unspecified"
     yield "mapping_tool: onym"
     yield f'mapping_tool_version: "{__version__}"'
-    yield f'object_source_version: "{linker.kb.digest}"'
-    yield f'comment: "linker {linker.config["linker"]}"'
+    yield from facts
     yield "curie_map:"
-    for prefix in sorted({row[3].partition(":")[0] for row in rows}):
-        yield f'  {prefix}: "https://bioregistry.io/{prefix}:"'
+    for prefix in prefixes:
+        yield f'  {prefix}: "{_NAMESPACES.get(prefix, f"https://bioregistry.io/{prefix}:")}"'
 
 
 def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tuple[str, ...]:
