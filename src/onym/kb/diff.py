@@ -94,16 +94,16 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Difference:
         kept=both.height,
         added=after.join(before, on="id", how="anti", maintain_order="left"),
         renamed=both.filter(pl.col("name") != pl.col("name_new")).select("id", old="name", new="name_new"),
-        **_group_gone(found),
-        parents_changed=pairs.changed_parents(),
-        types_changed=pairs.changed_types(),
-        names_gained=pairs.gained_names(),
-        names_lost=pairs.lost_names(),
-        names_moved=pairs.moved_names(),
+        **_list_gone(found),
+        parents_changed=pairs.compare_parents(),
+        types_changed=pairs.compare_types(),
+        names_gained=pairs.find_gained_names(),
+        names_lost=pairs.find_lost_names(),
+        names_moved=pairs.find_moved_names(),
     )
 
 
-def _group_gone(found: Replacements) -> dict[str, pl.DataFrame]:
+def _list_gone(found: Replacements) -> dict[str, pl.DataFrame]:
     """Return the concepts that are no longer current as one frame for each group of `GONE`."""
     groups: dict[str, list[Replacement]] = {name: [] for name in GONE}
     for each in found.iter_gone():
@@ -148,13 +148,13 @@ class _Pairs:
         new_names = self.new.term_names.astype(np.int64)
         self._new_pairs = np.sort(self._pair(self._new_owners, new_names))
 
-    def lost_names(self) -> pl.DataFrame:
+    def find_lost_names(self) -> pl.DataFrame:
         """Return the names that concepts of both releases no longer have."""
         kept = self._same[self._term_owners]
         is_lost = (kept >= 0) & ~self._has(kept, self._names[self.old.term_names])
-        return self._named(self.old, self._term_owners[is_lost], np.flatnonzero(is_lost))
+        return self._name_frame(self.old, self._term_owners[is_lost], np.flatnonzero(is_lost))
 
-    def gained_names(self) -> pl.DataFrame:
+    def find_gained_names(self) -> pl.DataFrame:
         """Return the new names of concepts of both releases."""
         kept, names = self._same[self._term_owners], self._names[self.old.term_names]
         known = np.sort(self._pair(kept, names)[(kept >= 0) & (names >= 0)])
@@ -162,9 +162,9 @@ class _Pairs:
         is_old = np.zeros(len(self.new), dtype=bool)
         is_old[self._same[self._same >= 0]] = True
         is_gained = is_old[self._new_owners] & ~_contains(known, pairs)
-        return self._named(self.new, self._new_owners[is_gained], np.flatnonzero(is_gained))
+        return self._name_frame(self.new, self._new_owners[is_gained], np.flatnonzero(is_gained))
 
-    def moved_names(self) -> pl.DataFrame:
+    def find_moved_names(self) -> pl.DataFrame:
         """Return the names that no longer belong to their concept, or to its certain successor, but to other concepts."""
         heirs, names = self._heir[self._term_owners], self._names[self.old.term_names]
         is_moved = np.flatnonzero((heirs >= 0) & (names >= 0) & ~self._has(heirs, names))
@@ -177,7 +177,7 @@ class _Pairs:
         lists = {"to": pl.List(pl.String), "new": pl.List(pl.String)}
         return pl.DataFrame(rows, schema={"name": pl.String, "id": pl.String, "concept": pl.String, **lists}, orient="row")
 
-    def changed_parents(self) -> pl.DataFrame:
+    def compare_parents(self) -> pl.DataFrame:
         """Return the parents that concepts of both releases gained and lost; mapped headings do not count.
 
         Empty if one of the releases states no parents.
@@ -187,9 +187,9 @@ class _Pairs:
             child, parent, kind, _ = kb.hierarchy.relations()
             is_parent = kind != ParentKind.MAPPED_TO
             sides.append((child[is_parent], parent[is_parent].astype(np.int64), rows))
-        return self._changed(sides[0], sides[1], lambda row: self.new.concept_ids[row], lambda row: self.old.concept_ids[row])
+        return self._compare(sides[0], sides[1], lambda row: self.new.concept_ids[row], lambda row: self.old.concept_ids[row])
 
-    def changed_types(self) -> pl.DataFrame:
+    def compare_types(self) -> pl.DataFrame:
         """Return the semantic types that concepts of both releases gained and lost."""
         types = _match(self.old.types, self.new.types)
         before = (self.old.concept_types.owners(), self.old.concept_types.values.astype(np.int64), types)
@@ -198,9 +198,9 @@ class _Pairs:
             self.new.concept_types.values.astype(np.int64),
             np.arange(len(self.new.types)),
         )
-        return self._changed(before, after, lambda row: self.new.types[row], lambda row: self.old.types[row])
+        return self._compare(before, after, lambda row: self.new.types[row], lambda row: self.old.types[row])
 
-    def _changed(
+    def _compare(
         self,
         before: tuple[Ints, Ints, Ints],
         after: tuple[Ints, Ints, Ints],
@@ -236,7 +236,7 @@ class _Pairs:
         return (rows << np.int64(32)) | (others & np.int64(0xFFFFFFFF))
 
     @staticmethod
-    def _named(kb: KnowledgeBase, owners: Ints, terms: Ints) -> pl.DataFrame:
+    def _name_frame(kb: KnowledgeBase, owners: Ints, terms: Ints) -> pl.DataFrame:
         ids, forms = pl.Series(kb.concept_ids.to_arrow()), pl.Series(kb.term_forms.to_arrow())
         return pl.DataFrame({"id": ids.gather(owners), "name": forms.gather(terms)})
 
