@@ -89,7 +89,7 @@ def diff(old: KnowledgeBase, new: KnowledgeBase) -> Difference:
     before, after = concept_frame(old), concept_frame(new)
     both = before.join(after, on="id", suffix="_new", maintain_order="left")
     found = Replacements(old, new)
-    pairs = _Pairs(found)
+    pairs = _ReleasePairs(found)
     return Difference(
         kept=both.height,
         added=after.join(before, on="id", how="anti", maintain_order="left"),
@@ -133,7 +133,7 @@ def _frame_of(members: Iterable[Replacement], found: Replacements, shape: _Schem
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-class _Pairs:
+class _ReleasePairs:
     """Compares pairs of a concept and a name, a parent or a type between two releases, as rows of the new release."""
 
     def __init__(self, found: Replacements) -> None:
