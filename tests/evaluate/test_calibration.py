@@ -11,13 +11,14 @@ from onym.datasets import prepare
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.tuning import JudgedAnswers, calibrate_pipeline, distinct_terms
+from onym.evaluate.tuning import JudgedAnswers, calibrate_pipeline, distinct_terms, find_annotated_groups
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, Mention
 from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
+from tests.detect.made_kb import make_kb
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,20 @@ def test_detected_mentions_not_in_gold_are_wrong(task_with_grades: EvaluationTas
     assert made.calibration.quality.answers == 100
     assert made.calibration.quality.accuracy == 0.6
     assert calibrate_pipeline(task_with_grades, pipeline, "given").calibration.quality.answers == 80
+
+
+def test_groups_that_a_dataset_does_not_annotate_are_not_judged(tmp_path: Path) -> None:
+    """A chemical in a corpus of diseases is neither right nor wrong."""
+    (tmp_path / "texts").mkdir()
+    prepare("ncbi-disease", write_graded(tmp_path / "texts"), tmp_path / "prepared")
+    diseases = "mesh:D005334\tFever\tpyrexia\tC23\nmesh:D009203\theart attack\t\tC14\n"
+    kb = make_kb(tmp_path, diseases + "mesh:D7\tmyocardial infarction\t\tD01\n", groups=True)
+    task = EvaluationTask.open(str(tmp_path / "prepared"), "dev", kb=kb)
+    pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
+    assert find_annotated_groups(task.gold(), kb) == ("Disease",)
+    linked = {link.mention.surface.lower() for each in pipeline.link_many(task.texts()) for link in each.links}
+    assert linked == {"fever", "pyrexia", "heart attack", "myocardial infarction"}
+    assert calibrate_pipeline(task, pipeline).calibration.quality.accuracy == 1.0
 
 
 def test_documents_shared_by_datasets_count_once(task_with_grades: EvaluationTask, tmp_path: Path, tiny_kb: Path) -> None:

@@ -40,7 +40,7 @@ def build(
     detector: Annotated[
         str,
         typer.Option(
-            help="dictionary (finds names of the KB), student or model (trained), none (mentions are annotated), a plug-in, or "
+            help="dictionary (names of the KB), student or model (trained), none (annotated mentions), a plug-in, or "
             "several, separated by commas."
         ),
     ] = "dictionary",

@@ -21,9 +21,7 @@ class ModelDetectorConfig(DetectorConfig):
     """Options of a trained detector; None means the setting stored in the model."""
 
     kind: Literal["model"] = "model"
-    model: ModelReference | None = Field(
-        default=None, description="Folder of a model trained by onym train detect or onym train collective."
-    )
+    model: ModelReference | None = Field(default=None, description="Folder of a detector trained by onym train.")
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="Minimum probability of a mention; defaults to the threshold tuned in training."
     )

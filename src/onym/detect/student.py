@@ -51,7 +51,7 @@ class StudentDetectorConfig(DetectorConfig):
     """Options of the student detector; None means the setting stored in the model. `names` are the dictionary's options."""
 
     kind: Literal["student"] = "student"
-    model: ModelReference | None = Field(default=None, description="Folder of a model trained by onym train student.")
+    model: ModelReference | None = Field(default=None, description="Folder of a detector trained by onym train.")
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="Minimum probability of a mention; defaults to the threshold tuned in training."
     )

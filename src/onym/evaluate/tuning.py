@@ -7,6 +7,7 @@ probability that it is right. It is fitted on a pipeline's answers, compared wit
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -21,6 +22,7 @@ from onym.evaluate.cases import CanonicalId, gold_cases, key_of
 from onym.evaluate.end_to_end import EndToEndScores
 from onym.evaluate.metrics import gold_ranks
 from onym.evaluate.task import EvaluationTask, without_annotations
+from onym.kb import KnowledgeBase
 from onym.outputs.predictions import DocumentNames, Key, Prediction, Predictions, predictions_of
 from onym.pipeline.config import FittedCalibration
 from onym.pipeline.pipeline import Pipeline
@@ -33,6 +35,7 @@ _DIGITS, _FOLDS = 4, 5  # number of decimals of a threshold, number of folds of 
 _THRESHOLD_PROTOCOL = "bhowmik-strict"
 Mentions = Literal["given", "found", "terms"]
 _CALIBRATION_PROTOCOL = "strict"
+_RARE = 0.01  # share of a corpus's gold concepts; semantic groups with fewer are annotated by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +187,9 @@ def calibrate_pipeline(
     """Fit a calibration on a split of one or several datasets, which the pipeline must not have been trained on.
 
     `mentions` says which mentions are linked. `found` (the default) means the mentions that the pipeline detects in the raw
-    texts; a detected mention that is not in gold is wrong. `given` (the default without a detector) means the gold mentions.
-    `terms` means the gold surfaces without their context, each once, like the cells of a table column.
+    texts; a detected mention that is not in gold is wrong. Concepts of semantic groups that a dataset does not annotate, such
+    as chemicals in a corpus of diseases, are not linked there. `given` (the default without a detector) means the gold
+    mentions. `terms` means the gold surfaces without their context, each once, like the cells of a table column.
 
     Documents shared by several datasets count once; documents in the test split of another dataset are left out. With
     `types`, only gold mentions of these annotated types are used, so `mentions` must be `given` or `terms`. For example, a
@@ -227,8 +231,19 @@ def _judge_pipeline(task: EvaluationTask, gold: Sequence[Document], pipeline: Pi
     """Return the answers of a pipeline without its thresholds, compared with gold."""
     bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
     bare = bare.for_terms() if mentions == "terms" else bare
+    if mentions == "found" and (groups := find_annotated_groups(gold, pipeline.kb)):
+        bare = bare.with_types(groups)
     documents = map(without_annotations, gold) if mentions == "found" else gold
     return judge_answers(task, gold, Predictions.of(predictions_of(bare.link_many(documents)), pipeline.source()), mentions)
+
+
+def find_annotated_groups(gold: Sequence[Document], kb: KnowledgeBase) -> tuple[str, ...]:
+    """Return the semantic groups of the gold concepts, without rare ones; empty if the knowledge base has no groups."""
+    if not len(kb.groups):
+        return ()
+    ids = [concept_id for doc in gold for mention in doc.mentions for concept_id in mention.concept_ids]
+    counts = Counter(kb.label_of(row)[1] for row in map(kb.concept_ids.find, ids) if row >= 0)
+    return tuple(sorted(group for group, count in counts.items() if count >= _RARE * counts.total()))
 
 
 def distinct_terms(pooled: Sequence[Sequence[Document]]) -> list[list[Document]]:
