@@ -4,7 +4,8 @@
     python -m benchmarks.results.e2e_predict --dataset bc5cdr --detector granite-bc5cdr-spans --linker cascade \\
         --encoder minilm-aligned --model bc5cdr-preferred
 
-A detector is `dictionary`, a model folder in `ONYM_RUNS`, or `gold` (the gold mentions, without their ids). Linkers have the
+A detector is `dictionary`, a model folder in `ONYM_RUNS` (a large detector or a student, which finds names of the dictionary
+too if there is a classifier), or `gold` (the gold mentions, without their ids). Linkers have the
 names that `onym link` uses; their models are folders in `ONYM_RUNS`, or `model:NAME` for an off-the-shelf model.
 """
 
@@ -25,13 +26,14 @@ from benchmarks.results.e2e_tasks import JOINED, KINDS, OPEN, EndToEndTask, end_
 from benchmarks.results.predict import folder_of, record_of
 from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shorten_scores
 from benchmarks.results.tasks import SPLITS
-from onym.detect import dictionary, model
+from onym.detect import detector_config, dictionary, model, open_detector
 from onym.detect.base import Detector
 from onym.detect.classifier import open_classifier
 from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
 from onym.linkers import linker_config, open_linker
 from onym.models.collective import Collective
+from onym.models.student import FOLDER as STUDENT_WEIGHTS
 from onym.outputs.predictions import Predictions, predictions_of
 from onym.pipeline.pipeline import Pipeline
 from onym.registry import LINKERS
@@ -39,7 +41,7 @@ from onym.store.models import folder_digest
 from onym.types import Document, Mention
 
 STORE = Store(FOLDER / "e2e")
-DICTIONARY, ANNOTATED, COMPETE = "dictionary", "gold", "others_compete"
+DICTIONARY, ANNOTATED, STUDENT, COMPETE = "dictionary", "gold", "student", "others_compete"
 _RANKED = 10  # concepts stored per gold mention
 _PARTS = ("detector", "classifier", "encoder", "model")
 FORMS = ("inflections", "reordered")  # name variants for the dictionary and exact match
@@ -149,8 +151,18 @@ def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> 
         return DictionaryDetector(task.kb, config, only=task.only, classifier=classifier)
     if isinstance(shared, Collective) and described.get("model") == described["detector"]:
         return detector_of(shared)
+    if (folder_of(described["detector"]) / STUDENT_WEIGHTS).is_dir():
+        return _student(described, task)
     wanted = model.ModelDetectorConfig(types=described.get("types"), convention=described.get("convention", ""))
     return detector_of(Collective.open(folder_of(described["detector"])), wanted)
+
+
+def _student(described: dict[str, Any], task: EndToEndTask) -> Detector:
+    """Open a student, with a classifier of names if there is one."""
+    own = {name: described[name] for name in ("types", "convention") if name in described}
+    folders = {"model": described["detector"], "classifier": described.get("classifier")}
+    models = {name: str(folder_of(folder)) for name, folder in folders.items() if folder}
+    return open_detector(detector_config("student", **own, **models), task.kb, only=task.only)
 
 
 def predict_with(system: Pipeline, task: EndToEndTask, documents: int | None = None) -> Predictions:
@@ -169,9 +181,11 @@ def _drop_answers(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def detector_name(detector: str) -> str:
-    """Return the display name of a detector: `dictionary`, `gold`, or the method of its model."""
+    """Return the display name of a detector: `dictionary`, `gold`, `student`, or the method of a large model."""
     if detector in (DICTIONARY, ANNOTATED):
         return detector
+    if detector.startswith(STUDENT):
+        return STUDENT
     return "tags" if "tags" in detector else "spans"
 
 
@@ -206,7 +220,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--detector", default=DICTIONARY, help="dictionary, gold, or a model folder in ONYM_RUNS")
     parser.add_argument("--linker", default="exact", choices=LINKERS.names)
     parser.add_argument("--kb", default=OPEN, choices=(OPEN, JOINED), help="recipe of the knowledge base")
-    parser.add_argument("--classifier", default="", help="for the dictionary: a classifier folder in ONYM_RUNS")
+    parser.add_argument("--classifier", default="", help="for the dictionary and students: a classifier folder in ONYM_RUNS")
     parser.add_argument("--convention", default="", help="corpus whose annotation convention the detector follows")
     parser.add_argument("--types", default="", help="comma-separated types to detect")
     parser.add_argument(

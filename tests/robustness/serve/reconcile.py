@@ -6,7 +6,7 @@ rows                      distinct mentions of diseases and chemicals in the tes
 junk                      number of other values: random letters, dates, units, people, cities
 gold_in_kb                share of rows whose gold id is in the knowledge base; others count as wrong
 top1                      share of rows whose first candidate is right
-matches, match_coverage   rows that were matched automatically, at `--precision` (0.95), and their share
+matches, matched_pct      rows that were matched automatically, at `--precision` (0.95), and their share in percent
 match_precision           share of these matches that are right; `wrong_match_share` is the share of wrong ones
 junk_matched              junk values that were matched
 rows_per_s                rows per second of wall time, sent ten at a time as OpenRefine does
@@ -174,7 +174,7 @@ def judge_candidates(rows: Iterable[ReconciledRow], gold: Gold, kb: KnowledgeBas
         "gold_in_kb": round(sum(map(bool, right.values())) / len(gold), 3),
         "top1": round(sum(is_right(value, values[value].first) for value in gold) / len(gold), 3),
         "matches": len(matches),
-        "match_coverage": round(len(matches) / len(gold), 3),
+        "matched_pct": round(100 * len(matches) / len(gold), 1),
         "match_precision": round(1 - wrong / len(matches), 3) if matches else None,
         "wrong_match_share": round(wrong / len(matches), 3) if matches else 0.0,
         "junk": len(values) - len(gold),

@@ -32,5 +32,5 @@ def test_a_concept_is_right_by_its_ids_and_cross_references(tiny_kb: Path) -> No
     ]
     figures = judge_candidates(rows, gold, KnowledgeBase.open(tiny_kb))
     assert (figures["rows"], figures["gold_in_kb"], figures["top1"]) == (5, 0.6, 0.4)
-    assert (figures["matches"], figures["match_precision"], figures["match_coverage"]) == (2, 0.5, 0.4)
+    assert (figures["matches"], figures["match_precision"], figures["matched_pct"]) == (2, 0.5, 40.0)
     assert (figures["junk"], figures["junk_matched"]) == (2, 1)
