@@ -6,7 +6,7 @@ return the same results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -90,22 +90,16 @@ class GramVocabulary:
 
     def weigh(self, counts: GramCounts) -> Vectors:
         """Return the L2-normalised TF-IDF vectors of 3-gram counts."""
-        lengths = np.diff(counts.offsets)
-        rows = np.repeat(np.arange(len(lengths)), lengths)
-        weights = self._weigh_unscaled(counts)
-        norms = _norms(weights, counts.offsets)
-        return Vectors(counts.offsets, counts.grams, (weights / norms[rows]).astype(np.float32))
+        weights = np.empty(len(counts.grams), dtype=np.float32)
+        for at, part in _batches(counts):
+            unscaled = self._weigh_unscaled(part)
+            weights[at] = unscaled / np.repeat(_norms(unscaled, part.offsets), np.diff(part.offsets))
+        return Vectors(counts.offsets, counts.grams, weights)
 
     def norms(self, counts: GramCounts) -> npt.NDArray[np.float64]:
         """Return the L2 norm of each text's weights, which `some_weights` needs to compute only the weights that are used."""
-        texts = len(counts.offsets) - 1
-        found = [np.zeros(0)]
-        for start in range(0, texts, _BATCH):  # in batches that fit in the CPU cache, which is faster
-            offsets = counts.offsets[start : start + _BATCH + 1]
-            at = slice(int(offsets[0]), int(offsets[-1]))
-            weights = self._weigh_unscaled(GramCounts(offsets, counts.grams[at], counts.times[at]))
-            found.append(_norms(weights, offsets - offsets[0]))
-        return np.concatenate(found)
+        found = [_norms(self._weigh_unscaled(part), part.offsets) for _, part in _batches(counts)]
+        return np.concatenate([np.zeros(0), *found])
 
     def some_weights(self, counts: GramCounts, norms: npt.NDArray[np.float64], at: Ints, rows: npt.NDArray[Any]) -> Floats:
         """Return the weights at positions `at` of the given rows. They are bit-identical to those that `weigh` returns."""
@@ -114,6 +108,14 @@ class GramVocabulary:
 
     def _weigh_unscaled(self, counts: GramCounts) -> Floats:
         return np.asarray(counts.times.astype(np.float32) * self.idf[counts.grams])
+
+
+def _batches(counts: GramCounts) -> Iterator[tuple[slice, GramCounts]]:
+    """Yield the counts in batches of texts, each with its slice of the arrays, so that little memory is needed."""
+    for start in range(0, len(counts.offsets) - 1, _BATCH):
+        offsets = counts.offsets[start : start + _BATCH + 1]
+        at = slice(int(offsets[0]), int(offsets[-1]))
+        yield at, GramCounts(offsets - offsets[0], counts.grams[at], counts.times[at])
 
 
 def _norms(weights: Floats, offsets: Ints) -> npt.NDArray[np.float64]:
