@@ -109,6 +109,13 @@ def test_write_and_open_round_trip(tmp_path: Path, tiny_kb: Path) -> None:
     assert detector.config["classifier"] == again.digest
 
 
+def test_rejects_thresholds_that_are_no_probability(tmp_path: Path) -> None:
+    settings = ClassifierSettings().model_copy(update={"conventions": {"one": 1.5}})
+    write_classifier(weights(), settings, {}, tmp_path / "c")
+    with pytest.raises(IntegrityError, match="artefact-corrupt"):
+        open_classifier(tmp_path / "c")
+
+
 @pytest.mark.parametrize("values", [np.zeros(3), np.full(SIZE, np.nan), np.full(SIZE, np.inf)])
 def test_rejects_invalid_weights(tmp_path: Path, values: Any) -> None:
     write_classifier(values, ClassifierSettings(), {}, tmp_path / "c")

@@ -90,6 +90,11 @@ def test_rejections_of_all_detectors_and_overlaps() -> None:
     assert found[0].detail == "overlapped by the mention 'breast cancer gene'"
 
 
+def test_no_rejections_in_a_document_in_which_one_detector_fails() -> None:
+    detector = SeveralDetector([BREAST, Says(Span(0, 8), fails="2")])
+    assert detector.find_rejections(replace(DOC, id="2")) == []
+
+
 def test_config_has_those_of_the_parts() -> None:
     assert SeveralDetector([BREAST, GENE], overlaps="first").config == {
         "detector": "several",

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from onym.detect import detector_config, open_detector
-from onym.detect.base import Span, resolve_overlaps
+from onym.detect.base import Span, resolve_overlaps, with_spans
 from onym.detect.classifier import SIZE, ClassifierSettings, write_classifier
 from onym.detect.name_bits import KINDS
 from onym.detect.student import StudentDetector, StudentDetectorConfig, Tagger, add_names
@@ -18,7 +20,7 @@ from onym.errors import ConfigError, IntegrityError, OnymError
 from onym.kb import KnowledgeBase
 from onym.models.student import BITS, Student, StudentSettings, open_student, write_student
 from onym.text.analysis import analyse
-from onym.text.tokens import ROWS
+from onym.text.tokens import ROWS, WordTokens
 from onym.types import Document
 
 SETTINGS = StudentSettings(
@@ -181,6 +183,75 @@ def test_names_before_spans() -> None:
     assert add_names([Span(0, 9, 0.5, "a")], [Span(0, 9, 1.0, "b")]) == [Span(0, 9, 0.5, "a")]
 
 
+@given(offsets=st.lists(st.integers(0, 40), max_size=16, unique=True), score=st.sampled_from([0.5, 0.95]))
+def test_names_are_compared_with_all_spans_that_they_overlap(offsets: list[int], score: float) -> None:
+    half = len(offsets) // 2
+    spans, names = (
+        [Span(start, end, score) for start, end in zip(each[::2], each[1::2], strict=False)]
+        for each in (sorted(offsets[:half]), sorted(offsets[half:]))
+    )
+    kept = list(spans)
+    for name in names:
+        others = [span for span in spans if span.start < name.end and name.start < span.end]
+        is_longer = all(span.length < name.length and name.start <= span.start and span.end <= name.end for span in others)
+        is_inside = [score < 0.9 and each.start <= name.start and name.end <= each.end for each in others] == [True]
+        if is_longer or (is_inside and name.length < others[0].length):
+            kept = [*(span for span in kept if span not in others), name]
+    assert add_names(spans, names) == sorted(kept, key=lambda span: span.start)
+
+
+class FixedSpans:
+    """Stands for the tagger and its answer for one text, and for the dictionary: each finds the same spans in any text."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self._spans = spans
+
+    def tag(self, docs: list[Document]) -> FixedSpans:
+        return self
+
+    def spans(self) -> list[list[Span]]:
+        return [self._spans]
+
+    def score(self, names: list[list[Span]]) -> list[float]:
+        return [0.9 for each in names for _ in each]
+
+    def detect(self, docs: list[Document]) -> list[Any]:
+        return [with_spans(doc, self._spans) for doc in docs]
+
+    def find_rejections(self, document: Document) -> list[Any]:
+        return []
+
+
+def test_rejects_a_name_across_spans_that_other_names_replace(tiny_kb: Path) -> None:
+    names: Any = FixedSpans([Span(0, 3, 0.9), Span(8, 12, 0.9), Span(15, 18, 0.9)])
+    detector = StudentDetector(name_student(), KnowledgeBase.open(tiny_kb), names=names)
+    detector._tagger = FixedSpans([Span(0, 10, 0.5), Span(10, 20, 0.5)])  # type: ignore[assignment]
+    text = "abcdefghijklmnopqrstuvwxyz"
+    found = {(each.start, each.end): each.detail for each in detector.find_rejections(Document("1", text))}
+    assert found[8, 12] == "overlapped by 'abcdefghij'"
+    assert found[0, 10] == "overlapped by 'abc'"
+
+
+def test_punctuation_alone_is_no_mention(tiny_kb: Path) -> None:
+    detector = StudentDetector(name_student(), KnowledgeBase.open(tiny_kb))
+    detector._tagger = FixedSpans([Span(0, 4, 1.0), Span(4, 9, 1.0)])  # type: ignore[assignment]
+    doc = Document("1", "((((fever")
+    assert [each[:2] for each in spans_of(detector, [doc])[0]] == [(4, 9)]
+    assert detector.find_rejections(doc) == []
+
+
+def test_vectors_of_words_with_many_n_grams(monkeypatch: pytest.MonkeyPatch) -> None:
+    student = random_student()
+    tokens = WordTokens(["a " + "fever" * 9 + " b . cough " + "pain" * 20])
+    features = tokens.features(np.arange(len(tokens.fingerprints)))
+    expected = student.embed(features)
+    monkeypatch.setattr("onym.models.student._GRAMS_AT_ONCE", 7)
+    assert np.allclose(student.embed(features), expected, atol=1e-5)
+    for word in range(len(expected)):  # a vector does not depend on the other words
+        alone = student.embed(tokens.features(np.array([word])))
+        assert (alone[0] == student.embed(features)[word]).all()
+
+
 def test_needs_a_model(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="model-missing"):
         open_detector("student", KnowledgeBase.open(tiny_kb))
@@ -206,6 +277,8 @@ def spoil(folder: Path, change: Any) -> None:
         lambda weights, settings, table: (weights, settings.model_copy(update={"layers": -1}), table),
         lambda weights, settings, table: (weights, settings.model_copy(update={"groups": ("a", "b")}), table),
         lambda weights, settings, table: (weights, settings.model_copy(update={"conventions": {}}), table),
+        lambda weights, settings, table: (weights, settings.model_copy(update={"thresholds": {"": 1.5}}), table),
+        lambda weights, settings, table: (weights, settings.model_copy(update={"thresholds": {"one": -0.5}}), table),
     ],
 )
 def test_rejects_damaged_weights(tmp_path: Path, change: Any) -> None:

@@ -98,6 +98,12 @@ def test_meaning_of_a_name(kb: KnowledgeBase, name: str, prefer: list[str], mean
     assert (None if concept < 0 else other.concept_ids[concept]) == meaning
 
 
+def test_a_filter_does_not_make_an_ordinary_word_decide(kb: KnowledgeBase) -> None:
+    name = kb.find("growth")
+    for concept in kb.name_concepts[name].tolist():
+        assert kb.order.meaning(name, np.arange(len(kb)) == concept) == -1
+
+
 @pytest.mark.parametrize(
     ("row", "meaning"), [("CKD", "mesh:D1"), ("kidney disease", "mondo:1"), ("CSA", None), ("AML", "mondo:2")]
 )

@@ -98,6 +98,25 @@ def test_prefer_decides_between_vocabularies(folder: Path, tmp_path: Path, kind:
     assert check_names(pipeline).exceptions == ()
 
 
+@pytest.mark.parametrize("kind", ["exact", "tfidf"])
+@pytest.mark.parametrize("top_k", [1, 5])
+def test_an_own_name_comes_before_a_lent_one_of_an_earlier_vocabulary(tmp_path: Path, kind: str, top_k: int) -> None:
+    tables = {
+        "mesh": "id\tname\tsynonyms\txrefs\nmesh:D1\tnephrosis\t\tcas:1\n",
+        "hp": "id\tname\tsynonyms\nhp:1\tnecrosis of tubules\ttubular necrosis\n",
+        "lender": "id\tname\tsynonyms\txrefs\nx:1\tnephrosis\ttubular necrosis\tcas:1\n",
+    }
+    for name, table in tables.items():
+        (tmp_path / f"{name}.tsv").write_text(table)
+    sources = [{"path": "mesh.tsv"}, {"path": "hp.tsv"}, {"path": "lender.tsv", "only_joined": True}]
+    build_kb(Recipe.of({"sources": sources, "joins": {"shared_ids": ["cas"]}}), tmp_path / "kb", root=tmp_path)
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    pipeline = Pipeline(open_linker(linker_config(kind), kb), DictionaryDetector(kb), top_k=top_k)
+    [link] = pipeline.link("No tubular necrosis.").links
+    assert (link.concept_id, link.tied) == ("hp:1", 1)
+    assert check_names(pipeline).exceptions == ()
+
+
 def test_the_expansion_of_an_abbreviation_decides(folder: Path) -> None:
     kb = KnowledgeBase.open(folder)
     doc = given_mention("Breast cancer (BC) and BC", "BC")
@@ -192,5 +211,7 @@ def test_a_known_name_comes_first_unless_documents_say_otherwise() -> None:
     found = let_names_decide(np.array([0.7, 0.4, 0.2]), matrix, owners)
     assert found.argmax() == 1, "the best of the concepts that have the name"
     assert found[1:].tolist() == [0.4, 0.2]
+    reordered = let_names_decide(np.array([0.3, 0.7, 0.9, 0.8]), matrix[[1, 0, 0, 0]], np.zeros(4, dtype=np.int64))
+    assert np.argsort(-reordered).tolist() == [0, 2, 3, 1], "the others keep their order"
     matrix[:, NAMES.index("query_count")] = 2
     assert let_names_decide(np.array([0.7, 0.4, 0.2]), matrix, owners).argmax() == 0, "annotated documents know the text"

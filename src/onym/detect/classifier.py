@@ -13,7 +13,7 @@ from binascii import crc32
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,7 @@ class ClassifierSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     threshold: float = Field(default=0.5, ge=0, le=1)
-    conventions: dict[str, float] = Field(default_factory=dict)
+    conventions: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
     hints: bool = Field(default=False, exclude_if=lambda has_hints: not has_hints)
     """Whether it was trained with features of names in the knowledge base, and with short, general and ordinary names."""
 

@@ -125,10 +125,16 @@ class SeveralDetector:
             yield from map(self._merge, zip(*found, strict=True))
 
     def find_rejections(self, document: Document) -> list[Rejection]:
-        """Return the spans in a text that are not mentions, each with the reason: those of the detectors, and overlaps."""
+        """Return the spans in a text that are not mentions, each with the reason: those of the detectors, and overlaps.
+
+        There are none if one of the detectors fails.
+        """
         doc = analyse(document)
         found = [next(part.detect([doc])) for part in self._parts]
-        kept = spans_of(self._merge(found))
+        merged = self._merge(found)
+        if merged.problems:
+            return []
+        kept = spans_of(merged)
         rejected: dict[tuple[int, int], Rejection | None] = {(span.start, span.end): None for span in kept}
         for span in (span for each in found for span in spans_of(each)):
             rejected.setdefault((span.start, span.end), _reject(doc.text, span, kept))
@@ -146,7 +152,7 @@ class SeveralDetector:
         return with_spans(doc, keep_first((span for _, span in ranked), nested=self._nested))
 
     def _rank(self, found: Sequence[Detected]) -> Iterator[tuple[tuple[int, int, int, str], Span]]:
-        """Yield each span with its place in the order of preference."""
+        """Yield each span with its sort key; the lowest key is preferred."""
         for number, each in enumerate(found):
             for span in spans_of(each):
                 first = (number, -span.length) if self._overlaps == "first" else (-span.length, number)

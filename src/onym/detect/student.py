@@ -7,6 +7,7 @@ texts that are unlike its training documents. The classifier and the network bot
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
@@ -65,7 +66,7 @@ class StudentDetectorConfig(DetectorConfig):
         description="Follow the annotation guidelines of this training corpus, such as ncbi-disease.",
     )
     engine: Engine = Field(
-        default="numpy", description="numpy or onnx (ONNX Runtime); the answers are the same, and so is the speed, nearly."
+        default="numpy", description="numpy or onnx (ONNX Runtime, somewhat faster). Both find the same mentions."
     )
     names: dictionary.DictionaryDetectorConfig | None = None
 
@@ -163,11 +164,12 @@ class StudentDetector:
         """Return the spans and names in a text that are not mentions, each with the reason."""
         doc = analyse(document)
         tagging = self._tagger.tag([doc])
-        [spans], [names] = tagging.spans(), self._judge_names([doc], tagging)
-        mentions = next(self._find([doc]))
+        [spans], [names] = _with_letters([doc], tagging.spans()), self._judge_names([doc], tagging)
+        mentions = self._choose(spans, names)
+        others = [*mentions, *(span for span in spans if span.score >= self._threshold)]  # a name may have replaced the span
         found: dict[tuple[int, int], Rejection | None] = {(span.start, span.end): None for span in mentions}
         for span, least in (*((span, self._threshold) for span in spans), *((name, _LEAST_NAME) for name in names)):
-            reason, detail = _reason(doc.text, span, least, mentions)
+            reason, detail = _reason(doc.text, span, least, others)
             found.setdefault((span.start, span.end), Rejection(span.start, span.end, _surface(doc, span), reason, detail))
         for rejection in [] if self._names is None else self._names.find_rejections(doc):
             found.setdefault((rejection.start, rejection.end), rejection)
@@ -177,9 +179,13 @@ class StudentDetector:
         """Yield the mentions of each text."""
         batch = [analyse(doc) for doc in docs]
         tagging = self._tagger.tag(batch)
-        for spans, names in zip(tagging.spans(), self._judge_names(batch, tagging), strict=True):
-            likely = [span for span in spans if span.score >= self._threshold]
-            yield add_names(likely, [name for name in names if name.score >= _LEAST_NAME])
+        for spans, names in zip(_with_letters(batch, tagging.spans()), self._judge_names(batch, tagging), strict=True):
+            yield self._choose(spans, names)
+
+    def _choose(self, spans: Sequence[Span], names: Sequence[Span]) -> list[Span]:
+        """Return the mentions among the spans of the network and the names in a text."""
+        likely = [span for span in spans if span.score >= self._threshold]
+        return add_names(likely, [name for name in names if name.score >= _LEAST_NAME])
 
     def _judge_names(self, docs: Sequence[AnalysedDocument], tagging: Tagging) -> list[list[Span]]:
         """Return the names in each text, with their probability by the classifier and the network."""
@@ -302,15 +308,15 @@ def _log_odds(chance: float) -> float:
     return log(clipped / (1 - clipped))
 
 
-def _reason(text: str, span: Span, least: float, mentions: Sequence[Span]) -> tuple[RejectionReason, str]:
+def _reason(text: str, span: Span, least: float, others: Sequence[Span]) -> tuple[RejectionReason, str]:
     if span.score < least:
         return "below-threshold", f"the detector's probability is {span.score:.2f}, below {least:.2f}"
-    other = next(each for each in mentions if _overlap(each, span))
-    return "overlapped", f"overlapped by the mention {text[other.start : other.end]!r}"
+    other = next(each for each in others if _overlap(each, span))
+    return "overlapped", f"overlapped by {text[other.start : other.end]!r}"
 
 
 def add_names(spans: Sequence[Span], names: Sequence[Span]) -> list[Span]:
-    """Add names to the spans of the network, sorted by offset; neither list may have overlaps.
+    """Add names to the spans of the network, sorted by offset. The spans must be sorted, and must not overlap.
 
     A name is added if no span overlaps it, if it contains all spans that overlap it and is longer than them, or if it lies
     inside a span with a probability below `SURE`. It replaces these spans.
@@ -320,13 +326,16 @@ def add_names(spans: Sequence[Span], names: Sequence[Span]) -> list[Span]:
     >>> [(span.start, span.end) for span in add_names(spans, names)]
     [(0, 9), (12, 16), (30, 40), (50, 55)]
     """
-    kept = list(spans)
+    starts, ends = [span.start for span in spans], [span.end for span in spans]
+    added: list[Span] = []
+    replaced: set[int] = set()
     for name in names:
-        others = [span for span in spans if _overlap(span, name)]
-        if all(_is_better(name, span) for span in others):
-            kept = [span for span in kept if span not in others]
-            kept.append(name)
-    return sorted(kept, key=lambda span: span.start)
+        overlapping = range(bisect_right(ends, name.start), bisect_left(starts, name.end))
+        if all(_is_better(name, spans[row]) for row in overlapping):
+            added.append(name)
+            replaced.update(overlapping)
+    kept = (span for row, span in enumerate(spans) if row not in replaced)
+    return sorted((*kept, *added), key=lambda span: span.start)
 
 
 def _is_better(name: Span, span: Span) -> bool:
@@ -338,6 +347,13 @@ def _is_better(name: Span, span: Span) -> bool:
 
 def _overlap(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
+
+
+def _with_letters(docs: Sequence[Document], found: Sequence[Sequence[Span]]) -> list[list[Span]]:
+    """Return the spans in each text that have a letter or digit: brackets and dots alone are no mention."""
+    return [
+        [span for span in spans if any(map(str.isalnum, _surface(doc, span)))] for doc, spans in zip(docs, found, strict=True)
+    ]
 
 
 def _surface(doc: Document, span: Span) -> str:

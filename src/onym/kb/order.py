@@ -118,9 +118,10 @@ class CandidateOrder:
         return found
 
     def _decide(self, name: int, only: npt.NDArray[np.bool_] | None = None) -> int:
-        concepts = [concept for concept in self._kb.name_concepts[name].tolist() if only is None or only[concept]]
-        if len(concepts) > 1 and self._kb.names[name] in ORDINARY_WORDS:
+        owners = self._kb.name_concepts[name].tolist()
+        if len(owners) > 1 and self._kb.names[name] in ORDINARY_WORDS:
             return -1
+        concepts = [concept for concept in owners if only is None or only[concept]]
         if not self.preferred:
             preferred = [each for each in concepts if not self._kb.kind_and_source(each, name)[0]]
             concepts = preferred or [each for each in concepts if not self._kb.is_lent(each, name)] or concepts
@@ -155,7 +156,7 @@ class CandidateOrder:
 
 
 def is_abbreviation(form: str) -> bool:
-    """Return whether a name is short, and more than half of it capitals and digits.
+    """Return whether a name is short, and at least half of it capitals and digits.
 
     >>> is_abbreviation("CKD"), is_abbreviation("Pb"), is_abbreviation("T2DM"), is_abbreviation("AIDS dementia")
     (True, True, True, False)

@@ -228,6 +228,8 @@ def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
 def put_first(kb: KnowledgeBase, ranked: Ranked, concept: int, name: int) -> Ranked:
     """Return candidates with a concept first that a name decides. It gets the best score if it has a lower one.
 
+    If more concepts have the best score than there are candidates, the concept is one of them.
+
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> other, fever = kb.concept_ids.find("mesh:D009203"), kb.concept_ids.find("mesh:D005334")
     >>> ranked = rank_scored(kb, {other: (0.9, kb.find("heart attack"))}, 1)
@@ -240,5 +242,6 @@ def put_first(kb: KnowledgeBase, ranked: Ranked, concept: int, name: int) -> Ran
     best = ranked.candidates[0].score
     first = Candidate(concept_id, kb.names[name], best, *kb.label_of(concept))
     rest = [each for each in ranked.candidates if each.concept_id != concept_id]
-    is_tied = any(each.concept_id == concept_id and each.score == best for each in ranked.candidates)
+    is_tied = ranked.tied >= len(ranked.candidates)
+    is_tied |= any(each.concept_id == concept_id and each.score == best for each in ranked.candidates)
     return Ranked((first, *rest)[: len(ranked.candidates)], ranked.tied + (not is_tied))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from onym.kb import KnowledgeBase
 from onym.kb.name_table import WordKeys
-from onym.kb.ranking import ConceptMask, Ranked, rank_concepts
+from onym.kb.ranking import ConceptMask, Ranked, put_first, rank_concepts
 from onym.linkers.base import Answers, DecidesNames, LinkerConfig, SurfaceLinker
 from onym.parts import OpenContext
 from onym.text.boundaries import words
@@ -43,7 +43,7 @@ class ExactLinker(SurfaceLinker, DecidesNames):
     """Links a mention to the concepts that have its normalised surface, or its long form, as a name.
 
     Every candidate has the score 1. If several concepts share the name, `onym.kb.order` breaks the tie; a concept that the name
-    decides is first in that order.
+    decides comes first.
 
     >>> from onym.types import Document, Mention
     >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
@@ -71,7 +71,11 @@ class ExactLinker(SurfaceLinker, DecidesNames):
     def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
         name = self._find(query)
         names = [name] if name >= 0 else self._in_other_order(query)
-        return rank_concepts(self.kb, [(each, 1.0) for each in names], top_k, only) if names else Ranked()
+        if not names:
+            return Ranked()
+        ranked = rank_concepts(self.kb, [(each, 1.0) for each in names], top_k, only)
+        concept = self.kb.order.meaning(name, only)
+        return put_first(self.kb, ranked, concept, name) if concept >= 0 else ranked
 
     @cached_property
     def _word_keys(self) -> WordKeys:

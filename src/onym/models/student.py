@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +39,8 @@ TABLE, SCALES = "table", "table-scales"
 EPSILON = 1e-6
 _CACHE_SIZE = 20_000  # words whose vectors are kept
 _BLOCK = 64  # words per matrix product: a fixed number, so that a vector does not depend on the other words
+_GRAMS_AT_ONCE = 50_000  # n-grams whose embeddings are summed at a time
 _ROWS_AT_ONCE = 1_024  # tokens per convolution, so that its input stays in the processor's cache
-_MAX_SCALE = 1e30
 Floats = npt.NDArray[np.float32]
 Shape = tuple[int, ...]
 
@@ -59,7 +59,7 @@ class StudentSettings(Strict):
     layers: int = Field(default=4, ge=1, le=24)
     groups: tuple[str, ...] = Field(max_length=64)
     conventions: dict[str, tuple[str, ...]] = Field(min_length=1, max_length=100)
-    thresholds: dict[str, float] = Field(default_factory=dict)
+    thresholds: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
 
     @property
     def bits(self) -> int:
@@ -126,13 +126,27 @@ class Student:
         """Return the inputs of the word layer. *Shape:* (words, 5 * dim)."""
         fixed = self._rows(features.fixed.ravel()).reshape(len(features.fixed), FIXED, -1)
         counts = np.diff(features.offsets)
-        grams = np.zeros((len(counts), fixed.shape[2]), dtype=np.float32)
-        if len(features.grams):
-            has_some = np.flatnonzero(counts)
-            sums = np.add.reduceat(self._rows(features.grams), features.offsets[:-1][has_some], axis=0)
-            grams[has_some] = sums / counts[has_some, None].astype(np.float32)
+        grams = self._sum_grams(features) / np.maximum(counts, 1)[:, None].astype(np.float32)
         word, prefix, suffix, shape = fixed[:, 0] + fixed[:, 1], fixed[:, 2], fixed[:, 3] + fixed[:, 4], fixed[:, 5]
         return np.concatenate([word, prefix, suffix, shape, grams], axis=1)
+
+    def _sum_grams(self, features: WordFeatures) -> Floats:
+        """Return the sum of the embeddings of each word's n-grams. Few are in memory at a time, as a word may be very long.
+
+        Blocks end between words, or inside a word at a fixed distance from its start, so sums do not depend on other words.
+        """
+        offsets, start = features.offsets, 0
+        sums = np.zeros((len(offsets) - 1, self.settings.dim), dtype=np.float32)
+        while start < len(features.grams):
+            limit = start + _GRAMS_AT_ONCE
+            end = int(offsets[np.searchsorted(offsets, limit, side="right") - 1])
+            end = end if end > start else limit
+            inner = offsets[np.searchsorted(offsets, start, side="right") : np.searchsorted(offsets, end)]
+            firsts = np.unique(np.concatenate(([start], inner)))
+            words = np.searchsorted(offsets, firsts, side="right") - 1
+            sums[words] += np.add.reduceat(self._rows(features.grams[start:end]), firsts - start, axis=0)
+            start = end
+        return sums
 
     def _rows(self, rows: Ints) -> Floats:
         found: Floats = self.table[rows].astype(np.float32)

@@ -48,15 +48,22 @@ def let_names_decide(probabilities: Floats, matrix: Floats, owners: Ints, *, fol
 
 
 def _put_named_first(probabilities: Floats, matrix: Floats, owners: Ints) -> Floats:
-    """Return a copy in which no other concept is before those that have the query as a name, if the memory does not know it."""
-    found = probabilities.copy()
+    """Return a copy in which no other concept is before those that have the query as a name, if the memory does not know it.
+
+    The probabilities of the other concepts are scaled down, so that they keep their order.
+    """
     is_named = matrix[:, _NAMED] == 1
-    best = np.full(int(owners.max(initial=-1)) + 1, np.inf)
-    best[owners[is_named]] = 0
-    np.maximum.at(best, owners[is_named], found[is_named])
-    limit = best[owners]
-    too_high = ~is_named & (matrix[:, _COUNT] == 0) & (found >= limit)
-    found[too_high] = np.minimum(np.nextafter(limit[too_high], 0), 1 - limit[too_high])
+    is_other = ~is_named & (matrix[:, _COUNT] == 0)
+    size = int(owners.max(initial=-1)) + 1
+    named, other = np.full(size, np.inf), np.zeros(size)
+    named[owners[is_named]] = 0
+    np.maximum.at(named, owners[is_named], probabilities[is_named])
+    np.maximum.at(other, owners[is_other], probabilities[is_other])
+    is_too_high = is_other & (other >= named)[owners]
+    limit = np.minimum(np.nextafter(named, 0), 1 - named)[owners[is_too_high]]
+    highest = np.maximum(other, _TINY)[owners[is_too_high]]
+    found = probabilities.copy()
+    found[is_too_high] = np.minimum(probabilities[is_too_high] * (limit / highest), limit)
     return found
 
 
