@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "zipfile": {"store"}, "tarfile": {"store"}, "gzip": {"store"}, "zlib": {"store"}, "bz2": {"store"}, "lzma": {"store"},
     "shutil": {"store"}, "tempfile": {"store"}, "mmap": {"store"}, "fcntl": {"store"}, "msvcrt": {"store"},
     "socket": {"store", "serve"}, "http": {"store"}, "urllib": {"store", "serve"}, "httpx": {"store"}, "requests": {"store"},
-    "subprocess": {"workers"},
+    "subprocess": {"workers"}, "sqlite3": {"store"},
     "torch": {"decoding", "models", "detect", "train", "testing"},
     "transformers": {"decoding", "models", "train", "testing"}, "tokenizers": {"models", "testing"},
     "onnx": {"models"}, "onnxruntime": {"models"}, "faiss": {"index"}, "sklearn": {"evaluate", "train"},

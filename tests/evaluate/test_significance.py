@@ -19,6 +19,7 @@ from onym.evaluate.significance import (
     bootstrap_paired_sums,
     mcnemar_exact,
     paired_bootstrap,
+    t_quantiles,
 )
 
 BITS = st.lists(st.integers(0, 1), min_size=1, max_size=60)
@@ -190,3 +191,13 @@ def test_paired_bootstrap_draws_same_documents_for_both() -> None:
     assert bootstrap_paired_sums(nothing, nothing, lambda sums: sums[:, 0]) == PairedBootstrap(0.0, -1.0, 1.0, 1.0)
     with pytest.raises(ConfigError, match="hits-invalid"):
         bootstrap_paired_sums(counts, counts[1:], lambda sums: sums[:, 0])
+
+
+def test_t_quantiles_agree_with_tables() -> None:
+    degrees = [1, 2, 3.7, 10, 29.5, 1_000]
+    assert t_quantiles(degrees).tolist() == pytest.approx(
+        [12.70620474, 4.30265273, 2.86752071, 2.22813885, 2.04372497, 1.96233908]
+    )
+    assert t_quantiles(10, level=0.99) == pytest.approx(3.16927267)
+    assert t_quantiles(0.2) == t_quantiles(1)
+    assert t_quantiles(1e12) == pytest.approx(1.959964, abs=3e-4)

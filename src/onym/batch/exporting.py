@@ -26,7 +26,7 @@ from onym.batch.plan import Shard
 from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import write_linked_corpus
-from onym.errors import ConfigError, InternalError
+from onym.errors import ConfigError, InputError, InternalError
 from onym.fields import from_cells
 from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, OutputContext, format_of_path, write_output
 from onym.outputs.links import require_linked_output
@@ -74,10 +74,22 @@ def export(
         return write_linked_corpus(linked, dest, format, force=force).documents
 
 
+def iter_linked(out: str | Path) -> tuple[dict[str, Any], Iterator[LinkedDocument]]:
+    """Return what the links of a finished run depend on, and its linked documents. The inputs are read and verified again.
+
+    Documents that could not be linked are skipped.
+    """
+    storage = open_storage(out)
+    ledger = require_finished(storage)
+    _require_candidates(ledger)
+    linked = (each for shard in ledger.plan.shards for each in _read_linked(shard, storage, complete=True))
+    return ledger.plan.source, linked
+
+
 def _require_candidates(ledger: Ledger) -> None:
     """Raise ConfigError for a run of an earlier Onym version, which stored only the best concept of a mention."""
     if any(receipt.format < SCHEMA_VERSION for receipt in ledger.receipts.values()):
-        what = "predictions need all candidates, but this run of an earlier Onym only stored the best concept"
+        what = "all candidates are needed, but this run of an earlier Onym only stored the best concept"
         raise ConfigError("config-invalid", what, fix="choose another format, or plan and run it again in a new folder")
 
 
@@ -153,6 +165,9 @@ def _read_linked(shard: Shard, storage: Storage, *, asserted: bool = False, comp
 
 
 def _link(row: Row, doc: Document, *, asserted: bool) -> Link:
+    if row["end"] > len(doc.text):
+        what, fix = "an input file has changed since it was linked", "restore the file, or make a new plan in a new folder"
+        raise InputError("batch-input-changed", what, where=doc.source, fix=fix)
     mention = Mention(row["start"], row["end"], doc.text[row["start"] : row["end"]], type=row["type"] or "")
     known = from_cells(row, EVIDENCE) | {each.name: each.from_cell(row.get(each.name)) for each in NOT_IN_TABLES}
     return Link(mention, _candidates(row), **({"assertion": ()} if asserted else {}) | known)

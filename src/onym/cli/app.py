@@ -39,6 +39,7 @@ MODULES = {
     "pipeline": "pipeline",
     "pack": "pack",
     "batch": "batch",
+    "review": "review",
 }
 """Module of `onym.cli` that defines each command or command group, in the order of the help."""
 

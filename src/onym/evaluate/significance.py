@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ T_TEST_WARNING = (
     "This test treats bootstrap replicates as independent measurements: the more replicates, the smaller p. "
     "With enough of them any difference becomes significant. Use mcnemar_exact."
 )
+_NEWTON_STEPS = 100
 _BLOCK = 16_000_000  # maximum number of random array elements to draw at a time
 
 
@@ -254,7 +256,40 @@ def _t_test_p_value(t: float, degrees: int) -> float:
     return min(1.0, _sine_power(angle, degrees - 1) / _sine_power(math.pi / 2, degrees - 1))
 
 
+def t_quantiles(degrees: npt.ArrayLike, level: float = 0.95) -> _Floats:
+    """Return how many standard errors a central interval of Student's t extends to each side; `degrees` need not be integers.
+
+    Degrees below 1 count as 1, and above 10,000 as 10,000: there the quantile is that of the normal distribution, to 3e-4.
+
+    >>> t_quantiles([1, 10, 1e9]).round(3).tolist()
+    [12.706, 2.228, 1.96]
+    """
+    known = np.clip(np.asarray(degrees, dtype=np.float64), 1.0, 1e4)
+    wanted = (1 - level) * _sine_powers(np.full_like(known, math.pi / 2), known - 1)
+    angle = np.full_like(known, math.pi / 2)
+    for _ in range(_NEWTON_STEPS):  # the integral is convex, so that the steps from the right do not overshoot
+        step = (_sine_powers(angle, known - 1) - wanted) / np.sin(angle) ** (known - 1)
+        angle -= step
+        if np.abs(step).max(initial=0) < 1e-12:
+            break
+    return np.asarray(np.sqrt(known) / np.tan(angle), dtype=np.float64)
+
+
+def _sine_powers(angles: _Floats, powers: _Floats) -> _Floats:
+    """Return the integrals of sin(x)**power from 0 to each angle, by Gauss-Legendre quadrature."""
+    nodes, weights = _nodes()
+    sines = np.sin(angles[..., None] / 2 * (nodes + 1)) ** powers[..., None]
+    return np.asarray(angles / 2 * (sines @ weights), dtype=np.float64)
+
+
 def _sine_power(angle: float, power: int) -> float:
     """Return the integral of sin(x)**power from 0 to an angle, by Gauss-Legendre quadrature."""
-    nodes, weights = np.polynomial.legendre.leggauss(200)
+    nodes, weights = _nodes()
     return float(angle / 2 * (weights * np.sin(angle / 2 * (nodes + 1)) ** power).sum())
+
+
+@cache
+def _nodes() -> tuple[_Floats, _Floats]:
+    """Return the nodes and weights of the quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    return nodes, weights

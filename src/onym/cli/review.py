@@ -1,0 +1,172 @@
+"""`onym review`: people decide whether links are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
+from onym.cli.inputs import FAILED, filter_of, ids_in, open_sources
+from onym.cli.options import CONCEPTS, FILTER_OPTIONS, VERIFY, command_with
+from onym.store.cache import Verify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from onym.kb import KnowledgeBase
+    from onym.review.create import ReviewedDocument
+
+app = typer.Typer(help="Review links: make a desk, decide, export corrections and training data.", no_args_is_help=True)
+DESK = Annotated[Path, typer.Argument(metavar="DESK", help="Review desk (.sqlite).")]
+_SHOWN = 10  # maximum number of missing documents listed
+
+
+@app.command(cls=command_with(filter=FILTER_OPTIONS))
+def create(
+    context: typer.Context,
+    links: Annotated[
+        str,
+        typer.Argument(
+            metavar="LINKS",
+            help="Predictions (.jsonl) or a table of onym link, the folder of a batch run, or a table of onym map.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite), on a local disk.")],
+    kb: Annotated[Path, typer.Option("--kb", help="Knowledge base of the links, or the pipeline that has it.")],
+    documents: Annotated[
+        list[str] | None,
+        typer.Option(help="Documents that were linked: file, folder or archive. May be repeated. A batch run finds its own."),
+    ] = None,
+    column: Annotated[str, typer.Option(help="For a table of onym map: column with the terms.")] = "",
+    characters: Annotated[
+        int | None,
+        typer.Option("--context", min=0, help="Store only this many characters around each mention, not whole documents."),
+    ] = None,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Store no text of documents, only the surfaces of mentions.")
+    ] = False,
+    concepts: Annotated[Path | None, CONCEPTS] = None,
+    at_least: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Queue only links with at least this confidence.")
+    ] = None,
+    below: Annotated[float | None, typer.Option(min=0, max=1, help="Queue only links with less than this confidence.")] = None,
+    only_documents: Annotated[
+        Path | None, typer.Option(help="Queue only links in the documents listed in this file, one id per line.")
+    ] = None,
+    title: Annotated[str, typer.Option(help="Title of the desk's page.")] = "",
+    verify: Annotated[Verify, VERIFY] = "once",
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Make a desk from links. Exit status 5 if documents are missing.
+
+    With --types, --concepts, --under, --at-least, --below or --only-documents, only some links are queued for review; the
+    others are shown in their documents, but nobody is asked about them.
+
+    Example: onym review create predictions.jsonl --documents notes --kb mesh-pipeline -o desk.sqlite
+    Example: onym review create mapped.csv --column diagnosis --kb mesh-pipeline -o desk.sqlite
+    """
+    from onym.kb import KnowledgeBase
+    from onym.packs.locate import locate_kb
+    from onym.review.create import DeskOptions, QueueFilter, create_desk
+
+    with progress("reading links") as bar:
+        known = KnowledgeBase.open(locate_kb(kb), verify=verify)
+        wanted = frozenset(ids_in(only_documents)) if only_documents else frozenset()
+        queue = QueueFilter.of(known, filter_of(context, concepts), at_least=at_least, below=below, documents=wanted)
+        missing: list[str] = []
+        source, found = _read_links(links, documents or [], column, known, missing)
+        options = DeskOptions(characters, not no_text, title, queue)
+        counts = create_desk(output, found, known, source, options, missing=missing, progress=progress_callback(bar))
+    if source.get("kb", {}).get("digest", known.digest) != known.digest:
+        tell("The links were made with another knowledge base; ids that this one does not have are shown without names.")
+    rows = {name: getattr(counts, name) for name in ("documents", "links", "queued", "clusters", "missing")}
+    if json:
+        write_json({**rows, "output": str(output)})
+    else:
+        write_lines([(what, f"{number:,}") for what, number in rows.items()])
+    if counts.missing:
+        tell(f"The text of {counts.missing:,} documents is missing; onym review show lists them.")
+        raise typer.Exit(FAILED)
+
+
+def _read_links(
+    links: str, documents: list[str], column: str, kb: KnowledgeBase, missing: list[str]
+) -> tuple[Mapping[str, Any], Iterable[ReviewedDocument]]:
+    """Return the header of the links and their documents; ids of documents that are not found are appended to `missing`."""
+    from onym.corpora.base import documents_of
+    from onym.errors import ConfigError
+    from onym.outputs.predictions import are_predictions, read_predictions
+    from onym.review.create import ReviewedDocument, join_predictions, read_links_table, read_mapped_table
+
+    path = Path(links)
+    if path.is_dir() or "://" in links:
+        from onym.batch.exporting import iter_linked
+
+        source, linked = iter_linked(links)
+        return source, map(ReviewedDocument.of, linked)
+    if column:
+        return {}, read_mapped_table(path, column, kb)
+    reading = documents_of(_iter_documents(documents)) if documents else None
+    if not are_predictions(path):
+        return {}, read_links_table(path, kb, reading)
+    if reading is None:
+        what = "predictions have no text, so the documents are needed"
+        raise ConfigError("config-invalid", what, fix="give the documents that were linked: --documents PATH")
+    predictions = read_predictions(path)
+    return predictions.source, join_predictions(predictions, reading, kb, missing)
+
+
+def _iter_documents(documents: list[str]) -> Iterable[Any]:
+    with open_sources(documents) as found:
+        yield from found.read()
+
+
+@app.command()
+def show(desk: DESK, json: Annotated[bool, JSON] = False) -> None:
+    """Print what a desk has: links, decisions by verdict, reviewers, and documents without text.
+
+    Example: onym review show desk.sqlite
+    """
+    from onym.review.desk import open_desk
+    from onym.review.summary import summarise
+
+    with open_desk(desk) as opened:
+        found = summarise(opened)
+    if json:
+        write_json(found)
+        return
+    write_lines([(what.replace("_", " "), f"{value:,}") for what, value in found.items() if isinstance(value, int)])
+    write_lines([(f"decided {verdict}", f"{count:,}") for verdict, count in found["verdicts"].items()])
+    write_lines([(f"by {reviewer}", f"{count:,}") for reviewer, count in found["reviewers"].items()])
+    for document_id in found["missing"][:_SHOWN]:
+        tell(f"missing: {document_id}")
+
+
+@app.command()
+def purge(
+    desk: DESK,
+    document: Annotated[
+        list[str] | None, typer.Option(help="Erase all that the desk has of this document. May be repeated.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Erase the texts of all documents from the file; with --document, everything about some documents.
+
+    Without --document, surfaces and decisions remain, so that corrections can still be exported. The desk must not be served.
+
+    Example: onym review purge desk.sqlite --document 10192393 --yes
+    """
+    from onym.review.desk import open_desk
+
+    if not yes:
+        typer.confirm("Erase this from the desk? It cannot be undone", abort=True)
+    with open_desk(desk, exclusive=True) as opened:
+        erased = opened.purge(document or ())
+    if json:
+        write_json({"erased": erased})
+    else:
+        write_lines([("documents erased", f"{erased:,}")])
