@@ -18,6 +18,7 @@ from onym.registry import DETECTORS
 
 if TYPE_CHECKING:
     from onym.detect.assertion import assertion_marks, with_assertion
+    from onym.detect.several import SeveralDetectorConfig
 
 HELPERS = ("assertion", "classifier", "facts", "name_bits", "names", "spans", "tags")
 """Modules of this package that are not detectors."""
@@ -26,6 +27,7 @@ __all__ = [
     "Detector",
     "DetectorConfig",
     "Rejection",
+    "SeveralDetectorConfig",
     "Span",
     "assertion_marks",
     "detect_batches",
@@ -33,7 +35,8 @@ __all__ = [
     "open_detector",
     "with_assertion",
 ]
-__getattr__ = lazy(__name__, dict.fromkeys(("assertion_marks", "with_assertion"), "onym.detect.assertion"))
+_LAZY = {"SeveralDetectorConfig": "onym.detect.several"}
+__getattr__ = lazy(__name__, dict.fromkeys(("assertion_marks", "with_assertion"), "onym.detect.assertion") | _LAZY)
 
 
 def detector_config(name: str, **options: Any) -> DetectorConfig:
