@@ -450,9 +450,9 @@ class Candidate:
         return style_id(self.concept_id)
 
 
-NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out"]
+NilReason = Literal["no-candidate", "below-threshold", "below-precision", "filtered-out", "corrected"]
 """Why a mention is left unlinked (NIL): there is no candidate, the best score is below the threshold, the confidence is too low
-for the requested precision, or the best concept is excluded by the type or id filter."""
+for the requested precision, the best concept is excluded by the type or id filter, or a correction says that it has none."""
 AssertionMark = Literal["negated", "possible", "historical", "hypothetical", "other-experiencer"]
 """How the sentence qualifies a mention: absent, uncertain, in the past, hypothetical, or about somebody else (family)."""
 _COUNTED = -1  # default of `tied`, which means: count the ties among the candidates

@@ -89,3 +89,40 @@ def test_purge(notes: Path) -> None:
     assert json.loads(onym("review", "purge", "desk.sqlite", "--yes", "--json", cwd=notes).stdout) == {"erased": 3}
     assert json.loads(onym("review", "show", "desk.sqlite", "--json", cwd=notes).stdout)["verdicts"] == {"unsure": 1}
     onym("review", "purge", "desk.sqlite", "--document", "9", "--yes", cwd=notes, status=3)
+
+
+CORRECTIONS = "surface\tmeaning\nfever\tmesh:D006973\n"
+
+
+def test_corrections_of_texts_terms_and_batches(notes: Path) -> None:
+    (notes / "mine.onymc").write_text(CORRECTIONS)
+    (notes / "terms.csv").write_text("term\nfever\n")
+    with_corrections = ("--pipeline", "p", "--corrections", "mine.onymc")
+    onym("link", "notes", *with_corrections, "-o", "links.tsv", cwd=notes)
+    assert (notes / "links.tsv").read_text().count("MESH:D006973") == 2
+    onym("map", "terms.csv", "--column", "term", *with_corrections, "-o", "mapped.tsv", cwd=notes)
+    assert "MESH:D006973" in (notes / "mapped.tsv").read_text()
+    onym("batch", "plan", "notes", *with_corrections, "-o", "run", cwd=notes)
+    onym("batch", "run", "run", "--workers", "1", cwd=notes)
+    onym("batch", "export", "run", "-o", "run.tsv", cwd=notes)
+    assert (notes / "run.tsv").read_text().count("MESH:D006973") == 2
+
+
+def test_a_run_notices_changed_corrections(notes: Path) -> None:
+    (notes / "mine.onymc").write_text(CORRECTIONS)
+    onym("batch", "plan", "notes", "--pipeline", "p", "--corrections", "mine.onymc", "-o", "run", cwd=notes)
+    (notes / "mine.onymc").write_text(CORRECTIONS.replace("D006973", "D009203"))
+    done = onym("batch", "run", "run", "--workers", "1", cwd=notes, status=2)
+    assert "differs from that of the plan: corrections" in done.stderr
+
+
+def test_corrections_need_a_pipeline(notes: Path, tiny_kb: Path) -> None:
+    (notes / "mine.onymc").write_text(CORRECTIONS)
+    words = ("link", "notes", "--kb", str(tiny_kb), "--corrections", "mine.onymc")
+    assert "--corrections needs a pipeline" in onym(*words, cwd=notes, status=2).stderr
+
+
+def test_corrections_of_another_knowledge_base_are_reported(notes: Path) -> None:
+    (notes / "mine.onymc").write_text(f"# kb: {'0' * 16}\n{CORRECTIONS}")
+    done = onym("link", "notes", "--pipeline", "p", "--corrections", "mine.onymc", "-o", "links.tsv", cwd=notes)
+    assert "made with another knowledge base" in done.stderr

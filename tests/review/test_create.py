@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.cli.command import onym
-from tests.review.desks import NOTES, list_documents, make_desk
 
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
@@ -26,6 +24,8 @@ from onym.review.create import (
 )
 from onym.review.desk import open_desk
 from onym.types import Document
+from tests.cli.command import onym
+from tests.review.desks import NOTES, list_documents, make_desk
 
 
 @pytest.fixture

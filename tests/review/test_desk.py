@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.review.desks import FEVER, INFARCT, NOTES, decide, make_desk
 
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.review.decisions import Standing
 from onym.review.desk import Desk, open_desk, read_candidates
+from tests.review.desks import FEVER, INFARCT, NOTES, decide, make_desk
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ def plan_batch(
     precision: float | None = None,
     coverage: float | None = None,
     assertion: bool = False,
+    corrections: str | Path | None = None,
     text: bool = True,
     private: bool = False,
     shard_bytes: int = SHARD_BYTES,
@@ -43,7 +44,7 @@ def plan_batch(
 
     If the folder already has the same plan, nothing is written; if it has another plan, an error is raised. With `text=False`,
     the output has no text of mentions. With `private`, all files of the run and its exports have mode 0600, and new folders
-    0700. `wanted` are the fields of `ConceptFilter`, such as `types` and `under`.
+    0700. `corrections` is a file of rules. `wanted` are the fields of `ConceptFilter`, such as `types` and `under`.
 
     >>> notes = getfixture("tmp_path") / "notes"
     >>> notes.mkdir()
@@ -66,6 +67,7 @@ def plan_batch(
         coverage=coverage,
         filter=ConceptFilter.of(wanted),
         assertion=assertion,
+        corrections=None if corrections is None else str(Path(corrections).resolve()),
         text=text,
         private=private,
     )
@@ -82,7 +84,7 @@ def open_planned(settings: Settings, pipeline: str | Path | None = None, context
     """Open the pipeline of a plan. `pipeline` is its path on this machine, if it differs from the plan."""
     loaded = load(pipeline or settings.pipeline, context=context)
     loaded = loaded.with_precision(settings.precision).with_coverage(settings.coverage)
-    loaded = loaded.with_filter(**settings.filter.model_dump())
+    loaded = loaded.with_filter(**settings.filter.model_dump()).with_corrections(settings.corrections)
     return loaded.with_assertion() if settings.assertion else loaded
 
 

@@ -15,6 +15,7 @@ from onym.cli.inputs import FAILED, use_default
 from onym.cli.options import (
     ASSERTION,
     CODE_SYSTEM,
+    CORRECTIONS,
     COVERAGE,
     FILTER_OPTIONS,
     FORCE,
@@ -51,6 +52,7 @@ def plan(
     from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
+    corrections: Annotated[Path | None, CORRECTIONS] = None,
     assertion: Annotated[bool, ASSERTION] = False,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the output.")] = False,
     private: Annotated[
@@ -82,6 +84,7 @@ def plan(
             precision=precision,
             coverage=coverage,
             assertion=assertion,
+            corrections=corrections,
             text=not no_text,
             private=private,
             shard_bytes=shard_mb * MIB,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from onym.corpora.problems import ProblemLog
     from onym.corpora.reading import PlannedFile, Reading
     from onym.kb.ranking import ConceptFilter
+    from onym.pipeline.pipeline import Pipeline
     from onym.store.files.source import Source
 
 FAILED = 5
@@ -180,10 +181,15 @@ def use_default() -> Path:
     return Path(name)
 
 
-def require_pipeline(pipeline: Path | None, precision: float | None, coverage: float | None) -> None:
-    """Raise ConfigError if --precision or --coverage is given without a pipeline (only pipelines are calibrated)."""
+def require_pipeline(
+    pipeline: Path | None, precision: float | None, coverage: float | None, corrections: Path | None = None
+) -> None:
+    """Raise ConfigError if --precision, --coverage or --corrections is given without a pipeline."""
     from onym.errors import ConfigError
 
+    if pipeline is None and corrections is not None:
+        what = "--corrections needs a pipeline"
+        raise ConfigError("config-invalid", what, fix="make one with onym pipeline build, and give it as --pipeline")
     if pipeline is None and (precision is not None or coverage is not None):
         what = "--precision and --coverage need a calibrated pipeline"
         raise ConfigError("config-invalid", what, fix="run onym calibrate on a pipeline, and give it as --pipeline")
@@ -196,6 +202,16 @@ def ids_in(path: Path) -> Iterator[str]:
 
     lines = (line for block in iter_blocks(InputFile.from_path(path)) for line in block.data.decode().splitlines())
     return (line.strip() for line in lines if line.strip())
+
+
+def correct(pipeline: Pipeline, corrections: Path | None) -> Pipeline:
+    """Return a pipeline with the corrections of a file, if there is one, and print a warning if they may not fit."""
+    if corrections is None:
+        return pipeline
+    pipeline = pipeline.with_corrections(corrections)
+    if pipeline.corrections is not None and pipeline.corrections.warning:
+        tell(pipeline.corrections.warning)
+    return pipeline
 
 
 def _is_text(name: str) -> bool:

@@ -15,6 +15,7 @@ from onym.cli.inputs import (
     MAX_PROBLEMS,
     PROBLEMS,
     choose_pipeline,
+    correct,
     count_items,
     file_rows,
     files_as_dict,
@@ -31,6 +32,7 @@ from onym.cli.options import (
     ASSERTION,
     CODE_SYSTEM,
     CONCEPTS,
+    CORRECTIONS,
     COVERAGE,
     DOWNLOAD,
     FILTER_OPTIONS,
@@ -112,6 +114,7 @@ def link(
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
+    corrections: Annotated[Path | None, CORRECTIONS] = None,
     assertion: Annotated[bool, ASSERTION] = False,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
@@ -141,7 +144,7 @@ def link(
     of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
     has_own = bool(linker or top_k or of_linker)
     pipeline = choose_pipeline(kb, pipeline, has_own=has_own)
-    require_pipeline(pipeline, precision, coverage)
+    require_pipeline(pipeline, precision, coverage, corrections)
     format = format or format_of(output)  # noqa: A001
     shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)
     output = output or STDOUT
@@ -161,7 +164,7 @@ def link(
                 load(pipeline, context=opening, prefer=split_commas(prefer)).with_precision(precision).with_coverage(coverage)
             )
             loaded = loaded.with_filter(restrict=restrict, **wanted.model_dump())
-            loaded = loaded.with_assertion() if assertion else loaded
+            loaded = correct(loaded.with_assertion() if assertion else loaded, corrections)
             drift = DriftWatch(loaded.calibration)
             progress_callback(bar)("linking", 0)
             counts = write_linked(

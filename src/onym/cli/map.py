@@ -10,10 +10,11 @@ import typer
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.help import EXPORT
-from onym.cli.inputs import choose_pipeline, filter_of, require_pipeline
+from onym.cli.inputs import choose_pipeline, correct, filter_of, require_pipeline
 from onym.cli.options import (
     CODE_SYSTEM,
     CONCEPTS,
+    CORRECTIONS,
     COVERAGE,
     DOWNLOAD,
     FILTER_OPTIONS,
@@ -65,6 +66,7 @@ def map_(
     top_k: Annotated[int | None, TOP_K] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
+    corrections: Annotated[Path | None, CORRECTIONS] = None,
     id_style: Annotated[IdStyle, ID_STYLE] = "obo",
     code_column: Annotated[
         str,
@@ -113,7 +115,7 @@ def map_(
 
     of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
     pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or top_k or of_linker))
-    require_pipeline(pipeline, precision, coverage)
+    require_pipeline(pipeline, precision, coverage, corrections)
     options = ExportOptions.of(
         code_system or (),
         omop_vocabulary=omop_vocabulary,
@@ -137,6 +139,7 @@ def map_(
                 load(pipeline, context=opening, prefer=split_commas(prefer)).with_precision(precision).with_coverage(coverage)
             )
             named = named.with_filter(restrict=True, **wanted.model_dump()) if wanted != ConceptFilter() else named
+            named = correct(named, corrections)
         progress_callback(bar)("mapping", 0)
         if shown:
             counts = new_counts()

@@ -37,6 +37,11 @@ COVERAGE = typer.Option(
     help="Target coverage, such as 0.90, for a calibrated pipeline: the smallest set of candidates that contains the right "
     "concept this often (conformal prediction).",
 )
+CORRECTIONS = typer.Option(
+    "--corrections",
+    metavar="FILE",
+    help="Rules of people that say what a surface means, such as those of onym review export (.onymc, .tsv, .csv, .xlsx).",
+)
 VERIFY = typer.Option(
     rich_help_panel=MORE,
     help="full: verify the SHA-256 of all files of the knowledge base, its tries and indexes, and the models. "

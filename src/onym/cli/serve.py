@@ -9,7 +9,7 @@ import typer
 
 from onym.cli.help import MORE
 from onym.cli.inputs import use_default
-from onym.cli.options import FILTER_OPTIONS, PIPELINE, PRECISION, ConfigOptions, command_with
+from onym.cli.options import CORRECTIONS, FILTER_OPTIONS, PIPELINE, PRECISION, ConfigOptions, command_with
 
 if TYPE_CHECKING:
     from onym.serve.settings import ServeSettings
@@ -39,6 +39,7 @@ def serve(
         ),
     ] = None,
     precision: Annotated[float | None, PRECISION] = None,
+    corrections: Annotated[Path | None, CORRECTIONS] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(help="File whose first line is the token that clients must send (Authorization: Bearer TOKEN)."),
@@ -70,6 +71,7 @@ def serve(
     settings = ServeSettings(
         pipelines=parse_pipelines(pipeline or [str(use_default())]),
         precision=precision,
+        corrections=corrections,
         filter=context.obj["filter"],
         token=read_token(token_file) if token_file else "",
         allow_hosts=tuple(allow_host or ()),

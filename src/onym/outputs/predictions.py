@@ -235,8 +235,8 @@ def lines_of(linked: Iterable[LinkedDocument]) -> Iterator[Line]:
 def prediction_of(link: Link, document: Document) -> Prediction:
     """Convert a link to a prediction."""
     known = {each.name: value for each in EVIDENCE if each.is_known(value := getattr(link, each.name))}
-    if not link.candidates:
-        known.pop("nil_reason", None)  # omitted, because an empty list of answers implies it
+    if not link.candidates and link.nil_reason == "no-candidate":
+        known.pop("nil_reason")  # omitted, because an empty list of answers implies it
     mention, answers = link.mention, _answers(link.candidates)
     return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, **known)
 

@@ -7,6 +7,7 @@ matched name     the matching name of the knowledge base, with its kind and sour
 reasons          names and annotated mentions that support the concept
 effects          contributions of reranker features to the score, relative to the runner-up
 runner-up        the second candidate, and the difference of the scores
+decided by       the rule of the corrections that gave the answer
 not linked       why the mention is not linked
 not a mention    names of the knowledge base in the text that the detector did not take as mentions, with the reason
 source           everything that the link depends on: digests of knowledge base and models, options
@@ -20,6 +21,7 @@ from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any
 
+from onym.corrections.corrections import STAGE, Corrections
 from onym.detect.base import Detector, FindsRejections, Rejection
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
@@ -42,12 +44,16 @@ _NOT_LINKED = {
     "below-threshold": "the score is below the minimum",
     "below-precision": "the confidence is below what the target precision needs",
     "filtered-out": "the best concept is excluded by the filter",
+    "corrected": "a correction says that it has no concept",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a mention was linked to its concept, or not linked. `parents` has the parents of the candidates by concept id."""
+    """Why a mention was linked to its concept, or not linked. `parents` has the parents of the candidates by concept id.
+
+    `correction` says which rule gave the answer, if it was corrected.
+    """
 
     link: Link
     expansion: str | None
@@ -56,6 +62,7 @@ class Explanation:
     evidence: Evidence
     source: dict[str, Any]
     parents: dict[str, tuple[Relative, ...]] = field(default_factory=dict)
+    correction: str | None = None
 
     @property
     def runner_up(self) -> Candidate | None:
@@ -86,6 +93,7 @@ class Explanation:
             "stage": link.stage,
             "ties": link.tied,
             "nil_reason": link.nil_reason,
+            "correction": self.correction,
             "reasons": [asdict(each) for each in self.evidence.reasons],
             "effects": [_without_nan(asdict(each)) for each in self.evidence.effects],
             "runner_up": None if self.runner_up is None else style_id(self.runner_up.concept_id),
@@ -102,6 +110,8 @@ class Explanation:
         link = self.link
         if self.expansion:
             yield f"{link.mention.surface!r} stands for {self.expansion!r} in this document"
+        if self.correction:
+            yield f"decided by {self.correction}"
         if link.nil_reason:
             yield f"not linked: {_NOT_LINKED.get(link.nil_reason, link.nil_reason)}"
         if not link.candidates:
@@ -197,7 +207,13 @@ class Explanations(list[Explanation]):
             yield f"<p>{escape(self.note)}</p>"
 
 
-def explain_linked(linked: LinkedDocument, linker: Linker, detector: Detector | None, source: dict[str, Any]) -> Explanations:
+def explain_linked(
+    linked: LinkedDocument,
+    linker: Linker,
+    detector: Detector | None,
+    source: dict[str, Any],
+    corrections: Corrections | None = None,
+) -> Explanations:
     """Explain the links of a document, and the names in it that the detector did not take as mentions."""
     doc = replace(linked.document, mentions=tuple(link.mention for link in linked.links))
     known = analysis_of(doc).abbreviations
@@ -209,6 +225,7 @@ def explain_linked(linked: LinkedDocument, linker: Linker, detector: Detector | 
             evidence,
             source,
             _parents_of_candidates(linker.kb, link),
+            corrections.explain(doc, link.mention) if corrections and link.stage == STAGE else None,
         )
         for link, evidence in zip(linked.links, evidence_of(linker, doc, linked.links), strict=True)
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,9 @@ import numpy as np
 from onym.calibrate import Answers, PrecisionCurve, ScoredAnswer, require_coverage
 from onym.calibrate.estimators import MAX_INDEX
 from onym.corpora.problems import require_complete
+from onym.corrections.corrections import CorrectedMentions, Corrections
+from onym.corrections.file import read_corrections
+from onym.corrections.rules import CASE_SENSITIVE_BELOW
 from onym.detect.base import Detected, Detector
 from onym.errors import ConfigError
 from onym.kb.ranking import ConceptFilter, ConceptMask, combine_masks, select_concepts
@@ -96,6 +100,8 @@ class Pipeline:
     confidence is too low for this precision are left unlinked. With `coverage`, candidates are cut to the smallest set that
     contains the right concept with this probability.
 
+    With `corrections`, answers follow the rules of people.
+
     Pipelines are thread-safe.
 
     >>> from onym.detect.dictionary import DictionaryDetector
@@ -117,9 +123,10 @@ class Pipeline:
         term_calibration: FittedCalibration | None = None,
         precision: float | None = None,
         coverage: float | None = None,
+        corrections: Corrections | None = None,
         **options: Any,
     ) -> None:
-        self.kb = linker.kb
+        self.kb, self.corrections = linker.kb, corrections
         self.linker, self.detector, self.calibration = linker, detector, calibration
         self.term_calibration = term_calibration
         self.options = PipelineOptions.of(options)
@@ -142,6 +149,7 @@ class Pipeline:
         said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
         said |= {name: value for name, value in self.options.non_default_options().items() if name not in _DESCRIBED}
         said |= {"calibration": digest_of(self.calibration)} if self.calibration else {}
+        said |= {"corrections": self.corrections.describe()} if self.corrections else {}
         limited = describe_filter(self._only, restrict=self.options.restrict)
         return {"detector": detector, "linker": self.linker.config, "threshold": self.options.threshold, **said, **limited}
 
@@ -209,6 +217,26 @@ class Pipeline:
         only = combine_masks(self._only, select_concepts(self.kb, ConceptFilter.of(wanted)))
         return self._change(only=only, restrict=restrict or self.options.restrict)
 
+    def with_corrections(self, corrections: Corrections | Path | str | None) -> Pipeline:
+        """Return a copy whose answers follow the rules of people, given as a file or as `onym.corrections.Corrections`.
+
+        A corrected link has the stage `correction` and no confidence. None removes the corrections.
+
+        >>> from onym.kb import KnowledgeBase
+        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.types import Mention
+        >>> path = getfixture("tmp_path") / "mine.onymc"
+        >>> _ = path.write_text("surface\\tmeaning\\nMI\\tmesh:D006973\\n")
+        >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))).with_corrections(path)
+        >>> [link] = pipeline.link(Document("1", "No MI.", (Mention(3, 5, "MI"),))).links
+        >>> link.concept_id, link.stage
+        ('mesh:D006973', 'correction')
+        """
+        if corrections is None or isinstance(corrections, Corrections):
+            return self._change(corrections=corrections)
+        limit = find_case_limit({} if self.detector is None else self.detector.config)
+        return self._change(corrections=read_corrections(corrections, self.kb, case_sensitive_below=limit))
+
     def without_detector(self) -> Pipeline:
         """Return a copy without a detector, which links only annotated mentions."""
         return self._change(detector=None)
@@ -236,6 +264,7 @@ class Pipeline:
             "term_calibration": self.term_calibration,
             "precision": self._precision,
             "coverage": self._coverage,
+            "corrections": self.corrections,
             **self.options.option_values(),
         }
         return Pipeline(self.linker, **own | changes)
@@ -262,7 +291,7 @@ class Pipeline:
         from onym.pipeline.explanation import explain_linked
 
         (linked,) = require_complete([self.link(text)])
-        return explain_linked(linked, self.linker, self.detector, self.source())
+        return explain_linked(linked, self.linker, self.detector, self.source(), self.corrections)
 
     def link_many(self, texts: Iterable[str | Document] | Document) -> Iterator[LinkedDocument]:
         """Link texts or documents, and yield the results in order. The input is consumed lazily, in batches.
@@ -276,14 +305,14 @@ class Pipeline:
         >>> [linked.document.id for linked in pipeline.link_many(["fever", "cough"])]
         ['1', '2']
         """
-        detected: deque[Detected] = deque()
+        detected: deque[CorrectedMentions] = deque()
         documents = self._detect(_documents(texts), detected)
         top_k, restrict = self.options.top_k, self.options.restrict
         for linked in link_among(self._answering, documents, top_k=top_k, only=self._only, restrict=restrict):
             yield self._finish(linked, detected.popleft())
 
-    def _detect(self, documents: Iterable[Document], detected: deque[Detected]) -> Iterator[Document]:
-        """Yield documents with their mentions, and append the detector's results to `detected`, in the same order.
+    def _detect(self, documents: Iterable[Document], detected: deque[CorrectedMentions]) -> Iterator[Document]:
+        """Yield documents with their mentions, and append the corrected results to `detected`, in the same order.
 
         The documents carry the analysis of their text, so that the linker reuses the detector's work.
         """
@@ -296,15 +325,25 @@ class Pipeline:
             bare = [doc for doc in batch if not doc.mentions]
             found = iter(() if self.detector is None else self.detector.detect(bare))
             for doc in batch:
-                each = Detected(doc) if doc.mentions or self.detector is None else next(found)
+                is_detected = not doc.mentions and self.detector is not None
+                each = self._correct_mentions(next(found) if is_detected else Detected(doc), is_detected=is_detected)
                 detected.append(each)
                 yield replace(doc, mentions=each.document.mentions)
 
-    def _finish(self, linked: LinkedDocument, detected: Detected) -> LinkedDocument:
-        """Add detection scores, confidences and assertions to a linked document."""
-        scores = detected.scores if linked.links and detected.scores else (None,) * len(linked.links)
+    def _correct_mentions(self, detected: Detected, *, is_detected: bool) -> CorrectedMentions:
+        if self.corrections is not None:
+            return self.corrections.correct_mentions(detected, is_detected=is_detected)
+        count = len(detected.document.mentions)
+        return CorrectedMentions(detected.document, detected.scores or (None,) * count, (), detected.problems)
+
+    def _finish(self, linked: LinkedDocument, detected: CorrectedMentions) -> LinkedDocument:
+        """Add detection scores, confidences, corrections and assertions to a linked document."""
+        scores = detected.scores if linked.links else ()
         links = [self._finish_link(link, score) for link, score in zip(linked.links, scores, strict=True)]
         links = self._confidence.of(links) if self._confidence else links
+        if self.corrections is not None and links:
+            pairs = zip(links, detected.rules, strict=True)
+            links = [self.corrections.correct_link(link, rule, self._only) if rule else link for link, rule in pairs]
         finished = replace(linked, links=tuple(links), problems=(*detected.problems, *linked.problems))
         if self.options.assertion:
             from onym.detect.assertion import with_assertion  # lazy, because the import compiles its patterns
@@ -317,6 +356,17 @@ class Pipeline:
         is_below = self.options.threshold is not None and link.candidates and link.candidates[0].score < self.options.threshold
         reason = link.nil_reason or ("below-threshold" if is_below else None)
         return replace(link, detection_score=score, nil_reason=reason)
+
+
+def find_case_limit(config: Mapping[str, Any]) -> int:
+    """Return the length up to which a detector compares abbreviations case-sensitively; the longest of several detectors.
+
+    >>> find_case_limit({"detector": "several", "parts": [{"case_sensitive_below": 5}, {"detector": "student"}]})
+    5
+    """
+    parts = [part for part in config.get("parts", ()) if isinstance(part, Mapping)]
+    own = config.get("case_sensitive_below")
+    return max([own] if isinstance(own, int) else [find_case_limit(part) for part in parts] or [CASE_SENSITIVE_BELOW])
 
 
 def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:

@@ -56,8 +56,9 @@ class JobRunner:
 
     @classmethod
     def open(cls, folder: str, options: Mapping[str, Any]) -> JobRunner:
-        """Open the pipeline of a folder with `options`, the fields of `Options`, and warm it up."""
-        answers = cls(Options.apply(load(folder), *Options.of(options)))
+        """Open the pipeline of a folder with `options`, the fields of `Options` and `corrections`, and warm it up."""
+        pipeline = load(folder).with_corrections(options.get("corrections"))
+        answers = cls(Options.apply(pipeline, *Options.of(options)))
         answers.warm_up()
         return answers
 

@@ -44,6 +44,7 @@ class ServeSettings(BaseModel):
         default=None, ge=1, le=4_096, description="With --engine ray: maximum replicas per pipeline, for times of high load."
     )
     precision: float | None = None
+    corrections: Path | None = None
     filter: dict[str, Any] = Field(default={})
     match_precision: float = Field(
         default=0.95, description="Minimum confidence for /reconcile (OpenRefine) to report a candidate as a match."
@@ -85,12 +86,13 @@ class ServeSettings(BaseModel):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options that apply to all requests, as fields of `onym.serve.routes.Options`.
+        """The options that apply to all requests: fields of `onym.serve.routes.Options`, and the file of corrections.
 
         >>> ServeSettings(pipelines={"default": Path("hpo")}, filter={"under": ("HP:0000707",)}).options
         {'precision': None, 'under': ('HP:0000707',)}
         """
-        return {"precision": self.precision, **self.filter}
+        corrections = {} if self.corrections is None else {"corrections": str(self.corrections.resolve())}
+        return {"precision": self.precision, **self.filter, **corrections}
 
     @property
     def wait_limit(self) -> float:

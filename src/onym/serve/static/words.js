@@ -14,6 +14,7 @@ const UNLINKED = {
   "below-threshold": "the score is below the minimum",
   "below-precision": "the confidence is below what the target precision needs",
   "filtered-out": "the best concept is excluded by the filter",
+  corrected: "a correction says that it has no concept",
   "too-long": "the term has more than 1,000 characters",
 };
 
