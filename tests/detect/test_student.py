@@ -15,7 +15,7 @@ from onym.detect import detector_config, open_detector
 from onym.detect.base import Span, resolve_overlaps, with_spans
 from onym.detect.classifier import SIZE, ClassifierSettings, write_classifier
 from onym.detect.name_bits import KINDS
-from onym.detect.student import StudentDetector, StudentDetectorConfig, Tagger, add_names
+from onym.detect.student import StudentDetector, StudentDetectorConfig, Tagger, add_names, lift_short_forms
 from onym.errors import ConfigError, IntegrityError, OnymError
 from onym.kb import KnowledgeBase
 from onym.models.student import BITS, Student, StudentSettings, open_student, write_student
@@ -75,6 +75,12 @@ def test_finds_mentions(tiny_kb: Path) -> None:
         ("Fever", "Disease"),
     ]
     assert all(0.5 < score <= 1 for score in found.scores)
+
+
+def test_a_defined_abbreviation_is_as_likely_as_its_long_form() -> None:
+    doc = analyse(Document("1", "Heart attack (HA) and flu. HA may follow; so may HB."))
+    long, short, again, other = Span(0, 12, 0.9), Span(14, 16, 0.2), Span(27, 29, 0.95), Span(49, 51, 0.1)
+    assert lift_short_forms(doc, [long, short], [again, other]) == ([long, Span(14, 16, 0.9)], [again, other])
 
 
 def test_same_answers_after_writing_and_opening(tiny_kb: Path, tmp_path: Path) -> None:

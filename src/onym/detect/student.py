@@ -164,7 +164,7 @@ class StudentDetector:
         """Return the spans and names in a text that are not mentions, each with the reason."""
         doc = analyse(document)
         tagging = self._tagger.tag([doc])
-        [spans], [names] = _with_letters([doc], tagging.spans()), self._judge_names([doc], tagging)
+        [(spans, names)] = self._judge([doc], tagging)
         mentions = self._choose(spans, names)
         others = [*mentions, *(span for span in spans if span.score >= self._threshold)]  # a name may have replaced the span
         found: dict[tuple[int, int], Rejection | None] = {(span.start, span.end): None for span in mentions}
@@ -179,8 +179,12 @@ class StudentDetector:
         """Yield the mentions of each text."""
         batch = [analyse(doc) for doc in docs]
         tagging = self._tagger.tag(batch)
-        for spans, names in zip(_with_letters(batch, tagging.spans()), self._judge_names(batch, tagging), strict=True):
+        for spans, names in self._judge(batch, tagging):
             yield self._choose(spans, names)
+
+    def _judge(self, docs: Sequence[AnalysedDocument], tagging: Tagging) -> Iterator[tuple[list[Span], list[Span]]]:
+        """Return the spans of the network and the names in each text, with their probabilities."""
+        return map(lift_short_forms, docs, _with_letters(docs, tagging.spans()), self._judge_names(docs, tagging))
 
     def _choose(self, spans: Sequence[Span], names: Sequence[Span]) -> list[Span]:
         """Return the mentions among the spans of the network and the names in a text."""
@@ -285,6 +289,21 @@ class Tagging:
             best[is_whole] = np.maximum(best[is_whole], found)
         scores: list[float] = best.tolist()
         return scores
+
+
+def lift_short_forms(doc: AnalysedDocument, spans: Sequence[Span], names: Sequence[Span]) -> tuple[list[Span], list[Span]]:
+    """Return spans and names in which an abbreviation that the text defines is at least as likely as its long form."""
+    known = doc.analysis.abbreviations
+    chances: dict[int, float] = {}
+    for span in (*spans, *names) if known.definitions else ():
+        chances[span.end] = max(span.score, chances.get(span.end, 0.0))
+
+    def lift(span: Span) -> Span:
+        meant = known.definition(_surface(doc, span)) if chances else None
+        chance = chances.get(meant.long_end, 0.0) if meant else 0.0
+        return replace(span, score=chance) if chance > span.score else span
+
+    return list(map(lift, spans)), list(map(lift, names))
 
 
 def _network(student: Student, head: Head, engine: Engine) -> Network:
