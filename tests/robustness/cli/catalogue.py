@@ -25,7 +25,7 @@ from onym.packs.locate import STARTER, pack_folder
 from onym.packs.recipe import PipelineRecipe
 from onym.store.download import download_path
 from onym.store.files.source import Source
-from onym.types import NameKind
+from onym.types import NameKind, ParentKind
 
 _CHUNK = 64 * 1024
 _PATIENCE_S = 600.0
@@ -229,7 +229,8 @@ def _add(found: dict[str, Record], frame: pl.DataFrame, *, is_first: bool) -> No
             where = 0 if is_first and row["kind"] == int(NameKind.PREFERRED) else len(record.names)
             record.names.insert(where, row["name"])
         record.branches += row["semantic_types"] or () if is_first else ()
-        record.mapped += (each.removeprefix("mesh:") for each in row["broader"] or ())
+        if row["parent_kind"] == int(ParentKind.MAPPED_TO):
+            record.mapped += (each.removeprefix("mesh:") for each in row["parents"] or ())
 
 
 @contextmanager
