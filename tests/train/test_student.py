@@ -90,6 +90,17 @@ def test_refuses_corpora_without_mentions(corpus: Path, kb_folder: Path) -> None
         _ = context.settings
 
 
+def test_no_threshold_for_a_corpus_of_which_nothing_was_learned(tmp_path: Path, corpus: Path, kb_folder: Path) -> None:
+    rows = [(f"Other case {n} had fever.", [("fever", FEVER)]) for n in range(40)]
+    (tmp_path / "other.pubtator").write_text(pubtator("dev", rows))
+    other = prepare_own("other", [tmp_path / "other.pubtator"], tmp_path / "other", shares=(0.4, 0.3, 0.3)).folder
+    both = StudentContext(config(corpus, kb_folder, data={"datasets": [str(corpus), str(other)]}))
+    assert set(both.dev()) == {"mine", "other"}
+    learned = StudentSettings(groups=("",), conventions={"mine": ("Disease",)}, **SMALL)
+    both.__dict__["settings"] = learned  # as if all training documents of the other corpus were held out
+    assert set(both.dev()) == {"mine"}
+
+
 def test_targets_are_tags_and_teachers_probabilities(kb_folder: Path) -> None:
     settings = StudentSettings(groups=("",), conventions={"one": ("Disease",), "two": ("Disease", "Gene")}, **SMALL)
     samples = [

@@ -104,9 +104,10 @@ class StudentContext(CorporaContext[StudentTrainingConfig]):
         return [*gold, *(TaggedSample(text, convention, spans) for text, convention, spans in labelled)]
 
     def dev(self) -> dict[str, tuple[Document, ...]]:
-        """Return the dev documents of each corpus that has them."""
+        """Return the dev documents of each corpus that has them, if the student learns its convention."""
         split, types = self.config.dev.split, self.config.data.types
-        return {each.name: rename_types(each.documents(split), types) for each in self.datasets if split in each.splits}
+        found = (each for each in self.datasets if split in each.splits and each.name in self.settings.conventions)
+        return {each.name: rename_types(each.documents(split), types) for each in found}
 
 
 def tune(context: StudentContext, student: Student) -> tuple[dict[str, float], dict[str, dict[str, float]]]:

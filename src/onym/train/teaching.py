@@ -64,14 +64,15 @@ def _open_teacher(folder: Path, kb: KnowledgeBase) -> Teacher:
 def _student_teacher(folder: Path, kb: KnowledgeBase) -> Teacher:
     student = open_student(folder)
     conventions = student.settings.conventions
+    known = {each for own in conventions.values() for each in own}
 
     @lru_cache
     def tagger(convention: str, types: tuple[str, ...]) -> Tagger:
-        known = {each for own in conventions.values() for each in own}
-        return Tagger(student, kb, convention if convention in conventions else "", [each for each in types if each in known])
+        return Tagger(student, kb, convention if convention in conventions else "", types)
 
     def find(doc: Document, convention: str, types: Sequence[str]) -> Iterable[Span]:
-        return tagger(convention, tuple(types)).tag([analyse(doc)]).spans()[0]
+        wanted = tuple(each for each in types if each in known)
+        return tagger(convention, wanted).tag([analyse(doc)]).spans()[0] if wanted else ()
 
     return find
 
