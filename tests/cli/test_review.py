@@ -126,3 +126,14 @@ def test_corrections_of_another_knowledge_base_are_reported(notes: Path) -> None
     (notes / "mine.onymc").write_text(f"# kb: {'0' * 16}\n{CORRECTIONS}")
     done = onym("link", "notes", "--pipeline", "p", "--corrections", "mine.onymc", "-o", "links.tsv", cwd=notes)
     assert "made with another knowledge base" in done.stderr
+
+
+def test_decisions_become_corrections(notes: Path) -> None:
+    create(notes)
+    with open_desk(notes / "desk.sqlite") as desk:
+        desk.decide(decide(1, "concept", link=1, concept_id="mesh:D006973", scope="everywhere"))
+    onym("review", "export", "desk.sqlite", "-o", "mine.onymc", cwd=notes)
+    onym("link", "notes", "--pipeline", "p", "--corrections", "mine.onymc", "-o", "links.tsv", cwd=notes)
+    assert (notes / "links.tsv").read_text().count("MESH:D006973") == 2
+    done = onym("review", "export", "desk.sqlite", "--format", "pubtator", "-o", "a.pubtator", "--json", cwd=notes)
+    assert json.loads(done.stdout)["written"] == 3

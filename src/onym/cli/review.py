@@ -9,7 +9,7 @@ import typer
 
 from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
 from onym.cli.inputs import FAILED, filter_of, ids_in, open_sources
-from onym.cli.options import CONCEPTS, FILTER_OPTIONS, VERIFY, command_with
+from onym.cli.options import CONCEPTS, FILTER_OPTIONS, FORCE, VERIFY, command_with
 from onym.store.cache import Verify
 
 if TYPE_CHECKING:
@@ -170,3 +170,41 @@ def purge(
         write_json({"erased": erased})
     else:
         write_lines([("documents erased", f"{erased:,}")])
+
+
+@app.command()
+def export(
+    desk: DESK,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="New file. .onymc: corrections. .sssom.tsv: mappings. .names.csv: synonyms for onym kb build. Another .csv, "
+            ".tsv, .xlsx, .jsonl or .parquet: a row for each decided link. With --format: documents.",
+        ),
+    ],
+    format: Annotated[  # noqa: A002
+        str, typer.Option(help="Corpus format for documents as training data: pubtator, bioc_xml, jsonl or another.")
+    ] = "",
+    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base for the names of concepts found by search.")] = None,
+    force: Annotated[bool, FORCE] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Write the decisions of a desk: corrections, mappings, a table, or training data. The file can only be read by you.
+
+    Example: onym review export desk.sqlite -o corrections.onymc
+    Example: onym review export desk.sqlite --format pubtator -o reviewed.pubtator
+    """
+    from onym.kb import KnowledgeBase
+    from onym.packs.locate import locate_kb
+    from onym.review.desk import open_desk
+    from onym.review.export import export_desk
+
+    with open_desk(desk) as opened:
+        known = KnowledgeBase.open(locate_kb(kb)) if kb else None
+        count = export_desk(opened, output, known, format=format, force=force)
+    if json:
+        write_json({"written": count, "output": str(output)})
+    else:
+        write_lines([("written", f"{count:,}")])
