@@ -40,6 +40,7 @@ MODULES = {
     "pack": "pack",
     "batch": "batch",
     "review": "review",
+    "audit": "audit",
 }
 """Module of `onym.cli` that defines each command or command group, in the order of the help."""
 

@@ -29,6 +29,7 @@ from onym.review.desk import (
     write_documents,
     write_facts,
     write_links,
+    write_value,
 )
 from onym.store.files.xlsx import cell_text
 from onym.store.sqlite import Database, new_database
@@ -43,7 +44,10 @@ _MAX_MISSING = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ReviewedDocument:
-    """A document with links to be reviewed. `text` is None if it is not available; `detail` is shown beside it."""
+    """A document with links to be reviewed. `text` is None if it is not available; `detail` is shown beside it.
+
+    `queued` has the positions of the links that are queued, counted from 0; None leaves that to the filter of the desk.
+    """
 
     id: str
     text: str | None
@@ -51,6 +55,7 @@ class ReviewedDocument:
     source: str = ""
     ordinal: int = 0
     detail: str | None = None
+    queued: frozenset[int] | None = None
 
     @classmethod
     def of(cls, linked: LinkedDocument) -> ReviewedDocument:
@@ -123,9 +128,13 @@ def create_desk(
     options: DeskOptions | None = None,
     *,
     missing: Sequence[str] = (),
+    values: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> DeskCounts:
-    """Write a new desk atomically, and return its counts. `missing` may still grow while `documents` is consumed."""
+    """Write a new desk atomically, and return its counts. `missing` may still grow while `documents` is consumed.
+
+    `values` are stored beside the facts, see `Desk.value`.
+    """
     options = options or DeskOptions()
     if options.context is not None and not options.text:
         raise ConfigError("config-invalid", "--context and --no-text cannot be combined", fix="drop one of them")
@@ -137,6 +146,8 @@ def create_desk(
         filling.flush()
         write_clusters(database, filling.clusters.values())
         write_facts(database, _facts(kb, source, options, [*missing, *filling.missing]))
+        for key, value in (values or {}).items():
+            write_value(database, key, value)
     lost = len(missing) + len(filling.missing)
     return DeskCounts(filling.documents, filling.links, filling.queued, len(filling.clusters), lost)
 
@@ -178,7 +189,7 @@ class _Filling:
         detail = each.detail if self._options.text else None
         self._waiting[0].append(DeskDocument(number, each.id, each.source, each.ordinal, digest, len(text), stored, detail))
         known = Abbreviations.from_text(text)
-        self._waiting[1].extend(self._link(number, each, link, known) for link in each.links)
+        self._waiting[1].extend(self._link(number, each, at, known) for at in range(len(each.links)))
         if number % _BATCH == 0:
             self.flush()
 
@@ -189,12 +200,13 @@ class _Filling:
         write_links(self._database, links)
         self._waiting = [], []
 
-    def _link(self, document: int, each: ReviewedDocument, link: Link, known: Abbreviations) -> DeskLink:
-        mention, options = link.mention, self._options
+    def _link(self, document: int, each: ReviewedDocument, at: int, known: Abbreviations) -> DeskLink:
+        link, options = each.links[at], self._options
+        mention = link.mention
         long = known.expand(mention.surface)
         key = surface_key(mention.surface, options.case_sensitive_below), normal_name(long) if long else "", link.concept_id
         cluster = self.clusters.setdefault(key, DeskCluster(len(self.clusters) + 1, *key))
-        is_queued = options.queue.keeps(link, each.id, self._kb)
+        is_queued = options.queue.keeps(link, each.id, self._kb) if each.queued is None else at in each.queued
         self.links, self.queued = self.links + 1, self.queued + is_queued
         before, after = _context(each.text, mention, options.context)
         return DeskLink(

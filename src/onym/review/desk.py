@@ -194,6 +194,11 @@ class Desk:
         """Close the file and release its lock."""
         self._database.close()
 
+    def value(self, key: str) -> str | None:
+        """Return a value that the desk was made with, such as the plan of an audit; None if it has none."""
+        rows = self._database.rows("SELECT value FROM desk WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else None
+
     def documents(self) -> Iterator[DeskDocument]:
         """Yield all documents, in order."""
         for row in self._database.iter_rows(f"SELECT {_DOCUMENT} FROM document ORDER BY number"):  # noqa: S608 - our names
@@ -323,9 +328,14 @@ class Desk:
             raise _make_error("its facts are missing or invalid") from e
 
 
+def write_value(database: Database, key: str, value: str) -> None:
+    """Insert a value of a new desk, such as the plan of an audit."""
+    database.run("INSERT INTO desk (key, value) VALUES (?, ?)", (key, value))
+
+
 def write_facts(database: Database, facts: DeskFacts) -> None:
     """Insert the facts about a new desk."""
-    database.run("INSERT INTO desk (key, value) VALUES (?, ?)", (_FACTS, facts.model_dump_json()))
+    write_value(database, _FACTS, facts.model_dump_json())
 
 
 def write_documents(database: Database, documents: Iterable[DeskDocument]) -> None:
@@ -344,6 +354,13 @@ def write_links(database: Database, links: Iterable[DeskLink]) -> None:
     """Insert links into a new desk."""
     marks = ", ".join("?" * len(fields(DeskLink)))
     database.run_many(f"INSERT INTO link ({_LINK}) VALUES ({marks})", (each.values for each in links))  # noqa: S608
+
+
+def write_decisions(database: Database, decisions: Iterable[Decision]) -> None:
+    """Insert decisions into a new desk, with their numbers."""
+    names = [*_DECISION_FIELDS, "number"]
+    rows = ([getattr(each, name) for name in names] for each in decisions)
+    database.run_many(f"INSERT INTO decision ({_DECISION}) VALUES ({', '.join('?' * len(names))})", rows)  # noqa: S608
 
 
 def digest_text(text: str) -> str:
