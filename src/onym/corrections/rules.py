@@ -13,6 +13,7 @@ from enum import IntEnum
 
 from onym.errors import InputError
 from onym.text.normal import normal_name
+from onym.text.typography import fold_text
 
 CASE_SENSITIVE_BELOW = 4
 """Surfaces of up to this many letters and digits are compared case-sensitively, unless the detector has another limit."""
@@ -107,4 +108,4 @@ def surface_key(surface: str, case_sensitive_below: int = CASE_SENSITIVE_BELOW) 
     bare = "".join(filter(str.isalnum, surface))
     if len(bare) <= case_sensitive_below:
         return f"={bare or surface.strip()}"  # the normal form of a name has no equals sign
-    return normal_name(surface)
+    return normal_name(fold_text(surface))

@@ -24,6 +24,7 @@ from onym.kb.ranking import ConceptFilter, ConceptMask, combine_masks, select_co
 from onym.linkers.base import Linker, describe_filter, link_among, source_of, without_confidence
 from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
 from onym.text.analysis import AnalysedDocument, analyse, plain
+from onym.text.typography import fold_document, restore_text, with_text
 from onym.types import Candidate, Document, Link, LinkedDocument, iter_checked, require_text
 
 if TYPE_CHECKING:
@@ -290,7 +291,8 @@ class Pipeline:
         """
         from onym.pipeline.explanation import explain_linked
 
-        (linked,) = require_complete([self.link(text)])
+        [doc] = map(fold_document, _documents(text if isinstance(text, Document) else [text]))  # as the linker sees it
+        (linked,) = require_complete([self.link(doc)])
         return explain_linked(linked, self.linker, self.detector, self.source(), self.corrections)
 
     def link_many(self, texts: Iterable[str | Document] | Document) -> Iterator[LinkedDocument]:
@@ -318,17 +320,20 @@ class Pipeline:
         """
         rest = iter(documents)
         earlier: list[AnalysedDocument] = []
-        while batch := [analyse(doc) for doc in islice(rest, _BATCH)]:
+        while originals := list(islice(rest, _BATCH)):
+            batch = [analyse(fold_document(doc)) for doc in originals]
             for done in earlier:  # the linker no longer needs their analysis: free the memory
                 done.analysis.readings.clear()
             earlier = batch
             bare = [doc for doc in batch if not doc.mentions]
             found = iter(() if self.detector is None else self.detector.detect(bare))
-            for doc in batch:
+            for original, doc in zip(originals, batch, strict=True):
                 is_detected = not doc.mentions and self.detector is not None
-                each = self._correct_mentions(next(found) if is_detected else Detected(doc), is_detected=is_detected)
+                own = next(found) if is_detected else Detected(doc)
+                own = replace(own, document=with_text(own.document, original.text))
+                each = self._correct_mentions(own, is_detected=is_detected)
                 detected.append(each)
-                yield replace(doc, mentions=each.document.mentions)
+                yield replace(doc, mentions=with_text(each.document, doc.text).mentions)
 
     def _correct_mentions(self, detected: Detected, *, is_detected: bool) -> CorrectedMentions:
         if self.corrections is not None:
@@ -349,7 +354,7 @@ class Pipeline:
             from onym.detect.assertion import with_assertion  # lazy, because the import compiles its patterns
 
             finished = with_assertion(finished)
-        return replace(finished, document=plain(linked.document))
+        return restore_text(replace(finished, document=plain(linked.document)), detected.document.text)
 
     def _finish_link(self, link: Link, score: float | None) -> Link:
         """Add the detection score, and leave the mention unlinked if its best candidate scores below the threshold."""
