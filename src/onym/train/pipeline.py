@@ -84,6 +84,10 @@ class PipelineTrainingConfig(CorporaConfig):
         min_length=1,
         description="Also give the reranker candidates of a dense linker with this encoder (folder). Default: no dense linker.",
     )
+    prefer: tuple[str, ...] = Field(
+        default=(),
+        description="Vocabulary of the annotations, such as mesh, which the pipeline prefers too. May be repeated.",
+    )
 
     @property
     def groups(self) -> list[str]:
@@ -163,7 +167,8 @@ def _reranker(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> 
 def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
     if not (dest / FILE).exists():
         linker = linker_config("rerank", model=str(dest / _RERANKER), encoder=config.dense_encoder)
-        build_pipeline(config.kb, dest, linker=linker, detector=_train_detector(config, dest), types=config.groups)
+        detector, options = _train_detector(config, dest), {"types": config.groups, "prefer": config.prefer}
+        build_pipeline(config.kb, dest, linker=linker, detector=detector, **options)
 
 
 def _train_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:
