@@ -32,6 +32,7 @@ from onym.detect.dictionary import DictionaryDetector
 from onym.detect.model import detector_of
 from onym.kb.ranking import ConceptFilter, select_concepts
 from onym.models.collective import Collective
+from onym.models.onnx_collective import OnnxCollective
 from onym.parts import ReaderPrecision
 from onym.store.models import folder_digest
 from onym.store.output import whole_file
@@ -75,11 +76,17 @@ def documents_of(dataset: str, split: str) -> tuple[Document, ...]:
 
 
 def open_span_detector(
-    detector: str, types: Sequence[str], convention: str = "", classifier: str = "", precision: ReaderPrecision = "auto"
+    detector: str,
+    types: Sequence[str],
+    convention: str = "",
+    classifier: str = "",
+    precision: ReaderPrecision = "auto",
+    *,
+    is_onnx: bool = False,
 ) -> Detector:
     """Open a detector for these types; the dictionary has only names of diseases and chemicals."""
     if detector != DICTIONARY:
-        found = Collective.open(folder_of(detector), precision)
+        found = (OnnxCollective if is_onnx else Collective).open(folder_of(detector), precision)
         wanted = [label.type for label in found.settings.labels if label.type in types]
         return detector_of(found, model.ModelDetectorConfig(types=",".join(dict.fromkeys(wanted)), convention=convention))
     kb = open_kb_joined()

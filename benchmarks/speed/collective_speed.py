@@ -20,10 +20,12 @@ from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from onym.datasets.prepared import open_dataset
 from onym.index.kinds import faiss
-from onym.models.collective import Collective, CollectiveSettings, Heads
-from onym.models.documents import DocumentReader, TokenWindow, window_rows
+from onym.models.collective import Collective, Heads
+from onym.models.collective_settings import CollectiveSettings
+from onym.models.documents import TokenWindow
 from onym.models.encoder import batches
 from onym.models.tokens import Placed, Tokenizer
+from onym.models.torch_documents import TorchDocumentReader, window_rows
 from onym.models.torch_encoder import Encoder, open_body, token_vectors
 from onym.types import Document
 
@@ -69,7 +71,7 @@ def open_model(*, with_names: bool = False) -> Collective:
     folder = model_folder("minilm")
     body = open_body(folder)
     settings = CollectiveSettings(represent="mean" if with_names else "ends", dim=int(body.config.hidden_size))
-    reader = DocumentReader(body, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
+    reader = TorchDocumentReader(body, Tokenizer.open(folder), length=settings.window, overlap=settings.overlap)
     heads = Heads(reader.width, settings.dim, settings.represent, settings.detect).eval().requires_grad_(False)
     return Collective(reader, heads, settings, Encoder.open(folder) if with_names else None)
 

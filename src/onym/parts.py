@@ -27,6 +27,8 @@ Precision = Literal["auto", "fp32", "bf16"]
 """Precision of a model; `auto` is bf16 if the CPU computes fast with bf16, else fp32."""
 ReaderPrecision = Literal["auto", "fp32", "bf16", "int8"]
 """Precision of a model that reads documents: int8 is faster on CPUs but slightly less accurate."""
+ReaderEngine = Literal["auto", "torch", "onnx"]
+"""Library that runs such a model; `auto` is torch if it is installed and the weights are not int8, else ONNX Runtime."""
 _FIX = "build the pipeline again, or restore the files that it was built with"
 
 

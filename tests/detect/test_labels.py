@@ -11,7 +11,8 @@ from onym.detect.model import ModelDetectorConfig, detector_of
 from onym.detect.spans import select_types
 from onym.errors import ConfigError
 from onym.kb.ranking import concepts_of_types
-from onym.models.collective import Collective, CollectiveSettings, Label
+from onym.models.collective import Collective
+from onym.models.collective_settings import CollectiveSettings, Label
 from onym.parts import ModelReference, OpenContext
 from onym.testing.models import save_collective
 from onym.types import Document

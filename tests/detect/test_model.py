@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from onym.detect import detector_config, open_detector
 from onym.detect.model import ModelDetectorConfig, detector_of
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
+from onym.models.tensors import write_quantized
 from onym.parts import OpenContext
 from onym.types import Document
 from tests.modules import without_torch
@@ -67,7 +71,53 @@ def test_without_a_model(kb: KnowledgeBase, model: str | None) -> None:
 def test_without_its_packages(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     without_torch(monkeypatch, "onym.models", "onym.detect._")
     with pytest.raises(ConfigError, match=r"onym\[dense\]"):
-        open_detector(detector_config("model", model="lab/model"), kb)
+        open_detector(detector_config("model", model="lab/model", engine="torch"), kb)
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    for engine, extra in (("onnx", "onnx"), ("auto", "dense")):
+        with pytest.raises(ConfigError, match=rf"onym\[{extra}\]"):
+            open_detector(detector_config("model", model="lab/model", engine=engine), kb)
+
+
+def test_without_torch_the_model_runs_on_onnx_runtime(
+    tmp_path: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from onym.models import opening
+    from onym.testing.models import save_collective
+
+    folder = save_collective(tmp_path / "m", threshold=0.1)
+    own = {"model": folder, "dtype": "fp32"}
+    by_engine = {engine: open_detector(detector_config("model", engine=engine, **own), kb) for engine in ("torch", "onnx")}
+    assert "engine" not in by_engine["torch"].config
+    assert open_detector(detector_config("model", **own), kb).config == by_engine["torch"].config
+    monkeypatch.setattr(opening, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    chosen = open_detector(detector_config("model", **own), kb)
+    assert chosen.config == by_engine["onnx"].config
+    assert chosen.config["engine"] == "onnx"
+    (found,), (wanted,) = (detector.detect([Document("1", TEXT)]) for detector in (chosen, by_engine["torch"]))
+    assert found.document == wanted.document
+    assert found.document.mentions
+    np.testing.assert_allclose(found.scores, wanted.scores, atol=1e-4)
+
+
+def test_weights_in_int8_run_on_onnx_runtime(tmp_path: Path, kb: KnowledgeBase) -> None:
+    from onym.testing.models import save_collective
+
+    write_quantized(save_collective(tmp_path / "m", links=False), tmp_path / "small")
+    detector = open_detector(detector_config("model", model=tmp_path / "small"), kb)
+    assert (detector.config["engine"], detector.config["precision"]) == ("onnx", "int8")
+
+
+@pytest.mark.parametrize(
+    ("option", "code"), [({"device": "cuda"}, "device-unavailable"), ({"dtype": "bf16"}, "config-invalid")]
+)
+def test_onnx_runtime_supports_only_cpu_without_bf16(
+    tmp_path: Path, kb: KnowledgeBase, option: dict[str, str], code: str
+) -> None:
+    from onym.testing.models import save_collective
+
+    folder = save_collective(tmp_path / "m", links=False)
+    with pytest.raises(ConfigError, match=code):
+        open_detector(detector_config("model", model=folder, engine="onnx", **option), kb)
 
 
 @pytest.mark.parametrize(

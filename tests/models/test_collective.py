@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from onym.errors import OnymError
-from onym.models.collective import HEADS, Collective, CollectiveSettings
+from onym.models.collective import Collective
+from onym.models.collective_settings import HEADS, CollectiveSettings
 from onym.testing.models import save_collective
 from onym.types import Document, Mention
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from onym.models import documents
-from onym.models.documents import DocumentReader, windows
+from onym.models import documents, torch_documents
+from onym.models.documents import windows
 from onym.models.tokens import Placed, Tokenizer
+from onym.models.torch_documents import TorchDocumentReader
 from onym.models.torch_encoder import open_body
 from onym.text.analysis import analyse, analysis_of
 from onym.types import Document
@@ -29,11 +29,11 @@ def document(seed: int, words: int) -> Document:
 
 
 @pytest.fixture(scope="module")
-def reader(bert_folder: Path) -> DocumentReader:
-    return DocumentReader(open_body(bert_folder, "fp32"), Tokenizer.open(bert_folder), length=LENGTH, overlap=OVERLAP)
+def reader(bert_folder: Path) -> TorchDocumentReader:
+    return TorchDocumentReader(open_body(bert_folder, "fp32"), Tokenizer.open(bert_folder), length=LENGTH, overlap=OVERLAP)
 
 
-def test_token_vectors_come_from_their_window(reader: DocumentReader) -> None:
+def test_token_vectors_come_from_their_window(reader: TorchDocumentReader) -> None:
     (read,) = reader.read([document(0, 30)])
     tokens, before, after = read.tokens, list(reader.tokenizer.before), list(reader.tokenizer.after)
     found = windows(len(tokens), LENGTH - len(before) - len(after), OVERLAP)
@@ -47,16 +47,18 @@ def test_token_vectors_come_from_their_window(reader: DocumentReader) -> None:
 
 
 @pytest.mark.parametrize("budget", [1, 60, 4096])
-def test_vectors_do_not_depend_on_other_documents(reader: DocumentReader, monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
+def test_vectors_do_not_depend_on_other_documents(
+    reader: TorchDocumentReader, monkeypatch: pytest.MonkeyPatch, budget: int
+) -> None:
     alone = [next(reader.read([document(seed, 5 + 9 * seed)])).states for seed in range(6)]
-    monkeypatch.setattr(documents, "_BUDGET", budget)
+    monkeypatch.setattr(torch_documents, "_BUDGET", budget)
     monkeypatch.setattr(documents, "_TOGETHER", 40)
     together = list(reader.read(document(seed, 5 + 9 * seed) for seed in range(6)))
     for one, other in zip(alone, together, strict=True):
         torch.testing.assert_close(one, other.states, atol=1e-5, rtol=1e-4)
 
 
-def test_text_outside_the_window_does_not_matter(reader: DocumentReader) -> None:
+def test_text_outside_the_window_does_not_matter(reader: TorchDocumentReader) -> None:
     start = text(0, 40)
     longer = [Document("1", start + " fever" * 20), Document("2", start + " pain" * 30)]
     one, other = (read.states for read in reader.read(longer))
@@ -66,7 +68,7 @@ def test_text_outside_the_window_does_not_matter(reader: DocumentReader) -> None
     torch.testing.assert_close(one[:settled], other[:settled], atol=1e-5, rtol=1e-4)
 
 
-def test_documents_without_tokens(reader: DocumentReader) -> None:
+def test_documents_without_tokens(reader: TorchDocumentReader) -> None:
     (read,) = reader.read([Document("1", "")])
     assert (len(read.tokens), tuple(read.states.shape)) == (0, (0, reader.width))
     assert list(reader.read([])) == []
@@ -76,18 +78,18 @@ def test_documents_without_tokens(reader: DocumentReader) -> None:
 def readings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that records the number of documents in each model call."""
     counts: list[int] = []
-    own = documents.read_windows
+    own = TorchDocumentReader._encode
 
-    def read_windows(model: Any, tokenizer: Tokenizer, texts: list[Placed], **more: int) -> list[torch.Tensor]:
+    def encode(reader: TorchDocumentReader, texts: list[Placed]) -> list[torch.Tensor]:
         counts.append(len(texts))
-        return own(model, tokenizer, texts, **more)
+        return own(reader, texts)
 
-    monkeypatch.setattr(documents, "read_windows", read_windows)
+    monkeypatch.setattr(TorchDocumentReader, "_encode", encode)
     return counts
 
 
 def test_document_with_analysis_is_encoded_once(
-    reader: DocumentReader, readings: list[int], monkeypatch: pytest.MonkeyPatch
+    reader: TorchDocumentReader, readings: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "_TOGETHER", 40)
     docs = [analyse(document(seed, 30)) for seed in range(4)]
@@ -98,7 +100,7 @@ def test_document_with_analysis_is_encoded_once(
     assert [len(analysis_of(doc).readings) for doc in docs] == [1, 1, 1, 1]
 
 
-def test_vectors_are_not_cached_without_analysis(reader: DocumentReader, readings: list[int]) -> None:
+def test_vectors_are_not_cached_without_analysis(reader: TorchDocumentReader, readings: list[int]) -> None:
     doc = document(0, 5)
     first, again = next(reader.read([doc])), next(reader.read([doc]))
     torch.testing.assert_close(first.states, again.states)
@@ -107,8 +109,8 @@ def test_vectors_are_not_cached_without_analysis(reader: DocumentReader, reading
 
 def test_readers_with_equal_key_share_vectors(bert_folder: Path, readings: list[int]) -> None:
     model, tokenizer, doc = open_body(bert_folder, "fp32"), Tokenizer.open(bert_folder), analyse(document(0, 5))
-    one, other, alone = (DocumentReader(model, tokenizer, key=key) for key in ("a", "a", ""))
+    one, other, alone = (TorchDocumentReader(model, tokenizer, key=key) for key in ("a", "a", ""))
     assert next(one.read([doc])) is next(other.read([doc]))
     assert next(alone.read([doc])) is not next(one.read([doc]))
-    assert alone.key != DocumentReader(model, tokenizer).key
+    assert alone.key != TorchDocumentReader(model, tokenizer).key
     assert sum(readings) == 2

@@ -22,7 +22,8 @@ from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
 from onym.models import torch_loading as loading
-from onym.models.collective import BEGIN, INSIDE, OUTSIDE, Collective, CollectiveSettings
+from onym.models.collective import Collective
+from onym.models.collective_settings import BEGIN, INSIDE, OUTSIDE, CollectiveSettings
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import Encoder
 from onym.train import document_model as collective_module

@@ -11,10 +11,10 @@ from onym.detect.base import Detector, DetectorConfig, split_types
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
-from onym.parts import ModelReference, OpenContext, ReaderPrecision, require_model
+from onym.parts import ModelReference, OpenContext, ReaderEngine, ReaderPrecision, require_model
 
 if TYPE_CHECKING:
-    from onym.models.collective import Collective
+    from onym.detect.spans import DetectionModel
 
 
 class ModelDetectorConfig(DetectorConfig):
@@ -43,6 +43,11 @@ class ModelDetectorConfig(DetectorConfig):
     device: str = Field(
         default="auto", pattern=r"^(auto|cpu|mps|cuda(:[0-9]+)?)$", description="auto, cpu, cuda, cuda:N or mps."
     )
+    engine: ReaderEngine = Field(
+        default="auto",
+        description="torch or onnx (ONNX Runtime, on the CPU); auto is torch if it is installed and the weights are not int8. "
+        "For the student, numpy (default) or onnx. The answers are the same, nearly.",
+    )
 
 
 Config = ModelDetectorConfig  # the registry expects this name in every module
@@ -57,17 +62,33 @@ def open(
 ) -> Detector:
     """Open the model of the detector; a linker of the same pipeline may share the model."""
     reference = require_model(config.model, "a trained detector", "--detector-model")
-    try:
-        from onym.models.collective import open_shared
-    except ImportError as e:
-        raise missing_extra("a trained detector", "dense") from e
-    model = open_shared(reference, config.dtype, config.device, context)
+    model = _open_model(reference, config, context)
     if only is not None and config.types is None:
         config = config.model_copy(update={"types": ",".join(_types_within(model, kb, only)) or None})
     return detector_of(model, config)
 
 
-def detector_of(model: Collective, config: ModelDetectorConfig | None = None) -> Detector:
+def _open_model(reference: ModelReference, config: ModelDetectorConfig, context: OpenContext) -> DetectionModel:
+    from onym.models.opening import choose_engine, require_cpu, require_library
+
+    require_library("a trained detector", config.engine)
+    folder = reference.folder(context)
+    if choose_engine(folder, config.engine) == "torch":
+        try:
+            from onym.models.collective import open_shared
+        except ImportError as e:
+            raise missing_extra("a trained detector on torch", "dense") from e
+        return open_shared(reference, config.dtype, config.device, context)
+    try:
+        from onym.models.onnx_collective import OnnxCollective
+    except ImportError as e:
+        raise missing_extra("a trained detector on ONNX Runtime", "onnx") from e
+    require_cpu(config.device)
+    key = ("onnx-collective", str(folder.resolve()), config.dtype)
+    return context.open_once(key, lambda: OnnxCollective.open(folder, config.dtype))
+
+
+def detector_of(model: DetectionModel, config: ModelDetectorConfig | None = None) -> Detector:
     """Return the detector for a model: a SpanDetector or a TagDetector, depending on how the model was trained."""
     from onym.detect.spans import SpanDetector, TagDetector
 
@@ -81,7 +102,7 @@ def detector_of(model: Collective, config: ModelDetectorConfig | None = None) ->
     raise ConfigError("model-family", "the model links mentions but cannot detect them", where=model.name, fix=fix)
 
 
-def _types_within(model: Collective, kb: KnowledgeBase, only: ConceptMask) -> tuple[str, ...]:
+def _types_within(model: DetectionModel, kb: KnowledgeBase, only: ConceptMask) -> tuple[str, ...]:
     """Return the model's types that are semantic groups of concepts in `only`. If there are none, all types are used."""
     found = np.unique(kb.concept_groups.take(np.flatnonzero(only)).values)
     wanted = {kb.groups[int(group)] for group in found}

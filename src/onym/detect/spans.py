@@ -4,20 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from onym.detect.base import Detected, Span, detect_batches, resolve_overlaps
 from onym.errors import ConfigError
-from onym.models.collective import BEGIN, INSIDE, OUTSIDE, Collective, CollectiveSettings, Label
-from onym.models.documents import ReadText
-from onym.models.encoder import Vectors
-from onym.models.tensors import require_finite
+from onym.models.collective_settings import BEGIN, INSIDE, OUTSIDE, CollectiveSettings, Label
+from onym.models.documents import DocumentReader, ReadText, States
+from onym.models.encoder import Rows, Vectors
 from onym.models.tokens import Placed
 from onym.types import Document
+
+
+class DetectionModel(Protocol):
+    """A trained model that detects mentions: a `Collective` on torch, or an `OnnxCollective`."""
+
+    name: str
+    settings: CollectiveSettings
+
+    @property
+    def reader(self) -> DocumentReader:
+        """Encodes documents."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All properties of the model that its answers depend on, for result metadata."""
+
+    def span_chances(self, states: States, spans: Rows) -> Vectors:
+        """Return the probability of each span of a text for each label. *Shape:* spans (spans, 2) -> (spans, labels)."""
+
+    def tag_chances(self, states: States, words: Rows) -> Vectors:
+        """Return the probability of each tag, for words given by their first tokens. *Shape:* (words,) -> (words, 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +138,7 @@ class SpanDetector:
 
     def __init__(
         self,
-        model: Collective,
+        model: DetectionModel,
         *,
         types: Collection[str] = (),
         convention: str = "",
@@ -146,14 +165,12 @@ class SpanDetector:
             yield resolve_overlaps(score_spans(self.model, doc.text, read, self._wanted), nested=self._nested)
 
 
-@torch.inference_mode()
-def score_spans(model: Collective, text: str, read: ReadText, wanted: Sequence[WantedType]) -> list[Span]:
+def score_spans(model: DetectionModel, text: str, read: ReadText, wanted: Sequence[WantedType]) -> list[Span]:
     """Return all spans that reach the threshold of a wanted type."""
     word_ranges = word_spans(text, read.tokens, model.settings.max_span_tokens)
     if not len(word_ranges):
         return []
-    firsts, lasts = torch.from_numpy(word_ranges).unbind(1)
-    chances = require_finite(model.heads.span_scores(read.states, firsts, lasts)).sigmoid().numpy()  # shape (spans, labels)
+    chances = model.span_chances(read.states, word_ranges)
     starts, ends = read.tokens.starts[word_ranges[:, 0]], read.tokens.ends[word_ranges[:, 1] - 1]
     return [span for each in wanted for span in _spans_of(each, chances, starts, ends)]
 
@@ -172,7 +189,7 @@ class TagDetector:
     Related: `SpanDetector`, `DictionaryDetector`.
     """
 
-    def __init__(self, model: Collective, *, threshold: float | None = None) -> None:
+    def __init__(self, model: DetectionModel, *, threshold: float | None = None) -> None:
         self.model = model
         self._threshold = model.settings.threshold if threshold is None else threshold
 
@@ -190,8 +207,7 @@ class TagDetector:
             yield tag_spans(self.model, doc.text, read, self._threshold)
 
 
-@torch.inference_mode()
-def tag_spans(model: Collective, text: str, read: ReadText, threshold: float) -> list[Span]:
+def tag_spans(model: DetectionModel, text: str, read: ReadText, threshold: float) -> list[Span]:
     """Return the mentions: runs of consecutive words whose probability of being in a mention reaches the threshold.
 
     The tag of a word is the tag of its first token. The score of a mention is the mean probability of its words.
@@ -200,7 +216,7 @@ def tag_spans(model: Collective, text: str, read: ReadText, threshold: float) ->
     words = np.flatnonzero(begins)
     if not len(words):
         return []
-    chances = require_finite(model.heads.tag_scores(read.states[torch.from_numpy(words)])).softmax(1).numpy()
+    chances = model.tag_chances(read.states, words)
     starts, ends = read.tokens.starts[words], read.tokens.ends[np.flatnonzero(finishes)]
     found: list[Span] = []
     run: list[float] = []

@@ -11,30 +11,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import Field
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from onym.config import Strict
-from onym.errors import ConfigError, InputError
+from onym.errors import ConfigError
+from onym.models.collective_settings import (
+    HEADS,
+    NAMES,
+    CollectiveSettings,
+    Detect,
+    Represent,
+    heads_mismatch,
+    read_collective_settings,
+    require_windows,
+)
 from onym.models.device import Precision
-from onym.models.documents import DocumentReader
-from onym.models.encoder import Vectors, require_vocabulary
+from onym.models.encoder import Rows, Vectors, require_vocabulary
 from onym.models.tensors import INT8_LARGEST, INT8_TINY, require_finite, round_rows
 from onym.models.tokens import Tokenizer
+from onym.models.torch_documents import TorchDocumentReader
 from onym.models.torch_encoder import Encoder, comparable, max_length, open_body
 from onym.models.torch_loading import read_tensors
 from onym.parts import ModelReference, OpenContext, ReaderPrecision
-from onym.store.models import FolderSettings, folder_digest, require_safe
+from onym.store.models import folder_digest
 from onym.types import Document
 
-Represent = Literal["ends", "mean"]
-Detect = Literal["none", "spans", "tags"]
-OUTSIDE, BEGIN, INSIDE = range(3)
 _RARE = -5.0  # initial logit of a span; only about 1 in 150 spans is a mention
 
 
@@ -58,6 +63,13 @@ class Heads(nn.Module):
         elif detect == "tags":
             self.tag = nn.Linear(width, 3)
         self._begin(width, dim)
+
+    @classmethod
+    def of(cls, settings: CollectiveSettings, width: int) -> Heads:
+        """Create untrained heads for token vectors of dimension `width`."""
+        labels = max(1, len(settings.labels))
+        dim = settings.dim or width
+        return cls(width, dim, settings.represent, settings.detect, labels=labels, hidden=settings.hidden)
 
     @torch.no_grad()
     def _begin(self, width: int, dim: int) -> None:
@@ -150,46 +162,6 @@ def precision_of(model: Any) -> str:
     return "int8" if is_int8 else str(model.dtype).removeprefix("torch.")
 
 
-HEADS, NAMES = "heads.safetensors", "names"
-
-
-class Label(Strict):
-    """A label of spans: a mention type as annotated in `corpus` (empty means all corpora), with its detection threshold."""
-
-    type: str = Field(default="", max_length=100)
-    corpus: str = Field(default="", max_length=100)
-    threshold: float = Field(default=0.5, ge=0, le=1)
-
-
-class CollectiveSettings(FolderSettings):
-    """Settings of a collective model. `window` and `overlap` are in tokens; `dim` is the dimension of name embeddings.
-
-    A detected mention has at most `max_span_tokens` tokens and a probability of at least `threshold`, tuned on the dev split.
-    With `labels`, mentions are detected by type, and each label has its own threshold. `hidden` is the size of the hidden layer
-    before the labels; 0 means no hidden layer.
-
-    >>> CollectiveSettings(dim=8).detect
-    'none'
-    """
-
-    FILE: ClassVar[str] = "collective.json"
-
-    window: int = Field(default=256, ge=16, le=100_000)
-    overlap: int = Field(default=64, ge=0, le=50_000)
-    represent: Represent = "ends"
-    detect: Detect = "none"
-    max_span_tokens: int = Field(default=20, ge=1, le=200)
-    threshold: float = Field(default=0.5, ge=0, le=1)
-    links: bool = True
-    dim: int = Field(default=0, ge=0, le=100_000)
-    hidden: int = Field(default=0, ge=0, le=10_000)
-    labels: tuple[Label, ...] = Field(default=(), max_length=1_000)
-
-    def heads(self, width: int) -> Heads:
-        """Create untrained heads for token vectors of dimension `width`."""
-        return Heads(width, self.dim or width, self.represent, self.detect, labels=max(1, len(self.labels)), hidden=self.hidden)
-
-
 class Collective:
     """An opened collective model: the document reader, the heads, and the name encoder (None if the model does not link).
 
@@ -197,7 +169,12 @@ class Collective:
     """
 
     def __init__(
-        self, reader: DocumentReader, heads: Heads, settings: CollectiveSettings, names: Encoder | None = None, digest: str = ""
+        self,
+        reader: TorchDocumentReader,
+        heads: Heads,
+        settings: CollectiveSettings,
+        names: Encoder | None = None,
+        digest: str = "",
     ) -> None:
         self.reader, self.heads, self.settings, self.names, self.digest = reader, heads, settings, names, digest
         self.name = ""
@@ -206,18 +183,14 @@ class Collective:
     def open(cls, folder: Path | str, precision: ReaderPrecision = "auto", *, device: str = "auto") -> Collective:
         """Open the model of a folder; with `int8`, only the document encoder is quantised."""
         folder = Path(folder)
-        require_safe(folder)
-        if not (folder / CollectiveSettings.FILE).is_file():
-            fix = "use a folder written by `onym train collective`"
-            raise ConfigError("model-family", "this is not a collective model", where=str(folder), fix=fix)
-        settings = CollectiveSettings.read(folder)
+        settings = read_collective_settings(folder)
         other: Precision = "fp32" if precision == "int8" else precision
         model, tokenizer = open_body(folder, other, device=device), Tokenizer.open(folder)
         model = in_int8(model) if precision == "int8" else model
         require_vocabulary(tokenizer, model.config.vocab_size)
-        _require_windows(settings, max_length(model), tokenizer, folder)
+        require_windows(settings, max_length(model), tokenizer, folder)
         digest = folder_digest(folder)
-        reader = DocumentReader(
+        reader = TorchDocumentReader(
             model, tokenizer, length=settings.window, overlap=settings.overlap, key=f"{digest} {precision_of(model)}"
         )
         heads = _open_heads(folder / HEADS, reader.width, settings)
@@ -250,6 +223,17 @@ class Collective:
         return np.concatenate([np.zeros((0, self.heads.dim), dtype=np.float32), *found]), owners
 
     @torch.inference_mode()
+    def span_chances(self, states: torch.Tensor, spans: Rows) -> Vectors:
+        """Return the probability of each span of a text for each label. *Shape:* spans (spans, 2) -> (spans, labels)."""
+        firsts, lasts = torch.from_numpy(spans).unbind(1)
+        return np.asarray(require_finite(self.heads.span_scores(states, firsts, lasts)).sigmoid().numpy())
+
+    @torch.inference_mode()
+    def tag_chances(self, states: torch.Tensor, words: Rows) -> Vectors:
+        """Return the probability of each tag, for words given by their first tokens. *Shape:* (words,) -> (words, 3)."""
+        return np.asarray(require_finite(self.heads.tag_scores(states[torch.from_numpy(words)])).softmax(1).numpy())
+
+    @torch.inference_mode()
     def _vectors(self, states: torch.Tensor, spans: list[tuple[int, int]]) -> Vectors:
         """Return span vectors, normalised like name embeddings. *Shape:* states (tokens, width) -> (spans, dim)."""
         firsts, lasts = torch.tensor(spans, dtype=torch.long).reshape(-1, 2).unbind(1)
@@ -272,20 +256,11 @@ def heads_bytes(heads: Heads) -> bytes:
 
 def _open_heads(path: Path, width: int, settings: CollectiveSettings) -> Heads:
     with torch.device("meta"):  # allocates no memory, because the sizes in the settings are untrusted
-        heads = settings.heads(width)
+        heads = Heads.of(settings, width)
     try:
         heads.load_state_dict(read_tensors(path), assign=True)
     except (RuntimeError, KeyError, ValueError) as e:
-        what = "the weights of the heads do not match collective.json"
-        raise InputError("model-malformed", what, where=str(path), fix="download the model again") from e
+        raise heads_mismatch(path) from e
     for values in heads.parameters():
         require_finite(values, str(path))
     return heads.float().eval().requires_grad_(False)
-
-
-def _require_windows(settings: CollectiveSettings, positions: int, tokenizer: Tokenizer, folder: Path) -> None:
-    """Reject windows that are longer than the model's maximum length, or whose overlap leaves no new tokens."""
-    around = len(tokenizer.before) + len(tokenizer.after)
-    if settings.window > positions or settings.overlap >= settings.window - around:
-        what = "the window is longer than the model can read, or the overlap is as large as the window"
-        raise InputError("model-malformed", what, where=str(folder / CollectiveSettings.FILE), fix="download the model again")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from onym.errors import InputError, LimitError, missing_extra
+from onym.errors import missing_extra
 from onym.models.encoder import Rows, TextEncoder, Vectors, about_model, require_vocabulary
+from onym.models.onnx_session import open_session, require_attention, run_session
 from onym.models.settings import EncoderSettings, pool, read_settings
 from onym.models.shape import EncoderShape, read_encoder_shape
 from onym.models.tensors import Arrays, Floats, has_int8, parameters_of, read_arrays, require_finite
@@ -17,7 +17,6 @@ from onym.models.tokens import Tokenizer
 from onym.store.models import require_safe
 
 _SHORT = np.float32(1e-12)  # minimum norm when normalising, to avoid division by zero
-_MAX_CELLS = 1 << 25  # maximum attention matrix elements (4 bytes each) for one text
 _CELLS = 1 << 24  # maximum attention matrix elements for all texts of a batch
 _FAR = np.float32(-1e9)  # added to the attention scores of padding tokens, so that they get no attention
 
@@ -38,9 +37,7 @@ class OnnxEncoder(TextEncoder):
         require_vocabulary(tokenizer, shape.vocab_size)
         settings = settings.update(length=min(settings.length, shape.max_length))
         self._heads = shape.num_attention_heads
-        if self._heads * settings.length**2 > _MAX_CELLS:
-            what = f"attention with {self._heads:,} heads over {settings.length:,} tokens needs too much memory"
-            raise LimitError("limit-model", what, fix="set a smaller length in encoder.json, or install onym[dense]")
+        require_attention(self._heads, settings.length, "set a smaller length in encoder.json, or install onym[dense]")
         super().__init__(tokenizer, settings, shape.pad_token_id, about)
         self.width, self.precision = shape.hidden_size, precision
         self._session, self._first = session, shape.first_position
@@ -64,10 +61,7 @@ class OnnxEncoder(TextEncoder):
     def _compute(self, ids: Rows, mask: Rows) -> Vectors:
         attention = np.where(mask[:, None, None, :] > 0, np.float32(0), _FAR)
         inputs = {"ids": ids, "positions": self._positions(mask), "attention": attention}
-        try:
-            (hidden,) = self._session.run(None, inputs)
-        except Exception as e:  # do not pass on the message, which may quote the input
-            raise InputError("model-malformed", "ONNX Runtime cannot run the model", fix="download it again") from e
+        hidden = run_session(self._session, inputs)
         with np.errstate(all="ignore"):  # overflow is checked by require_finite
             return require_finite(self._comparable(pool(hidden, mask, self.settings.pooling).astype(np.float32)))
 
@@ -85,37 +79,11 @@ class OnnxEncoder(TextEncoder):
 
 
 def _session(shape: EncoderShape, arrays: Arrays, folder: Path) -> Any:
-    """Create an ONNX Runtime session for an encoder, with logging off and worker threads that do not spin."""
+    """Create an ONNX Runtime session for an encoder."""
     try:
-        import onnxruntime
+        import onnxruntime  # noqa: F401 - both packages are needed
 
         from onym.models.onnx_graph import encoder_graph
     except ImportError as e:
         raise missing_extra("an encoder without torch", "onnx") from e
-    graph = encoder_graph(shape, arrays)
-    options = session_options()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # higher levels load and run slower
-    try:
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in graph.weights.values()]
-        options.add_external_initializers(list(graph.weights), values)
-        return onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
-    except Exception as e:  # ONNX Runtime raises various exceptions for inconsistent sizes
-        what = "the model cannot be opened: its configuration or weights are not those of an encoder"
-        raise InputError("model-malformed", what, where=str(folder), fix="download the model again") from e
-
-
-def session_options() -> Any:
-    """Return options of ONNX Runtime: logging off, and worker threads that do not spin."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = _threads()
-    options.log_severity_level = 4
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return options
-
-
-def _threads() -> int:
-    """Return the number of threads: OMP_NUM_THREADS if set, else the number of CPUs."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    return int(said) if said.isdecimal() and int(said) else os.cpu_count() or 1
+    return open_session(encoder_graph(shape, arrays), folder)

@@ -6,6 +6,7 @@ quantising activations too would be twice as fast, but would change the vectors 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,12 @@ from onym.models.tensors import Arrays, Floats, not_finite, require_finite, scal
 
 IDS, POSITIONS, ATTENTION, HIDDEN = "ids", "positions", "attention", "hidden"
 _PREFIXES = ("", "bert.", "roberta.")
-_OPSET, _IR = 20, 10
+FUSED = "com.microsoft"  # domain of operators that only ONNX Runtime has
+_OPSETS, _IR = {"": 20, FUSED: 1}, 10
 _MAX_SCALE = 1e30  # maximum scale of an int8 weight, so that scale * 127 is finite in fp32
 _AXES = [0, 2, 1, 3]  # transposes (texts, tokens, heads, size) to (texts, heads, tokens, size)
+Inputs = Mapping[str, tuple[int, Sequence[str | int]]]
+"""Type and shape of the inputs of a graph, by name."""
 
 
 class Graph(NamedTuple):
@@ -35,19 +39,70 @@ def encoder_graph(shape: EncoderShape, arrays: Arrays) -> Graph:
 
     *Shape:* ids and positions (texts, tokens), attention (texts, 1, 1, tokens) -> hidden (texts, tokens, width).
     """
-    making = _GraphBuilder(shape, arrays)
-    making.end(making.layers(making.embed()))
-    return Graph(making.model(), making.weights)
+    making, texts, tokens = EncoderBuilder(shape, arrays), "texts", "tokens"
+    inputs: Inputs = {
+        IDS: (TensorProto.INT64, [texts, tokens]),
+        POSITIONS: (TensorProto.INT64, [texts, tokens]),
+        ATTENTION: (TensorProto.FLOAT, [texts, 1, 1, tokens]),
+    }
+    return making.graph(inputs, making.layers(making.embed()), HIDDEN, [texts, tokens, shape.hidden_size])
 
 
-class _GraphBuilder:
-    """Collects the nodes of a graph in execution order, and the weights they use."""
+class GraphBuilder:
+    """Collects the nodes of a graph in execution order, and the weights they use. `arrays` are the tensors of the model."""
 
-    def __init__(self, shape: EncoderShape, arrays: Arrays) -> None:
-        self.weights: Arrays = {}
-        self._shape, self._arrays = shape, arrays
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays, self._prefix = arrays, ""
+        self._weights: Arrays = {}
         self._nodes: list[NodeProto] = []
         self._constants: dict[str, TensorProto] = {}  # shapes and scales, which must be stored inside the model
+
+    def graph(self, inputs: Inputs, values: str, output: str, size: Sequence[str | int]) -> Graph:
+        """Return the graph that computes `values` and names them `output`; `size` is their shape."""
+        self._nodes.append(helper.make_node("Identity", [values], [output]))
+        domains = {node.domain for node in self._nodes}
+        graph = helper.make_graph(
+            self._nodes,
+            "encoder",
+            [helper.make_tensor_value_info(name, kind, sizes) for name, (kind, sizes) in inputs.items()],
+            [helper.make_tensor_value_info(output, TensorProto.FLOAT, size)],
+            [*self._constants.values(), *(_elsewhere(name, values) for name, values in self._weights.items())],
+        )
+        opsets = [helper.make_opsetid(domain, version) for domain, version in _OPSETS.items() if domain in domains]
+        found = helper.make_model(graph, opset_imports=opsets, ir_version=_IR)
+        return Graph(bytes(found.SerializeToString()), self._weights)
+
+    def _array(self, name: str, size: tuple[int, ...]) -> Floats:
+        with np.errstate(all="ignore"):
+            return require_finite(self._raw(name, size, "f").astype(np.float32), name)
+
+    def _raw(self, name: str, size: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
+        found = self._arrays.get(self._prefix + name)
+        if found is None or found.shape != size or found.dtype.kind != kind:
+            problem = "is missing" if found is None else f"is {found.dtype} of shape {found.shape}, expected shape {size}"
+            raise InputError("model-malformed", f"the weight {name} {problem}", fix="download the model again")
+        return found
+
+    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
+        name = f"{kind}-{len(self._nodes)}"
+        self._nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        return name
+
+    def _constant(self, name: str, values: npt.NDArray[Any]) -> str:
+        self._constants[name] = numpy_helper.from_array(values, name)
+        return name
+
+    def _add_weight(self, name: str, values: npt.NDArray[Any]) -> str:
+        self._weights[name] = values
+        return name
+
+
+class EncoderBuilder(GraphBuilder):
+    """Builds the graph of an encoder, layer by layer."""
+
+    def __init__(self, shape: EncoderShape, arrays: Arrays) -> None:
+        super().__init__(arrays)
+        self._shape = shape
         self._prefix = next((each for each in _PREFIXES if f"{each}embeddings.word_embeddings.weight" in arrays), "")
 
     def embed(self) -> str:
@@ -71,27 +126,6 @@ class _GraphBuilder:
             inner = self._linear(self._op("Gelu", inner), f"{layer}.output.dense", shape.intermediate_size, shape.hidden_size)
             values = self._normalise(self._op("Add", inner, values), f"{layer}.output.LayerNorm")
         return values
-
-    def end(self, values: str) -> None:
-        """Make `values` the output of the graph."""
-        self._nodes.append(helper.make_node("Identity", [values], [HIDDEN]))
-
-    def model(self) -> bytes:
-        """Serialise the model without its weights."""
-        info, texts, tokens = helper.make_tensor_value_info, "texts", "tokens"
-        graph = helper.make_graph(
-            self._nodes,
-            "encoder",
-            [
-                info(IDS, TensorProto.INT64, [texts, tokens]),
-                info(POSITIONS, TensorProto.INT64, [texts, tokens]),
-                info(ATTENTION, TensorProto.FLOAT, [texts, 1, 1, tokens]),
-            ],
-            [info(HIDDEN, TensorProto.FLOAT, [texts, tokens, self._shape.hidden_size])],
-            [*self._constants.values(), *(_elsewhere(name, values) for name, values in self.weights.items())],
-        )
-        found = helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
-        return bytes(found.SerializeToString())
 
     def _attention(self, values: str, name: str) -> str:
         """Add multi-head attention, softmax(QK'/sqrt(size))V (Vaswani et al. 2017, section 3.2)."""
@@ -126,7 +160,7 @@ class _GraphBuilder:
         table = self._add_weight(name, self._raw(name, (rows, self._shape.hidden_size), "i"))
         whole = self._op("Cast", self._op("Gather", table, ids), to=TensorProto.FLOAT)
         return self._op(
-            "Mul", whole, self._op("Gather", self._add_weight(f"{name}_scale", _bound_scales(scales, name)[:, None]), ids)
+            "Mul", whole, self._op("Gather", self._add_weight(f"{name}_scale", bound_scales(scales, name)[:, None]), ids)
         )
 
     def _matrix(self, name: str, size: tuple[int, int]) -> Floats:
@@ -135,35 +169,11 @@ class _GraphBuilder:
         if scales is None:
             return np.ascontiguousarray(self._array(name, size).T)
         found = np.empty(size[::-1], dtype=np.float32)
-        np.multiply(self._raw(name, size, "i").T, _bound_scales(scales, name), out=found)
+        np.multiply(self._raw(name, size, "i").T, bound_scales(scales, name), out=found)
         return found
 
-    def _array(self, name: str, size: tuple[int, ...]) -> Floats:
-        with np.errstate(all="ignore"):
-            return require_finite(self._raw(name, size, "f").astype(np.float32), name)
 
-    def _raw(self, name: str, size: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
-        found = self._arrays.get(self._prefix + name)
-        if found is None or found.shape != size or found.dtype.kind != kind:
-            problem = "is missing" if found is None else f"is {found.dtype} of shape {found.shape}, expected shape {size}"
-            raise InputError("model-malformed", f"the weight {name} {problem}", fix="download the model again")
-        return found
-
-    def _op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        name = f"{kind}-{len(self._nodes)}"
-        self._nodes.append(helper.make_node(kind, inputs, [name], **attributes))
-        return name
-
-    def _constant(self, name: str, values: npt.NDArray[Any]) -> str:
-        self._constants[name] = numpy_helper.from_array(values, name)
-        return name
-
-    def _add_weight(self, name: str, values: npt.NDArray[Any]) -> str:
-        self.weights[name] = values
-        return name
-
-
-def _bound_scales(scales: Floats, name: str) -> Floats:
+def bound_scales(scales: Floats, name: str) -> Floats:
     """Return the scales unchanged; raise InputError if a dequantised weight could be infinite or NaN."""
     if not np.abs(scales).max(initial=0) < _MAX_SCALE:  # `not <` rather than `>=`, because it is also true for NaN
         raise not_finite(name)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import onnxruntime
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from onym.models.onnx_encoder import session_options
+from onym.models.onnx_session import session_options
 from onym.models.student import EPSILON, Floats, Head, Student
 from onym.text.fingerprints import Ints
 

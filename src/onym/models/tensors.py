@@ -77,7 +77,7 @@ def is_quantized(folder: Path) -> bool:
 
 def read_arrays(folder: Path) -> Arrays:
     """Read the tensors of a model by name, from a single file or from shards."""
-    return read_files(folder, _read_file)
+    return read_files(folder, read_file)
 
 
 def read_files(folder: Path, read: Callable[[Path], dict[str, T]]) -> dict[str, T]:
@@ -202,7 +202,8 @@ def _read(path: Path, read: Callable[[Any], T]) -> T:
         return read(file)
 
 
-def _read_file(path: Path) -> Arrays:
+def read_file(path: Path) -> Arrays:
+    """Read the tensors of one file by name."""
     if other := set(_read(path, _types).values()) - _TYPES:
         what = f"a tensor has the type {min(other)}, which is not supported on ONNX Runtime"
         raise InputError("model-malformed", what, where=str(path), fix="save the model in float32 or float16")

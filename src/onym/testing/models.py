@@ -136,7 +136,8 @@ def save_collective(folder: Path, **settings: Any) -> Path:
     """Write a collective model; by default it detects mentions by spans and represents them by mean pooling."""
     import torch
 
-    from onym.models.collective import HEADS, NAMES, CollectiveSettings, heads_bytes
+    from onym.models.collective import Heads, heads_bytes
+    from onym.models.collective_settings import HEADS, NAMES, CollectiveSettings
     from onym.models.settings import EncoderSettings
 
     described: dict[str, Any] = {
@@ -150,7 +151,7 @@ def save_collective(folder: Path, **settings: Any) -> Path:
     own = CollectiveSettings(**(described | settings))
     save_encoder(folder)
     torch.manual_seed(3)
-    (folder / HEADS).write_bytes(heads_bytes(own.heads(WIDTH)))
+    (folder / HEADS).write_bytes(heads_bytes(Heads.of(own, WIDTH)))
     (folder / CollectiveSettings.FILE).write_bytes(own.to_bytes())
     if own.links:
         save_encoder(folder / NAMES, seed=1)

@@ -22,18 +22,8 @@ from onym.index.build import index_in_memory, open_derived_index
 from onym.index.vectors import NameVectors, open_derived_vectors
 from onym.kb import KnowledgeBase
 from onym.linkers.collective import CollectiveLinker
-from onym.models.collective import (
-    BEGIN,
-    HEADS,
-    INSIDE,
-    NAMES,
-    OUTSIDE,
-    Collective,
-    CollectiveSettings,
-    Detect,
-    Heads,
-    heads_bytes,
-)
+from onym.models.collective import Collective, Heads, heads_bytes
+from onym.models.collective_settings import BEGIN, HEADS, INSIDE, NAMES, OUTSIDE, CollectiveSettings, Detect
 from onym.models.documents import ReadText, windows
 from onym.models.encoder import TokenBatch
 from onym.models.settings import EncoderSettings, read_settings

@@ -16,7 +16,8 @@ import torch
 from onym.datasets.training import TrainingCorpus
 from onym.detect.base import Span, resolve_overlaps
 from onym.detect.spans import WantedType, score_spans
-from onym.models.collective import HEADS, Collective, CollectiveSettings, Label, heads_bytes
+from onym.models.collective import Collective, Heads, heads_bytes
+from onym.models.collective_settings import HEADS, CollectiveSettings, Label
 from onym.models.documents import windows
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import FILE, Tokenizer
@@ -123,7 +124,7 @@ class DetectorContext(OfCorpora, RunContext[DetectorTrainingConfig]):
         _log.info("opening the model %s", self.config.start.model)
         body = open_document_encoder(Path(self.config.start.model), self.config.start, self.config.start.window)
         torch.manual_seed(self.config.optim.seed)
-        heads = self.settings.heads(int(body.config.hidden_size))
+        heads = Heads.of(self.settings, int(body.config.hidden_size))
         module = CollectiveModule(body, None, heads, EncoderSettings(), CollectiveLossConfig())
         self.on_device(module)
         return module

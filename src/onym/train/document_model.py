@@ -20,11 +20,13 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from transformers import TrainerCallback
 
 from onym.detect.spans import word_spans
-from onym.models.collective import NAMES, Collective, CollectiveSettings, Heads
-from onym.models.documents import DocumentReader, TokenWindow, window_rows
+from onym.models.collective import Collective, Heads
+from onym.models.collective_settings import NAMES, CollectiveSettings
+from onym.models.documents import TokenWindow
 from onym.models.encoder import TokenBatch
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Placed, Tokenizer
+from onym.models.torch_documents import TorchDocumentReader, window_rows
 from onym.models.torch_encoder import Encoder, comparable, token_vectors, vectors_of
 from onym.models.torch_loading import in_precision, quiet
 from onym.store.output import whole_file
@@ -204,7 +206,7 @@ def inference_model(
     module: CollectiveModule, tokenizer: Tokenizer, names: Tokenizer, settings: CollectiveSettings
 ) -> Collective:
     """Return an inference copy of a module that is being trained; `names` is the tokenizer of names."""
-    reader = DocumentReader(in_precision(module.body, "auto"), tokenizer, length=settings.window, overlap=settings.overlap)
+    reader = TorchDocumentReader(in_precision(module.body, "auto"), tokenizer, length=settings.window, overlap=settings.overlap)
     heads = copy.deepcopy(module.heads).cpu().float().eval().requires_grad_(False)
     encoder = None if module.names is None else Encoder(in_precision(module.names, "auto"), names, module.settings)
     return Collective(reader, heads, settings, encoder)

@@ -13,6 +13,7 @@ import torch
 
 from onym.errors import ConfigError, InputError, LimitError, OnymError
 from onym.models import onnx_encoder as onnx_module
+from onym.models import onnx_session
 from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.settings import EncoderSettings
 from onym.models.shape import FAMILIES
@@ -97,7 +98,7 @@ def test_old_weight_names_of_bert(model: Path, bert_folder: Path) -> None:
 
 def test_rejects_too_large_attention(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = save_encoder(tmp_path / "tiny", positions=64)
-    monkeypatch.setattr(onnx_module, "_MAX_CELLS", 2 * 50**2)
+    monkeypatch.setattr(onnx_session, "_MAX_CELLS", 2 * 50**2)
     OnnxEncoder.open(folder, EncoderSettings(length=50))
     with pytest.raises(LimitError, match="limit-model"):
         OnnxEncoder.open(folder, EncoderSettings(length=51))
@@ -127,7 +128,7 @@ def test_runtime_error_does_not_quote_input(bert_folder: Path) -> None:
 @pytest.mark.parametrize(("said", "threads"), [("3", 3), ("0", None), ("many", None), ("", None)])
 def test_number_of_threads(monkeypatch: pytest.MonkeyPatch, said: str, threads: int | None) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", said)
-    assert onnx_module._threads() == (threads or os.cpu_count())
+    assert onnx_session._threads() == (threads or os.cpu_count())
 
 
 def test_rejects_family_that_needs_torch(tmp_path: Path) -> None:
