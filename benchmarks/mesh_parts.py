@@ -3,8 +3,8 @@
     python -m benchmarks.mesh_parts FOLDER
 
 Runs `onym train pipeline` over the knowledge base of the recipe `mesh-diseases-chemicals-trained`, from the files in
-`ONYM_DATA`; a quarter of an hour on one core. All output is kept in FOLDER, where an interrupted run resumes. FOLDER/parts has the
-files of the package except README and LICENSE; each is compared with the packaged file.
+`ONYM_DATA`; a quarter of an hour on one core. All output is kept in FOLDER, where an interrupted run resumes. FOLDER/parts
+has the files of the package except README and LICENSE; each is compared with the packaged file.
 """
 
 from __future__ import annotations

@@ -167,8 +167,8 @@ def _reranker(config: PipelineTrainingConfig, dest: Path, data: Path | None) -> 
 def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
     if not (dest / FILE).exists():
         linker = linker_config("rerank", model=str(dest / _RERANKER), encoder=config.dense_encoder)
-        detector, options = _train_detector(config, dest), {"types": config.groups, "prefer": config.prefer}
-        build_pipeline(config.kb, dest, linker=linker, detector=detector, **options)
+        detector = _train_detector(config, dest)
+        build_pipeline(config.kb, dest, linker=linker, detector=detector, types=config.groups, prefer=config.prefer)
 
 
 def _train_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:
