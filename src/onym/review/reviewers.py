@@ -17,6 +17,7 @@ from onym.outputs.rows import require_rows, write_rows
 from onym.review.agreement import HierarchyDistance, cohen_kappa, krippendorff_alpha
 from onym.review.decisions import Decision, Standing
 from onym.review.desk import Desk, DeskLink
+from onym.store.hidden import owner_only
 from onym.store.output import whole_file
 
 
@@ -122,7 +123,7 @@ def _number(coefficient: float | None) -> str:
 def write_disagreements(panel: Panel, desk: Desk, path: Path) -> None:
     """Write the links with different labels as a table: document, offsets, text, linked concept, the label of each reviewer.
 
-    The name of the file sets its format: .tsv, .csv, .jsonl, .parquet or .xlsx.
+    The name of the file sets its format: .tsv, .csv, .jsonl, .parquet or .xlsx. The file has mode 0600.
     """
     require_rows(path)
     documents = {document.number: document.id for document in desk.documents()}
@@ -135,5 +136,5 @@ def write_disagreements(panel: Panel, desk: Desk, path: Path) -> None:
         ]
         for link, labels in panel.iter_disagreements(desk)
     )
-    with whole_file(path) as file:
+    with owner_only(), whole_file(path) as file:
         write_rows(rows, columns, path, file)

@@ -121,6 +121,8 @@ def documents_with_bad_one(name: str, bad: bytes) -> dict[str, bytes]:
         "jsonl": b'{"id":"%d","text":"Fever %s"}\n',
         "bigbio": b'{"document_id":"%d","id":"1","passages":[{"type":"","text":["Fever %s"],"offsets":[[0,5]]}]}\n',
         "pubannotation": b'{"sourceid":"%d","text":"Fever %s","denotations":[]}\n',
+        "label_studio": b'{"id":%d,"data":{"text":"Fever %s"},"annotations":[]}\n',
+        "doccano": b'{"id":%d,"text":"Fever %s","label":[]}\n',
         "bioc_json": b'{"id":"%d","infons":{},"passages":[{"offset":0,"infons":{},"text":"Fever %s"}]}\n',
         "hpo_gsc": b"%d\nFever %s\n0\t5\tFever\tHP:0001945\n\n",
         "biosyn": b"%d||0|5||Disease||fever %s||D005334\n",
@@ -135,7 +137,10 @@ def documents_with_bad_one(name: str, bad: bytes) -> dict[str, bytes]:
     return {f"a.{'txt' if name != 'jsonl' else name}": head + b"".join(rows)}
 
 
-LINES = ("pubtator", "jsonl", "bigbio", "pubannotation", "bioc_json", "hpo_gsc", "biosyn", "cometa", "askapatient")
+LINES = (
+    "pubtator", "jsonl", "bigbio", "pubannotation", "label_studio", "doccano", "bioc_json", "hpo_gsc", "biosyn", "cometa",
+    "askapatient",
+)  # fmt: skip
 BAD_BYTES = {"encoding": (b"\xff", "input-encoding"), "nul": (b"\x00", "input-encoding"), "long": (b"x" * 400, "limit-line")}
 
 

@@ -46,6 +46,7 @@ BY_FILE = ("brat", "biosyn", "text")
 _SUFFIX = {
     "parquet": "parquet", "pubtator": "pubtator", "jsonl": "jsonl", "bigbio": "jsonl", "cometa": "tsv", "askapatient": "txt",
     "hpo_gsc": "txt", "bioc_xml": "xml", "bioc_json": "json", "pubannotation": "json", "docbin": "spacy",
+    "label_studio": "json", "doccano": "jsonl",
 }  # fmt: skip
 _MESH, _SNOMED = ("mesh:D005334", "mesh:D001249"), ("snomedct:386661006", "snomedct:195967001")
 _HEADERS = {"cometa": b"\n"}  # the header line ends here; it belongs to no document

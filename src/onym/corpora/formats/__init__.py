@@ -15,7 +15,7 @@ from onym.store.files.source import InputFile, Source
 # The order in which formats are tried: the most specific first.
 ORDER = (
     "parquet", "docbin", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation",
-    "jsonl", "hpo_gsc", "cometa", "askapatient", "text",
+    "label_studio", "doccano", "jsonl", "hpo_gsc", "cometa", "askapatient", "text",
 )  # fmt: skip
 READ_ONLY = ("pubmed",)
 _ALSO = {"bioc": "bioc_xml"}  # aliases
