@@ -103,6 +103,13 @@ class RowWriter:
         else:
             self._add({"document": problem.document_id, **own, "row": "problem", "problem": problem.code})
 
+    def add_batch(self, batch: pa.RecordBatch) -> None:
+        """Add rows that already have the schema, as one row group."""
+        self._flush()
+        self.rows += batch.num_rows
+        update_digest(self._digest, batch)
+        self._writer.write_batch(batch)
+
     def digest(self) -> str:
         """Write buffered rows and return the digest of all rows."""
         self._flush()

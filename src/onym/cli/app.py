@@ -41,6 +41,7 @@ MODULES = {
     "batch": "batch",
     "review": "review",
     "audit": "audit",
+    "migrate": "migrate",
 }
 """Module of `onym.cli` that defines each command or command group, in the order of the help."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import BinaryIO, Literal, Protocol, get_args
+from typing import BinaryIO, Literal, NamedTuple, Protocol, get_args
 
 from onym.errors import OnymError
 from onym.store.files.lines import Line
@@ -40,6 +40,13 @@ DELETED = "document-deleted"
 """The problem code of a document that an update file deletes; it does not count as a loss."""
 
 
+class Segment(NamedTuple):
+    """A part of a file: the bytes of a document, or of what is between two documents."""
+
+    is_document: bool
+    data: bytes
+
+
 class Output(Protocol):
     """The destination of a writer: one file, or several in a folder."""
 
@@ -48,11 +55,12 @@ class Output(Protocol):
 
 
 class Format(Protocol):
-    """The interface of a module in `corpora/formats`. Two more members are optional.
+    """The interface of a module in `corpora/formats`. Three more members are optional.
 
     `EXTENSIONS` lists file name extensions that identify the format without reading the file. `groups(source)` is for formats
     whose documents consist of several files: it returns tuples of files that belong together. The name of the first file
-    becomes the `source` of the documents.
+    becomes the `source` of the documents. `iter_segments(file)` yields the `Segment`s of a file, with one document for each
+    that the reader yields, in the same order; in a group of files, the last one has the annotations.
     """
 
     HOLDS: frozenset[Facet]

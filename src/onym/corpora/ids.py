@@ -8,12 +8,13 @@ matches, it gets the default prefix of the format, or `local`. In `OMIM_...`, th
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from onym.corpora.base import Style
 from onym.kb.curie import to_curie
 from onym.types import Mention, Notes, style_id
-from onym.vocabularies import prefix_by_shape
+from onym.vocabularies import canonical_prefix, prefix_by_shape
 
 KEY = "ids"
 """The key of the note that keeps an id column as written in the file, if it cannot be restored from the CURIEs."""
@@ -88,6 +89,45 @@ def keeps_ids(mention: Mention, default: str = "") -> bool:
 def drop_type(mention: Mention) -> Mention:
     """Return the mention without its type, as it is read back from formats without types. Id prefixes may then differ."""
     return Mention(mention.start, mention.end, mention.surface, mention.concept_ids, notes=mention.notes)
+
+
+def replace_ids(text: str, moves: Mapping[str, str], *, is_cell: bool = True) -> str:
+    """Replace CURIEs that occur in a text, all at once, and keep how they are written: `MESH:D003924` or `D003924`.
+
+    In a `cell` that has only ids, numbers without a prefix are ids too.
+
+    >>> replace_ids("MESH:D003924|D009765", {"mesh:D009765": "mesh:D000001", "mesh:D000001": "mesh:D000002"})
+    'MESH:D003924|D000001'
+    >>> [replace_ids("7157", {"ncbigene:7157": "ncbigene:1"}, is_cell=each) for each in (True, False)]
+    ['1', '7157']
+    """
+    moves = {old: new for old, new in moves.items() if old != new}
+    if not moves:
+        return text
+    by_local: dict[str, dict[str, str]] = {}
+    for old, new in moves.items():
+        prefix, _, local = old.partition(":")
+        by_local.setdefault(local, {})[prefix] = new
+
+    def replace(found: re.Match[str]) -> str:
+        written, colon, local = found[1] or "", found[2] or "", found[3]
+        known = by_local[local]
+        prefix = canonical_prefix(written) if written else next(iter(known)) if len(known) == 1 else ""
+        if prefix not in known or not (written or is_cell or not local.isdigit()):
+            return found[0]
+        new_prefix, _, new_local = known[prefix].partition(":")
+        if new_prefix == prefix:
+            return f"{written}{colon}{new_local}"
+        return style_id(known[prefix], "curie" if written.islower() else "obo")
+
+    return _id_pattern(tuple(sorted(by_local))).sub(replace, text)
+
+
+@lru_cache(maxsize=4_096)
+def _id_pattern(locals_: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for ids, longest first: prefix, separator and the part after the prefix."""
+    either = "|".join(re.escape(each) for each in sorted(locals_, key=lambda each: (-len(each), each)))
+    return re.compile(f"(?<![A-Za-z0-9])(?:([A-Za-z][A-Za-z0-9.]*)([:_]))?({either})(?![A-Za-z0-9])")
 
 
 def _variant(text: str) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from onym import fields
 from onym.corpora.problems import require_complete
@@ -259,7 +259,17 @@ def write_predictions(lines: Iterable[Line], source: Mapping[str, Any], file: Bi
     >>> file.getvalue().splitlines()[1]
     b'{"document":"1","start":0,"end":5,"answers":[["mesh:D005334",1.0,0]]}'
     """
+    write_header(source, file)
+    return write_prediction_lines(lines, file)
+
+
+def write_header(source: Mapping[str, Any], file: BinaryIO) -> None:
+    """Write the first line of a predictions file."""
     _write_line(file, {"kind": KIND, "format": FORMAT, "source": dict(source)})
+
+
+def write_prediction_lines(lines: Iterable[Line], file: BinaryIO) -> int:
+    """Write lines after the header, and return their number."""
     count = 0
     for count, one in enumerate(lines, 1):  # noqa: B007 - its last value is returned
         _write_line(file, _plain(one))
@@ -268,9 +278,22 @@ def write_predictions(lines: Iterable[Line], source: Mapping[str, Any], file: Bi
 
 def read_predictions(path: Path | str) -> Predictions:
     """Read a predictions file. If several lines have the same mention, the first line is used."""
-    file = InputFile.from_path(Path(path))
+    header, lines = open_predictions(InputFile.from_path(Path(path)))
+    return Predictions.of((each.line for each in lines), header["source"])
+
+
+class RawLine(NamedTuple):
+    """A line of a predictions file as bytes, as JSON values and as `Line`."""
+
+    data: bytes
+    plain: dict[str, Any]
+    line: Line
+
+
+def open_predictions(file: InputFile) -> tuple[dict[str, Any], Iterator[RawLine]]:
+    """Return the header of a predictions file, and an iterator over its lines."""
     lines = _iter_values(file)
-    first, where = next(lines, (None, file.name))
+    _, first, where = next(lines, (b"", None, file.name))
     if not isinstance(first, dict) or first.get("kind") != KIND:
         fix = "write the file with onym link, or give its corpus format with --from"
         raise InputError("predictions-malformed", "not a predictions file", where=where, fix=fix)
@@ -278,7 +301,9 @@ def read_predictions(path: Path | str) -> Predictions:
         known = first.get("format")
         what = f"the predictions have format {known if isinstance(known, int) else 'unknown'}, but this Onym reads {FORMAT}"
         raise InputError("predictions-version", what, where=where, fix="write the file again with onym link")
-    return Predictions.of((_line(value, at) for value, at in lines), _source(first.get("source"), where))
+    if not isinstance(first.get("source"), dict):
+        raise _make_error(where)
+    return first, (RawLine(data, value, _line(value, at)) for data, value, at in lines)
 
 
 def are_predictions(path: Path | str) -> bool:
@@ -325,18 +350,12 @@ def _write_line(file: BinaryIO, value: object) -> None:
     file.write(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n")
 
 
-def _iter_values(file: InputFile) -> Iterator[tuple[Any, str]]:
+def _iter_values(file: InputFile) -> Iterator[tuple[bytes, Any, str]]:
     for block in iter_blocks(file):
         for number, line in enumerate(block.data.split(b"\n"), block.first_line):
             if line.strip():
                 where = f"{file.name}:{number}"
-                yield parse_line(line, where, file.limits), where
-
-
-def _source(value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise _make_error(where)
-    return value
+                yield line, parse_line(line, where, file.limits), where
 
 
 def _line(value: object, where: str) -> Line:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import shutil
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 from onym.errors import ConfigError, format_id
 from onym.store.hidden import make_folder, make_hidden, remove_left, set_aside
@@ -162,6 +163,50 @@ def whole_path(path: Path, *, force: bool = False) -> Iterator[Path]:
                 os.fsync(file.fileno())
             new.replace(path)
         sync_folder(path.parent)
+
+
+CODECS = {".gz": "gzip", ".zst": "zstd"}
+"""Codecs by file name ending."""
+
+
+@contextmanager
+def compress_into(file: BinaryIO, codec: str) -> Iterator[BinaryIO]:
+    """Yield a file whose bytes are compressed into an open file; an empty codec yields the file itself.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> with compress_into(file, "gzip") as packed:
+    ...     _ = packed.write(b"fever")
+    >>> file.getvalue()[:2]
+    b'\\x1f\\x8b'
+    """
+    if not codec:
+        yield file
+        return
+    import pyarrow as pa
+
+    stream: Any = pa.CompressedOutputStream(pa.PythonFile(_KeepOpen(file), mode="w"), codec)
+    with stream:
+        yield stream
+
+
+class _KeepOpen(io.RawIOBase):
+    """A writable view of a file that leaves the file open when it is closed."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._file.write(data)
+
+
+def copy_stream(source: BinaryIO | io.RawIOBase, dest: BinaryIO) -> None:
+    """Copy the rest of an open file to another one."""
+    shutil.copyfileobj(cast("BinaryIO", source), dest, _CHUNK)
 
 
 def new_folder(parent: Path, prefix: str) -> Path:
@@ -337,7 +382,7 @@ def copy_file(source: Path, dest: Path) -> None:
     'a'
     """
     with source.open("rb") as data, whole_file(dest) as file:
-        shutil.copyfileobj(data, file, _CHUNK)
+        copy_stream(data, file)
 
 
 def move_folder(source: Path, dest: Path) -> None:

@@ -162,18 +162,21 @@ def iter_objects(file: InputFile, lists: Sequence[str] = ()) -> Iterator[tuple[s
 
     The file may be a list, an object with a list under one of the keys in `lists`, JSON lines, or a single object.
     """
-    data = head(file)
+    layout = find_json_layout(file, lists)
+    yield from _by_line(file) if layout is None else _members(file, layout)
+
+
+def find_json_layout(file: InputFile, lists: Sequence[str] = ()) -> str | None:
+    """Return where the documents of a JSON file are: `item` of a list, `KEY.item`, the only object (""), or lines (None)."""
     if file.stem.endswith(_LINES):  # recognised by name, so that an invalid first line affects only one document
-        yield from _by_line(file)
-        return
+        return None
+    data = head(file)
     if data.startswith(b"["):
-        yield from _members(file, "item")
-        return
+        return "item"
     for key in lists:
         if re.match(rb'\{(?:[^\[\]{}]|\{[^{}]*\})*?"' + key.encode() + rb'"\s*:\s*\[', data):
-            yield from _members(file, f"{key}.item")
-            return
-    yield from _by_line(file) if _is_by_line(data) else _members(file, "")
+            return f"{key}.item"
+    return None if _is_by_line(data) else ""
 
 
 def _members(file: InputFile, prefix: str) -> Iterator[tuple[str, dict[str, Any] | MalformedError]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Segment, Style
 from onym.corpora.formats._files import any_looks, from_latin1, head, iter_lines
+from onym.corpora.formats._segments import iter_line_segments
 from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.source import InputFile, Source
 from onym.types import Document
@@ -28,6 +29,11 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield a document for each line; the document id is the file name and the line number."""
     return (item for file in source.files for item in _read_file(file))
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the documents of a file as bytes, and the bytes between them."""
+    return iter_line_segments(file, skip_blank=False)
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Segment, Style
 from onym.corpora.formats._bioc import (
     BiocAnnotation,
     BiocDocument,
@@ -19,6 +19,7 @@ from onym.corpora.formats._bioc import (
     items_of,
 )
 from onym.corpora.formats._files import any_looks, head, iter_objects
+from onym.corpora.formats._segments import iter_json_segments
 from onym.corpora.plain import Plain, identifier, number, objects, string
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Notes
@@ -39,6 +40,11 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
     return (item for file in source.files for item in _read_file(file))
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the documents of a file as bytes, and the bytes between them."""
+    return iter_json_segments(file, _LISTS)
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Segment, Style
 from onym.corpora.formats._bioc import (
     BiocAnnotation,
     BiocDocument,
@@ -18,6 +18,7 @@ from onym.corpora.formats._bioc import (
     items_of,
 )
 from onym.corpora.formats._files import any_looks, head
+from onym.corpora.formats._segments import iter_element_segments
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
 from onym.types import Document, Notes
@@ -50,6 +51,11 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
     return (item for file in source.files for item in _read_file(file))
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the documents of a file as bytes, and the bytes between them."""
+    return iter_element_segments(file, "document")
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

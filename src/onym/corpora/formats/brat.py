@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import ALL, Draft, Facet, Item, MalformedError, Output, Style, require_good
+from onym.corpora.base import ALL, Draft, Facet, Item, MalformedError, Output, Segment, Style, require_good
 from onym.corpora.formats._files import FileNames, file_name, id_of_file, iter_lines, require_few_lines, whole_text
 from onym.errors import InputError
 from onym.kb.curie import to_curie
@@ -47,6 +47,12 @@ def read(source: Source) -> Iterator[Item]:
     for file in source.files:
         if file.name not in annotations:
             yield from _read_group(*pairs.get(file.name, (file,)))
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the annotation file of a document as bytes."""
+    with file.open() as stream:
+        yield Segment(True, stream.read())
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

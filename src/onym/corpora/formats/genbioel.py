@@ -14,8 +14,9 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
-from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Segment, Style, require_good
 from onym.corpora.formats._files import iter_lines
+from onym.corpora.formats._segments import iter_line_segments
 from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.errors import InputError, OnymError
 from onym.store.files.json import parse_line
@@ -57,6 +58,11 @@ def read(source: Source) -> Iterator[Item]:
         elif not _is_partner(name, files):
             what, fix = "a file of GenBioEL without its .source file", "add the .source file to the same folder"
             raise InputError("format-incomplete", what, where=name, fix=fix)
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the labels of a split as bytes, and the bytes between them."""
+    return iter_line_segments(file, skip_blank=False)
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

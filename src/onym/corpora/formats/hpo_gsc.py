@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Segment, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
+from onym.corpora.formats._segments import iter_block_segments
 from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
@@ -30,6 +31,11 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
     return (item for file in source.files for item in _read_file(file))
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the documents of a file as bytes, and the bytes between them."""
+    return iter_block_segments(file, lambda line: line in (b"\n", b"\r\n"))
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Style, preserve_all
+from onym.corpora.base import ALL, Facet, Item, MalformedError, Output, Segment, Style, preserve_all
 from onym.corpora.formats._files import any_looks, head, iter_objects
+from onym.corpora.formats._segments import iter_json_segments
 from onym.corpora.plain import Plain, from_plain, from_plain_linked, to_plain, to_plain_linked
 from onym.errors import InputError
 from onym.store.files.source import InputFile, Source
@@ -31,6 +32,11 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
     return (item for file in source.files for item in _read_file(file))
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the documents of a file as bytes, and the bytes between them."""
+    return iter_json_segments(file)
 
 
 def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001

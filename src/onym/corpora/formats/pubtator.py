@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Style, require_good
+from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Segment, Style, require_good
 from onym.corpora.formats._files import any_looks, head, iter_lines, require_few_lines
+from onym.corpora.formats._segments import iter_block_segments
 from onym.corpora.ids import KEY, format_ids, ids_text, keeps_ids, parse_ids, parse_ids_with_note
 from onym.store.files.lines import Line
 from onym.store.files.source import InputFile, Source
@@ -42,6 +43,11 @@ def matches(source: Source) -> bool:
 def read(source: Source) -> Iterator[Item]:
     """Yield the documents of every file."""
     return (item for file in source.files for item in _read_file(file))
+
+
+def iter_segments(file: InputFile) -> Iterator[Segment]:
+    """Yield the documents of a file as bytes, and the bytes between them."""
+    return iter_block_segments(file, lambda line: not line.strip(), lambda line: _BEGIN.match(line) is not None)
 
 
 def preserved_facets(document: Document) -> frozenset[Facet]:

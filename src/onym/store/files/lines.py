@@ -93,6 +93,24 @@ def iter_lines(file: InputFile) -> Iterator[Line]:
             yield _line(number, bytes(pending), file)
 
 
+def iter_raw_lines(file: InputFile) -> Iterator[bytes]:
+    """Yield the lines of a file as they are, with their line ends.
+
+    >>> list(iter_raw_lines(InputFile.from_bytes("a.txt", b"one\\r\\n\\ntwo")))
+    [b'one\\r\\n', b'\\n', b'two']
+    """
+    pending: list[bytes] = []
+    with file.open() as stream:
+        while chunk := stream.read(_CHUNK):
+            *whole, last = chunk.split(NEWLINE)
+            for line in whole:
+                yield b"".join([*pending, line, NEWLINE])
+                pending = []
+            pending.append(last)
+    if rest := b"".join(pending):
+        yield rest
+
+
 def _lines(number: int, data: bytes, file: InputFile) -> Iterator[Line]:
     """Yield the lines of a chunk. They are decoded together if all are valid, otherwise one by one."""
     try:
