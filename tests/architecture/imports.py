@@ -26,6 +26,7 @@ LAYERS = (
     ("outputs",),
     ("pipeline",),
     ("linkers", "corrections"),
+    ("genes",),
     ("rerank",),
     ("calibrate", "detect", "decoding", "index"),
     ("models", "trie", "datasets"),

@@ -14,7 +14,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "datasets.md"
 NAMES = [
     "ncbi-disease", "ncbi-disease-genbioel", "ncbi-disease-biosyn", "bc5cdr", "bc5cdr-disease-biosyn",
     *(f"askapatient-fold{fold}" for fold in range(10)),
-    "biored", "nlm-chem", "nlm-gene", "gnormplus", "linnaeus", "s800", "bioid", "hpo-gsc",
+    "biored", "nlm-chem", "nlm-gene", "gnormplus", "linnaeus", "s800", "bioid", "tmvar", "species-assignment",
+    "hpo-gsc",
     "medmentions", "medmentions-st21pv", "cometa",
 ]  # fmt: skip
 

@@ -23,6 +23,7 @@ SECTIONS = {
     "mentions": "## Mentions of the dictionary",
     "rerank": "## Rerankers",
     "student": "## Students",
+    "genes": "## Gene linkers",
 }
 
 

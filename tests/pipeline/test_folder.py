@@ -336,7 +336,7 @@ def test_loads_without_torch(tmp_path: Path, kb: Path) -> None:
 
 
 def test_trained_detector_and_linker_share_one_pass(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from onym.models import documents
+    from onym.models.torch_documents import TorchDocumentReader
     from onym.testing.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
@@ -344,13 +344,13 @@ def test_trained_detector_and_linker_share_one_pass(tmp_path: Path, kb: Path, mo
     build_pipeline(kb, tmp_path / "p", linker=linker, detector=detector)
     pipeline = load(tmp_path / "p")
     text_counts: list[int] = []
-    own = documents.read_windows
+    own = TorchDocumentReader._encode
 
-    def read_windows(model: Any, tokenizer: Any, texts: Any, **more: int) -> Any:
+    def encode(self: TorchDocumentReader, texts: Any) -> Any:
         text_counts.append(len(texts))
-        return own(model, tokenizer, texts, **more)
+        return own(self, texts)
 
-    monkeypatch.setattr(documents, "read_windows", read_windows)
+    monkeypatch.setattr(TorchDocumentReader, "_encode", encode)
     linked = pipeline.link("A heart attack, then fever.")
     assert linked.links
     assert all(link.candidates for link in linked.links)
@@ -372,6 +372,7 @@ def _alive(references: Iterable[weakref.ref[Any]]) -> int:
 def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str) -> None:
     from onym.linkers import collective
     from onym.models import documents
+    from onym.models.torch_documents import TorchDocumentReader
     from onym.testing.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
@@ -382,14 +383,14 @@ def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypa
         monkeypatch.setattr(module, "_BATCH", 4)
     monkeypatch.setattr(documents, "_TOGETHER", 40)
     readings: list[weakref.ref[Any]] = []
-    own = documents.read_windows
+    own = TorchDocumentReader._encode
 
-    def read_windows(model: Any, tokenizer: Any, texts: Any, **more: int) -> Any:
-        read = own(model, tokenizer, texts, **more)
+    def encode(self: TorchDocumentReader, texts: Any) -> Any:
+        read = own(self, texts)
         readings.extend(map(weakref.ref, read))
         return read
 
-    monkeypatch.setattr(documents, "read_windows", read_windows)
+    monkeypatch.setattr(TorchDocumentReader, "_encode", encode)
     docs = [Document(str(number), "A heart attack, then fever. " * (1 + number)) for number in range(10)]
     for doc, linked in zip(docs, pipeline.link_many(docs), strict=True):
         assert linked.document.text == doc.text

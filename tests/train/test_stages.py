@@ -15,6 +15,7 @@ from onym.train.configs import (
     EncoderStage,
     EncoderTrainingConfig,
     GenerativeTrainingConfig,
+    GenesTrainingConfig,
     MentionsTrainingConfig,
     RerankTrainingConfig,
     StudentTrainingConfig,
@@ -57,9 +58,12 @@ TABLE_B_NEGATIVE: dict[str, tuple[Any, ...]] = {
 SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25, "cls", 0.2, 1.0, 60.0, 0.5, 50)}
 
 
+_OWN = RerankTrainingConfig | MentionsTrainingConfig | StudentTrainingConfig | GenesTrainingConfig
+
+
 def preset_config(name: str) -> AnyConfig:
     stage: TrainingStage = find_preset(name)["stage"]
-    return read_config(stage, None, name, [] if stage in ("rerank", "mentions", "student") else ["start.model=here"])
+    return read_config(stage, None, name, [] if stage in ("rerank", "mentions", "student", "genes") else ["start.model=here"])
 
 
 def generative_config(name: str) -> GenerativeTrainingConfig:
@@ -72,7 +76,7 @@ def generative_config(name: str) -> GenerativeTrainingConfig:
 def test_each_preset_is_valid(name: str) -> None:
     assert preset_text(name).startswith("# ")
     config = preset_config(name)
-    if isinstance(config, RerankTrainingConfig | MentionsTrainingConfig | DetectorTrainingConfig | StudentTrainingConfig):
+    if isinstance(config, DetectorTrainingConfig | _OWN):
         assert [get(dataset).name for dataset in config.data.datasets] == list(config.data.datasets)
         return
     if config.data.dataset:
@@ -115,7 +119,7 @@ def test_negative_presets_match_the_papers(name: str, row: tuple[Any, ...]) -> N
 
 
 def test_every_preset_is_checked_against_a_paper() -> None:
-    published = {name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-", "student-"))}
+    published = {name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-", "student-", "genes-"))}
     assert published == {*TABLE_11, *TABLE_B_POSITIVE, *TABLE_B_NEGATIVE, *SAPBERT}
 
 

@@ -73,6 +73,10 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
         ),
         "--preset rerank-open --set data.kb=open-kb -o reranker",
     ),
+    "genes": (
+        "Train a gene linker on annotated datasets: trees that find the species of a mention, then its gene.",
+        "--preset genes-open --set data.kb=genes-kb -o gene-linker",
+    ),
     "student": (
         "Train a small, fast detector on annotated datasets: a network of a few megabytes that runs on NumPy.",
         "--preset student-open --set data.kb=open-kb -o student",
@@ -82,6 +86,7 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
 OWN_TRAINING = {
     "mentions": ("sklearn", "lexical", "onym.train.mentions", "train_classifier"),
     "rerank": ("sklearn", "lexical", "onym.train.rerank", "train_reranker"),
+    "genes": ("sklearn", "lexical", "onym.train.genes", "train_genes"),
     "student": ("torch", "train", "onym.train.student", "train_student"),
 }
 """Stages without a pretrained model: a package and the extra that has it, and the module and function that train."""

@@ -21,7 +21,7 @@ KEY = "ids"
 
 _NONE = frozenset({"", "-", "-1", "null", "none", "nil", "cui-less", "cuiless", "cui_less"})
 _SEPARATORS = re.compile(r"[|,;+]")
-_TAXON = re.compile(r"\(tax:[0-9]+\)", re.IGNORECASE)  # as written by GNormPlus: 1234(Tax:10090)
+_TAXON = re.compile(r"\((?:tax|species):[0-9]+\)", re.IGNORECASE)  # as in GNormPlus: 1234(Tax:10090)
 _RS = re.compile(r"(?:^|;)RS#:([0-9]+)")
 _UNDERSCORE = re.compile(r"([A-Za-z]+)_([0-9]+)")
 # Mention type -> semantic group, for types that determine the prefix of an id without a prefix.

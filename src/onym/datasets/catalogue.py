@@ -208,6 +208,7 @@ _MEDMENTIONS = {split: f"MedMentions/full/data/corpus_pubtator_pmids_{word}.txt"
                 (("train", "trng"), ("dev", "dev"), ("test", "test"))}  # fmt: skip
 _COMETA = {split: f"cometa/splits/stratified_general/{split}.csv" for split in ("train", "dev", "test")}
 _GSC = {"dev": "GSCplus_dev_gold.tsv", "test": "GSCplus_test_gold.tsv"}
+_SPECIES_ASSIGNMENT = {split: f"species_assignment/SpeAss_{split.title()}.PubTator" for split in ("train", "test")}
 _MEDIC = "BioSyn's dictionary for testing (MEDIC and the mentions of train and dev), built into kb"
 _NO_ID = "mentions without an id"
 _NLM = "public domain, a work of NLM"
@@ -330,6 +331,8 @@ def _pubtator() -> tuple[Dataset, ...]:
         _corpus(
             "bioid", "Bio-ID: cell lines in captions", _files("BioID", "Train_revision", "Test_revision"), cells, "not stated"
         ),
+        _corpus("tmvar", "tmVar 3: variants, with genes, diseases, species", _files("tmVar3"), mixed, _AIONER),
+        _corpus("species-assignment", "Species of genes: genes with their species", _SPECIES_ASSIGNMENT, genes, "Apache-2.0"),
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onym.linkers.dense import DenseLinker
     from onym.linkers.exact import ExactLinker
     from onym.linkers.generative import GenerativeLinker
+    from onym.linkers.genes import GenesLinker
     from onym.linkers.rerank import RerankLinker
     from onym.linkers.tfidf import TfidfLinker
 
@@ -29,6 +30,7 @@ __all__ = [
     "DenseLinker",
     "ExactLinker",
     "GenerativeLinker",
+    "GenesLinker",
     "Linker",
     "LinkerConfig",
     "RerankLinker",
@@ -46,6 +48,7 @@ __getattr__ = lazy(
         "DenseLinker": "onym.linkers.dense",
         "ExactLinker": "onym.linkers.exact",
         "GenerativeLinker": "onym.linkers.generative",
+        "GenesLinker": "onym.linkers.genes",
         "RerankLinker": "onym.linkers.rerank",
         "TfidfLinker": "onym.linkers.tfidf",
     },

@@ -23,7 +23,7 @@ from onym.linkers import tfidf as tfidf_part
 from onym.linkers.base import Answers, Cacheable, Confident, DecidesNames, LinkerConfig, SurfaceLinker, link_batches
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.decided import let_names_decide
-from onym.rerank.evidence import Evidence, FeatureEffect, Reason, name_reasons
+from onym.rerank.evidence import Evidence, FeatureEffect, Reason, effects_of, name_reasons
 from onym.rerank.features import NAMES, FeatureMaker
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats, Pool, PooledMention, Pooling, Proposed, iter_mentions
@@ -40,7 +40,6 @@ NAMES_PER_MENTION = 60
 """Number of similar names that the TF-IDF linker retrieves per mention."""
 _BATCH = 64  # documents
 _ANSWERS = 20_000  # answers that are kept
-_TINY = 1e-12  # probabilities are clipped to this distance from 0 and 1, so that log-odds are finite
 
 
 class RerankLinkerConfig(LinkerConfig):
@@ -205,19 +204,9 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         return Evidence(reasons, self._effects(matrix, first, second))
 
     def _effects(self, matrix: Floats, answer: int, runner_up: int) -> tuple[FeatureEffect, ...]:
-        """Return the effect of each feature: how much the answer's log-odds drop if the feature has the runner-up's value."""
-        used = [NAMES.index(name) for name in self.reranker.origin.features]
-        changed = np.repeat(matrix[answer : answer + 1], len(used) + 1, axis=0)
-        changed[np.arange(len(used)), used] = matrix[runner_up, used]
-        probabilities = np.clip(self.reranker.probabilities(changed), _TINY, 1 - _TINY)
-        odds = np.log(probabilities / (1 - probabilities))
-        effects = (odds[-1] - odds[:-1]).tolist()
-        found = [
-            FeatureEffect(NAMES[column], float(matrix[answer, column]), float(matrix[runner_up, column]), effect)
-            for column, effect in zip(used, effects, strict=True)
-            if effect
-        ]
-        return tuple(sorted(found, key=lambda each: (-abs(each.effect), each.feature)))
+        names = self.reranker.origin.features
+        used = matrix[:, [NAMES.index(name) for name in names]]
+        return effects_of(self.reranker.trees.probabilities, names, used[answer], used[runner_up])
 
     def rank_each(self, docs: Sequence[Document], top_k: int = 10, only: ConceptMask | None = None) -> list[Ranked]:
         """Return the candidates of each mention as `link` does, but compute all features for each of them, and keep nothing."""

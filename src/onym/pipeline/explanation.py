@@ -38,6 +38,12 @@ _REASONS = {
     "other-name": "another name is similar: {text!r} (similarity {value:.2f})",
     "memory": "in annotated documents, {text!r} has this concept {value:.0f} times",
     "similar-mention": "in annotated documents, the similar mention {text!r} has this concept (similarity {value:.2f})",
+    "species": "the species is {text} (probability {value:.2f})",
+    "species-prefix": "the letters before the symbol mean {text}",
+    "species-beside": "the text names {text} right beside the mention",
+    "species-sentence": "the sentence names {text}",
+    "species-document": "the document names {text} {value:.0f} times",
+    "species-cues": "the document has words that hint at {text}, {value:.0f} times",
 }
 _NOT_LINKED = {
     "no-candidate": "no name of the knowledge base matches",

@@ -6,23 +6,29 @@ name. A reason is a fact from the knowledge base or the memory that supports the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
 from onym.rerank.memory import queries
 from onym.text.similarity import NameSimilarity
 from onym.types import Document, Link
 
-ReasonKind = Literal["same-name", "similar-name", "model-name", "other-name", "memory", "similar-mention"]
+Floats = npt.NDArray[np.float64]
+_TINY = 1e-12  # probabilities are clipped to this distance from 0 and 1, so that log-odds are finite
+ReasonKind = Literal[
+    "same-name", "similar-name", "model-name", "other-name", "memory", "similar-mention", "species", "species-prefix",
+    "species-beside", "species-sentence", "species-document", "species-cues",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason for a concept. `value` is a similarity, or the number of annotated mentions with this concept.
+    """A reason for a concept. `value` is a similarity, a probability, or a number of annotated mentions or of names.
 
     same-name         the mention, or its expanded abbreviation, is this name
     similar-name      this is the most similar name of the concept
@@ -30,6 +36,12 @@ class Reason:
     other-name        another name of the concept is similar too
     memory            this mention is annotated with the concept in the training documents
     similar-mention   a similar mention is annotated with the concept in the training documents
+    species           the species of the gene, and its probability
+    species-prefix    the letters before the symbol mean the species
+    species-beside    a name of the species is in the mention or right beside it
+    species-sentence  the sentence names the species
+    species-document  the document names the species
+    species-cues      the document has words that hint at the species, such as patients
     """
 
     kind: ReasonKind
@@ -99,3 +111,19 @@ def name_reasons(kb: KnowledgeBase, similarity: NameSimilarity, query: str, link
     kind: ReasonKind = "same-name" if first[0] == query else "similar-name"
     others = [each for each in found if each != first and each[1] > 0]
     return (Reason(kind, *first), *(Reason("other-name", *each) for each in others[:1]))
+
+
+def effects_of(
+    probabilities: Callable[[Floats], Floats], names: Sequence[str], answer: Floats, runner_up: Floats
+) -> tuple[FeatureEffect, ...]:
+    """Return the effect of each feature: how much the answer's log-odds drop if the feature has the runner-up's value."""
+    changed = np.repeat(answer[None, :], len(names) + 1, axis=0)
+    changed[np.arange(len(names)), np.arange(len(names))] = runner_up
+    clipped = np.clip(probabilities(changed), _TINY, 1 - _TINY)
+    odds = np.log(clipped / (1 - clipped))
+    found = [
+        FeatureEffect(name, float(answer[column]), float(runner_up[column]), float(odds[-1] - odds[column]))
+        for column, name in enumerate(names)
+        if odds[-1] != odds[column]
+    ]
+    return tuple(sorted(found, key=lambda each: (-abs(each.effect), each.feature)))

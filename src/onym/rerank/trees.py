@@ -24,7 +24,7 @@ from onym.rerank.features import NAMES
 from onym.rerank.memory import Memory, open_memory
 from onym.store.artefact import Artefact
 from onym.store.cache import Verify
-from onym.store.stage import Record, staging
+from onym.store.stage import Record, Stage, staging
 
 MAX_DEPTH = 64
 """The maximum depth of a tree."""
@@ -171,7 +171,7 @@ class Trees:
 KIND, FORMAT = "reranker", 1
 TREES, MEMORY, RECORD = "trees", "memory", "training.json"
 _INTEGERS = {"roots": "<u4", "feature": "<u2", "left": "<u4", "right": "<u4", "is_left_missing": "<u1"}
-_FLOATS = ("threshold", "value", "baseline", "calibration.scores", "calibration.values")
+_FLOATS = ("threshold", "value", "baseline")
 
 
 class RerankerOrigin(BaseModel):
@@ -214,12 +214,9 @@ def write_reranker(
     dest: Path, origin: RerankerOrigin, trees: Trees, calibration: Isotonic | None, record: Mapping[str, Any]
 ) -> None:
     """Write the trees of a reranker to the folder `dest`; its memory is written there separately."""
-    knots: tuple[Sequence[float], Sequence[float]] = (calibration.scores, calibration.values) if calibration else ((), ())
     with staging(dest / TREES) as stage:
-        for name, column in trees.columns.items():
-            stage.write_array(name, column.astype(_INTEGERS.get(name, "<f8")))
-        for name, values in zip(("scores", "values"), knots, strict=True):
-            stage.write_array(f"calibration.{name}", np.array(values, dtype="<f8"))
+        write_trees(stage, trees)
+        write_calibration(stage, calibration)
         stage.write_json(RECORD, dict(record))
         counts = {"trees": len(trees.roots), "nodes": len(trees.feature)}
         stage.publish(dest / TREES, KIND, FORMAT, Record(origin.model_dump(mode="json"), [], counts))
@@ -230,11 +227,8 @@ def open_reranker(folder: Path | str, *, verify: Verify = "once") -> Reranker:
     folder = Path(folder)
     artefact = Artefact.open(folder / TREES, KIND, FORMAT, verify)
     origin = _origin(artefact)
-    columns: dict[str, npt.NDArray[Any]] = {name: artefact.array(name) for name in _INTEGERS}
-    columns |= {name: artefact.array(name, "f") for name in _FLOATS}
-    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # copied into memory for speed
-    trees.require_sound(len(origin.features), str(folder))
-    calibration = _calibration(columns["calibration.scores"], columns["calibration.values"], str(folder))
+    trees = read_trees(artefact, len(origin.features))
+    calibration = read_calibration(artefact)
     artefact.remember()
     return Reranker(origin, trees, calibration, open_memory(folder / MEMORY, verify=verify), artefact.digest)
 
@@ -252,10 +246,34 @@ def _origin(artefact: Artefact) -> RerankerOrigin:
     return origin
 
 
-def _calibration(scores: Floats, values: Floats, where: str) -> Isotonic | None:
+def write_trees(stage: Stage, trees: Trees, prefix: str = "") -> None:
+    """Write the columns of trees to a stage; `prefix` distinguishes several sets of trees in one artefact."""
+    for name, column in trees.columns.items():
+        stage.write_array(f"{prefix}{name}", column.astype(_INTEGERS.get(name, "<f8")))
+
+
+def read_trees(artefact: Artefact, features: int, prefix: str = "") -> Trees:
+    """Read trees and check them."""
+    columns: dict[str, npt.NDArray[Any]] = {name: artefact.array(f"{prefix}{name}") for name in _INTEGERS}
+    columns |= {name: artefact.array(f"{prefix}{name}", "f") for name in _FLOATS}
+    trees = Trees.of({name: np.array(column) for name, column in columns.items()})  # copied into memory for speed
+    trees.require_sound(features, str(artefact.location))
+    return trees
+
+
+def write_calibration(stage: Stage, calibration: Isotonic | None) -> None:
+    """Write a calibration to a stage; without one, its columns are empty."""
+    knots: tuple[Sequence[float], Sequence[float]] = (calibration.scores, calibration.values) if calibration else ((), ())
+    for name, values in zip(("scores", "values"), knots, strict=True):
+        stage.write_array(f"calibration.{name}", np.array(values, dtype="<f8"))
+
+
+def read_calibration(artefact: Artefact) -> Isotonic | None:
+    """Read a calibration and check it; return None if there is none."""
+    scores, values = artefact.array("calibration.scores", "f"), artefact.array("calibration.values", "f")
     if not len(scores) and not len(values):
         return None
     try:
         return Isotonic(tuple(scores.tolist()), tuple(values.tolist()))
     except InputError as e:
-        raise IntegrityError("artefact-corrupt", e.what, where=where, fix="train the reranker again") from e
+        raise IntegrityError("artefact-corrupt", e.what, where=str(artefact.location), fix="train the reranker again") from e

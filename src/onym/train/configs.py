@@ -21,6 +21,7 @@ DetectorStage = Literal["detect"]
 MentionsStage = Literal["mentions"]
 RerankStage = Literal["rerank"]
 StudentStage = Literal["student"]
+GenesStage = Literal["genes"]
 
 
 def read_encoder_name(name: str) -> str:
@@ -489,6 +490,27 @@ class RerankTrainingConfig(Strict):
     dev: RerankDevConfig = RerankDevConfig()
 
 
+class GenesDataConfig(CorporaConfig):
+    """The corpora, the knowledge base of genes to link to, and the annotated types of gene mentions."""
+
+    types: tuple[str, ...] = ("Gene",)
+    kb: str = Field(min_length=1)
+
+
+class GenesTrainingConfig(Strict):
+    """One training run of a gene linker, in `folds` parts: trees of the other parts give each part its species.
+
+    >>> GenesTrainingConfig.of({"data": {"datasets": ["nlm-gene"], "kb": "genes"}}).folds
+    4
+    """
+
+    stage: GenesStage = "genes"
+    data: GenesDataConfig
+    species_trees: TreesConfig = TreesConfig(iterations=150, learning_rate=0.08, min_samples=30, feature_share=0.5)
+    trees: TreesConfig = TreesConfig(iterations=250, learning_rate=0.08, min_samples=30, feature_share=0.5)
+    folds: int = Field(default=4, ge=2, le=20)
+
+
 class NetworkConfig(Strict):
     """The sizes of a student: of the embeddings, of the tokens' vectors, and the number of convolutions."""
 
@@ -551,9 +573,11 @@ class StudentTrainingConfig(Strict):
     teaching: TeachingConfig | None = None
 
 
-TrainingStage = GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | MentionsStage | RerankStage | StudentStage
+TrainingStage = (
+    GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | MentionsStage | RerankStage | StudentStage | GenesStage
+)
 ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig | DetectorTrainingConfig
-AnyConfig = ModelConfig | MentionsTrainingConfig | RerankTrainingConfig | StudentTrainingConfig
+AnyConfig = ModelConfig | MentionsTrainingConfig | RerankTrainingConfig | StudentTrainingConfig | GenesTrainingConfig
 MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "pretrain": GenerativeTrainingConfig,
     "finetune": GenerativeTrainingConfig,
@@ -567,5 +591,6 @@ CONFIGS: dict[str, type[AnyConfig]] = {
     **MODEL_CONFIGS,
     "mentions": MentionsTrainingConfig,
     "rerank": RerankTrainingConfig,
+    "genes": GenesTrainingConfig,
     "student": StudentTrainingConfig,
 }

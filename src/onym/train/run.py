@@ -16,11 +16,19 @@ from onym.store.models import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import RECORD, card, describe_machine, write_record
 from onym.train.collective import CollectiveContext, collective
-from onym.train.configs import AnyConfig, MentionsTrainingConfig, ModelConfig, RerankTrainingConfig, StudentTrainingConfig
+from onym.train.configs import (
+    AnyConfig,
+    GenesTrainingConfig,
+    MentionsTrainingConfig,
+    ModelConfig,
+    RerankTrainingConfig,
+    StudentTrainingConfig,
+)
 from onym.train.context import RunContext
 from onym.train.detector import DetectorContext, detect
 from onym.train.encoder import EncoderContext, align, match
 from onym.train.generative import GenerativeContext, finetune, pretrain
+from onym.train.genes import train_genes
 from onym.train.mentions import train_classifier
 from onym.train.precision import training_precision
 from onym.train.prefer import prefer
@@ -58,6 +66,8 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
         return train_reranker(config, dest, data)
     if isinstance(config, MentionsTrainingConfig):
         return train_classifier(config, dest, data)
+    if isinstance(config, GenesTrainingConfig):
+        return train_genes(config, dest, data)
     if isinstance(config, StudentTrainingConfig):
         return train_student(config, dest, data)
     recipe = RECIPES[config.stage]
