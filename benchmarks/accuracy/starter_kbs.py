@@ -70,7 +70,7 @@ def _row(name: str, count: int | None) -> dict[str, object]:
         opened = open_sources(chemical_ids() if name == _ALL else None)
         recipe = whole.model_copy(update={"sources": sources})
         manifest = build_kb(recipe, folder / "kb", root=data_folder(), sources=opened)
-        size = _gzipped(folder / "kb")
+        size = _measure_gzip(folder / "kb")
         pipeline = build_pipeline(folder / "kb", folder / "pipeline")
         figures: dict[str, object] = {"kb": name, "names": manifest.counts["names"], "megabytes": round(size / 1e6, 1)}
         for key, dataset in CORPORA.items():
@@ -94,7 +94,7 @@ def _strict_f1(pipeline: Pipeline, gold: Sequence[Document], linked: Sequence[Li
     return round(100 * score_end_to_end(gold, map(with_answers, linked), canonical=canonical).f1, 1)
 
 
-def _gzipped(folder: Path) -> int:
+def _measure_gzip(folder: Path) -> int:
     """Return the size of a folder as a gzipped tar archive."""
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         "dev": {name: _judge(model, kb, docs, convention=name) for name, docs in dev.items()},
         "test": {name: _judge(model, kb, docs, convention=name) for name, docs in test.items()},
         "any": {name: _judge(model, kb, docs) for name, docs in test.items()},
-        **({"named": _named(model, kb, options.classifier, test)} if options.classifier else {}),
+        **({"named": _judge_named(model, kb, options.classifier, test)} if options.classifier else {}),
         "teacher": {
             row.dataset: row.f1 for row in rows_in() if row.detector == _TEACHER and row.split == "test" and row.convention
         },
@@ -129,7 +129,7 @@ def _conventions(model: Path) -> dict[str, Any]:
     return found
 
 
-def _named(
+def _judge_named(
     model: Path, kb: KnowledgeBase, classifier: str, test: dict[str, tuple[Document, ...]]
 ) -> dict[str, dict[str, float]]:
     config = detector_config("student", model=str(model), classifier=str(folder_of(classifier)))

@@ -12,9 +12,10 @@ import pytest
 import onym
 
 TRAIN = Path(onym.__file__).parent / "train"
-FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank", "student")
+FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank", "student", "genes")
 DISPATCH = {"run.py", "pipeline.py"}  # modules that dispatch to the model families, so they may import all of them
-KNOWN = {"prefer": {"generative"}}  # this family trains the models of another one, so it may import that family
+# These families train the models of another one, so they may import that family.
+KNOWN = {"prefer": {"generative"}, "genes": {"rerank"}}
 
 
 def families_in(path: Path) -> set[str]:

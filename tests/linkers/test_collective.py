@@ -14,7 +14,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_with_ids
 from onym.linkers.collective import CollectiveLinker, CollectiveLinkerConfig
-from onym.models import documents
+from onym.models import torch_documents
 from onym.models.collective import Collective
 from onym.testing.models import save_collective
 from onym.types import Document, Mention
@@ -65,7 +65,7 @@ def test_answers_are_those_of_the_nearest_names(linker: CollectiveLinker) -> Non
 
 def test_a_document_does_not_depend_on_the_others(linker: CollectiveLinker, monkeypatch: pytest.MonkeyPatch) -> None:
     together = [[link.candidates for link in each.links] for each in linker.link(DOCS)]
-    monkeypatch.setattr(documents, "_BUDGET", 40)
+    monkeypatch.setattr(torch_documents, "_BUDGET", 40)
     for doc, wanted in zip(DOCS, together, strict=True):
         (alone,) = linker.link([doc])
         for link, candidates in zip(alone.links, wanted, strict=True):

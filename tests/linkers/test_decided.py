@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "kb"
 
 
-def given_mention(text: str, surface: str) -> Document:
+def make_mention(text: str, surface: str) -> Document:
     start = text.rindex(surface)
     return Document("1", text, (Mention(start, start + len(surface), surface),))
 
@@ -76,8 +76,8 @@ def test_a_name_that_decides_comes_first_in_any_pipeline(
     linker = Scores(kb, dict(enumerate(scores[: data.draw(st.integers(1, 4))])))
     top_k = data.draw(st.integers(1, 4))
     name = data.draw(st.sampled_from(list(kb.names)))
-    [link] = Pipeline(linker, top_k=top_k).link(given_mention(name, name)).links
-    [plain] = next(linker.link([given_mention(name, name)], top_k=top_k)).links
+    [link] = Pipeline(linker, top_k=top_k).link(make_mention(name, name)).links
+    [plain] = next(linker.link([make_mention(name, name)], top_k=top_k)).links
     concept = kb.order.meaning(kb.names.find(name))
     if concept < 0:
         assert link == plain
@@ -119,7 +119,7 @@ def test_an_own_name_comes_before_a_lent_one_of_an_earlier_vocabulary(tmp_path: 
 
 def test_the_expansion_of_an_abbreviation_decides(folder: Path) -> None:
     kb = KnowledgeBase.open(folder)
-    doc = given_mention("Breast cancer (BC) and BC", "BC")
+    doc = make_mention("Breast cancer (BC) and BC", "BC")
     [link] = Pipeline(Scores(kb, {3: 0.9})).link(doc).links
     assert link.concept_id == "mondo:1"
 
@@ -127,7 +127,7 @@ def test_the_expansion_of_an_abbreviation_decides(folder: Path) -> None:
 def test_restrict_decides_among_the_allowed_concepts(folder: Path) -> None:
     kb = KnowledgeBase.open(folder)
     pipeline = Pipeline(Scores(kb, {0: 0.2, 1: 0.9}), concepts=["mesh:D1", "mesh:D2"])
-    doc = given_mention("breast cancer", "breast cancer")
+    doc = make_mention("breast cancer", "breast cancer")
     assert pipeline.link(doc).links[0].nil_reason == "filtered-out"
     assert pipeline.with_filter(restrict=True).link(doc).links[0].concept_id == "mesh:D1"
 
@@ -136,7 +136,7 @@ def rerank_linker(folder: Path, tmp_path: Path, annotated: str, *, follow: bool,
     """Return a reranker whose memory holds *hepatitis* or *breast cancer* three times with another concept."""
     kb = KnowledgeBase.open(folder, prefer=prefer)
     opened = open_reranker(write_folder(tmp_path / "model"))
-    docs = [replace(given_mention(annotated, annotated), id=str(i)) for i in range(3)]
+    docs = [replace(make_mention(annotated, annotated), id=str(i)) for i in range(3)]
     marked = [replace(doc, mentions=(replace(doc.mentions[0], concept_ids=("mesh:D1",)),)) for doc in docs]
     reranker = replace(opened, memory=Memory.of(count_mentions(marked)))
     parts = open_linker(linker_config("rerank", model=str(tmp_path / "model")), kb).parts  # type: ignore[attr-defined]
@@ -144,7 +144,7 @@ def rerank_linker(folder: Path, tmp_path: Path, annotated: str, *, follow: bool,
 
 
 def features_of(linker: RerankLinker, text: str) -> dict[str, dict[str, float]]:
-    doc = given_mention(text, text)
+    doc = make_mention(text, text)
     pool = linker._pooling.pool([doc], linker.parts.propose([doc]))
     matrix = linker._features.features(pool).matrix
     ids = [linker.kb.concept_ids[concept] for concept in pool.concepts.tolist()]
@@ -164,7 +164,7 @@ def test_annotations_of_another_vocabulary_do_not_count_against_a_name(folder: P
 @pytest.mark.parametrize("follow", [False, True])
 def test_annotations_of_the_same_vocabulary_are_followed_if_asked(folder: Path, tmp_path: Path, follow: bool) -> None:
     linker = rerank_linker(folder, tmp_path, "hepatitis", follow=follow)
-    doc = given_mention("hepatitis", "hepatitis")
+    doc = make_mention("hepatitis", "hepatitis")
     matrix = np.array([list(each.values()) for each in features_of(linker, "hepatitis").values()])
     is_named = matrix[:, NAMES.index("decides")] == 1
     raw = np.where(is_named, 0.2, 0.7)

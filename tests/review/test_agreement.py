@@ -34,7 +34,7 @@ def _judges() -> tuple[list[str], list[str]]:
     return [b for b, _ in pairs], [a for _, a in pairs]
 
 
-def _squared(one: object, other: object) -> float:
+def _square(one: object, other: object) -> float:
     return float((int(str(one)) - int(str(other))) ** 2)
 
 
@@ -45,7 +45,7 @@ def test_alpha_of_published_examples() -> None:
 
 
 def test_alpha_with_a_distance() -> None:
-    assert krippendorff_alpha(_units(*FOUR), _squared) == pytest.approx(0.849, abs=5e-4)
+    assert krippendorff_alpha(_units(*FOUR), _square) == pytest.approx(0.849, abs=5e-4)
 
     def ratio(one: object, other: object) -> float:
         return (int(str(one)) - int(str(other))) ** 2 / (int(str(one)) + int(str(other))) ** 2

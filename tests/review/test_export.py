@@ -101,11 +101,11 @@ def test_rules_give_back_the_decisions(desk: Desk, kb: KnowledgeBase, tmp_path: 
     assert (tmp_path / "a.onymc").stat().st_mode & 0o777 == 0o600
     found = read_corrections(tmp_path / "a.onymc", kb)
     assert found.warning is None
-    held = [held_meaning(found, desk, link.number) for link in desk.links()]
+    held = [find_meaning(found, desk, link.number) for link in desk.links()]
     assert held == [None, PRESSURE.concept_id, "not-a-mention", "no-concept", None, PRESSURE.concept_id]
 
 
-def held_meaning(corrections: Corrections, desk: Desk, number: int) -> str | None:
+def find_meaning(corrections: Corrections, desk: Desk, number: int) -> str | None:
     link = desk.link(number)
     document = desk.document(link.document)
     mention = Mention(link.start, link.end, link.surface)

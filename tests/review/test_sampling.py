@@ -21,7 +21,7 @@ from onym.review.sampling import (
     documents_to_read,
     draw_links,
     labels_at_random,
-    planned_margin,
+    plan_margin,
     stratify,
 )
 
@@ -43,7 +43,7 @@ def test_allocation_reaches_the_margin(confidences: list[float], margin: float) 
     labels = allocate(strata, margin)
     assert (labels >= np.minimum(MIN_LABELS, strata.sizes)).all()
     assert (labels <= strata.sizes).all()
-    assert planned_margin(strata, labels) <= margin + 1e-9
+    assert plan_margin(strata, labels) <= margin + 1e-9
 
 
 def test_strata_of_a_type_do_not_overlap() -> None:

@@ -35,7 +35,7 @@ def documents(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def held_out(tmp_path: Path) -> PreparedDataset:
+def hold_out(tmp_path: Path) -> PreparedDataset:
     """Return a dataset with train, dev and test documents."""
     rows = [(f"Case {n} had fever.", [("fever", FEVER)]) for n in range(40)]
     (tmp_path / "own.pubtator").write_text(pubtator("test", rows))
@@ -62,11 +62,11 @@ def test_documents_take_turns_in_following_the_conventions(tiny_kb: Path, docume
     assert len(label(tiny_kb, documents, teacher, limit=2)) == 2
 
 
-def test_held_out_documents_are_left_out(tiny_kb: Path, tmp_path: Path, teacher: Path, held_out: PreparedDataset) -> None:
-    texts = {split: next(held_out.documents(split)).text for split in ("train", "dev", "test")}
+def test_held_out_documents_are_left_out(tiny_kb: Path, tmp_path: Path, teacher: Path, hold_out: PreparedDataset) -> None:
+    texts = {split: next(hold_out.documents(split)).text for split in ("train", "dev", "test")}
     lines = (json.dumps({"id": f"new {split}", "text": text}) for split, text in texts.items())
     (tmp_path / "texts.jsonl").write_text("\n".join(lines) + "\n")
-    found = label(tiny_kb, tmp_path / "texts.jsonl", teacher, datasets=(held_out,))
+    found = label(tiny_kb, tmp_path / "texts.jsonl", teacher, datasets=(hold_out,))
     assert found == [(texts["train"], "one", [("fever", "Disease")])]
 
 

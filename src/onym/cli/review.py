@@ -249,11 +249,11 @@ def agreement(
     from onym.kb import KnowledgeBase
     from onym.packs.locate import locate_kb
     from onym.review.desk import open_desk
-    from onym.review.reviewers import Panel, agreement_rows, write_disagreements
+    from onym.review.reviewers import ReviewerPanel, agreement_rows, write_disagreements
 
     known = KnowledgeBase.open(locate_kb(kb), verify=verify) if kb else None
     with open_desk(desk) as opened:
-        panel = Panel(opened.decisions(), without or ())
+        panel = ReviewerPanel(opened.decisions(), without or ())
         found = panel.measure(opened, known)
         if disagreements:
             write_disagreements(panel, opened, disagreements)

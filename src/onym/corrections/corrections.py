@@ -163,14 +163,14 @@ class Corrections:
     ) -> list[tuple[Mention, float | None, Rule | None]]:
         """Add the mentions of rules that say so. A longer mention replaces those inside it; other overlaps are left."""
         added: list[tuple[Mention, float | None, Rule | None]] = []
-        for mention, rule in sorted(self._missed(document), key=lambda each: each[0].start - each[0].end):
+        for mention, rule in sorted(self._find_missed(document), key=lambda each: each[0].start - each[0].end):
             overlapping = [each for each in (*kept, *added) if each[0].start < mention.end and mention.start < each[0].end]
             if all(_is_inside(each[0], mention) for each in overlapping) and not any(each in added for each in overlapping):
                 kept = [each for each in kept if each not in overlapping]
                 added.append((mention, None, rule))
         return sorted([*kept, *added], key=lambda each: (each[0].start, each[0].end)) if added else kept
 
-    def _missed(self, document: Document) -> Iterator[tuple[Mention, Rule]]:
+    def _find_missed(self, document: Document) -> Iterator[tuple[Mention, Rule]]:
         """Yield the mentions that rules may add, with the rule that holds for each."""
         spans = [(rule.start or 0, rule.end or 0) for rule in self._places.get(document.id, ())]
         for start, end in dict.fromkeys([*spans, *self._added.find(document.text)]):

@@ -64,7 +64,7 @@ def export_desk(desk: Desk, dest: Path, kb: KnowledgeBase | None = None, *, form
         return _write_table(desk, dest, kb, force=force)
 
 
-def _decided(desk: Desk) -> Iterator[tuple[DeskLink, Decision]]:
+def _iter_decided(desk: Desk) -> Iterator[tuple[DeskLink, Decision]]:
     """Yield the queued links with the decisions that hold for them."""
     standing = Standing(desk.decisions())
     for link in desk.links(queued=True):
@@ -90,7 +90,7 @@ def iter_documents(desk: Desk) -> Iterator[Document]:
         links = [(link, standing.of(link.number, link.document, link.cluster)) for link in desk.links_of(document.number)]
         if all(found is not None and found.verdict not in _INEXACT | {"unsure"} for _, found in links):
             mentions = [mention for link, found in links if found and (mention := _mention(document.text, link, found))]
-            mentions += [_missed_mention(document.text, each) for each in missed.get(document.number, ())]
+            mentions += [_make_mention(document.text, each) for each in missed.get(document.number, ())]
             own = tuple(sorted(mentions, key=lambda mention: (mention.start, mention.end)))
             yield Document(document.id, document.text, own, source=document.source, ordinal=document.ordinal)
     if not count:
@@ -110,7 +110,7 @@ def _mention(text: str, link: DeskLink, decision: Decision) -> Mention | None:
     return Mention(link.start, link.end, link.surface, ids, link.type)
 
 
-def _missed_mention(text: str, decision: Decision) -> Mention:
+def _make_mention(text: str, decision: Decision) -> Mention:
     start, end = decision.start or 0, decision.end or 0
     return Mention(start, end, text[start:end], (decision.concept_id,) if decision.concept_id else ())
 
@@ -123,7 +123,7 @@ def _write_table(desk: Desk, dest: Path, kb: KnowledgeBase | None, *, force: boo
 
     def rows() -> Iterator[list[Any]]:
         nonlocal count
-        for link, decision in _decided(desk):
+        for link, decision in _iter_decided(desk):
             count += 1
             concept_id = decision.concept_id or ""
             yield [
@@ -140,7 +140,7 @@ def _write_table(desk: Desk, dest: Path, kb: KnowledgeBase | None, *, force: boo
 def _write_sssom(desk: Desk, dest: Path, kb: KnowledgeBase | None, *, force: bool) -> int:
     """Write a mapping for each surface and concept that was decided, with author and justification."""
     rows: dict[tuple[str, str, str], tuple[str, ...]] = {}
-    for link, decision in _decided(desk):
+    for link, decision in _iter_decided(desk):
         meaning = meaning_of(decision, link)
         if meaning and meaning != NOT_A_MENTION:
             predicate = _PREDICATES.get(decision.verdict, "skos:exactMatch")
@@ -160,7 +160,7 @@ def _write_sssom(desk: Desk, dest: Path, kb: KnowledgeBase | None, *, force: boo
 def _write_names(desk: Desk, dest: Path, *, force: bool) -> int:
     """Write the surfaces of each concept as a table of synonyms, for a source of `onym kb build`."""
     names: dict[str, dict[str, None]] = {}
-    for link, decision in _decided(desk):
+    for link, decision in _iter_decided(desk):
         meaning = meaning_of(decision, link)
         if (
             meaning

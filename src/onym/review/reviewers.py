@@ -49,7 +49,7 @@ class AgreementReport:
         return dict(vars(self))
 
 
-class Panel:
+class ReviewerPanel:
     """The reviewers of a desk, in alphabetical order, without those in `without`, such as an adjudicator."""
 
     def __init__(self, decisions: Iterable[Decision], without: Sequence[str] = ()) -> None:
@@ -120,7 +120,7 @@ def _number(coefficient: float | None) -> str:
     return "undefined: all labels are equal" if coefficient is None else f"{coefficient:.3f}"
 
 
-def write_disagreements(panel: Panel, desk: Desk, path: Path) -> None:
+def write_disagreements(panel: ReviewerPanel, desk: Desk, path: Path) -> None:
     """Write the links with different labels as a table: document, offsets, text, linked concept, the label of each reviewer.
 
     The name of the file sets its format: .tsv, .csv, .jsonl, .parquet or .xlsx. The file has mode 0600.
