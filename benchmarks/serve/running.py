@@ -94,3 +94,15 @@ def _name(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
     except OSError:  # raised if the process has ended meanwhile
         return ""
+
+
+class RunningDesk(Running):
+    """A running server of a review desk."""
+
+    def __init__(self, desk: Path, kb: Path | str, log: Path, *options: str, patience_s: float = _PATIENCE_S) -> None:
+        self.log, self._patience_s = log, patience_s
+        command = [sys.executable, "-m", "onym", "review", "serve", str(desk), "--kb", str(kb), "--port", "0", *options]
+        quiet = subprocess.DEVNULL
+        with log.open("wb") as stderr:
+            self.process = subprocess.Popen(command, stderr=stderr, stdin=quiet, stdout=quiet)
+        self.url = self._url()

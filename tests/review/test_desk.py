@@ -180,6 +180,12 @@ def test_a_desk_has_one_server(desk: Desk) -> None:
         "UPDATE link SET candidates = '[[1]]'",
         "UPDATE link SET candidates = '[[1, 2, 3, 4, 5]]'",
         "UPDATE link SET candidates = '" + "[" * 5_000 + "'",
+        'UPDATE link SET candidates = \'[["a:b", "", "", "", NaN]]\'',
+        "UPDATE link SET start = -1",
+        "UPDATE link SET surface = 'x'",
+        "UPDATE link SET confidence = 7",
+        "UPDATE link SET cluster = 99",
+        "DELETE FROM document",
         "INSERT INTO decision (id, reviewer, time, seconds, verdict, scope, kb) VALUES ('x', '', '', 0, 'y', 'z', '')",
     ],
 )

@@ -9,7 +9,7 @@ import typer
 
 from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
 from onym.cli.inputs import FAILED, filter_of, ids_in, open_sources
-from onym.cli.options import CONCEPTS, FILTER_OPTIONS, FORCE, VERIFY, command_with
+from onym.cli.options import CONCEPTS, FILTER_OPTIONS, FORCE, VERIFY, ConfigOptions, command_with
 from onym.store.cache import Verify
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from onym.kb import KnowledgeBase
     from onym.review.create import ReviewedDocument
+    from onym.serve.review import ReviewSettings
 
 app = typer.Typer(help="Review links: make a desk, decide, export corrections and training data.", no_args_is_help=True)
 DESK = Annotated[Path, typer.Argument(metavar="DESK", help="Review desk (.sqlite).")]
@@ -258,3 +259,57 @@ def agreement(
         if disagreements:
             write_disagreements(panel, opened, disagreements)
     write_json(found.as_dict()) if json else write_lines(agreement_rows(found))
+
+
+def _settings() -> type[ReviewSettings]:
+    from onym.serve.review import ReviewSettings
+
+    return ReviewSettings
+
+
+_SERVED = ("host", "port", "tls_cert", "tls_key")
+_NOT_SERVED = (
+    "workers", "engine", "address", "max_workers", "match_precision", "public_url", "max_text", "max_wait"
+)  # fmt: skip
+
+
+@app.command(cls=command_with(config=ConfigOptions(_settings, common=_SERVED, without=_NOT_SERVED)))
+def serve(
+    context: typer.Context,
+    desk: DESK,
+    kb: Annotated[Path, typer.Option("--kb", help="Knowledge base of the links, or the pipeline that has it.")],
+    accounts: Annotated[
+        Path | None,
+        typer.Option(
+            help="File with a name, a role (reader, reviewer) and a token on each line. Without it, only on loopback."
+        ),
+    ] = None,
+    reviewer: Annotated[str, typer.Option(help="Without --accounts: name of the reviewer.")] = "reviewer",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Additional allowed Host header, such as the name of a proxy. May be repeated."),
+    ] = None,
+    verify: Annotated[Verify, VERIFY] = "once",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Log warnings and errors only.")] = False,
+) -> None:
+    """Serve the page of a desk, on which people decide with the keyboard. A desk has one server.
+
+    Example: onym review serve desk.sqlite --kb mesh-pipeline
+    Example: onym review serve desk.sqlite --kb mesh-pipeline --host 0.0.0.0 --accounts accounts.txt
+    """
+    import logging
+
+    from onym.errors import missing_extra
+    from onym.kb import KnowledgeBase
+    from onym.packs.locate import locate_kb
+
+    try:
+        from onym.serve.review import ReviewSettings, read_accounts, run_review
+    except ImportError as e:
+        raise missing_extra("the service", "serve") from e
+    known = KnowledgeBase.open(locate_kb(kb), verify=verify)
+    found = read_accounts(accounts) if accounts else ()
+    settings = ReviewSettings(accounts=found, reviewer=reviewer, allow_hosts=tuple(allow_host or ()), **context.obj["config"])
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("onym.serve").setLevel(logging.WARNING if quiet else logging.INFO)
+    run_review(desk, known, settings)

@@ -122,6 +122,7 @@ class Standing:
         self.reviewer = reviewer
         self._known: dict[str, Decision] = {}
         self._undone: set[str] = set()
+        self._ids: set[str] = set()
         self._held: dict[tuple[str, int, int], list[Decision]] = {}
         self._missed: dict[str, Decision] = {}
         for decision in decisions:
@@ -131,6 +132,7 @@ class Standing:
         """Add a decision, in the order of the desk."""
         if self.reviewer and decision.reviewer != self.reviewer:
             return
+        self._ids.add(decision.id)
         if decision.undoes is not None:
             self._undone.add(decision.undoes)
             self._missed.pop(decision.undoes, None)
@@ -144,6 +146,10 @@ class Standing:
     def of(self, link: int, document: int, cluster: int) -> Decision | None:
         """Return the decision that holds for a link, or None if nobody has decided it."""
         return self._last("link", link, 0) or self._last("document", cluster, document) or self._last("cluster", cluster, 0)
+
+    def knows(self, decision_id: str) -> bool:
+        """Return whether a decision or an undo with this id was added."""
+        return decision_id in self._ids
 
     def is_undone(self, decision_id: str) -> bool:
         """Return whether a decision was undone."""

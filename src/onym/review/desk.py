@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -84,6 +85,12 @@ FORMAT = DatabaseFormat(
 )
 _FACTS = "facts"
 _MAX_CANDIDATES = 1_000
+_DANGLING = (  # queries that return 0 if the rows of a desk refer to existing rows
+    "SELECT EXISTS (SELECT 1 FROM link WHERE document NOT IN (SELECT number FROM document))",
+    "SELECT EXISTS (SELECT 1 FROM link WHERE cluster NOT IN (SELECT number FROM cluster))",
+    "SELECT EXISTS (SELECT 1 FROM decision WHERE document IS NOT NULL AND document NOT IN (SELECT number FROM document))",
+    "SELECT EXISTS (SELECT 1 FROM decision WHERE verdict = 'missed' AND document IS NULL)",
+)
 
 
 class DeskFacts(Strict):
@@ -183,6 +190,9 @@ class Desk:
     def __init__(self, database: Database, path: Path) -> None:
         self._database, self.path = database, path
         self.facts = self._read_facts()
+        for query in _DANGLING:
+            if database.rows(query) != [(0,)]:
+                raise _make_error("rows refer to rows that are missing")
 
     def __enter__(self) -> Self:
         return self
@@ -389,7 +399,8 @@ def read_candidates(text: str) -> tuple[Candidate, ...]:
         found = [(one, name, preferred, kind, float(score)) for one, name, preferred, kind, score in rows]
     except (ValueError, TypeError, RecursionError) as e:
         raise _make_error("candidates of a link are malformed") from e
-    if len(found) > _MAX_CANDIDATES or not all(isinstance(part, str) for row in found for part in row[:4]):
+    are_texts = all(isinstance(part, str) for row in found for part in row[:4])
+    if len(found) > _MAX_CANDIDATES or not are_texts or not all(math.isfinite(row[4]) for row in found):
         raise _make_error("candidates of a link are malformed")
     return tuple(Candidate(one, name, score, preferred, kind) for one, name, preferred, kind, score in found)
 
@@ -398,7 +409,12 @@ def _link(row: Sequence[Any]) -> DeskLink:
     values = list(row)
     values[_CANDIDATES] = read_candidates(values[_CANDIDATES])
     values[-1] = bool(values[-1])
-    return DeskLink(*values)
+    link = DeskLink(*values)
+    is_span = 0 <= link.start < link.end and len(link.surface) == link.end - link.start
+    ids = [link.concept_id or "x:", *(each.concept_id for each in link.candidates)]
+    if not is_span or not 0 <= (link.confidence or 0) <= 1 or not all(":" in concept_id for concept_id in ids):
+        raise _make_error("a link is malformed")
+    return link
 
 
 def _decision(row: Sequence[Any]) -> Decision:

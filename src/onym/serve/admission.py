@@ -73,7 +73,7 @@ class Admission:
         self._app, self._settings, self._load, self._watch = app, settings, load, watch
         self._open = OPEN.union(pages)
         self._free = self._open | FREE
-        self._token = f"Bearer {settings.token}".encode() if settings.token else b""
+        self._tokens = [f"Bearer {token}".encode() for token in settings.bearer_tokens]
         self._hosts = settings.hosts
         self.in_flight = 0
 
@@ -107,7 +107,7 @@ class Admission:
         if path not in self._open and is_foreign(path, headers):
             fix = "use the service's own page, or a client other than a browser; pages of other origins may only use /reconcile"
             return ConfigError("serve-origin", "the request comes from a web page of another origin", fix=fix)
-        if self._token and path not in self._open and not (has_token or self._has_token(headers)):
+        if self._tokens and path not in self._open and not (has_token or self._has_token(headers)):
             fix = "put it into the path: /reconcile/TOKEN" if is_reconcile(path) else "send Authorization: Bearer TOKEN"
             return ConfigError("serve-token", "the token is missing or wrong", fix=fix)
         if path in self._free:
@@ -115,7 +115,8 @@ class Admission:
         return self._body_refusal(path, headers) or self._load_refusal(path)
 
     def _has_token(self, headers: Mapping[bytes, bytes]) -> bool:
-        return hmac.compare_digest(headers.get(b"authorization", b""), self._token)
+        given = headers.get(b"authorization", b"")
+        return sum(hmac.compare_digest(given, token) for token in self._tokens) > 0  # compare all: takes the same time
 
     def _body_refusal(self, path: str, headers: Mapping[bytes, bytes]) -> OnymError | None:
         size = headers.get(b"content-length", b"0")

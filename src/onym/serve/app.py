@@ -12,7 +12,7 @@ The page at `/` uses the routes under /v1 like any other client. Its files are r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
 from importlib.resources import files
 from inspect import Parameter, Signature
@@ -228,7 +228,7 @@ def build_app(pipelines: dict[str, ServedPipeline], settings: ServeSettings, met
             app.include_router(reconcile_router(pipeline, settings, f"{ROOT}/{name}"))
     app.include_router(page_router())
     _add_health(app, pipelines, load)
-    _add_handlers(app, metrics)
+    add_handlers(app, metrics.note_disconnect)
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics_text(request: Request) -> Response:
@@ -377,7 +377,7 @@ def _add_health(app: FastAPI, pipelines: dict[str, ServedPipeline], load: Load) 
         )
 
 
-def _add_handlers(app: FastAPI, metrics: Metrics) -> None:
+def add_handlers(app: FastAPI, note_disconnect: Callable[[], None]) -> None:
     """Add exception handlers that return error codes, without values of the request."""
 
     @app.exception_handler(OnymError)
@@ -399,7 +399,7 @@ def _add_handlers(app: FastAPI, metrics: Metrics) -> None:
 
     @app.exception_handler(ClientGoneError)
     async def answer_gone(_: Request, __: ClientGoneError) -> Response:
-        metrics.note_disconnect()
+        note_disconnect()
         return Response(status_code=_CLIENT_GONE)
 
     @app.exception_handler(Exception)
@@ -414,9 +414,10 @@ class PageFile(NamedTuple):
     media_type: str
 
 
-def _read_page() -> dict[str, PageFile]:
+def read_page(folder: str) -> dict[str, PageFile]:
+    """Return the files of a page by URL path."""
     found = {}
-    for file in files("onym.serve").joinpath("static").iterdir():
+    for file in files("onym.serve").joinpath(folder).iterdir():
         media_type = _PAGE_TYPES.get(f".{file.name.rpartition('.')[2]}")
         if media_type:
             path = "/" if file.name == "index.html" else f"/page/{file.name}"
@@ -424,19 +425,19 @@ def _read_page() -> dict[str, PageFile]:
     return found
 
 
-PAGE_FILES = _read_page()
+PAGE_FILES = read_page("static")
 """The files of the page by URL path."""
 
 
-def page_router() -> APIRouter:
-    """Return the routes of the page's files."""
+def page_router(page: Mapping[str, PageFile] = PAGE_FILES) -> APIRouter:
+    """Return the routes of a page's files."""
     router = APIRouter(include_in_schema=False)
-    for path in PAGE_FILES:
-        router.add_api_route(path, _page_file, methods=["GET", "HEAD"])
+
+    async def page_file(request: Request) -> Response:
+        note_route(request.scope, "/")
+        file = page[request.scope["path"]]
+        return Response(file.content, headers=_PAGE_HEADERS, media_type=file.media_type)
+
+    for path in page:
+        router.add_api_route(path, page_file, methods=["GET", "HEAD"])
     return router
-
-
-async def _page_file(request: Request) -> Response:
-    note_route(request.scope, "/")
-    file = PAGE_FILES[request.scope["path"]]
-    return Response(file.content, headers=_PAGE_HEADERS, media_type=file.media_type)

@@ -15,6 +15,8 @@ JSON = b"application/json"
 _STATUS: dict[str, int] = {
     "serve-token": 401,
     "serve-origin": 403,
+    "serve-csrf": 403,
+    "serve-role": 403,
     "serve-path": 404,
     "serve-method": 405,
     "serve-slow-body": 408,

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -88,7 +88,7 @@ def run_service(settings: ServeSettings) -> None:
     listener = listening(settings.host, settings.port)
     try:
         with engine_of(settings) as linkers_of:
-            asyncio.run(_serve(settings, listener, linkers_of))
+            asyncio.run(_serve(settings, listener, lambda: Service(settings, linkers_of)))
     finally:
         listener.close()
 
@@ -108,8 +108,33 @@ def engine_of(settings: ServeSettings) -> Iterator[MakeLinkers]:
         yield replicas_of
 
 
-async def _serve(settings: ServeSettings, listener: socket.socket, linkers_of: MakeLinkers) -> None:
-    service = Service(settings, linkers_of)
+class Served(Protocol):
+    """What a server runs: an application behind admission, with a state that is opened and closed."""
+
+    admission: Admission
+    lifecycle: Lifecycle
+
+    async def open(self) -> None:
+        """Open the state, while the server already listens."""
+
+    async def close(self) -> None:
+        """Close the state."""
+
+    def schedule_reload(self) -> None:
+        """Reload the state in the background."""
+
+
+def serve_one(settings: ServeSettings, make_service: Callable[[], Served]) -> None:
+    """Serve until a signal stops the service, which is made in the event loop."""
+    listener = listening(settings.host, settings.port)
+    try:
+        asyncio.run(_serve(settings, listener, make_service))
+    finally:
+        listener.close()
+
+
+async def _serve(settings: ServeSettings, listener: socket.socket, make_service: Callable[[], Served]) -> None:
+    service = make_service()
     server = _StoppableServer(_config(service, settings))
     service.lifecycle.stop = server.stop
     scheme, (host, port, *_) = "https" if settings.tls_cert else "http", listener.getsockname()
@@ -127,7 +152,7 @@ async def _serve(settings: ServeSettings, listener: socket.socket, linkers_of: M
         raise error
 
 
-def _config(service: Service, settings: ServeSettings) -> uvicorn.Config:
+def _config(service: Served, settings: ServeSettings) -> uvicorn.Config:
     return uvicorn.Config(
         service.admission,
         http=protocol_with(settings.body_timeout, settings.max_connections),

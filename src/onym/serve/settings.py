@@ -80,6 +80,11 @@ class ServeSettings(BaseModel):
     batch_characters: int = Field(default=32_000, ge=1)  # maximum characters per batch of jobs; not a command-line option
 
     @property
+    def bearer_tokens(self) -> tuple[str, ...]:
+        """The tokens that are accepted; empty if none is needed."""
+        return (self.token,) if self.token else ()
+
+    @property
     def is_local(self) -> bool:
         """True if the host is a loopback address."""
         return _is_loopback(self.host)
@@ -112,7 +117,7 @@ class ServeSettings(BaseModel):
 
     @model_validator(mode="after")
     def _require_safe(self) -> Self:
-        if not self.is_local and not self.token:
+        if not self.is_local and not self.bearer_tokens:
             fix = "give --token-file, or listen on 127.0.0.1 behind a proxy"
             raise ConfigError(
                 "serve-token-needed", f"{self.host} can be reached from other machines, and no token is set", fix=fix

@@ -19,10 +19,10 @@ export function onTokenNeeded(ask) {
 }
 
 // Returns the JSON of a response. If the service is overloaded, calls `onWait` and retries after the time in Retry-After.
-export async function ask(path, body = null, { signal = null, onWait = () => {} } = {}) {
+export async function ask(path, body = null, { signal = null, onWait = () => {}, headers = {} } = {}) {
   for (let attempt = 1; ; attempt += 1) {
     const sent = token;
-    const response = await send(path, body, signal);
+    const response = await send(path, body, signal, headers);
     if (response.ok) return response.json();
     const error = await errorOf(response);
     if (error.code === "serve-token") {
@@ -36,8 +36,8 @@ export async function ask(path, body = null, { signal = null, onWait = () => {} 
   }
 }
 
-async function send(path, body, signal) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+async function send(path, body, signal, more) {
+  const headers = token ? { ...more, Authorization: `Bearer ${token}` } : { ...more };
   const request = { headers, signal, cache: "no-store", redirect: "error" };
   if (body !== null) {
     headers["Content-Type"] = "application/json";
