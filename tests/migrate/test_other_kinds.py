@@ -212,6 +212,15 @@ def test_predictions_are_linked_again_with_their_documents(releases: Releases, t
     assert one.answers[0][0] == ("mesh:D000006",)
 
 
+def test_other_documents_than_the_predicted_ones_are_refused(releases: Releases, tmp_path: Path) -> None:
+    (tmp_path / "2.txt").write_text("Second thing")
+    predictions_at(tmp_path / "old.jsonl", [Prediction("1", 0, 12, answer("mesh:D000003"), "1.txt", 1)], releases[0].digest)
+    pipeline = Pipeline(ExactLinker(releases[1]))
+    with pytest.raises(InputError, match="predictions-other"):
+        migrate(tmp_path / "old.jsonl", *releases, tmp_path / "new.jsonl", pipeline=pipeline, documents=tmp_path / "2.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.txt", "old.jsonl"]
+
+
 def test_the_pipeline_must_have_the_new_release(releases: Releases, tmp_path: Path) -> None:
     (tmp_path / "a.pubtator").write_text("1|t|Fever\n1|a|\n")
     with pytest.raises(ConfigError, match="another knowledge base"):

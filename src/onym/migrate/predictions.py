@@ -13,6 +13,7 @@ from typing import Any
 
 from onym.corpora.base import documents_of
 from onym.corpora.reading import Reading
+from onym.errors import InputError, format_id
 from onym.migrate.audit import Migrated, describe_source
 from onym.migrate.links import Fate, LinkMigrator, LinkRecord
 from onym.outputs.predictions import Line, Prediction, RawLine, open_predictions
@@ -38,7 +39,7 @@ def iter_prediction_records(
         for key, group in groupby(lines, key=_key_of):
             found = list(group)
             result.documents += 1
-            fates = _decide(found, texts.find(key), migrator)
+            fates = _decide(found, texts.find(key) if isinstance(found[0].line, Prediction) else None, migrator)
             new = [_rewrite(raw, own, migrator) for raw, own in zip(found, fates, strict=True)]
             result.changed += any(data != raw.data + b"\n" for data, raw in zip(new, found, strict=True))
             file.writelines(new)
@@ -60,14 +61,18 @@ class _Texts:
     """Finds the documents of predictions, which are in the order of the documents."""
 
     def __init__(self, source: Source | None) -> None:
-        self._documents = documents_of(Reading([source])) if source else iter(())
+        self._documents = documents_of(Reading([source])) if source else None
 
     def find(self, key: DocumentKey) -> Document | None:
-        """Return a document, by id and ordinal; None if there is none after the last one that was found."""
+        """Return a document, by id and ordinal, or None without documents; raise InputError if it is not among them."""
+        if self._documents is None:
+            return None
         for document in self._documents:
             if (document.id, document.ordinal) == (key[0], key[2] or document.ordinal):
                 return document
-        return None
+        what = "a predicted document is not among the documents, or not in their order"
+        fix = "give the documents that were linked with --documents"
+        raise InputError("predictions-other", what, where=f"document {format_id(key[0])}", fix=fix)
 
 
 def _decide(lines: Sequence[RawLine], document: Document | None, migrator: LinkMigrator) -> list[tuple[Fate, ...]]:
