@@ -101,7 +101,7 @@ class FeatureCache:
             own.append(len(rows))
             rows.append(mention._replace(doc=number, repeated=1))
             rows += [Unresolved(number, mention.mention, alias, alias, (), 1) for alias in mention.aliases]
-        pool = self._pooling.merge(rows, self._propose([row.query for row in rows]), self._only, [None] * len(mentions))
+        pool = self._pooling.merge(rows, self._propose_for([row.query for row in rows]), self._only, [None] * len(mentions))
         matrix, names = self._features.features(pool)
         matrix[:, _SUPPORT] = 0
         features = []
@@ -113,7 +113,7 @@ class FeatureCache:
             features.append(MentionFeatures(row_of, part, names[start:end].tolist(), pooled.named_query, recalled))
         return features
 
-    def _propose(self, queries: Sequence[str]) -> dict[str, list[Proposed]]:
+    def _propose_for(self, queries: Sequence[str]) -> dict[str, list[Proposed]]:
         wanted = [query for query in dict.fromkeys(queries) if self._pooling.needs_linkers(query)]
         found = self._propose(wanted)
         by_query = {name: dict(zip(wanted, proposed, strict=True)) for name, proposed in found.items()}
