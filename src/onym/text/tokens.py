@@ -88,11 +88,11 @@ class WordTokens:
         return WordFeatures(self._fixed_rows(starts, ends), rows[order], offsets)
 
     @cached_property
-    def _lower(self) -> Numbered:
+    def _in_lower_case(self) -> Numbered:
         return Numbered(code_points("\n".join(map(_lower, self._texts))))
 
     def _fixed_rows(self, starts: Ints, ends: Ints) -> Ints:
-        lowered, lengths = self._lower, ends - starts
+        lowered, lengths = self._in_lower_case, ends - starts
         word = _mix(lowered.fingerprints(starts, ends))
         shape = Numbered(self._classes).fingerprints(starts, np.minimum(ends, starts + _SHAPE_LENGTH))
         found = (
@@ -113,7 +113,7 @@ class WordTokens:
         counts = np.maximum(ends - starts - length + 1, 0)
         owners = np.repeat(np.arange(len(starts)), counts)
         at = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts) + starts[owners]
-        found = _mix(self._lower.fingerprints(at, at + length) + np.uint64(length * _SALT))
+        found = _mix(self._in_lower_case.fingerprints(at, at + length) + np.uint64(length * _SALT))
         return owners, (found & np.uint64(_GRAM_ROWS - 1)).astype(np.int64) + (ROWS - _GRAM_ROWS)
 
 
