@@ -5,7 +5,7 @@ scopes. The expected answer of each place follows from the pipeline's answer wit
 written here again. `unexpected` counts answers that differ. The pipeline (dictionary, exact match) links mentions one by one.
 
 `cost_ratio` is CPU time of the starter with 10,000 rules, which match about every tenth surface, to that without rules: the
-median of alternating runs over test documents of BC5CDR. `--quick` runs 300 cases and two short runs.
+least of alternating runs over test documents of BC5CDR. `--quick` runs 300 cases and two short runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from statistics import median
 from types import MappingProxyType
 from typing import Any
 
@@ -182,7 +181,7 @@ def measure_cost(documents: int, runs: int) -> dict[str, float]:
             for _linked in pipeline.link_many(docs):
                 pass
             times[is_corrected].append(time.process_time() - began)
-    ratio = median(times[True]) / median(times[False])
+    ratio = min(times[True]) / min(times[False])  # other programs of the machine only make a run slower
     return {"rules": len(rules), "documents": documents, "cost_ratio": round(ratio, 3)}
 
 
@@ -192,4 +191,4 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     cases = 300 if options.quick else options.cases
-    return count_unexpected(cases) | measure_cost(*((10, 1) if options.quick else (100, 5)))
+    return count_unexpected(cases) | measure_cost(*((10, 1) if options.quick else (100, 9)))

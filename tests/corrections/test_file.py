@@ -81,12 +81,14 @@ def test_another_knowledge_base_is_a_warning(tmp_path: Path, tiny_kb: Path) -> N
         ("surface\tmeaning\tadd\nMI\tno-concept\tperhaps\n", "a.onymc:2"),
         ("surface\tmeaning\tstart\nMI\tno-concept\t-3\n", "a.onymc:2"),
         ("surface\tmeaning\tstart\nMI\tno-concept\t1e3\n", "a.onymc:2"),
-        ("surface\tmeaning\tlien\nMI\tno-concept\t3\n", "unknown column 'lien'"),
-        ("surface\nMI\n", "no column is named 'meaning'"),
+        ("surface\tmeaning\tlien\nMI\tno-concept\t3\n", "column 3 is unknown"),
+        ("surface\nMI\n", "the column meaning is missing"),
         ("surface\tmeaning\nMI\tno-concept\tmore\n", "table-fields"),
         ('surface\tmeaning\n"MI\tno-concept\n', "table-quote"),
         ("surface\tmeaning\nM\x00I\tno-concept\n", "input-encoding"),
-        ("", "no column"),
+        ("", "the column surface is missing"),
+        ("John Smith\tno-concept\n", "the column surface is missing"),
+        ("surface\tmeaning\tadd\tadd\nMI\tno-concept\t\t\n", "same name"),
     ],
 )
 def test_malformed_files_are_rejected(tmp_path: Path, text: str, where: str) -> None:
@@ -94,6 +96,7 @@ def test_malformed_files_are_rejected(tmp_path: Path, text: str, where: str) -> 
     with pytest.raises(OnymError) as caught:
         list(read_rules(tmp_path / "a.onymc"))
     assert where in str(caught.value)
+    assert "Smith" not in str(caught.value)
 
 
 def test_errors_do_not_quote_surfaces(tmp_path: Path, tiny_kb: Path) -> None:

@@ -14,6 +14,7 @@ from onym.review.create import ReviewedDocument, create_desk
 from onym.review.decisions import Decision
 from onym.review.desk import open_desk
 from tests.review.desks import FEVER, INFARCT, PRESSURE, link_at
+from tests.robustness.serve.browser import axe_script, violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -157,6 +158,14 @@ def test_hostile_text_is_shown_as_text(reviewer: Reviewer, server: RunningDesk) 
     page.wait_for_selector("#whole:not([hidden])")
     assert page.evaluate("window.pwned") is None
     assert page.locator("main img, main script").count() == 0
+
+
+def test_page_is_accessible(reviewer: Reviewer) -> None:
+    script = axe_script()
+    assert violations(reviewer.page, script) == []
+    reviewer.page.keyboard.press("d")
+    reviewer.page.wait_for_selector("#whole:not([hidden])")
+    assert violations(reviewer.page, script) == []
 
 
 def test_page_fits_a_phone(browser: Browser, server: RunningDesk) -> None:

@@ -23,7 +23,7 @@ from onym.corrections.rules import CASE_SENSITIVE_BELOW, Rule
 from onym.errors import InputError, LimitError
 from onym.kb import KnowledgeBase
 from onym.store.files.source import InputFile
-from onym.store.files.table import TableFormat, header, iter_table, require_columns, sniff_format
+from onym.store.files.table import TableFormat, header, iter_table, sniff_format
 from onym.store.files.xlsx import cell_text, read_cells
 
 ENDING = ".onymc"
@@ -116,10 +116,13 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
 
 def _require_columns(columns: Sequence[str], file: InputFile) -> list[str]:
     columns = [name.strip() for name in columns]
-    require_columns(columns, _REQUIRED, file)
-    if other := [name for name in columns if name not in COLUMNS]:
-        what = f"unknown column {other[0][:60]!r}"
-        raise InputError("corrections-malformed", what, where=file.name, fix=f"the columns are {', '.join(COLUMNS)}")
+    # Column names are not quoted: without a header, they would be surfaces.
+    problems = [f"the column {name} is missing, or there are two" for name in _REQUIRED if columns.count(name) != 1]
+    problems += [f"column {at} is unknown" for at, name in enumerate(columns, 1) if name not in COLUMNS]
+    problems += ["two columns have the same name"] * (len(set(columns)) < len(columns))
+    if problems:
+        fix = f"the first row has the names of the columns: {', '.join(COLUMNS)}"
+        raise InputError("corrections-malformed", problems[0], where=file.name, fix=fix)
     return columns
 
 

@@ -18,9 +18,11 @@ from unittest.mock import patch
 from onym.cli.boundary import main
 from onym.corpora.formats import ORDER, READ_ONLY, get
 from onym.datasets import prepare
+from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.pipeline.folder import build_pipeline
+from onym.review.create import create_desk, read_links_table
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.testing.documents import write_to_memory
@@ -304,7 +306,36 @@ def _evaluate(rng: random.Random, canaries: Canaries, setup: Setup, folder: Path
     return Command((*words, "--allow-partial") if rng.random() < 0.5 else words)
 
 
+def _review(rng: random.Random, canaries: Canaries, setup: Setup, folder: Path) -> Command:
+    """Make a desk of a damaged table, or export a damaged desk."""
+    head = "document,start,end,text,type,concept_id,score\n"
+    phrases = [canaries.phrase() for _ in range(4)]
+    rows = "".join(f"{number},0,{len(phrase)},{phrase},,MESH:D005334,1.0\n" for number, phrase in enumerate(phrases))
+    data = (head + rows).encode()
+    kb = ("--kb", str(setup.folder / "kb"))
+    if rng.random() < 0.5:
+        (folder / "links.csv").write_bytes(mutate(rng, data, [data]))
+        return Command(("review", "create", "links.csv", *kb, "-o", "desk.sqlite"))
+    (folder / "links.csv").write_bytes(data)
+    desk = folder / "desk.sqlite"
+    known = KnowledgeBase.open(setup.folder / "kb")
+    create_desk(desk, read_links_table(folder / "links.csv", known), known, {})
+    whole = desk.read_bytes()
+    desk.write_bytes(mutate(rng, whole, [whole]))
+    words = ("show", "desk.sqlite") if rng.random() < 0.5 else ("export", "desk.sqlite", "-o", "mine.onymc")
+    return Command(("review", *words))
+
+
+def _correct(rng: random.Random, canaries: Canaries, setup: Setup, folder: Path) -> Command:
+    """Link with damaged corrections."""
+    rows = "".join(f"{canaries.phrase()}\t{rng.choice(('no-concept', 'mesh:X'))}\t{canaries.phrase()}\n" for _ in range(4))
+    data = f"surface\tmeaning\tcomment\n{rows}".encode()
+    (folder / "mine.onymc").write_bytes(mutate(rng, data, [data]))
+    how = ("--pipeline", str(setup.folder / "pipeline"), "--corrections", "mine.onymc")
+    return Command(("link", *_corpus(rng, canaries, folder), *how, "-o", "links.jsonl"))
+
+
 _KINDS: tuple[Callable[[random.Random, Canaries, Setup, Path], Command], ...] = (
-    _check, _stats, _convert, _link, _plug_in, _map, _evaluate,
+    _check, _stats, _convert, _link, _plug_in, _map, _evaluate, _review, _correct,
 )  # fmt: skip
-_WEIGHTS = (4, 1, 4, 4, 1, 2, 2)
+_WEIGHTS = (4, 1, 4, 4, 1, 2, 2, 2, 1)

@@ -78,7 +78,7 @@ function showCandidates() {
 }
 
 function conceptRow(concept, key, isChosen) {
-  const choose = make("button", { type: "button", "aria-label": `Choose ${concept.preferred_name || concept.id}` }, String(key));
+  const choose = make("button", { type: "button", "aria-label": `${key}: ${concept.preferred_name || concept.id}` }, String(key));
   choose.addEventListener("click", () => pick(concept));
   const lines = [
     concept.definitions?.[0],
