@@ -164,7 +164,7 @@ def test_cacheable_linkers() -> None:
     pytest.importorskip("torch")
     classes = {name: getattr(LINKERS.load(name), f"{name.capitalize()}Linker") for name in LINKERS.names}
     assert {name for name, each in classes.items() if issubclass(each, SurfaceLinker)} == {"exact", "tfidf", "dense"}
-    assert {name for name, each in classes.items() if not issubclass(each, Cacheable)} == {"generative", "collective"}
+    assert {name for name, each in classes.items() if not issubclass(each, Cacheable)} == {"generative", "collective", "genes"}
 
 
 def test_a_linker_that_reads_context_has_no_cache(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,7 +190,7 @@ def test_the_same_seed_draws_the_same_links() -> None:
 
 
 def test_nothing_to_audit() -> None:
-    with pytest.raises(ConfigError, match="no links"):
+    with pytest.raises(ConfigError, match="audit-plan"):
         plan_audit([ReviewedDocument("1", TEXT)])
 
 

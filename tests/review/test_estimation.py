@@ -109,7 +109,7 @@ def test_many_audits_at_once() -> None:
 
 
 def test_strata_without_labels_are_an_error() -> None:
-    with pytest.raises(InputError, match="no labels"):
+    with pytest.raises(InputError, match="audit-incomplete"):
         _estimate(SMALL, RIGHT, [0, 1])
 
 
@@ -148,5 +148,5 @@ def test_recall_at_the_ends() -> None:
 def test_too_few_documents_are_an_error() -> None:
     with pytest.raises(InputError, match="documents"):
         estimate_recall(np.array([1.0]), np.array([1.0]), documents=5)
-    with pytest.raises(InputError, match="no mentions"):
+    with pytest.raises(InputError, match="audit-incomplete"):
         estimate_recall(np.zeros(3), np.zeros(3), documents=5)

@@ -15,7 +15,7 @@ from onym.kb import KnowledgeBase
 from onym.review.decisions import Decision, Standing
 from onym.review.desk import open_desk
 from onym.review.merge import merge_decisions, merge_desks
-from onym.review.reviewers import ReviewerPanel, agreement_rows, label_of, write_disagreements
+from onym.review.reviewers import Reviewers, agreement_rows, label_of, write_disagreements
 from tests.review.desks import FEVER, INFARCT, PRESSURE, decide, make_desk
 
 
@@ -94,10 +94,10 @@ def test_agreement(copies: list[Path], tmp_path: Path, kb: KnowledgeBase) -> Non
     _write_both(copies)
     merge_desks(copies, tmp_path / "both.sqlite")
     with open_desk(tmp_path / "both.sqlite") as desk:
-        panel = ReviewerPanel(desk.decisions())
-        found = panel.measure(desk, kb)
-        write_disagreements(panel, desk, tmp_path / "open.tsv")
-        assert ReviewerPanel(desk.decisions(), without=["bob"]).reviewers == ["ann"]
+        reviewers = Reviewers(desk.decisions())
+        found = reviewers.measure(desk, kb)
+        write_disagreements(reviewers, desk, tmp_path / "open.tsv")
+        assert Reviewers(desk.decisions(), without=["bob"]).names == ["ann"]
     assert found.reviewers == {"ann": 3, "bob": 2}
     assert (found.links, found.equal) == (2, 1)
     assert found.kappa == {"ann, bob": pytest.approx(1 / 3)}
@@ -110,7 +110,7 @@ def test_agreement(copies: list[Path], tmp_path: Path, kb: KnowledgeBase) -> Non
 
 def test_agreement_without_decisions(copies: list[Path]) -> None:
     with open_desk(copies[0]) as desk:
-        found = ReviewerPanel(desk.decisions()).measure(desk)
+        found = Reviewers(desk.decisions()).measure(desk)
     assert (found.alpha, found.kappa, found.links) == (None, {}, 0)
 
 
@@ -177,7 +177,7 @@ def test_one_id_for_two_decisions_is_an_error() -> None:
 
 def test_other_desks_are_an_error(copies: list[Path], tmp_path: Path, kb: KnowledgeBase) -> None:
     make_desk(tmp_path / "other.sqlite", kb)
-    with pytest.raises(InputError, match="not copies"):
+    with pytest.raises(InputError, match="review-merge"):
         merge_desks([copies[0], tmp_path / "other.sqlite"], tmp_path / "both.sqlite")
     with open_desk(copies[1], exclusive=True) as desk:
         desk.purge(["2"])

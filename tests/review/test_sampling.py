@@ -21,7 +21,7 @@ from onym.review.sampling import (
     documents_to_read,
     draw_links,
     labels_at_random,
-    plan_margin,
+    margin_of,
     stratify,
 )
 
@@ -43,7 +43,7 @@ def test_allocation_reaches_the_margin(confidences: list[float], margin: float) 
     labels = allocate(strata, margin)
     assert (labels >= np.minimum(MIN_LABELS, strata.sizes)).all()
     assert (labels <= strata.sizes).all()
-    assert plan_margin(strata, labels) <= margin + 1e-9
+    assert margin_of(strata, labels) <= margin + 1e-9
 
 
 def test_strata_of_a_type_do_not_overlap() -> None:
@@ -110,7 +110,7 @@ def test_documents_to_read() -> None:
 
 
 def test_plans_that_make_no_sense_are_rejected() -> None:
-    with pytest.raises(ConfigError, match="no links"):
+    with pytest.raises(ConfigError, match="audit-plan"):
         stratify([], [])
     with pytest.raises(ConfigError, match="margin"):
         allocate(stratify([0.5], [""]), 0.0)

@@ -211,56 +211,6 @@ def export(
         write_lines([("written", f"{count:,}")])
 
 
-@app.command()
-def merge(
-    desks: Annotated[list[Path], typer.Argument(metavar="DESK...", help="Copies of one desk (.sqlite).")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite) with the decisions of all.")],
-    disagreements: Annotated[
-        bool, typer.Option("--disagreements", help="Queue only links on which reviewers disagree, to be settled.")
-    ] = False,
-    json: Annotated[bool, JSON] = False,
-) -> None:
-    """Join copies of a desk that reviewers worked on separately. Every decision is kept, and counts once.
-
-    Example: onym review merge ann.sqlite bob.sqlite --disagreements -o both.sqlite
-    """
-    from onym.review.merge import merge_desks
-
-    rows = merge_desks(desks, output, disagreements=disagreements)._asdict()
-    write_json({**rows, "output": str(output)}) if json else write_lines([(what, f"{n:,}") for what, n in rows.items()])
-
-
-@app.command()
-def agreement(
-    desk: DESK,
-    kb: Annotated[
-        Path | None, typer.Option("--kb", help="Knowledge base, or a pipeline: also by distance in its hierarchy.")
-    ] = None,
-    without: Annotated[
-        list[str] | None, typer.Option(help="Leave out this reviewer, such as an adjudicator. May be repeated.")
-    ] = None,
-    disagreements: Annotated[Path | None, typer.Option(help="Write the links with different labels to this table.")] = None,
-    verify: Annotated[Verify, VERIFY] = "once",
-    json: Annotated[bool, JSON] = False,
-) -> None:
-    """Print how far the reviewers of a desk agree: Cohen's kappa by pair, Krippendorff's alpha.
-
-    Example: onym review agreement both.sqlite --kb mesh-pipeline
-    """
-    from onym.kb import KnowledgeBase
-    from onym.packs.locate import locate_kb
-    from onym.review.desk import open_desk
-    from onym.review.reviewers import ReviewerPanel, agreement_rows, write_disagreements
-
-    known = KnowledgeBase.open(locate_kb(kb), verify=verify) if kb else None
-    with open_desk(desk) as opened:
-        panel = ReviewerPanel(opened.decisions(), without or ())
-        found = panel.measure(opened, known)
-        if disagreements:
-            write_disagreements(panel, opened, disagreements)
-    write_json(found.as_dict()) if json else write_lines(agreement_rows(found))
-
-
 def _settings() -> type[ReviewSettings]:
     from onym.serve.review import ReviewSettings
 
@@ -313,3 +263,53 @@ def serve(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("onym.serve").setLevel(logging.WARNING if quiet else logging.INFO)
     run_review(desk, known, settings)
+
+
+@app.command()
+def merge(
+    desks: Annotated[list[Path], typer.Argument(metavar="DESK...", help="Copies of one desk (.sqlite).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite) with the decisions of all.")],
+    disagreements: Annotated[
+        bool, typer.Option("--disagreements", help="Queue only links on which reviewers disagree, to be settled.")
+    ] = False,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Join copies of a desk that reviewers worked on separately. Every decision is kept, and counts once.
+
+    Example: onym review merge ann.sqlite bob.sqlite --disagreements -o both.sqlite
+    """
+    from onym.review.merge import merge_desks
+
+    rows = merge_desks(desks, output, disagreements=disagreements)._asdict()
+    write_json({**rows, "output": str(output)}) if json else write_lines([(what, f"{n:,}") for what, n in rows.items()])
+
+
+@app.command()
+def agreement(
+    desk: DESK,
+    kb: Annotated[
+        Path | None, typer.Option("--kb", help="Knowledge base, or a pipeline: also by distance in its hierarchy.")
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Leave out this reviewer, such as an adjudicator. May be repeated.")
+    ] = None,
+    disagreements: Annotated[Path | None, typer.Option(help="Write the links with different labels to this table.")] = None,
+    verify: Annotated[Verify, VERIFY] = "once",
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Print how far the reviewers of a desk agree: Cohen's kappa by pair, Krippendorff's alpha.
+
+    Example: onym review agreement both.sqlite --kb mesh-pipeline
+    """
+    from onym.kb import KnowledgeBase
+    from onym.packs.locate import locate_kb
+    from onym.review.desk import open_desk
+    from onym.review.reviewers import Reviewers, agreement_rows, write_disagreements
+
+    known = KnowledgeBase.open(locate_kb(kb), verify=verify) if kb else None
+    with open_desk(desk) as opened:
+        reviewers = Reviewers(opened.decisions(), without or ())
+        found = reviewers.measure(opened, known)
+        if disagreements:
+            write_disagreements(reviewers, opened, disagreements)
+    write_json(found.as_dict()) if json else write_lines(agreement_rows(found))

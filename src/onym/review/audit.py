@@ -29,7 +29,7 @@ from onym.review.sampling import (
     documents_to_read,
     draw_links,
     labels_at_random,
-    plan_margin,
+    margin_of,
     stratify,
 )
 from onym.types import Link, Progress, silent
@@ -64,7 +64,7 @@ class AuditPlan(Strict):
     links: tuple[tuple[int, int], ...]
     documents: tuple[int, ...]
     total_documents: int = Field(ge=0)
-    plan_margin: float = Field(ge=0)
+    planned_margin: float = Field(ge=0)
     labels_at_random: int = Field(ge=0)
 
     @property
@@ -105,7 +105,7 @@ def plan_audit(documents: Sequence[ReviewedDocument], options: AuditOptions | No
         links=tuple((linked[row], int(strata.stratum[row])) for row in rows.tolist()),
         documents=_draw_documents(len(documents), strata, options.recall_margin, rng),
         total_documents=len(documents),
-        plan_margin=plan_margin(strata, labels),
+        planned_margin=margin_of(strata, labels),
         labels_at_random=labels_at_random(float(strata.probabilities.mean()), len(linked), options.margin),
     )
 

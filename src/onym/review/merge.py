@@ -31,7 +31,7 @@ from onym.review.desk import (
     write_links,
     write_value,
 )
-from onym.review.reviewers import ReviewerPanel
+from onym.review.reviewers import Reviewers
 from onym.store.sqlite import Database, new_database
 
 
@@ -54,7 +54,7 @@ def merge_desks(paths: Sequence[Path], output: Path, *, disagreements: bool = Fa
         _require_copies(desks)
         histories = [list(desk.decisions()) for desk in desks]
         merged = merge_decisions(histories)
-        disputed = {each.link.number for each in ReviewerPanel(merged).iter_disagreements(desks[0])} if disagreements else None
+        disputed = {each.link.number for each in Reviewers(merged).iter_disagreements(desks[0])} if disagreements else None
         with new_database(output, FORMAT) as database:
             queued = _write(database, desks[0], merged, disputed)
     shared = sum(map(len, histories)) - len(merged)

@@ -49,13 +49,13 @@ class AgreementReport:
         return dict(vars(self))
 
 
-class ReviewerPanel:
+class Reviewers:
     """The reviewers of a desk, in alphabetical order, without those in `without`, such as an adjudicator."""
 
     def __init__(self, decisions: Iterable[Decision], without: Sequence[str] = ()) -> None:
         own = list(decisions)
-        self.reviewers = sorted({each.reviewer for each in own} - set(without))
-        self._standing = {reviewer: Standing(own, reviewer) for reviewer in self.reviewers}
+        self.names = sorted({each.reviewer for each in own} - set(without))
+        self._standing = {reviewer: Standing(own, reviewer) for reviewer in self.names}
 
     def labels(self, link: DeskLink) -> dict[str, str]:
         """Return the labels of a link by reviewer."""
@@ -73,13 +73,13 @@ class ReviewerPanel:
     def measure(self, desk: Desk, kb: KnowledgeBase | None = None) -> AgreementReport:
         """Return the agreement of the reviewers, with a knowledge base also by distance in its hierarchy."""
         units = [labels for link in desk.links() if (labels := self.labels(link))]
-        rows = [[labels.get(reviewer) for reviewer in self.reviewers] for labels in units]
+        rows = [[labels.get(reviewer) for reviewer in self.names] for labels in units]
         both = [labels for labels in units if len(labels) > 1]
         distance = HierarchyDistance.open(kb) if kb else None
-        columns = dict(zip(self.reviewers, zip(*rows, strict=True), strict=True)) if rows else {}
+        columns = dict(zip(self.names, zip(*rows, strict=True), strict=True)) if rows else {}
         pairs = list(combinations(columns, 2))
         return AgreementReport(
-            reviewers={reviewer: sum(reviewer in labels for labels in units) for reviewer in self.reviewers},
+            reviewers={reviewer: sum(reviewer in labels for labels in units) for reviewer in self.names},
             links=len(both),
             equal=sum(len(set(labels.values())) == 1 for labels in both),
             alpha=krippendorff_alpha(rows),
@@ -120,7 +120,7 @@ def _number(coefficient: float | None) -> str:
     return "undefined: all labels are equal" if coefficient is None else f"{coefficient:.3f}"
 
 
-def write_disagreements(panel: ReviewerPanel, desk: Desk, path: Path) -> None:
+def write_disagreements(reviewers: Reviewers, desk: Desk, path: Path) -> None:
     """Write the links with different labels as a table: document, offsets, text, linked concept, the label of each reviewer.
 
     The name of the file sets its format: .tsv, .csv, .jsonl, .parquet or .xlsx. The file has mode 0600.
@@ -128,13 +128,13 @@ def write_disagreements(panel: ReviewerPanel, desk: Desk, path: Path) -> None:
     require_rows(path)
     documents = {document.number: document.id for document in desk.documents()}
     columns = {"document": str, "start": int, "end": int, "text": str, "concept_id": str}
-    columns |= {f"label of {reviewer}": str for reviewer in panel.reviewers}
+    columns |= {f"label of {reviewer}": str for reviewer in reviewers.names}
     rows = (
         [
             *(documents.get(link.document), link.start, link.end, link.surface, link.concept_id),
-            *(labels.get(reviewer) for reviewer in panel.reviewers),
+            *(labels.get(reviewer) for reviewer in reviewers.names),
         ]
-        for link, labels in panel.iter_disagreements(desk)
+        for link, labels in reviewers.iter_disagreements(desk)
     )
     with owner_only(), whole_file(path) as file:
         write_rows(rows, columns, path, file)

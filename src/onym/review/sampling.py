@@ -164,7 +164,7 @@ def allocate(strata: Strata, margin: float) -> Rows:
     low, high = 0.0, float(strata.sizes.max())
     for _ in range(_STEPS):
         scale = (low + high) / 2
-        is_enough = plan_margin(strata, _share(strata, scale)) <= margin
+        is_enough = margin_of(strata, _share(strata, scale)) <= margin
         low, high = (low, scale) if is_enough else (scale, high)
     return _share(strata, high)
 
@@ -174,7 +174,7 @@ def _share(strata: Strata, scale: float) -> Rows:
     return np.minimum(np.maximum(wanted, MIN_LABELS), strata.sizes).astype(np.int64)
 
 
-def plan_margin(strata: Strata, labels: Rows) -> float:
+def margin_of(strata: Strata, labels: Rows) -> float:
     """Return the half width of the 95 % interval of precision that is expected with these numbers of labels."""
     shares = strata.sizes / strata.sizes.sum()
     return Z * math.sqrt(float((shares**2 * (1 - labels / strata.sizes) * strata.variances / labels).sum()))
