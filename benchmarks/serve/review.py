@@ -170,10 +170,10 @@ def kill_often(kills: int, links: int = 1_000) -> dict[str, int]:
         folder, kb = Path(name), locate_kb(Path("starter"))
         make_desk(folder / "desk.sqlite", KnowledgeBase.open(kb), links)
         for number in range(kills):
-            server = RunningDesk(folder / "desk.sqlite", kb, folder / "log.txt", "--quiet", patience_s=300)
+            server = RunningDesk(folder / "desk.sqlite", kb, folder / "log.txt", patience_s=300)
             killer = threading.Timer(generator.uniform(0.05, 1.0), server.process.kill)
             killer.start()
-            acknowledged += _decide_until_killed(server.url, number, links)
+            acknowledged += _decide_until_gone(server.url, number, links)
             killer.join()
             server.process.wait()
         with open_desk(folder / "desk.sqlite") as desk:
@@ -182,7 +182,7 @@ def kill_often(kills: int, links: int = 1_000) -> dict[str, int]:
     return {"kills": kills, "acknowledged": len(acknowledged), "decisions_lost": lost, "decisions_twice": twice}
 
 
-def _decide_until_killed(url: str, seed: int, links: int) -> list[str]:
+def _decide_until_gone(url: str, seed: int, links: int) -> list[str]:
     """Decide links until the server is gone, and return the ids of the decisions that it acknowledged."""
     generator, done = random.Random(seed), list[str]()
     try:
@@ -202,7 +202,7 @@ def measure_reviewers(links: int, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name:
         folder, kb = Path(name), locate_kb(Path("starter"))
         make_desk(folder / "desk.sqlite", KnowledgeBase.open(kb), links)
-        server = RunningDesk(folder / "desk.sqlite", kb, folder / "log.txt", "--quiet", patience_s=600)
+        server = RunningDesk(folder / "desk.sqlite", kb, folder / "log.txt", patience_s=600)
         try:
             times = asyncio.run(_review_together(server.url, seconds))
         finally:
@@ -222,7 +222,7 @@ async def _review_together(url: str, seconds: float) -> list[float]:
 async def _review_alone(client: httpx.AsyncClient, csrf: str, until: float, times: list[float], number: int) -> None:
     generator = random.Random(number)
 
-    async def timed(act: Callable[[], Any]) -> httpx.Response:
+    async def measure(act: Callable[[], Any]) -> httpx.Response:
         began = time.monotonic()
         answer: httpx.Response = await act()
         times.append(time.monotonic() - began)
@@ -230,11 +230,11 @@ async def _review_alone(client: httpx.AsyncClient, csrf: str, until: float, time
         return answer
 
     while time.monotonic() < until:
-        shown = (await timed(partial(client.get, "/v1/review/next"))).json()["item"]
+        shown = (await measure(partial(client.get, "/v1/review/next"))).json()["item"]
         await asyncio.sleep(generator.uniform(0.5, 1.5))
         scope = generator.choice(["here", "document", "everywhere"])
         body = _body(shown["link"], scope=scope)
-        await timed(partial(client.post, "/v1/review/decisions", json=body, headers={"x-onym-csrf": csrf}))
+        await measure(partial(client.post, "/v1/review/decisions", json=body, headers={"x-onym-csrf": csrf}))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -90,7 +90,7 @@ def iter_documents(desk: Desk) -> Iterator[Document]:
         links = [(link, standing.of(link.number, link.document, link.cluster)) for link in desk.links_of(document.number)]
         if all(found is not None and found.verdict not in _INEXACT | {"unsure"} for _, found in links):
             mentions = [mention for link, found in links if found and (mention := _mention(document.text, link, found))]
-            mentions += [_make_mention(document.text, each) for each in missed.get(document.number, ())]
+            mentions += [_make_missed_mention(document.text, each) for each in missed.get(document.number, ())]
             own = tuple(sorted(mentions, key=lambda mention: (mention.start, mention.end)))
             yield Document(document.id, document.text, own, source=document.source, ordinal=document.ordinal)
     if not count:
@@ -110,7 +110,7 @@ def _mention(text: str, link: DeskLink, decision: Decision) -> Mention | None:
     return Mention(link.start, link.end, link.surface, ids, link.type)
 
 
-def _make_mention(text: str, decision: Decision) -> Mention:
+def _make_missed_mention(text: str, decision: Decision) -> Mention:
     start, end = decision.start or 0, decision.end or 0
     return Mention(start, end, text[start:end], (decision.concept_id,) if decision.concept_id else ())
 

@@ -145,6 +145,7 @@ class ExplanationReply(Reply):
     stage: str | None
     ties: int
     nil_reason: str | None
+    correction: str | None
     reasons: list[ReasonReply]
     effects: list[EffectReply]
     runner_up: str | None
