@@ -72,14 +72,14 @@ def test_plug_in_can_be_evaluated_on_a_dataset(work: Path, site_folder: Path) ->
 def test_help_shows_its_options_and_info_its_package(work: Path, site_folder: Path) -> None:
     assert "--letters" in onym("link", "--help-all", cwd=work, installed=site_folder).stdout
     parts = json.loads(onym("info", "--json", cwd=work, installed=site_folder).stdout)
-    found = {(part["kind"], part["name"]): part for part in parts if part["package"] == "onym-plug-in"}
+    found = {(part["kind"], part["name"]): part for part in parts if part.get("package") == "onym-plug-in"}
     assert set(found) == {
         ("linker", "initials"), ("linker", "exact"), ("detector", "capitals"), ("reader", "pairs"), ("format", "shouted"),
         ("output", "ids"),
     }  # fmt: skip
     assert found["linker", "initials"]["version"] == "1.2.3"
     assert "built-in" in found["linker", "exact"]["refused"]
-    exact = [part["package"] for part in parts if (part["kind"], part["name"]) == ("linker", "exact")]
+    exact = [part["package"] for part in parts if (part.get("kind"), part["name"]) == ("linker", "exact")]
     assert exact == ["onym", "onym-plug-in"]
 
 

@@ -36,7 +36,7 @@ def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str], value: str 
 
 
 def test_each_module_is_a_component() -> None:
-    assert LINKERS.names == ("cascade", "collective", "dense", "exact", "generative", "rerank", "tfidf")
+    assert LINKERS.names == ("cascade", "collective", "dense", "exact", "generative", "genes", "rerank", "tfidf")
     assert DETECTORS.names == ("dictionary", "model", "several", "student")
     assert READERS.names[0] == "umls"
     assert READERS.names_in_order[-1] == "table"

@@ -29,7 +29,7 @@ def test_extracts_models_of_a_pack(tmp_path: Path, tiny_kb: Path) -> None:
 def test_package_contains_the_models_of_its_pipeline() -> None:
     folder = pack_folder("mesh")
     values = json.loads((folder / "pipeline.json").read_bytes())
-    for reference in (values["detector"]["classifier"], values["linker"]["model"]):
+    for reference in (values["detector"]["model"], values["detector"]["names"]["classifier"], values["linker"]["model"]):
         assert folder_digest(folder / reference["path"]) == reference["digest"]
     assert read_recipe(RECIPE).pipeline.threshold == values["threshold"]
     records = [json.loads(path.read_bytes()) for path in folder.rglob("training.json")]

@@ -21,7 +21,7 @@ def onym(*words: str, cwd: Path, status: int = 0, data: Path | None = None) -> s
 def test_list(tmp_path: Path) -> None:
     rows = [line.split("\t") for line in onym("list", cwd=tmp_path).stdout.splitlines()]
     assert rows[0][:2] == ["ncbi-disease", "train dev test"]
-    assert len(rows) == 26
+    assert len(rows) == 28
     answer = json.loads(onym("list", "--json", cwd=tmp_path).stdout)
     assert answer[3]["files"][0] == "bc5cdr/CDR_TrainingSet.PubTator.txt"
 

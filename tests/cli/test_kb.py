@@ -106,7 +106,7 @@ def test_diff_lists_changes(folder: Path) -> None:
     (folder / "newer.obo").write_text(OBO.replace("Myocardial infarction", "Myocardial infarct"))
     onym("kb", "build", "newer.obo", "-o", "newer", cwd=folder)
     done = onym("kb", "diff", "hp", "newer", cwd=folder)
-    assert done.stdout == "renamed\thp:0001658\tMyocardial infarction\tMyocardial infarct\n"
+    assert "renamed\tHP:0001658\tMyocardial infarction\tMyocardial infarct\n" in done.stdout
     assert "renamed 1" in done.stderr
     assert json.loads(onym("kb", "diff", "hp", "newer", "--json", cwd=folder).stdout)["counts"]["renamed"] == 1
 
@@ -164,7 +164,7 @@ def test_folder_takes_precedence_over_pipeline_name(tmp_path: Path) -> None:
     (tmp_path / "ward.csv").write_text("id,name\nward:1,Heart attack\n")
     onym("kb", "build", "ward.csv", "-o", "starter", cwd=tmp_path)
     assert onym("kb", "search", "starter", "heart attack", cwd=tmp_path).stdout.startswith("ward:1\t")
-    assert "added 0, removed 0" in onym("kb", "diff", "starter", "starter", cwd=tmp_path).stderr
+    assert onym("kb", "diff", "starter", "starter", cwd=tmp_path).stderr == "kept 1\n"
 
 
 def test_reports_a_pipeline_that_is_not_installed(tmp_path: Path) -> None:
