@@ -318,6 +318,14 @@ _CSV: Release = {
     "made.csv": b'code,label,aliases\r\n1,"Fever, made up",MUF|Doubt\r\nhttps://id.nlm.nih.gov/mesh/D900001,"Line\nbreak",\r\n'
 }
 
+_HGNC: Release = {
+    "hgnc_complete_set.txt": (
+        b"hgnc_id\tsymbol\tname\tlocus_group\tstatus\talias_symbol\talias_name\tprev_symbol\tprev_name\tentrez_id\tensembl_gene_id\tomim_id\n"
+        b'HGNC:900001\tMUG1\tmade-up gene 1\tprotein-coding gene\tApproved\t"GQR|p90"\t\tOLD1\t"old gene, 1"\t900002\tENSG1\t"900100|900101"\n'
+        b"HGNC:900002\tMUG2\tmade-up gene 2\tpseudogene\tEntry Withdrawn\t\t\t\t\t\t\t\n"
+    )
+}
+
 SAMPLES: dict[str, tuple[Release, ...]] = {
     "umls": (_UMLS,),
     "snomed": (_SNOMED,),
@@ -325,6 +333,7 @@ SAMPLES: dict[str, tuple[Release, ...]] = {
     "mesh_ascii": (_MESH_ASCII, _MESH_ASCII_SUPP),
     "ctd": (_CTD, _MEDIC),
     "ncbi_gene": (_GENE_INFO,),
+    "hgnc": (_HGNC,),
     "gene_synonyms": (_GENE_SYNONYMS,),
     "taxdump": (_TAXDUMP,),
     "cellosaurus": (_CELLOSAURUS,),
