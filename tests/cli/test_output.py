@@ -33,6 +33,14 @@ WORDS = {
     "kb build": "kb build no.obo -o",
     "kb export": "kb export no -o",
     "kb download": "kb download hpo -o",
+    "kb diff": "kb diff no no -o",
+    "kb replacements": "kb replacements no no -o",
+    "migrate": "migrate no.txt --from no --to no -o",
+    "review create": "review create no.jsonl --documents no -o",
+    "review export": "review export no.sqlite -o",
+    "review merge": "review merge no.sqlite -o",
+    "audit plan": "audit plan no.jsonl --documents no --kb no -o",
+    "audit report": "audit report no.sqlite -o",
     "corpus convert": "corpus convert no.txt --to jsonl",
     "corpus convert folder": "corpus convert no.txt --to brat",
     "dataset prepare": "dataset prepare s800 --data no -o",
@@ -71,8 +79,10 @@ FORCED = (
 )
 
 
-ENDS = {"map": ".tsv", "map fhir": ".fhir.json", "pack build": ".onymp", "plot names": ".png", "batch export": ".tsv"}
-ALONE = ("link", "map", "show", "explain", "evaluate", "compare")
+ENDS = {"map": ".tsv", "map fhir": ".fhir.json", "pack build": ".onymp", "plot names": ".png", "batch export": ".tsv",
+        "kb diff": ".json", "kb replacements": ".tsv", "review create": ".sqlite", "review export": ".onymc", "review merge": ".sqlite",
+        "audit plan": ".sqlite", "audit report": ".html"}  # fmt: skip
+ALONE = ("migrate", "link", "map", "show", "explain", "evaluate", "compare")
 """Commands that are no group of others."""
 
 

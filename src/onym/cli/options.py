@@ -40,7 +40,7 @@ COVERAGE = typer.Option(
 CORRECTIONS = typer.Option(
     "--corrections",
     metavar="FILE",
-    help="Rules of people that say what a surface means, such as those of onym review export (.onymc, .tsv, .csv, .xlsx).",
+    help="File of rules that say what a surface means (.onymc, .tsv, .csv, .xlsx).",
 )
 VERIFY = typer.Option(
     rich_help_panel=MORE,

@@ -102,7 +102,7 @@ def variants(surface: str) -> Iterator[Variant]:
     """Yield the forms of a mention to look up, the nearest first.
 
     >>> [(each.text, each.steps, each.affix) for each in variants("hTNF mRNA")][:3]
-    [('hTNF mRNA', 0, ''), ('hTNF', 1, ''), ('TNF mRNA', 2, 'h')]
+    [('hTNF mRNA', 0, ''), ('hTNF', 1, ''), ('TNF', 2, 'h')]
     """
     seen = {surface}
     yield Variant(surface, 0)

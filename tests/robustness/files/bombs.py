@@ -222,6 +222,8 @@ _JSONS = (
           lambda: _bioc_json([_json_passage(0, "a", infons={f"{n:x}": "" for n in range(MB)})])),
     _json("bioc_json", "200,000 passages", lambda: _bioc_json([_json_passage(n, "a") for n in range(200_000)])),
     _json("bioc_json", "an item that never ends", lambda: b'{"documents":[{"infons":{},"passages":[' + b"1," * (10 * MB)),
+    _json("label_studio", "a million results", lambda: b'[{"id":1,"data":{"text":"a"},"predictions":[{"result":[' + b"{}," * MB + b"{}]}]}]"),
+    _json("doccano", "a million labels", lambda: b'{"text":"a","label":[' + b'[0,1,"b"],' * MB + b'[0,1,"b"]]}'),
     _json("bigbio", "a text of 20 MB", lambda: _bigbio(passages=[{"text": [_LONG], "offsets": [[0, 9]]}])),
     _json("bigbio", "100 gaps of 8 MB",
           lambda: _bigbio(passages=[{"text": ["a"], "offsets": [[n * 8 * MB, 0]]} for n in range(100)])),
