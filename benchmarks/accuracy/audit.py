@@ -19,8 +19,8 @@ documents_read           documents that each audit reads for a margin of recall 
 recall_margin            mean half width of the intervals of recall
 
 `mean_error` is the largest absolute error of the mean estimate of precision. `ppi_error` is the largest difference from
-ppi-python (lambda 1, no strata) over 20 random samples; it is left out if that is not installed. `--quick` draws 300 audits of NCBI
-disease.
+ppi-python (lambda 1, no strata) over 20 random samples; it is left out if that is not installed. `--quick` draws 300 audits of
+NCBI disease.
 """
 
 from __future__ import annotations
