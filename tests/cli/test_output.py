@@ -36,7 +36,7 @@ WORDS = {
     "kb diff": "kb diff no no -o",
     "kb replacements": "kb replacements no no -o",
     "migrate": "migrate no.txt --from no --to no -o",
-    "review create": "review create no.jsonl --documents no -o",
+    "review create": "review create no.jsonl --documents no --kb no -o",
     "review export": "review export no.sqlite -o",
     "review merge": "review merge no.sqlite -o",
     "audit plan": "audit plan no.jsonl --documents no --kb no -o",
@@ -79,9 +79,11 @@ FORCED = (
 )
 
 
-ENDS = {"map": ".tsv", "map fhir": ".fhir.json", "pack build": ".onymp", "plot names": ".png", "batch export": ".tsv",
-        "kb diff": ".json", "kb replacements": ".tsv", "review create": ".sqlite", "review export": ".onymc", "review merge": ".sqlite",
-        "audit plan": ".sqlite", "audit report": ".html"}  # fmt: skip
+ENDS = {
+    "map": ".tsv", "map fhir": ".fhir.json", "pack build": ".onymp", "plot names": ".png", "batch export": ".tsv",
+    "kb diff": ".json", "kb replacements": ".tsv", "audit plan": ".sqlite", "audit report": ".html",
+    "review create": ".sqlite", "review export": ".onymc", "review merge": ".sqlite",
+}  # fmt: skip
 ALONE = ("migrate", "link", "map", "show", "explain", "evaluate", "compare")
 """Commands that are no group of others."""
 

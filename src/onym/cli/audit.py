@@ -56,7 +56,9 @@ def plan(
     from onym.packs.locate import locate_kb
     from onym.review.audit import AuditOptions, create_audit, plan_audit
     from onym.review.create import DeskOptions
+    from onym.store.output import require_file
 
+    require_file(output)
     with progress("reading links") as bar:
         known = KnowledgeBase.open(locate_kb(kb), verify=verify)
         missing: list[str] = []

@@ -279,7 +279,9 @@ def replacements(
     """
     from onym.kb import KnowledgeBase
     from onym.migrate.changes import write_replacements
+    from onym.store.output import require_file
 
+    require_file(output, force=force)
     counts = write_replacements(KnowledgeBase.open(old), KnowledgeBase.open(new), output, force=force)
     if json:
         write_json(counts)

@@ -59,7 +59,10 @@ def migrate(
     from onym.kb import KnowledgeBase
     from onym.migrate.run import migrate as run
     from onym.packs.locate import load
+    from onym.store.output import require_file
 
+    if not Path(annotations).is_dir():
+        require_file(output, force=force)
     if documents and not pipeline:
         what = "--documents are read to link again in context, which needs a pipeline"
         raise ConfigError("config-invalid", what, fix="add --pipeline, or leave out --documents")

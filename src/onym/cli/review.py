@@ -72,7 +72,9 @@ def create(
     from onym.kb import KnowledgeBase
     from onym.packs.locate import locate_kb
     from onym.review.create import DeskOptions, QueueFilter, create_desk
+    from onym.store.output import require_file
 
+    require_file(output)
     with progress("reading links") as bar:
         known = KnowledgeBase.open(locate_kb(kb), verify=verify)
         wanted = frozenset(ids_in(only_documents)) if only_documents else frozenset()
@@ -201,7 +203,9 @@ def export(
     from onym.packs.locate import locate_kb
     from onym.review.desk import open_desk
     from onym.review.export import export_desk
+    from onym.store.output import require_file
 
+    require_file(output, force=force)
     with open_desk(desk) as opened:
         known = KnowledgeBase.open(locate_kb(kb)) if kb else None
         count = export_desk(opened, output, known, format=format, force=force)
@@ -279,7 +283,9 @@ def merge(
     Example: onym review merge ann.sqlite bob.sqlite --disagreements -o both.sqlite
     """
     from onym.review.merge import merge_desks
+    from onym.store.output import require_file
 
+    require_file(output)
     rows = merge_desks(desks, output, disagreements=disagreements)._asdict()
     write_json({**rows, "output": str(output)}) if json else write_lines([(what, f"{n:,}") for what, n in rows.items()])
 

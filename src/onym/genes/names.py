@@ -102,14 +102,14 @@ def variants(surface: str) -> Iterator[Variant]:
     """Yield the forms of a mention to look up, the nearest first.
 
     >>> [(each.text, each.steps, each.affix) for each in variants("hTNF mRNA")][:3]
-    [('hTNF mRNA', 0, ''), ('hTNF', 1, ''), ('TNF', 2, 'h')]
+    [('hTNF mRNA', 0, ''), ('hTNF', 1, ''), ('TNF mRNA', 2, 'h')]
     """
-    seen = {surface}
+    seen = dict.fromkeys([surface])  # a set would have another order in each process
     yield Variant(surface, 0)
     forms = [(_BEFORE.sub("", surface), 1), (_AFTER.sub("", surface), 1), (_AFTER.sub("", _BEFORE.sub("", surface)), 1)]
     for text, steps in forms:
         if len(text) > 1 and text not in seen:
-            seen.add(text)
+            seen[text] = None
             yield Variant(text, steps)
     for text in tuple(seen):
         if (affix := _AFFIX.match(text)) and len(text) > len(affix[0]) + 1:

@@ -60,6 +60,7 @@ class LinkRecord:
 class LinkMigrator:
     """Decides what becomes of ids, with a pipeline of the new release also in context.
 
+    >>> from onym.kb import KnowledgeBase
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> migrator = LinkMigrator(Replacements(kb, kb))
     >>> migrator.decide("mesh:D005334").outcome, migrator.decide("mesh:D999999").outcome
