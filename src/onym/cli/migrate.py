@@ -62,7 +62,7 @@ def migrate(
     from onym.store.output import require_file
 
     if not Path(annotations).is_dir():
-        require_file(output, force=force)
+        require_file(Path(output), force=force)
     if documents and not pipeline:
         what = "--documents are read to link again in context, which needs a pipeline"
         raise ConfigError("config-invalid", what, fix="add --pipeline, or leave out --documents")
