@@ -11,8 +11,9 @@ match_precision           share of these matches that are right; `wrong_match_sh
 junk_matched              junk values that were matched
 rows_per_s                rows per second of wall time, sent ten at a time as OpenRefine does
 
-The rows go through the real OpenRefine, headless and in a network namespace that it shares with the service. With `--quick`, a
-few rows are sent directly, in OpenRefine's format. Use `--split dev` to tune the service.
+Names mean MeSH concepts first, as in the corpora. The rows go through the real OpenRefine, headless and in a network namespace
+that it shares with the service. With `--quick`, a few rows are sent directly, in OpenRefine's format. Use `--split dev` to tune
+the service.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shutil
 import string
 import sys
 import tempfile
@@ -34,6 +36,8 @@ from benchmarks.serve.running import Running
 
 from onym.kb import KnowledgeBase
 from onym.packs import load
+from onym.packs.locate import locate
+from onym.pipeline.config import FILE
 from onym.types import style_id
 from tests.robustness.own_network import enter
 from tests.robustness.serve.openrefine import OpenRefine
@@ -60,7 +64,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     if not is_plain:
         enter()  # isolate the network, because OpenRefine has no password
     with tempfile.TemporaryDirectory() as folder:
-        service = Running(_PIPELINE, Path(folder) / "log.txt", "--match-precision", str(options.precision))
+        service = Running(
+            _prefer_mesh(Path(folder) / "starter"), Path(folder) / "log.txt", "--match-precision", str(options.precision)
+        )
         try:
             service.wait_until_ready()
             base = f"{service.url}/reconcile"
@@ -74,6 +80,14 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     print("".join(f"{each}\n" for each in wrong[:10]), end="", file=sys.stderr)
     figures: dict[str, object] = {"schema_cases": len(cases), "violations": len(wrong)}
     return figures | judge_candidates(rows, gold, kb) | {"rows_per_s": round(len(values) / seconds, 1), "by": by}
+
+
+def _prefer_mesh(folder: Path) -> Path:
+    """Copy the starter, and let names mean MeSH concepts first, because the corpora are annotated with MeSH."""
+    shutil.copytree(locate(_PIPELINE), folder)
+    config = json.loads((folder / FILE).read_bytes())
+    (folder / FILE).write_text(json.dumps(config | {"prefer": ["mesh"]}))
+    return folder
 
 
 def _by_openrefine(base: str, values: Sequence[str], folder: Path) -> tuple[list[ReconciledRow], float, str]:
