@@ -55,6 +55,7 @@ PARTS = ("answers", "first", "serve", "scores")
 SCORED = ("rescore", "generative-results", "dense-results", "rerank-results", "e2e-results", "detector-results")
 """Benchmarks that rescore stored predictions."""
 TEXT = "Patients with asthma and diabetes"
+_ASTHMA = ("MESH:D001249", "MONDO:0004979")  # the starter had MONDO alone before
 _FULL, _QUICK = 500, 20  # documents
 _ANNOTATED = {
     "bc5cdr": ("bc5cdr/CDR_TestSet.PubTator.txt.gz", 4),
@@ -161,7 +162,7 @@ def first_answer(folder: Path, commit: str) -> float:
     """Return the CPU seconds of one process."""
     cache = str(folder / f"cache-{commit}")
     output, seconds = run_alone([*command_of(commit), "-m", "onym", "link", TEXT], folder, ONYM_CACHE=cache)
-    if "MONDO:0004979" not in output:
+    if not any(concept in output for concept in _ASTHMA):
         msg = f"asthma is missing from the output: {output}"
         raise RuntimeError(msg)
     return seconds
