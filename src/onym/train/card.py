@@ -136,6 +136,16 @@ def kb_line(kb: Mapping[str, Any]) -> str:
     return f"- Knowledge base: {kb['digest']} ({kb['concepts']:,} concepts, {kb['names']:,} names)"
 
 
+def corpora_table(record: Mapping[str, Any]) -> list[str]:
+    """Return the card's table of training corpora, with the documents left out of each."""
+    header = {"corpus": "---", "documents": "--:", "left out: in a dev or test split": "--:", "licence": "---"}
+    rows = (
+        (each["name"], f"{each['documents']:,}", f"{sum(each['left_out'].values()):,}", str(each["licence"]))
+        for each in record["corpora"]
+    )
+    return table(header, rows)
+
+
 def _corpus(each: dict[str, Any]) -> str:
     left_out = sum(each["left_out"].values()) if "left_out" in each else 0
     note = f"; {left_out:,} left out, because they are in a dev or test split" if left_out else ""

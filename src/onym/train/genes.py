@@ -35,7 +35,7 @@ from onym.rerank.trees import Trees
 from onym.store.markdown import code, table
 from onym.store.output import whole_folder
 from onym.text.analysis import analyse
-from onym.train.card import ORIGIN_NOTE, describe_machine, format_card, kb_line, write_record
+from onym.train.card import ORIGIN_NOTE, corpora_table, describe_machine, format_card, kb_line, write_record
 from onym.train.configs import GenesTrainingConfig, TreesConfig
 from onym.train.corpora import CorporaContext
 from onym.train.rerank import fit_matrix
@@ -289,16 +289,7 @@ def card(record: Mapping[str, Any]) -> str:
     facts = [kb_line(record["kb"]), f"- Trees: {record['trees']:,}, with {record['nodes']:,} nodes"]
     usage = code("console", "$ onym link --kb KB_FOLDER --linker genes --model THIS_FOLDER corpus.pubtator")
     title = "A linker of genes of many species"
-    return format_card(title, does, facts, _corpora_table(record), _figures_table(record), usage, [ORIGIN_NOTE])
-
-
-def _corpora_table(record: Mapping[str, Any]) -> list[str]:
-    header = {"corpus": "---", "documents": "--:", "left out: in a dev or test split": "--:", "licence": "---"}
-    rows = (
-        (each["name"], f"{each['documents']:,}", f"{sum(each['left_out'].values()):,}", str(each["licence"]))
-        for each in record["corpora"]
-    )
-    return table(header, rows)
+    return format_card(title, does, facts, corpora_table(record), _figures_table(record), usage, [ORIGIN_NOTE])
 
 
 def _figures_table(record: Mapping[str, Any]) -> list[str]:
