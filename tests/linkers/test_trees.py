@@ -9,6 +9,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from onym.errors import IntegrityError
+from onym.rerank.leaf_masks import LeafMasks
 from onym.rerank.trees import MAX_DEPTH, Trees
 from onym.train.rerank import trees_of
 
@@ -27,18 +28,38 @@ def stump(**changed: Any) -> Trees:
     return Trees.of(columns | {name: np.asarray(value) for name, value in changed.items()})
 
 
-def test_agrees_with_scikit_learn() -> None:
+@pytest.mark.parametrize("leaves", [15, 32, 40])
+def test_agrees_with_scikit_learn(leaves: int) -> None:
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(3_000, 6))
     rows[generator.random(rows.shape) < 0.2] = np.nan
     right = np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 1]) * np.isnan(rows[:, 2]) > 0.3
-    model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, min_samples_leaf=5).fit(rows, right)
+    model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=leaves, min_samples_leaf=5).fit(rows, right)
     trees = trees_of(model)
     trees.require_sound(features=6)
+    assert (LeafMasks.of(trees) is None) == (leaves > 32)
     unseen = generator.normal(size=(2_000, 6))
     unseen[generator.random(unseen.shape) < 0.3] = np.nan
     assert np.abs(trees.probabilities(unseen) - model.predict_proba(unseen)[:, 1]).max() < 1e-9
     assert np.abs(trees.log_odds(unseen) - model.decision_function(unseen)).max() < 1e-9
+
+
+def test_leaf_masks_give_the_sums_of_walking_down() -> None:
+    generator = np.random.default_rng(1)
+    rows = np.round(generator.normal(size=(1_000, 4)), 1)  # values on thresholds too
+    rows[generator.random(rows.shape) < 0.2] = np.nan
+    model = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=3).fit(rows, np.nansum(rows, axis=1) > 0)
+    trees = trees_of(model)
+    walking = Trees.of(trees.columns)
+    vars(walking)["_masks"] = None
+    assert trees.log_odds(rows).tolist() == walking.log_odds(rows).tolist()
+
+
+def test_large_tables_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.linspace(0, 1, 11)[:, None]
+    monkeypatch.setattr("onym.rerank.leaf_masks._MAX_CELLS", 0)
+    assert LeafMasks.of(stump()) is None
+    assert stump().log_odds(rows).tolist() == [-1.0] * 6 + [1.0] * 5
 
 
 @pytest.mark.parametrize(
@@ -59,6 +80,9 @@ def test_missing_values_follow_the_node(threshold: float, missing_left: int, fou
 def test_predicts_many_rows_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.linspace(0, 1, 11)[:, None]
     whole = stump().log_odds(rows)
+    monkeypatch.setattr("onym.rerank.leaf_masks._ROWS_AT_ONCE", 3)
+    assert stump().log_odds(rows).tolist() == whole.tolist()
+    monkeypatch.setattr("onym.rerank.leaf_masks._MAX_CELLS", 0)
     monkeypatch.setattr("onym.rerank.trees._CELLS", 3)
     assert stump().log_odds(rows).tolist() == whole.tolist()
     assert stump().log_odds(np.zeros((0, 1))).tolist() == []

@@ -1,5 +1,7 @@
 """Read and write rerankers, whose gradient-boosted trees are stored as plain arrays and evaluated with NumPy.
 
+Trees of the usual size are evaluated as tables of leaf masks (see `onym.rerank.leaf_masks`), larger ones by walking down.
+
 All trees share one table of nodes. A row goes to the left child of a node if its feature is <= the threshold, else to the right
 child; each node says to which child NaN goes. A leaf is its own child. Children have higher indices than their parents, and
 each node has at most one parent, which is checked when a reranker is opened, so there are no cycles.
@@ -21,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from onym.calibrate import Isotonic
 from onym.errors import InputError, IntegrityError
 from onym.rerank.features import NAMES
+from onym.rerank.leaf_masks import LeafMasks, Nodes
 from onym.rerank.memory import Memory, open_memory
 from onym.store.artefact import Artefact
 from onym.store.cache import Verify
@@ -49,10 +52,10 @@ class Walk(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trees:
+class Trees(Nodes):
     """Gradient-boosted trees: the sum of the trees and a baseline is the log-odds that a row is right.
 
-    `roots` has one entry per tree, `baseline` has a single entry, and all other arrays have one entry per node.
+    `baseline` has a single entry.
 
     >>> stump = Trees(roots=np.array([0]), feature=np.array([0, 0, 0]), threshold=np.array([0.5, 0.0, 0.0]),
     ...               left=np.array([1, 1, 2]), right=np.array([2, 1, 2]), is_left_missing=np.array([1, 0, 0]),
@@ -62,13 +65,6 @@ class Trees:
     [-0.75, 1.25, -0.75]
     """
 
-    roots: npt.NDArray[Any]
-    feature: npt.NDArray[Any]
-    threshold: Floats
-    left: npt.NDArray[Any]
-    right: npt.NDArray[Any]
-    is_left_missing: npt.NDArray[Any]
-    value: Floats
     baseline: Floats
 
     @classmethod
@@ -83,6 +79,8 @@ class Trees:
 
     def log_odds(self, rows: Floats) -> Floats:
         """Return the log-odds of each row. *Shape:* (rows, features) -> (rows,)."""
+        if self._masks is not None:
+            return np.asarray(self._masks.sums(rows) + self.baseline[0])
         found = np.empty(len(rows))
         step = max(1, _CELLS // len(self.roots))
         for start in range(0, len(rows), step):
@@ -94,6 +92,10 @@ class Trees:
         odds = self.log_odds(rows)
         small = np.exp(-np.abs(odds))
         return np.where(odds >= 0, 1 / (1 + small), small / (1 + small))
+
+    @cached_property
+    def _masks(self) -> LeafMasks | None:
+        return LeafMasks.of(self)
 
     @cached_property
     def _walk(self) -> Walk:
