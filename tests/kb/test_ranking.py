@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import Ranked, concepts_with_ids, rank_concepts
+from onym.kb.ranking import Ranked, best_of, best_of_each, concepts_with_ids, rank_concepts
 from onym.types import Candidate, Mention
 
 
@@ -50,3 +51,13 @@ def test_a_link_has_the_number_of_ties(kb: KnowledgeBase) -> None:
     link = rank_concepts(kb, [(kb.find("mi"), 0.9)], 1).link(mention)
     assert (link.mention, link.concept_id, link.tied) == (mention, "mesh:D006973", 1)
     assert Ranked().link(mention).nil_reason == "no-candidate"
+
+
+@pytest.mark.parametrize("is_filtered", [False, True])
+def test_best_concepts_of_several_queries_are_those_of_each(kb: KnowledgeBase, is_filtered: bool) -> None:
+    only = concepts_with_ids(kb, ["mesh:D009203"]) if is_filtered else None
+    rows = [[kb.find("mi"), kb.find("heart attack")], [], [kb.find("fever"), kb.find("mi")]]
+    found = [(np.array(names, dtype=np.int64), 0.9 - 0.1 * np.arange(len(names))) for names in rows]
+    expected = [best_of(kb, zip(names.tolist(), scores.tolist(), strict=True), only) for names, scores in found]
+    assert [list(each.items()) for each in best_of_each(kb, found, only)] == [list(each.items()) for each in expected]
+    assert best_of_each(kb, found[1:2]) == [{}]

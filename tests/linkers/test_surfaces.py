@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -197,18 +197,21 @@ def reranker(tmp_path: Path, tiny_kb: Path) -> RerankLinker:
 def watch_queries(linker: SurfaceLinker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that records each query that the linker computes."""
     computed: list[str] = []
-    own = linker.answering
 
-    def answering(top_k: int, only: ConceptMask | None) -> Answers:
-        answers = own(top_k, only)
+    def watching(own: Callable[..., Any]) -> Callable[..., Any]:
+        def make(top_k: int, only: ConceptMask | None) -> Callable[[Sequence[str]], Any]:
+            answers = own(top_k, only)
 
-        def watch_answers(queries: Sequence[str]) -> Sequence[Ranked]:
-            computed.extend(queries)
-            return answers(queries)
+            def watch_answers(queries: Sequence[str]) -> Any:
+                computed.extend(queries)
+                return answers(queries)
 
-        return watch_answers
+            return watch_answers
 
-    monkeypatch.setattr(linker, "answering", answering)
+        return make
+
+    for name in ("answering", "proposing"):
+        monkeypatch.setattr(linker, name, watching(getattr(linker, name)))
     return computed
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -41,7 +43,10 @@ def test_many_texts_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert counts.times.max() == 3
 
 
-def test_transpose() -> None:
+@pytest.mark.parametrize("has_scipy", [True, False])
+def test_transpose(has_scipy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not has_scipy:
+        monkeypatch.setitem(sys.modules, "scipy.sparse", None)
     vocabulary, counts = GramVocabulary.of(["fever", "fevers"])
     rows = vocabulary.weigh(counts)
     columns = rows.transpose(len(vocabulary))

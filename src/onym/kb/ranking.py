@@ -214,6 +214,26 @@ def best_of(kb: KnowledgeBase, names: Iterable[tuple[int, float]], only: Concept
     return best
 
 
+def best_of_each(
+    kb: KnowledgeBase, found: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]], only: ConceptMask | None = None
+) -> list[Best]:
+    """Return what `best_of` returns, for several arrays of names and of their scores, best first."""
+    lengths = [len(names) for names, _ in found]
+    if not sum(lengths):
+        return [{} for _ in found]
+    names, scores = (np.concatenate([each[at] for each in found]) for at in range(2))
+    lists = kb.name_concepts.take(names)
+    times = np.diff(lists.offsets)
+    owners = np.repeat(np.repeat(np.arange(len(found)), lengths), times)
+    columns: tuple[npt.NDArray[Any], ...] = (owners, lists.values, np.repeat(scores, times), np.repeat(names, times))
+    if only is not None:
+        columns = tuple(column[only[lists.values]] for column in columns)
+    best: list[dict[int, tuple[float, int]]] = [{} for _ in found]
+    for owner, concept, score, name in zip(*(column.tolist() for column in columns), strict=True):
+        best[owner].setdefault(concept, (score, name))
+    return list(best)
+
+
 def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
     """Rank scored concepts and return the best `top_k` as candidates."""
     if not best or not top_k:

@@ -214,6 +214,8 @@ def _fail_document(doc: Document, problem: Problem) -> LinkedDocument:
 CACHE_SIZE = 50_000
 Answers = Callable[[Sequence[str]], Sequence[Ranked]]
 """Maps distinct queries to their candidates, in order."""
+Proposals = Callable[[Sequence[str]], list[dict[int, float]]]
+"""Maps distinct queries to the rows of concepts with their scores, best first."""
 
 
 class Cacheable(ABC):
@@ -264,6 +266,16 @@ class SurfaceLinker(Cacheable):
     @abstractmethod
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
         """Return a function that maps queries to up to `top_k` candidates in `only`."""
+
+    def proposing(self, top_k: int, only: ConceptMask | None) -> Proposals:
+        """Return a function that maps queries to the rows and scores of up to `top_k` concepts in `only`, best first."""
+        answers, row_of = self.answering(top_k, only), self.kb.concept_ids.find
+
+        def propose(queries: Sequence[str]) -> list[dict[int, float]]:
+            found = answers(queries) if queries else ()
+            return [{row_of(each.concept_id): each.score for each in ranked.candidates} for ranked in found]
+
+        return propose
 
     def queries(self, doc: Document) -> list[str]:
         """Return the query of each mention of a document."""

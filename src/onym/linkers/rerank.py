@@ -20,13 +20,13 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
-from onym.linkers.base import Answers, Cacheable, Confident, DecidesNames, LinkerConfig, SurfaceLinker, link_batches
+from onym.linkers.base import Cacheable, Confident, DecidesNames, LinkerConfig, Proposals, SurfaceLinker, link_batches
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.decided import let_names_decide
 from onym.rerank.evidence import Evidence, FeatureEffect, Reason, effects_of, name_reasons
 from onym.rerank.features import NAMES, FeatureMaker
 from onym.rerank.memory import KbMemory
-from onym.rerank.pool import Floats, Pool, PooledMention, Pooling, Proposed, iter_mentions
+from onym.rerank.pool import Floats, Pool, PooledMention, Pooling, iter_mentions
 from onym.rerank.surfaces import FeatureCache, MentionFeatures, Recent, Support, SurfaceKey, fill_matrix, find_support
 from onym.rerank.trees import Reranker, open_reranker
 from onym.text.analysis import analyse
@@ -118,9 +118,9 @@ class RerankParts:
             for name, linker in self.linkers.items()
         }
 
-    def answering(self, only: ConceptMask | None) -> dict[str, Answers]:
-        """Return each linker's function from distinct queries to candidates."""
-        return {name: linker.answering(CANDIDATES, only) for name, linker in self.linkers.items()}
+    def proposing(self, only: ConceptMask | None) -> dict[str, Proposals]:
+        """Return each linker's function from distinct queries to candidates by row."""
+        return {name: linker.proposing(CANDIDATES, only) for name, linker in self.linkers.items()}
 
 
 class RerankLinker(Cacheable, Confident, DecidesNames):
@@ -223,15 +223,10 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
 
     def feature_cache(self, only: ConceptMask | None) -> FeatureCache:
         """Return a cache of the candidates and features of mentions that are written alike."""
-        answering = self.parts.answering(only)
-
-        def propose(queries: Sequence[str]) -> dict[str, list[Proposed]]:
-            return {
-                name: [self._pooling.rows_of(ranked.candidates) for ranked in (answers(queries) if queries else ())]
-                for name, answers in answering.items()
-            }
-
-        return FeatureCache(self._pooling, self._features, propose, only)
+        proposing = self.parts.proposing(only)
+        return FeatureCache(
+            self._pooling, self._features, lambda queries: {name: find(queries) for name, find in proposing.items()}, only
+        )
 
     def score(self, matrices: Sequence[Floats]) -> list[list[float]]:
         """Return the probability of each candidate of each mention, given the features of its candidates."""

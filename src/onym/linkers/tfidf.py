@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_concepts
+from onym.kb.ranking import Best, ConceptMask, best_of_each, names_of, rank_scored
 from onym.kb.search import open_similarity
-from onym.linkers.base import Answers, LinkerConfig, SurfaceLinker
+from onym.linkers.base import Answers, LinkerConfig, Proposals, SurfaceLinker
 from onym.parts import OpenContext
 from onym.rerank.evidence import Evidence, name_reasons
 from onym.types import Document, Link, Progress, silent
@@ -55,14 +55,19 @@ class TfidfLinker(SurfaceLinker):
 
     def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
         """Return a function that maps queries to the concepts of the most similar names."""
+        find = self._finding(top_k, only)
+        return lambda queries: [rank_scored(self.kb, best, top_k) for best in find(queries)]
+
+    def proposing(self, top_k: int, only: ConceptMask | None) -> Proposals:
+        """Return a function that maps queries to the rows and scores of the best concepts, without their names and labels."""
+        find, rank = self._finding(top_k, only), self.kb.order.rank
+        return lambda queries: [{concept: score for concept, score, _ in islice(rank(best), top_k)} for best in find(queries)]
+
+    def _finding(self, top_k: int, only: ConceptMask | None) -> Callable[[Sequence[str]], list[Best]]:
+        """Return a function that maps queries to the concepts of the most similar names, each with its best score and name."""
         similarity = self.similarity if only is None else self.similarity.within(names_of(self.kb, only))
         count = max(self._config.names_per_mention, top_k)
-
-        def answers(queries: Sequence[str]) -> list[Ranked]:
-            found = (zip(*map(np.ndarray.tolist, each), strict=True) for each in similarity.top(queries, count))
-            return [rank_concepts(self.kb, names, top_k, only) for names in found]
-
-        return answers
+        return lambda queries: best_of_each(self.kb, similarity.top(queries, count), only)
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: the name that matched, and another similar name of the concept."""
