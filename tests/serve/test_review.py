@@ -14,9 +14,11 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
+from onym.review.decisions import Verdict
 from onym.review.desk import Desk, open_desk
+from onym.review.merge import merge_desks
 from onym.serve.review import Account, ReviewService, ReviewSettings, read_accounts
-from tests.review.desks import PRESSURE, make_desk
+from tests.review.desks import FEVER, PRESSURE, decide, make_desk
 
 ACCOUNTS = (
     Account(name="ann", role="reviewer", token="a" * 16),
@@ -174,3 +176,56 @@ def test_accounts_have_different_names_and_tokens(tmp_path: Path) -> None:
     (tmp_path / "accounts").write_text(f"ann reviewer {'a' * 16}\nann reader {'b' * 16}\n")
     with pytest.raises(ConfigError, match="serve-token-file"):
         read_accounts(tmp_path / "accounts")
+
+
+def test_blind_reviewers_see_nothing_of_each_other(desk: Desk, tiny_kb: Path) -> None:
+    people = (*ACCOUNTS, Account(name="eve", role="reviewer", token="e" * 16))
+    missed = {"document": 3, "start": 3, "end": 8, "concept_id": "D005334"}
+    work = [
+        post("not-a-mention", "a" * 16, link=3, scope="everywhere"),
+        post("right", "a" * 16, link=1, concept_id="D005334"),
+        post("missed", "a" * 16, **missed),
+    ]
+    paths = ("desk", "next", "links/1", "links/3", "links/2", "documents/3")
+    asked = [get(f"/v1/review/{path}", "e" * 16) for path in paths]
+    blind = Client(desk, KnowledgeBase.open(tiny_kb), accounts=people, blind=True)
+    fresh = blind.send(*asked)
+    shown = blind.send(*work, *asked)
+    assert [each.status_code for each in shown] == [200] * (len(work) + len(asked))
+    assert [drop_csrf(each) for each in shown[len(work) :]] == [drop_csrf(each) for each in fresh]
+    own = blind.send(get("/v1/review/desk", "a" * 16), get("/v1/review/documents/3", "a" * 16))
+    assert (own[0].json()["progress"], len(own[0].json()["recent"])) == ({"queued": 6, "undecided": 2}, 3)
+    assert len(own[1].json()["missed"]) == 1
+    seen = Client(desk, KnowledgeBase.open(tiny_kb), accounts=people).send(*asked)
+    assert [drop_csrf(each) for each in seen] != [drop_csrf(each) for each in fresh]
+
+
+def drop_csrf(answer: httpx.Response) -> dict[str, Any]:
+    return {**answer.json(), "csrf": ""}
+
+
+def test_a_desk_of_disagreements_shows_what_the_reviewers_said(desk: Desk, tiny_kb: Path, tmp_path: Path) -> None:
+    for number, reviewer in enumerate(("ann", "bob"), 1):
+        verdict: Verdict = "no-concept" if reviewer == "ann" else "concept"
+        own = {} if reviewer == "ann" else {"concept_id": FEVER.concept_id}
+        desk.decide(decide(number, verdict, link=2, reviewer=reviewer, **own))
+    merge_desks([desk.path], tmp_path / "open.sqlite", disagreements=True)
+    with open_desk(tmp_path / "open.sqlite", exclusive=True) as opened:
+        (answer,) = Client(opened, KnowledgeBase.open(tiny_kb)).send(get("/v1/review/next"))
+    item = answer.json()["item"]
+    assert (item["link"], item["labels"]) == (2, {"ann": "no-concept", "bob": "mesh:D005334"})
+    assert item["candidates"][0]["curie"] == "mesh:D005334"
+
+
+def test_last_decisions_can_be_undone_after_the_page_is_loaded_again(client: Client, desk: Desk) -> None:
+    client.send(post("unsure", link=1), post("unsure", link=2))
+    (shown,) = client.send(get("/v1/review/desk"))
+    assert [each["link"] for each in shown.json()["recent"]] == [1, 2]
+    client.send(post("undo", undoes=shown.json()["recent"][-1]["id"]))
+    assert [each["link"] for each in client.send(get("/v1/review/desk"))[0].json()["recent"]] == [1]
+
+
+def test_a_server_for_others_needs_accounts(tiny_kb: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        ReviewSettings(host="0.0.0.0")
+    assert "--accounts" in str(caught.value.fix)

@@ -66,7 +66,7 @@ def plan(
         every = list(found)
         wanted = AuditOptions(margin, None if no_recall or column else recall_margin, seed)
         made = plan_audit(every, wanted)
-        options, callback = DeskOptions(title=title), progress_callback(bar)
+        options, callback = DeskOptions(title=title, are_terms=bool(column)), progress_callback(bar)
         counts = create_audit(output, every, known, source, plan=made, options=options, missing=missing, progress=callback)
     rows = {
         "links": sum(each.links for each in made.strata),

@@ -81,7 +81,7 @@ def create(
         queue = QueueFilter.of(known, filter_of(context, concepts), at_least=at_least, below=below, documents=wanted)
         missing: list[str] = []
         source, found = _read_links(links, documents or [], column, known, missing)
-        options = DeskOptions(characters, not no_text, title, queue)
+        options = DeskOptions(characters, not no_text, title, bool(column), queue)
         counts = create_desk(output, found, known, source, options, missing=missing, progress=progress_callback(bar))
     if source.get("kb", {}).get("digest", known.digest) != known.digest:
         tell("The links were made with another knowledge base; ids that this one does not have are shown without names.")
@@ -221,7 +221,7 @@ def _settings() -> type[ReviewSettings]:
     return ReviewSettings
 
 
-_SERVED = ("host", "port", "tls_cert", "tls_key")
+_SERVED = ("host", "port", "blind", "tls_cert", "tls_key")
 _NOT_SERVED = (
     "workers", "engine", "address", "max_workers", "match_precision", "public_url", "max_text", "max_wait"
 )  # fmt: skip

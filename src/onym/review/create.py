@@ -99,12 +99,13 @@ class QueueFilter:
 class DeskOptions:
     """What a desk stores: by default whole documents; with `context`, so many characters around each mention.
 
-    Without `text`, only the surfaces of mentions are stored.
+    Without `text`, only the surfaces of mentions are stored. With `are_terms`, each document is a term of a table.
     """
 
     context: int | None = None
     text: bool = True
     title: str = ""
+    are_terms: bool = False
     queue: QueueFilter = field(default_factory=QueueFilter)
     case_sensitive_below: int = CASE_SENSITIVE_BELOW
 
@@ -164,6 +165,7 @@ def _facts(kb: KnowledgeBase, source: Mapping[str, Any], options: DeskOptions, m
         case_sensitive_below=options.case_sensitive_below,
         missing=tuple(map(format_id, missing[:_MAX_MISSING])),
         title=options.title,
+        are_terms=options.are_terms,
     )
 
 

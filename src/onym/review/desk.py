@@ -97,6 +97,8 @@ class DeskFacts(Strict):
     """The facts about a desk. `case_sensitive_below` is the limit of `surface_key`; `missing` has ids of texts not found.
 
     `source` is the header of the predictions: everything that the links depend on. `kb` is the digest of the knowledge base.
+    With `are_terms`, each document is a term of a table. In a desk of disagreements, `settled_after` is the number of decisions
+    that it was made with: later ones settle them.
     """
 
     id: str = Field(min_length=8, max_length=64)
@@ -109,6 +111,8 @@ class DeskFacts(Strict):
     case_sensitive_below: int = Field(default=4, ge=0)
     missing: tuple[str, ...] = ()
     title: str = ""
+    are_terms: bool = False
+    settled_after: int = Field(default=0, ge=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,8 @@ def _write(database: Database, desk: Desk, decisions: Sequence[Decision], disput
             queued += own.is_queued
             yield own
 
-    write_facts(database, desk.facts)
+    settled_after = desk.facts.settled_after if disputed is None else len(decisions)
+    write_facts(database, desk.facts.model_copy(update={"settled_after": settled_after}))
     if plan := desk.value(PLAN):
         write_value(database, PLAN, plan)
     write_documents(database, desk.documents())

@@ -2,6 +2,7 @@
 
 A request needs the token of an account, if there are accounts; it says who the reviewer is, and the request cannot. A decision
 also needs the CSRF token that the page gets from `/v1/review/desk`, on loopback too. One thread makes all access to the desk.
+Blind reviewers each have a queue and a progress of their own, and no answer depends on the decisions of others.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
@@ -27,6 +28,7 @@ from onym.kb.search import search
 from onym.review.decisions import Decision, Scope, Verdict
 from onym.review.desk import Desk, DeskDocument, DeskLink, open_desk
 from onym.review.queue import ReviewQueue
+from onym.review.reviewers import Reviewers
 from onym.serve.admission import Admission, note_route
 from onym.serve.app import PAGE_FILES, add_handlers, page_router, read_page
 from onym.serve.bodies import read_body, require_media_type
@@ -47,6 +49,7 @@ CSRF = "x-onym-csrf"
 _AROUND = 240  # characters of text on each side of a mention
 _HITS = 8
 _MAX_CHILDREN = 20
+_RECENT = 50  # decisions that can be undone after the page is loaded again
 
 
 class Account(Wanted):
@@ -60,9 +63,16 @@ class Account(Wanted):
 class ReviewSettings(ServeSettings):
     """Settings of a review server. Without accounts, everybody who reaches it is the reviewer `reviewer`."""
 
+    secured_by: ClassVar[str] = "--accounts"
+
     pipelines: dict[str, Path] = Field(default={})
     accounts: tuple[Account, ...] = Field(default=(), repr=False)
     reviewer: str = Field(default="reviewer", min_length=1, max_length=100)
+    host: str = Field(default="127.0.0.1", description="Address to listen on; other than loopback, it requires --accounts.")
+    blind: bool = Field(
+        default=False,
+        description="Reviewers decide independently: nobody sees decisions or progress of others, and each decides all.",
+    )
 
     @property
     def bearer_tokens(self) -> tuple[str, ...]:
@@ -118,44 +128,77 @@ class DecisionRequest(Wanted):
 
 
 class DeskView:
-    """Answers the requests for a desk. Only one thread at a time may use it."""
+    """Answers the requests for a desk. Only one thread at a time may use it. With `is_blind`, reviewers work independently."""
 
-    def __init__(self, desk: Desk, kb: KnowledgeBase) -> None:
-        self.desk, self.kb, self.queue = desk, kb, ReviewQueue(desk)
+    def __init__(self, desk: Desk, kb: KnowledgeBase, *, is_blind: bool = False) -> None:
+        self.desk, self.kb, self._is_blind = desk, kb, is_blind
+        self._queues: dict[str, ReviewQueue] = {}
+        earlier = (each for each in desk.decisions() if each.number <= desk.facts.settled_after)
+        self._reviewers = Reviewers(() if is_blind else earlier)
+        self.queue("")
+
+    def queue(self, reviewer: str) -> ReviewQueue:
+        """Return the queue of a reviewer; it is that of all reviewers unless they are blind."""
+        name = reviewer if self._is_blind else ""
+        if name not in self._queues:
+            self._queues[name] = ReviewQueue(self.desk, reviewer=name)
+        return self._queues[name]
 
     def next(self, reviewer: str, skipped: list[int]) -> dict[str, Any]:
         """Return the progress, and the next link to decide."""
-        number = self.queue.next(reviewer, skipped)
-        return {"progress": self.progress(), "item": None if number is None else self.item(number)}
+        number = self.queue(reviewer).next(reviewer, skipped)
+        return {"progress": self.progress(reviewer), "item": None if number is None else self.item(number, reviewer)}
 
-    def progress(self) -> dict[str, int]:
+    def progress(self, reviewer: str) -> dict[str, int]:
         """Return how many links are queued and undecided."""
-        return {"queued": self.queue.queued, "undecided": self.queue.undecided}
+        queue = self.queue(reviewer)
+        return {"queued": queue.queued, "undecided": queue.undecided}
 
-    def item(self, number: int) -> dict[str, Any]:
-        """Return a link with its context, its candidates, and the number of links that each scope covers."""
-        link = self.desk.link(number)
+    def item(self, number: int, reviewer: str) -> dict[str, Any]:
+        """Return a link with its context, its candidates, and the number of links that each scope covers.
+
+        In a desk of disagreements, `labels` says what each reviewer had decided; their concepts are candidates too.
+        """
+        link, queue = self.desk.link(number), self.queue(reviewer)
         document = self.desk.document(link.document)
-        held = self.queue.standing.of(link.number, link.document, link.cluster)
+        held = queue.standing.of(link.number, link.document, link.cluster)
         before, after = _context(link, document)
+        labels = self._reviewers.labels(link)
+        names = {each.concept_id: each.preferred_name for each in link.candidates}
+        said = [word for label in labels.values() for word in label.split()[-1:] if ":" in word]
         return {
             "link": link.number, "cluster": link.cluster, "document": document.number, "document_id": document.id,
             "detail": document.detail, "has_text": document.text is not None,
             "start": link.start, "end": link.end, "surface": link.surface, "before": before, "after": after,
             "type": link.type, "concept_id": link.concept_id, "nil_reason": link.nil_reason, "confidence": link.confidence,
-            "candidates": [self.concept(each.concept_id, each.preferred_name) for each in link.candidates[:9]],
-            "affected": self.queue.count_affected(link),
-            "verdict": held.verdict if held else None,
+            "candidates": [self.concept(each, names.get(each, "")) for each in [*dict.fromkeys([*said, *names])][:9]],
+            "affected": queue.count_affected(link),
+            "verdict": held.verdict if held else None, "labels": labels,
         }  # fmt: skip
 
-    def document(self, number: int) -> dict[str, Any]:
-        """Return the whole text of a document with its links."""
+    def document(self, number: int, reviewer: str) -> dict[str, Any]:
+        """Return the whole text of a document with its links and the missed mentions that were added."""
         document = self.desk.document(number)
         links = [
-            {"link": link.number, "start": link.start, "end": link.end, "concept_id": link.concept_id, "surface": link.surface}
+            {"link": link.number, "start": link.start, "end": link.end, "surface": link.surface, **self._name(link.concept_id)}
             for link in self.desk.links_of(number)
         ]
-        return {"document": number, "id": document.id, "text": document.text, "detail": document.detail, "links": links}
+        missed = [
+            {"start": each.start, "end": each.end, **self._name(each.concept_id)}
+            for each in self.queue(reviewer).standing.list_missed()
+            if each.document == number
+        ]
+        shown = {"text": document.text, "detail": document.detail, "links": links, "missed": missed}
+        return {"document": number, "id": document.id, **shown}
+
+    def recent(self, reviewer: str) -> list[dict[str, Any]]:
+        """Return the last decisions of a reviewer that hold, so that they can be undone."""
+        own = [each for each in self.queue(reviewer).standing.list_holding() if each.reviewer == reviewer]
+        return [{"id": each.id, "link": each.link} for each in own[-_RECENT:]]
+
+    def _name(self, concept_id: str | None) -> dict[str, str | None]:
+        row = self.kb.concept_ids.find(concept_id) if concept_id else -1
+        return {"concept_id": concept_id, "name": concept_id if row < 0 else self.kb.preferred_form(row)}
 
     def concept(self, concept_id: str, name: str = "") -> dict[str, Any]:
         """Return a concept with definition, synonyms, parents and children; an id that is not in the KB has a name only."""
@@ -191,8 +234,8 @@ class DeskView:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         values = wanted.model_dump(exclude={"concept_id"})
         decision = Decision(**values, concept_id=concept_id, reviewer=reviewer, time=now, kb=self.kb.digest)
-        stored = self.queue.decide(decision)
-        return {"id": stored.id, "number": stored.number, "progress": self.progress()}
+        stored = self.queue(reviewer).decide(decision)
+        return {"id": stored.id, "progress": self.progress(reviewer)}
 
 
 def _context(link: DeskLink, document: DeskDocument) -> tuple[str, str]:
@@ -209,7 +252,7 @@ class ReviewService:
 
     def __init__(self, desk: Desk, kb: KnowledgeBase, settings: ReviewSettings) -> None:
         self.metrics, self.lifecycle = Metrics(), Lifecycle(settings.drain_delay)
-        self.view, self.settings = DeskView(desk, kb), settings
+        self.view, self.settings = DeskView(desk, kb, is_blind=settings.blind), settings
         self.csrf = secrets.token_urlsafe(32)
         self._thread = ThreadPoolExecutor(1, "desk")
         self.admission = Admission(build_review_app(self), settings, self, self.metrics, REVIEW_FILES)
@@ -261,9 +304,13 @@ def _read_routes(service: ReviewService) -> APIRouter:
     async def show(request: Request) -> Response:
         account = _account(service, request, "/v1/review/desk")
         facts = view.desk.facts
-        own = {"reviewer": account.name, "role": account.role, "csrf": service.csrf if account.role == "reviewer" else ""}
+        can_decide = account.role == "reviewer"
+        shown = {"title": facts.title, "are_terms": facts.are_terms, "is_blind": service.settings.blind}
+        own = {"reviewer": account.name, "role": account.role, "csrf": service.csrf if can_decide else ""}
         missing = {"missing": len(facts.missing), "same_kb": facts.kb == view.kb.digest}
-        return JSONResponse({"title": facts.title, **own, **missing, "progress": await service.run(view.progress)})
+        recent = await service.run(view.recent, account.name) if can_decide else []
+        progress = await service.run(view.progress, account.name)
+        return JSONResponse({**shown, **own, **missing, "recent": recent, "progress": progress})
 
     @router.get("/next")
     async def show_next(request: Request, skipped: str = "") -> Response:
@@ -273,13 +320,13 @@ def _read_routes(service: ReviewService) -> APIRouter:
 
     @router.get("/links/{number}")
     async def show_link(request: Request, number: int) -> Response:
-        _account(service, request, "/v1/review/links/{id}")
-        return JSONResponse(await service.run(view.item, number))
+        account = _account(service, request, "/v1/review/links/{id}")
+        return JSONResponse(await service.run(view.item, number, account.name))
 
     @router.get("/documents/{number}")
     async def show_document(request: Request, number: int) -> Response:
-        _account(service, request, "/v1/review/documents/{id}")
-        return JSONResponse(await service.run(view.document, number))
+        account = _account(service, request, "/v1/review/documents/{id}")
+        return JSONResponse(await service.run(view.document, number, account.name))
 
     @router.get("/search")
     async def find(request: Request, q: str = "") -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -31,6 +31,7 @@ class ServeSettings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    secured_by: ClassVar[str] = "--token-file"
 
     pipelines: dict[str, Path] = Field(min_length=1)
     host: str = Field(default="127.0.0.1", description="Address to listen on; other than loopback, it requires --token-file.")
@@ -118,7 +119,7 @@ class ServeSettings(BaseModel):
     @model_validator(mode="after")
     def _require_safe(self) -> Self:
         if not self.is_local and not self.bearer_tokens:
-            fix = "give --token-file, or listen on 127.0.0.1 behind a proxy"
+            fix = f"give {self.secured_by}, or listen on 127.0.0.1 behind a proxy"
             raise ConfigError(
                 "serve-token-needed", f"{self.host} can be reached from other machines, and no token is set", fix=fix
             )
