@@ -180,7 +180,7 @@ def test_accounts_have_different_names_and_tokens(tmp_path: Path) -> None:
 
 def test_blind_reviewers_see_nothing_of_each_other(desk: Desk, tiny_kb: Path) -> None:
     people = (*ACCOUNTS, Account(name="eve", role="reviewer", token="e" * 16))
-    missed = {"document": 3, "start": 3, "end": 8, "concept_id": "D005334"}
+    missed: dict[str, Any] = {"document": 3, "start": 3, "end": 8, "concept_id": "D005334"}
     work = [
         post("not-a-mention", "a" * 16, link=3, scope="everywhere"),
         post("right", "a" * 16, link=1, concept_id="D005334"),
