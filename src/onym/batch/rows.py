@@ -41,7 +41,8 @@ NOT_IN_TABLES = tuple(each for each in EVIDENCE if not each.column)
 _CANDIDATE = pa.struct(
     [(name, _TYPES[kind]) for name, kind in kinds_of(["concept_id", "preferred_name", "matched_name", "score"]).items()]
 )
-_ROWS = 10_000  # maximum rows per row group of the Parquet file
+ROWS = 10_000
+"""Maximum rows per row group of the Parquet file."""
 _TEXT = "text"
 
 
@@ -65,23 +66,16 @@ def schema_of(*, text: bool = True) -> pa.Schema:
     return pa.schema([*((name, _TYPES[kind]) for name, kind in kinds.items()), (CANDIDATES, pa.list_(_CANDIDATE))])
 
 
-class RowWriter:
-    """Writes rows to a Parquet file, and computes the digest of all rows."""
+class RowBuffer:
+    """Collects the rows of documents and problems as columns."""
 
-    def __init__(self, file: BinaryIO, *, text: bool = True) -> None:
-        self.rows = 0
-        self._schema = schema_of(text=text)
-        self._columns: dict[str, list[Any]] = {name: [] for name in self._schema.names}
-        self._digest = hashlib.sha256()
-        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", write_page_checksum=True)
+    def __init__(self, *, text: bool = True) -> None:
+        self.schema = schema_of(text=text)
+        self._columns: dict[str, list[Any]] = {name: [] for name in self.schema.names}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Close the file; without a receipt in its footer it does not count as output."""
-        if self._writer.is_open:
-            self._writer.close()
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._columns["row"])
 
     def add_linked(self, linked: LinkedDocument) -> None:
         """Add a row for each mention and problem of a document, or a row `none` if it has neither."""
@@ -103,12 +97,58 @@ class RowWriter:
         else:
             self._add({"document": problem.document_id, **own, "row": "problem", "problem": problem.code})
 
+    def take(self, count: int) -> pa.RecordBatch:
+        """Return the first `count` rows, and remove them."""
+        first = {name: values[:count] for name, values in self._columns.items()}
+        self._columns = {name: values[count:] for name, values in self._columns.items()}
+        return pa.RecordBatch.from_pydict(first | {CANDIDATES: _candidate_lists(first[CANDIDATES])}, schema=self.schema)
+
+    def _add(self, row: Mapping[str, Any]) -> None:
+        for name, values in self._columns.items():
+            values.append(row.get(name))
+
+
+class RowWriter:
+    """Writes rows to a Parquet file, and computes the digest of all rows."""
+
+    def __init__(self, file: BinaryIO, *, text: bool = True) -> None:
+        self._written = 0
+        self._buffer = RowBuffer(text=text)
+        self._digest = hashlib.sha256()
+        self._writer = pq.ParquetWriter(file, self._buffer.schema, compression="zstd", write_page_checksum=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close the file; without a receipt in its footer it does not count as output."""
+        if self._writer.is_open:
+            self._writer.close()
+
+    @property
+    def rows(self) -> int:
+        """The number of rows so far."""
+        return self._written + len(self._buffer)
+
+    def add_linked(self, linked: LinkedDocument) -> None:
+        """Add the rows of a linked document."""
+        self._buffer.add_linked(linked)
+        self._flush_full()
+
+    def add_problem(self, problem: Problem, source: str = "", ordinal: int = 0) -> None:
+        """Add the row of a problem, or of a deleted document."""
+        self._buffer.add_problem(problem, source, ordinal)
+        self._flush_full()
+
+    def add_table(self, table: pa.Table) -> None:
+        """Add rows that already have the schema, in the row groups that single rows would have."""
+        for batch in table.combine_chunks().to_batches(max_chunksize=ROWS):
+            self.add_batch(batch)
+
     def add_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows that already have the schema, as one row group."""
         self._flush()
-        self.rows += batch.num_rows
-        update_digest(self._digest, batch)
-        self._writer.write_batch(batch)
+        self._write(batch)
 
     def digest(self) -> str:
         """Write buffered rows and return the digest of all rows."""
@@ -121,20 +161,18 @@ class RowWriter:
         self._writer.add_key_value_metadata({RECEIPT: receipt})
         self._writer.close()
 
-    def _add(self, row: Mapping[str, Any]) -> None:
-        for name, values in self._columns.items():
-            values.append(row.get(name))
-        self.rows += 1
-        if self.rows % _ROWS == 0:
-            self._flush()
+    def _flush_full(self) -> None:
+        while len(self._buffer) >= ROWS:
+            self._write(self._buffer.take(ROWS))
 
     def _flush(self) -> None:
-        if self._columns["row"]:
-            columns = self._columns | {CANDIDATES: _candidate_lists(self._columns[CANDIDATES])}
-            batch = pa.RecordBatch.from_pydict(columns, schema=self._schema)
-            update_digest(self._digest, batch)
-            self._writer.write_batch(batch)
-            self._columns = {name: [] for name in self._schema.names}
+        if len(self._buffer):
+            self._write(self._buffer.take(len(self._buffer)))
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        self._written += batch.num_rows
+        update_digest(self._digest, batch)
+        self._writer.write_batch(batch)
 
 
 def _candidate_lists(found: Sequence[Sequence[Candidate] | None]) -> pa.ListArray:
@@ -195,7 +233,10 @@ class FileReceipt(Strict):
 
 
 class Receipt(Strict):
-    """The record of a finished shard. `problems` counts documents, mentions and files that failed, by code."""
+    """The record of a finished shard. `problems` counts documents, mentions and files that failed, by code.
+
+    `reused` counts documents whose rows are those of an earlier run (see `onym.batch.relinking`).
+    """
 
     format: int = SCHEMA_VERSION
     key: str
@@ -206,6 +247,7 @@ class Receipt(Strict):
     linked: int = Field(ge=0)
     tied: int = Field(ge=0)
     deleted: int = Field(default=0, ge=0)
+    reused: int = Field(default=0, ge=0, exclude_if=lambda count: not count)
     problems: dict[str, int] = Field(default_factory=dict)
     bugs: int = Field(default=0, ge=0)
     files: tuple[FileReceipt, ...] = ()

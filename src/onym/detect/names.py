@@ -82,7 +82,11 @@ class NameFilter:
     def reject(self, name: int, surface: str) -> RejectionReason | None:
         """Return why `surface` is not a mention of the name; None if it is a mention."""
         forms_allowed, reason = self._rule(name)
-        return None if forms_allowed is None or _bare(surface) in forms_allowed else reason
+        return None if forms_allowed is None or bare_form(surface) in forms_allowed else reason
+
+    def allowed_spellings(self, name: int) -> frozenset[str] | None:
+        """Return the spellings that are mentions, only their letters and digits (see `bare_form`); None means all."""
+        return self._rule(name)[0]
 
     def describe(self, name: int, reason: RejectionReason) -> str:
         """Explain a reason returned by `reject` in words."""
@@ -104,8 +108,8 @@ class NameFilter:
         text = self.kb.names[name]
         if _width(text) < self._min_length or not any(map(str.isalpha, text)):
             return frozenset(), "too-short" if _width(text) < self._min_length else "no-letter"
-        is_short = len(_bare(text)) <= self._case_sensitive_below or text in ORDINARY_WORDS
-        forms = {_bare(form) for form in self._forms(name)} if is_short else {""}
+        is_short = len(bare_form(text)) <= self._case_sensitive_below or text in ORDINARY_WORDS
+        forms = {bare_form(form) for form in self._forms(name)} if is_short else {""}
         if all(map(_is_short_form, forms)):
             return frozenset(forms), "other-spelling"
         if text in FUNCTION_WORDS:
@@ -129,8 +133,12 @@ def _width(text: str) -> int:
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _bare(text: str) -> str:
-    """Return only the letters and digits of a text."""
+def bare_form(text: str) -> str:
+    """Return only the letters and digits of a text.
+
+    >>> bare_form("IL-2")
+    'IL2'
+    """
     return "".join(filter(str.isalnum, text))
 
 

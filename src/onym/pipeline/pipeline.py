@@ -143,6 +143,11 @@ class Pipeline:
         """Do nothing, because memory maps are closed when the last reference to them is deleted."""
 
     @property
+    def only(self) -> ConceptMask | None:
+        """A mask of the concepts that are allowed as answers; None allows all."""
+        return self._only
+
+    @property
     def config(self) -> dict[str, Any]:
         """The configuration of detector and linker, and the non-default options."""
         detector = {"detector": "none"} if self.detector is None else self.detector.config
