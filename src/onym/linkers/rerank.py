@@ -24,10 +24,10 @@ from onym.linkers.base import Cacheable, Confident, DecidesNames, LinkerConfig, 
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.decided import let_names_decide
 from onym.rerank.evidence import Evidence, FeatureEffect, Reason, effects_of, name_reasons
-from onym.rerank.features import NAMES, FeatureMaker
+from onym.rerank.features import NAMES, FeatureMaker, Support
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats, Pool, PooledMention, Pooling, iter_mentions
-from onym.rerank.surfaces import FeatureCache, MentionFeatures, Recent, Support, SurfaceKey, fill_matrix, find_support
+from onym.rerank.surfaces import FeatureCache, MentionFeatures, Recent, SurfaceKey, fill_matrix, supports_of
 from onym.rerank.trees import Reranker, open_reranker
 from onym.text.analysis import analyse
 from onym.text.similarity import NameSimilarity
@@ -256,7 +256,7 @@ class _Ranking:
         """Return the candidates of each mention of analysed documents, best first."""
         mentions = list(iter_mentions(docs))
         features = self._features.of(mentions)
-        supports = find_support(mentions, features)
+        supports = supports_of(mentions, features)
         keys = [(SurfaceKey.of(one), one.repeated, said) for one, said in zip(mentions, supports, strict=True)]
         features_of = dict(zip(keys, features, strict=True))
         return self._recent.fill(keys, lambda new: self._compute([(features_of[key], *key[1:]) for key in new]))

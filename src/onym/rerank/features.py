@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -228,17 +229,14 @@ class FeatureMaker:
         }
 
     def _memories(self, pool: Pool) -> dict[str, Floats]:
-        found = defaultdict(list)
-        for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
-            mention = pool.mentions[owner]
-            for key, recalled in (("recalled", mention.recalled_query), ("surface_recalled", mention.recalled_surface)):
-                found[key].append(recalled.get(concept, 0))
-            found["similar_recalled"].append(mention.similar.get(concept, 0.0))
-        columns = {key: np.array(values, dtype=np.float64) for key, values in found.items()}
-        if not columns:
-            columns = dict.fromkeys(("recalled", "surface_recalled", "similar_recalled"), np.zeros(0))
-        totals = np.array([[sum(m.recalled_query.values()), sum(m.recalled_surface.values())] for m in pool.mentions])
-        query, surface = totals.reshape(-1, 2)[pool.owners].T.astype(np.float64)
+        mentions = pool.mentions
+        columns = {
+            "recalled": pool.spread(mention.recalled_query for mention in mentions),
+            "surface_recalled": pool.spread(mention.recalled_surface for mention in mentions),
+            "similar_recalled": pool.spread(mention.similar for mention in mentions),
+        }
+        query = pool.repeat(sum(mention.recalled_query.values()) for mention in mentions)
+        surface = pool.repeat(sum(mention.recalled_surface.values()) for mention in mentions)
         return columns | {
             "recalled_share": columns["recalled"] / np.maximum(query, 1),
             "surface_recalled_share": columns["surface_recalled"] / np.maximum(surface, 1),
@@ -280,35 +278,65 @@ def ranks(pool: Pool, values: Floats) -> Floats:
 
 
 def _exactness(pool: Pool) -> dict[str, Floats]:
-    rows = []
-    for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
-        mention = pool.mentions[owner]
-        named, surface = mention.named_query, mention.named_surface
-        decides = np.nan if mention.decided < 0 else mention.decided == concept
-        rows.append((concept in named, concept in surface, len(named), len(surface), decides))
-    found = _columns(("is_named", "is_surface_named", "named", "surface_named", "decides"), rows)
-    return found | {"candidates": np.diff(pool.offsets)[pool.owners].astype(np.float64)}
+    mentions = pool.mentions
+    decided = pool.spread({mention.decided: 1.0} for mention in mentions)
+    return {
+        "is_named": pool.spread(dict.fromkeys(mention.named_query, 1.0) for mention in mentions),
+        "is_surface_named": pool.spread(dict.fromkeys(mention.named_surface, 1.0) for mention in mentions),
+        "named": pool.repeat(len(mention.named_query) for mention in mentions),
+        "surface_named": pool.repeat(len(mention.named_surface) for mention in mentions),
+        "decides": decided + pool.repeat(np.nan if mention.decided < 0 else 0.0 for mention in mentions),
+        "candidates": np.diff(pool.offsets)[pool.owners].astype(np.float64),
+    }
 
 
 def _document(pool: Pool) -> dict[str, Floats]:
     """Return the features that depend on the other mentions of the document."""
-    nothing: set[str] = set()
-    named: dict[tuple[int, int], set[str]] = defaultdict(set)
-    recalled: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for mention in pool.mentions:
-        for queries, concepts in ((named, mention.named_query), (recalled, mention.recalled_query)):
+    mentions = pool.mentions
+    supports = find_support(
+        [(mention.doc, mention.query, mention.named_query, mention.recalled_query) for mention in mentions], pool.row_of
+    )
+    support = np.zeros((len(pool), len(SUPPORT)))
+    for row, *values in chain.from_iterable(supports):
+        support[row] = values
+    return dict(zip(SUPPORT, support.T, strict=True)) | {
+        "alias": pool.spread(pool.aliases) + pool.repeat(0.0 if mention.aliases else np.nan for mention in mentions),
+        "repeated": pool.repeat(mention.repeated for mention in mentions),
+        "is_expanded": pool.repeat(mention.query != mention.surface for mention in mentions),
+    }
+
+
+SUPPORT = ("named_elsewhere", "recalled_elsewhere", "named_longer")
+"""The features that say which other mentions of the document may mean the concept."""
+Support = tuple[tuple[int, int, int, bool], ...]
+"""What a document says of a mention's candidates: row of the candidate, and the values of the columns `SUPPORT`."""
+
+
+def find_support(
+    mentions: Sequence[tuple[int, str, Iterable[int], Iterable[int]]], row_of: Sequence[Mapping[int, int]]
+) -> list[Support]:
+    """Return for each mention what the other mentions of its document say of its candidates.
+
+    `mentions` holds the document, the query, and the concepts that have the query as a name and in the memory; `row_of` maps
+    the candidates of each mention to rows.
+    """
+    named: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    recalled: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for doc, query, *both in mentions:
+        for queries, concepts in zip((named[doc], recalled[doc]), both, strict=True):
             for concept in concepts:
-                queries[mention.doc, concept].add(mention.query)
-    rows = []
-    for owner, concept in zip(pool.owners.tolist(), pool.concepts.tolist(), strict=True):
-        mention = pool.mentions[owner]
-        key = mention.doc, concept
-        one, other = named.get(key, nothing) - {mention.query}, recalled.get(key, nothing) - {mention.query}
-        longer = any(is_longer(each, mention.query) for each in one | other)
-        alias = pool.aliases[owner].get(concept, 0.0) if mention.aliases else np.nan
-        rows.append((len(one), len(other), longer, alias, mention.repeated, mention.query != mention.surface))
-    keys = ("named_elsewhere", "recalled_elsewhere", "named_longer", "alias", "repeated", "is_expanded")
-    return _columns(keys, rows)
+                queries[concept].add(query)
+    return [_support(query, rows, named[doc], recalled[doc]) for (doc, query, *_), rows in zip(mentions, row_of, strict=True)]
+
+
+def _support(query: str, row_of: Mapping[int, int], named: Mapping[int, set[str]], recalled: Mapping[int, set[str]]) -> Support:
+    found = []
+    for concept in row_of.keys() & (named.keys() | recalled.keys()):
+        one, other = (queries.get(concept, set()) - {query} for queries in (named, recalled))
+        if one or other:
+            longer = any(is_longer(each, query) for each in one | other)
+            found.append((row_of[concept], len(one), len(other), longer))
+    return tuple(sorted(found))
 
 
 def is_longer(query: str, other: str) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -86,7 +86,8 @@ class Pool:
     """Pairs of mentions and concepts: pair `i` belongs to mention `owners[i]`; the pairs of mention `m` start at `offsets[m]`.
 
     `scores` and `ranks` hold an array per linker, with NaN if the linker does not propose the concept. `counts` holds the count
-    of each concept in the memory. `aliases` maps the concepts of each mention's aliases to a score.
+    of each concept in the memory. `aliases` maps the concepts of each mention's aliases to a score. `row_of` maps the concepts
+    of each mention to pairs.
     """
 
     mentions: list[PooledMention]
@@ -97,9 +98,18 @@ class Pool:
     scores: dict[str, Floats]
     ranks: dict[str, Floats]
     aliases: list[dict[int, float]]
+    row_of: list[dict[int, int]]
 
     def __len__(self) -> int:
         return len(self.concepts)
+
+    def spread(self, values: Iterable[Mapping[int, float]]) -> Floats:
+        """Return a column with each mention's values by concept; 0 for concepts without a value."""
+        return _spread(self.row_of, values, 0.0)
+
+    def repeat(self, values: Iterable[float]) -> Floats:
+        """Return a column with one value per mention."""
+        return np.array(list(values), dtype=np.float64)[self.owners]
 
 
 Proposed = Mapping[int, float]
@@ -154,13 +164,17 @@ class Pooling:
         offsets = np.cumsum([0, *map(len, found)], dtype=np.int64)
         concepts = np.array([concept for each in found for concept in each], dtype=np.int64)
         owners = np.repeat(np.arange(len(mentions)), np.diff(offsets))
-        scored = {name: _score_pool(found, offsets, of_part) for name, of_part in rows.items()}
-        scores, ranks = ({name: both[at] for name, both in scored.items()} for at in (0, 1))
-        docs_of = [mentions[owner].doc for owner in owners.tolist()]
-        return Pool(mentions, offsets, owners, concepts, self._counts(concepts, docs_of, own), scores, ranks, aliases)
+        starts = offsets[:-1].tolist()
+        row_of = [dict(zip(each, count(start), strict=False)) for each, start in zip(found, starts, strict=True)]
+        scores = {name: _spread(row_of, of_part, np.nan) for name, of_part in rows.items()}
+        ranks = {name: _spread(row_of, map(_rank, of_part), np.nan) for name, of_part in rows.items()}
+        counts = self._counts(concepts, [mentions[owner].doc for owner in owners.tolist()], own)
+        return Pool(mentions, offsets, owners, concepts, counts, scores, ranks, aliases, row_of)
 
     def _counts(self, concepts: Ints, docs: Sequence[int], own: Sequence[Own | None]) -> Ints:
         """Return the memory count of each pair's concept, without the counts that come from the pair's document."""
+        if not any(own):
+            return self.memory.totals[concepts]
         in_own = [Counter[int]() for _ in own]
         for total, of_doc in zip(in_own, own, strict=True):
             for rows in (of_doc or {}).values():
@@ -268,15 +282,23 @@ def iter_mentions(docs: Sequence[Document]) -> Iterator[Unresolved]:
             yield Unresolved(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
 
 
-def _score_pool(found: Sequence[Sequence[int]], offsets: Ints, of_part: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
-    """Return a linker's scores and ranks for all pairs; NaN if the linker does not propose the concept."""
-    scores, ranks = np.full((2, int(offsets[-1])), np.nan)
-    for concepts, start, candidates in zip(found, offsets.tolist(), of_part, strict=False):
-        row_of = {concept: row for row, concept in enumerate(concepts, start)}
-        for rank, (concept, score) in enumerate(candidates.items()):
-            if (row := row_of.get(concept)) is not None:
-                scores[row], ranks[row] = score, rank
-    return scores, ranks
+def _spread(row_of: Sequence[Mapping[int, int]], values: Iterable[Mapping[int, float]], missing: float) -> Floats:
+    """Return a column for all pairs from the values of each mention by concept; a concept that is no candidate is ignored."""
+    column = np.full(sum(map(len, row_of)), missing)
+    found = [
+        (rows[concept], value)
+        for rows, each in zip(row_of, values, strict=True)
+        for concept, value in each.items()
+        if concept in rows
+    ]
+    if found:
+        rows, known = zip(*found, strict=True)
+        column[list(rows)] = known
+    return column
+
+
+def _rank(scores: Mapping[int, float]) -> dict[int, int]:
+    return {concept: rank for rank, concept in enumerate(scores)}
 
 
 def _of_aliases(mentions: Sequence[PooledMention], rows: Sequence[Sequence[Mapping[int, float]]]) -> list[dict[int, float]]:

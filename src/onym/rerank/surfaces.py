@@ -6,22 +6,20 @@ often the mention is repeated, and which of its other mentions may mean the same
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from onym.kb.ranking import ConceptMask
-from onym.rerank.features import NAMES, FeatureMaker, is_longer
+from onym.rerank.features import NAMES, SUPPORT, FeatureMaker, Support, find_support
 from onym.rerank.pool import Floats, Pooling, Proposed, Unresolved
 
 K = TypeVar("K")
 V = TypeVar("V")
 Propose = Callable[[Sequence[str]], Mapping[str, Sequence[Proposed]]]
 """Returns each linker's candidates for distinct queries."""
-Support = tuple[tuple[int, int, int, bool], ...]
-"""What a document says of a mention's candidates: row of the candidate, and the values of the columns `_SUPPORT`."""
-_SUPPORT = tuple(NAMES.index(name) for name in ("named_elsewhere", "recalled_elsewhere", "named_longer"))
+_SUPPORT = tuple(map(NAMES.index, SUPPORT))
 _REPEATED = NAMES.index("repeated")
 
 
@@ -120,28 +118,12 @@ class FeatureCache:
         return {name: [proposed.get(query, {}) for query in queries] for name, proposed in by_query.items()}
 
 
-def find_support(mentions: Sequence[Unresolved], features: Sequence[MentionFeatures]) -> list[Support]:
+def supports_of(mentions: Sequence[Unresolved], features: Sequence[MentionFeatures]) -> list[Support]:
     """Return for each mention what the other mentions of its document say of its candidates."""
-    named: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    recalled: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for mention, each in zip(mentions, features, strict=True):
-        for queries, concepts in ((named, each.named), (recalled, each.recalled)):
-            for concept in concepts:
-                queries[mention.doc][concept].add(mention.query)
-    return [
-        _support(mention.query, each.row_of, named[mention.doc], recalled[mention.doc])
-        for mention, each in zip(mentions, features, strict=True)
-    ]
-
-
-def _support(query: str, row_of: Mapping[int, int], named: Mapping[int, set[str]], recalled: Mapping[int, set[str]]) -> Support:
-    found = []
-    for concept in row_of.keys() & (named.keys() | recalled.keys()):
-        one, other = (queries.get(concept, set()) - {query} for queries in (named, recalled))
-        if one or other:
-            longer = any(is_longer(each, query) for each in one | other)
-            found.append((row_of[concept], len(one), len(other), longer))
-    return tuple(sorted(found))
+    pairs = zip(mentions, features, strict=True)
+    return find_support(
+        [(mention.doc, mention.query, each.named, each.recalled) for mention, each in pairs], [each.row_of for each in features]
+    )
 
 
 def fill_matrix(features: MentionFeatures, repeated: int, support: Support) -> Floats:
