@@ -173,7 +173,7 @@ class DictionaryDetector:
 
     def detect(self, documents: Iterable[Document]) -> Iterator[Detected]:
         """Yield each document with the names found in its text as mentions."""
-        return detect_batches(documents, self._find)
+        return detect_batches(documents, self.find_spans)
 
     def describe_name(self, name: int) -> tuple[bool, frozenset[str] | None, str]:
         """Return what the knowledge base says about a name that detection depends on, without a classifier.
@@ -219,8 +219,8 @@ class DictionaryDetector:
                 detail = f"the knowledge base has it as {self._name(name)!r} (removed by detector option inflections)"
                 yield start, end, "other-form", detail
 
-    def _find(self, docs: Sequence[Document]) -> Iterator[list[Span]]:
-        """Yield the mentions of each text."""
+    def find_spans(self, docs: Sequence[Document]) -> Iterator[list[Span]]:
+        """Yield the mentions of each text as spans, sorted by offset."""
         batch = [analyse(doc) for doc in docs]
         for doc, names in zip(batch, self._names(batch), strict=True):
             yield self._choose(doc, self._judge(doc, names))[-1]

@@ -25,7 +25,6 @@ from onym.detect.base import (
     RejectionReason,
     Span,
     detect_batches,
-    spans_of,
     split_types,
 )
 from onym.detect.name_bits import Bits, NameBits
@@ -195,7 +194,7 @@ class StudentDetector:
         """Return the names in each text, with their probability by the classifier and the network."""
         if self._names is None:
             return [[] for _ in docs]
-        named = list(map(spans_of, self._names.detect(docs)))
+        named = list(self._names.find_spans(docs))
         by_network = iter(tagging.score(named))
         return [[replace(name, score=_combine(name.score, next(by_network))) for name in names] for names in named]
 

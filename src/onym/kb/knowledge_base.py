@@ -68,11 +68,11 @@ class KnowledgeBase:
         self.concept_ids: Strings = artefact.strings("concepts")
         self.names: Strings = artefact.strings("names")
         self.name_concepts: Ragged = artefact.read_ragged("name.concepts", len(self.concept_ids))
-        self.concept_terms: npt.NDArray[np.uint32] = artefact.array("concept.terms")
-        self.term_names: npt.NDArray[np.uint32] = artefact.array("term.name")
+        self.concept_terms: npt.NDArray[np.uint32] = artefact.array("concept.terms").view(np.ndarray)
+        self.term_names: npt.NDArray[np.uint32] = artefact.array("term.name").view(np.ndarray)
         self.term_forms: Strings = artefact.strings("term.form")
-        self.term_kinds: npt.NDArray[np.uint8] = artefact.array("term.kind")
-        self.term_languages: npt.NDArray[np.uint16] = artefact.array("term.language")
+        self.term_kinds: npt.NDArray[np.uint8] = artefact.array("term.kind").view(np.ndarray)
+        self.term_languages: npt.NDArray[np.uint16] = artefact.array("term.language").view(np.ndarray)
         self.term_lent: npt.NDArray[np.uint8] | None = artefact.array("term.lent") if artefact.has("term.lent") else None
         self.sources: Strings = artefact.strings("sources")
         self.term_sources: Ragged = artefact.read_ragged("term.sources", len(self.sources))
@@ -292,7 +292,7 @@ class KnowledgeBase:
 
     def _term_of(self, row: int, name: int) -> int:
         start, end = self._terms.span(row)
-        (found,) = np.nonzero(self.term_names[start:end] == name)
+        (found,) = np.nonzero(self._terms.values[start:end] == name)
         if not len(found):
             raise corrupt("a concept has a name that is not among its terms", str(self.folder))
         return start + int(found[0])
