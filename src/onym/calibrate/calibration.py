@@ -139,15 +139,19 @@ class AnswerFeatures:
     def of(self, answers: Answers) -> Floats:
         """Return the feature matrix of answers."""
         _, _, candidates, tied, length, _ = answers.columns.T
-        columns = [answers.best, answers.margin, *_bent(answers.best, self.scores), *_bent(answers.margin, self.margins)]
-        columns += [candidates == 1, np.log1p(tied), np.log1p(length), length <= _SHORT]
+        columns = [_stack(answers.best, answers.margin), _bent(answers.best, self.scores), _bent(answers.margin, self.margins)]
+        columns += [_stack(candidates == 1, np.log1p(tied), np.log1p(length), length <= _SHORT)]
         if self.detections is not None:
-            columns += [answers.detection, *_bent(answers.detection, self.detections)]
-        return np.stack(columns, axis=1).astype(np.float64)
+            columns += [_stack(answers.detection), _bent(answers.detection, self.detections)]
+        return np.concatenate(columns, axis=1, dtype=np.float64)
 
 
-def _bent(values: Floats, bends: tuple[float, ...]) -> list[Floats]:
-    return [np.maximum(0.0, values - bend) for bend in bends]
+def _stack(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    return np.stack(columns, axis=1)
+
+
+def _bent(values: Floats, bends: tuple[float, ...]) -> Floats:
+    return np.maximum(0.0, values[:, None] - np.array(bends, dtype=np.float64))
 
 
 def _bends(values: Floats) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from binascii import crc32
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,6 +34,8 @@ _AROUND = 40  # characters on each side of a span that are searched for the two 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CACHE_SIZE = 100_000  # surfaces
 Floats = npt.NDArray[np.float32]
+Hints = tuple[str, ...]
+"""Features of a name, as strings."""
 
 
 class ClassifierSettings(BaseModel):
@@ -61,6 +63,8 @@ class MentionClassifier:
         self.settings, self.digest = settings, digest
         self._weights: list[float] = weights.tolist()
         self._of_surface = lru_cache(_CACHE_SIZE)(self._surface_sum)
+        self._of_hints = lru_cache(_CACHE_SIZE)(self._sum)
+        self._of_side = lru_cache(_CACHE_SIZE)(self._side_sum)
 
     def threshold(self, convention: str = "") -> float:
         """Return the threshold of a corpus convention; without a convention, the general threshold."""
@@ -77,16 +81,21 @@ class MentionClassifier:
         """Return the probability that a span is a mention; `hints` are features of its name in the knowledge base."""
         surface = text[span.start : span.end]
         found: float = self._of_surface(surface, span.type, convention)
-        weights = self._weights
         if self.settings.hints:
-            for hint in hints:
-                found += weights[row_of(hint)]
-        for feature in context_features(text, span):
-            found += weights[row_of(feature)]
+            found += self._of_hints(tuple(hints))
+        before, after = _nearest_words(text, span)
+        found += self._of_side(*before, span.type, is_before=True) + self._of_side(*after, span.type, is_before=False)
+        found += self._weights[row_of(_with_next(surface, after[0]))]
         return 1 / (1 + math.exp(-max(-500.0, found)))
 
     def _surface_sum(self, surface: str, kind: str, convention: str) -> float:
-        return sum(self._weights[row_of(feature)] for feature in surface_features(surface, kind, convention))
+        return self._sum(surface_features(surface, kind, convention))
+
+    def _side_sum(self, nearest: str, next_word: str, kind: str, *, is_before: bool) -> float:
+        return self._sum((_before if is_before else _after)(nearest, next_word, kind))
+
+    def _sum(self, features: Iterable[str]) -> float:
+        return sum(self._weights[row_of(feature)] for feature in features)
 
 
 def row_of(feature: str) -> int:
@@ -107,13 +116,29 @@ def surface_features(surface: str, kind: str, convention: str = "") -> list[str]
 
 def context_features(text: str, span: Span) -> Iterator[str]:
     """Yield the features of the two words before and after a span."""
+    before, after = _nearest_words(text, span)
+    for both in zip(_before(*before, span.type), _after(*after, span.type), strict=True):
+        yield from both
+    yield _with_next(text[span.start : span.end], after[0])
+
+
+def _nearest_words(text: str, span: Span) -> tuple[tuple[str, str], tuple[str, str]]:
+    """Return the two words before and the two words after a span, the nearest first; empty if there is none."""
     before = ["", "", *_WORD.findall(text[max(0, span.start - _AROUND) : span.start].lower())]
     after = [*_WORD.findall(text[span.end : span.end + _AROUND].lower()), "", ""]
-    last, first = before[-1], after[0]
-    yield from (f"before={last}", f"after={first}", f"before2={before[-2]}", f"after2={after[1]}")
-    yield from (f"left={before[-2]} {last}", f"right={first} {after[1]}")
-    yield from (f"{span.type} before={last}", f"{span.type} after={first}")
-    yield f"{text[span.start : span.end].lower()} after={first}"
+    return (before[-1], before[-2]), (after[0], after[1])
+
+
+def _before(last: str, other: str, kind: str) -> Hints:
+    return f"before={last}", f"before2={other}", f"left={other} {last}", f"{kind} before={last}"
+
+
+def _after(first: str, other: str, kind: str) -> Hints:
+    return f"after={first}", f"after2={other}", f"right={first} {other}", f"{kind} after={first}"
+
+
+def _with_next(surface: str, first: str) -> str:
+    return f"{surface.lower()} after={first}"
 
 
 def write_classifier(weights: Floats, settings: ClassifierSettings, record: Mapping[str, Any], dest: Path) -> None:

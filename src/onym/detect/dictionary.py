@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, Literal
@@ -32,8 +31,8 @@ from onym.detect.base import (
     resolve_overlaps,
     split_types,
 )
-from onym.detect.classifier import MentionClassifier, open_classifier
-from onym.detect.facts import Hints, NameFacts
+from onym.detect.classifier import Hints, MentionClassifier, open_classifier
+from onym.detect.facts import NameFacts
 from onym.detect.names import CACHE_SIZE, NameFilter, ReorderedNames
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
@@ -253,7 +252,8 @@ class DictionaryDetector:
         """Return the spans with the classifier's probability as their score."""
         convention = self._config.convention
         return [
-            replace(span, score=classifier.probability(text, span, convention, hints[span.start, span.end])) for span in spans
+            Span(each.start, each.end, classifier.probability(text, each, convention, hints[each.start, each.end]), each.type)
+            for each in spans
         ]
 
     def _judge(self, doc: Document, names: Iterable[NameSpan]) -> Iterator[Judged]:

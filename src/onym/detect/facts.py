@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from onym.detect.classifier import Hints
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
 from onym.text.normal import normal_name
 from onym.types import NameKind
 
-Hints = tuple[str, ...]
-"""Features of a name, as strings."""
 _CACHE_SIZE = 100_000  # names, and surfaces of names
 _DEFINED = "name:defined"
 

@@ -196,7 +196,9 @@ class StudentDetector:
             return [[] for _ in docs]
         named = list(self._names.find_spans(docs))
         by_network = iter(tagging.score(named))
-        return [[replace(name, score=_combine(name.score, next(by_network))) for name in names] for names in named]
+        return [
+            [Span(name.start, name.end, _combine(name.score, next(by_network)), name.type) for name in names] for names in named
+        ]
 
 
 class Tagger:
@@ -237,11 +239,11 @@ class Tagger:
         """Return the logits of all tokens, document by document."""
         bits = np.concatenate([marks, tokens.is_glued[:, None].view(np.uint8)], axis=1)
         vectors, found = self._vectors.of(tokens), []
+        same = np.unique(tokens.owners * len(vectors) + tokens.words, return_inverse=True)[1]  # document by document
         for start, end in zip(tokens.bounds[:-1].tolist(), tokens.bounds[1:].tolist(), strict=True):
             if end > start:
-                words = tokens.words[start:end]
-                same = np.unique(words, return_inverse=True)[1]
-                found.append(self._network.logits(vectors[words], bits[start:end], same))
+                own = same[start:end]
+                found.append(self._network.logits(vectors[tokens.words[start:end]], bits[start:end], own - own.min()))
         return np.concatenate(found)
 
 

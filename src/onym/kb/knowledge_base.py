@@ -102,6 +102,7 @@ class KnowledgeBase:
         self._prefixes: tuple[str, ...] | None = None
         self._prefer = tuple(prefer)
         self._labels: dict[int, tuple[str, str]] = {}
+        self._matches: dict[tuple[int, int], tuple[str, str, str, str]] = {}
 
     @classmethod
     def open(cls, folder: Path | str, *, verify: Verify = "once", prefer: Sequence[str] = ()) -> KnowledgeBase:
@@ -323,6 +324,20 @@ class KnowledgeBase:
             found = self.preferred_form(row), self._group_of(row)
             if len(self._labels) < _MAX_LABELS:
                 self._labels[row] = found
+        return found
+
+    def match_of(self, row: int, name: int) -> tuple[str, str, str, str]:
+        """Return the id of a concept, a name of it, its preferred name and its semantic group.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> kb.match_of(kb.concept_ids.find("mesh:D009203"), kb.find("mi"))
+        ('mesh:D009203', 'mi', 'Myocardial Infarction', 'Disease')
+        """
+        found = self._matches.get((row, name))
+        if found is None:
+            found = self.concept_ids[row], self.names[name], *self.label_of(row)
+            if len(self._matches) < _MAX_LABELS:
+                self._matches[row, name] = found
         return found
 
     def _group_of(self, row: int) -> str:

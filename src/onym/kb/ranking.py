@@ -239,10 +239,13 @@ def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
     if not best or not top_k:
         return Ranked()
     ranked = list(islice(kb.order.rank(best), top_k))
-    candidates = tuple(
-        Candidate(kb.concept_ids[concept], kb.names[name], score, *kb.label_of(concept)) for concept, score, name in ranked
-    )
+    candidates = tuple(_candidate(kb, concept, name, score) for concept, score, name in ranked)
     return Ranked(candidates, sum(score == candidates[0].score for score, _ in best.values()) - 1)
+
+
+def _candidate(kb: KnowledgeBase, concept: int, name: int, score: float) -> Candidate:
+    concept_id, text, preferred_name, group = kb.match_of(concept, name)
+    return Candidate(concept_id, text, score, preferred_name, group)
 
 
 def put_first(kb: KnowledgeBase, ranked: Ranked, concept: int, name: int) -> Ranked:
@@ -260,7 +263,7 @@ def put_first(kb: KnowledgeBase, ranked: Ranked, concept: int, name: int) -> Ran
     if not ranked.candidates or ranked.candidates[0].concept_id == concept_id:
         return ranked
     best = ranked.candidates[0].score
-    first = Candidate(concept_id, kb.names[name], best, *kb.label_of(concept))
+    first = _candidate(kb, concept, name, best)
     rest = [each for each in ranked.candidates if each.concept_id != concept_id]
     is_tied = ranked.tied >= len(ranked.candidates)
     is_tied |= any(each.concept_id == concept_id and each.score == best for each in ranked.candidates)

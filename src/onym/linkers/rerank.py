@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -237,11 +236,10 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         return [each.tolist() for each in np.split(decided, np.cumsum(sizes[:-1]))]
 
     def _link(self, mention: Mention, ranked: Ranked) -> Link:
-        link = ranked.link(mention)
-        if not link.candidates:
-            return link
-        confidence = self.reranker.confidence(link.candidates[0].score) if self.has_confidence else None
-        return replace(link, stage=STAGE, confidence=confidence)
+        if not ranked.candidates:
+            return ranked.link(mention)
+        confidence = self.reranker.confidence(ranked.candidates[0].score) if self.has_confidence else None
+        return Link(mention, ranked.candidates, tied=ranked.tied, stage=STAGE, confidence=confidence)
 
 
 class _Ranking:

@@ -125,8 +125,8 @@ class Pooling:
 
     def __init__(self, kb: KnowledgeBase, memory: KbMemory, *, skips_names: bool = False) -> None:
         self.kb, self.memory, self.skips_names = kb, memory, skips_names
-        surfaces = memory.memory.surfaces
-        self._similarity = NameSimilarity(list(surfaces)) if len(surfaces) else None
+        self._surfaces = list(memory.memory.surfaces)
+        self._similarity = NameSimilarity(self._surfaces) if self._surfaces else None
         self._row_of = lru_cache(_CACHE_SIZE)(kb.concept_ids.find)
         self._name_of = lru_cache(_CACHE_SIZE)(self._find_name)
         self._named = lru_cache(_CACHE_SIZE)(self._find_concepts)
@@ -247,9 +247,9 @@ class Pooling:
         """Return the most similar surfaces of the memory for each text, with their similarity."""
         if self._similarity is None:
             return {}
-        ordered, surfaces = sorted(texts), self.memory.memory.surfaces
+        ordered, surfaces = sorted(texts), self._surfaces
         return {
-            text: [(surfaces[int(row)], float(score)) for row, score in zip(rows, scores, strict=True)]
+            text: [(surfaces[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True)]
             for text, (rows, scores) in zip(ordered, self._similarity.top(ordered, _SIMILAR), strict=True)
         }
 

@@ -357,11 +357,14 @@ def _block(
 ) -> npt.NDArray[np.float64]:
     """Return dot products of pairs. `left` is the queries, the query rows of this block, and each pair's index in the block."""
     (queries, block, own), (names, name_rows) = left, right
-    spread = np.zeros((len(block), width), dtype=np.float32)
     at, lengths = positions_of_rows(queries, block)
-    spread[np.repeat(np.arange(len(block)), lengths), queries.columns[at]] = queries.weights[at]
+    used = np.unique(queries.columns[at])
+    number = np.zeros(width, dtype=np.int32)  # of each used column, from 1; the others share column 0, which stays empty
+    number[used] = np.arange(1, len(used) + 1)
+    spread = np.zeros((len(block), len(used) + 1), dtype=np.float32)  # small enough for the processor's cache
+    spread[np.repeat(np.arange(len(block)), lengths), number[queries.columns[at]]] = queries.weights[at]
     at, lengths = positions_of_rows(names, name_rows)
-    products = names.weights[at] * spread[np.repeat(own, lengths), names.columns[at]]
+    products = names.weights[at] * spread[np.repeat(own, lengths), number[names.columns[at]]]
     pairs = np.repeat(np.arange(len(lengths)), lengths)
     return np.bincount(pairs, weights=products, minlength=len(lengths)).astype(np.float64)
 

@@ -21,6 +21,7 @@ from onym.detect.classifier import (
     SIZE,
     ClassifierSettings,
     Floats,
+    Hints,
     MentionClassifier,
     context_features,
     row_of,
@@ -28,7 +29,6 @@ from onym.detect.classifier import (
     write_classifier,
 )
 from onym.detect.dictionary import DictionaryDetector
-from onym.detect.facts import Hints
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.kb.ranking import ConceptFilter, select_concepts
 from onym.store.markdown import table
