@@ -12,10 +12,10 @@ import pytest
 import onym
 
 TRAIN = Path(onym.__file__).parent / "train"
-FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank", "student", "genes")
+FAMILIES = ("generative", "prefer", "encoder", "collective", "detector", "mentions", "rerank", "student", "genes", "organisms")
 DISPATCH = {"run.py", "pipeline.py"}  # modules that dispatch to the model families, so they may import all of them
 # These families train the models of another one, so they may import that family.
-KNOWN = {"prefer": {"generative"}, "genes": {"rerank"}}
+KNOWN = {"prefer": {"generative"}, "genes": {"rerank"}, "organisms": {"genes"}}
 
 
 def families_in(path: Path) -> set[str]:

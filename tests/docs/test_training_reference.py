@@ -24,6 +24,7 @@ SECTIONS = {
     "rerank": "## Rerankers",
     "student": "## Students",
     "genes": "## Gene linkers",
+    "organisms": "## Organism linkers",
 }
 
 

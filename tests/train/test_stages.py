@@ -17,6 +17,7 @@ from onym.train.configs import (
     GenerativeTrainingConfig,
     GenesTrainingConfig,
     MentionsTrainingConfig,
+    OrganismsTrainingConfig,
     RerankTrainingConfig,
     StudentTrainingConfig,
     TrainingStage,
@@ -58,12 +59,14 @@ TABLE_B_NEGATIVE: dict[str, tuple[Any, ...]] = {
 SAPBERT: dict[str, tuple[Any, ...]] = {"paper-sapbert": (1, 512, 2e-5, 0.01, 25, "cls", 0.2, 1.0, 60.0, 0.5, 50)}
 
 
-_OWN = RerankTrainingConfig | MentionsTrainingConfig | StudentTrainingConfig | GenesTrainingConfig
+_OWN = RerankTrainingConfig | MentionsTrainingConfig | StudentTrainingConfig | GenesTrainingConfig | OrganismsTrainingConfig
 
 
 def preset_config(name: str) -> AnyConfig:
     stage: TrainingStage = find_preset(name)["stage"]
-    return read_config(stage, None, name, [] if stage in ("rerank", "mentions", "student", "genes") else ["start.model=here"])
+    return read_config(
+        stage, None, name, [] if stage in ("rerank", "mentions", "student", "genes", "organisms") else ["start.model=here"]
+    )
 
 
 def generative_config(name: str) -> GenerativeTrainingConfig:
@@ -119,7 +122,9 @@ def test_negative_presets_match_the_papers(name: str, row: tuple[Any, ...]) -> N
 
 
 def test_every_preset_is_checked_against_a_paper() -> None:
-    published = {name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-", "student-", "genes-"))}
+    published = {
+        name for name in presets() if not name.startswith(("cpu-", "rerank-", "mentions-", "student-", "genes-", "organisms-"))
+    }
     assert published == {*TABLE_11, *TABLE_B_POSITIVE, *TABLE_B_NEGATIVE, *SAPBERT}
 
 

@@ -23,7 +23,9 @@ from onym.registry import DETECTORS, LINKERS, Registry
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-LINKER = typer.Option(help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, genes, or a plug-in.")
+LINKER = typer.Option(
+    help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, genes, organisms, or a plug-in."
+)
 KB = typer.Option("--kb", help="Knowledge base.")
 CONCEPTS = typer.Option(help="Link only to the concepts listed in this file, one id per line.")
 TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")

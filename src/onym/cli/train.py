@@ -77,6 +77,10 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
         "Train a gene linker on annotated datasets: trees that find the species of a mention, then its gene.",
         "--preset genes-open --set data.kb=genes-kb -o gene-linker",
     ),
+    "organisms": (
+        "Train a linker of species and cell lines on annotated datasets: trees that choose among concepts of similar names.",
+        "--preset organisms-open --set data.kb=organisms-kb -o organism-linker",
+    ),
     "student": (
         "Train a small, fast detector on annotated datasets: a network of a few megabytes that runs on NumPy.",
         "--preset student-open --set data.kb=open-kb -o student",
@@ -87,6 +91,7 @@ OWN_TRAINING = {
     "mentions": ("sklearn", "lexical", "onym.train.mentions", "train_classifier"),
     "rerank": ("sklearn", "lexical", "onym.train.rerank", "train_reranker"),
     "genes": ("sklearn", "lexical", "onym.train.genes", "train_genes"),
+    "organisms": ("sklearn", "lexical", "onym.train.organisms", "train_organisms"),
     "student": ("torch", "train", "onym.train.student", "train_student"),
 }
 """Stages without a pretrained model: a package and the extra that has it, and the module and function that train."""

@@ -1,9 +1,4 @@
-"""The gene names of a knowledge base by key, and the facts about its genes that candidates need.
-
-    KB/gene-names/<16 hex digits>/      an artefact, named by the digest of the knowledge base and the version of the keys
-
-If the folder is not writable, the artefact is kept in the cache directory.
-"""
+"""The gene names of a knowledge base by key, and the facts about its genes that candidates need."""
 
 from __future__ import annotations
 
@@ -11,26 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from onym.genes.keys import NameKeys
 from onym.genes.names import KEYS_VERSION, Variant, loose_key, name_parts, tight_key, variants
 from onym.genes.organisms import PREFIX
 from onym.kb import KnowledgeBase
 from onym.kb.order import iter_prefixes
 from onym.kb.search import open_similarity
-from onym.store.arrays import Ragged, Strings
-from onym.store.artefact import Artefact
-from onym.store.cache import Verify
-from onym.store.derived import Locations, open_derived
-from onym.store.stage import Record, Stage
 from onym.text.normal import normal_name
 from onym.vocabularies import find_vocabulary
 
-KIND, FORMAT, FOLDER = "gene-names", 1, "gene-names"
+KIND = "gene-names"
 NO_SPECIES = -1
 _LOOSE, _PART = "~", "^"  # before loose keys and keys of parts of names, in the table of keys
 _SHARED = 8  # names with the same part; a part of more names is not a name
@@ -57,25 +47,13 @@ class Match(NamedTuple):
     similarity: float = 1.0
 
 
-class GeneKeys:
-    """Names by key, both tight and loose."""
-
-    def __init__(self, keys: Strings, names: Ragged) -> None:
-        self.keys, self.names = keys, names
-
-    def find(self, key: str) -> list[int]:
-        """Return the rows of the names with a key."""
-        row = self.keys.find(key)
-        return [int(name) for name in self.names[row]] if row >= 0 else []
-
-
 class GeneNames:
     """Finds the genes that a mention may mean, of all species.
 
     `species` has the row in `species_ids` of each concept, and `NO_SPECIES` for concepts that are no genes.
     """
 
-    def __init__(self, kb: KnowledgeBase, keys: GeneKeys) -> None:
+    def __init__(self, kb: KnowledgeBase, keys: NameKeys) -> None:
         self.kb, self.keys = kb, keys
         self.species_ids, self.species = _species_of(kb)
         self._similarity = open_similarity(kb)
@@ -87,12 +65,7 @@ class GeneNames:
     @classmethod
     def open(cls, kb: KnowledgeBase) -> GeneNames:
         """Open the table of a knowledge base; it is built on first use."""
-        locations = Locations.of(kb.folder, FOLDER, [kb.digest, str(KEYS_VERSION)])
-
-        def open_keys(folder: Path) -> GeneKeys:
-            return _open(folder, kb.verify, len(kb.names))
-
-        return cls(kb, open_derived(locations, open_keys, lambda stage, dest: _build(kb, stage, dest)))
+        return cls(kb, NameKeys.open(kb, KIND, KEYS_VERSION, _collect_keys))
 
     def species_of(self, gene: int) -> str:
         """Return the species of a gene, as an id of NCBI Taxonomy."""
@@ -184,7 +157,7 @@ def _species_of(kb: KnowledgeBase) -> tuple[tuple[str, ...], npt.NDArray[np.int1
     return tuple(ids[row] for row in used.tolist()), rows[found]
 
 
-def _build(kb: KnowledgeBase, stage: Stage, dest: Path) -> None:
+def _collect_keys(kb: KnowledgeBase) -> dict[str, list[int]]:
     names_of: dict[str, list[int]] = defaultdict(list)
     for row, name in enumerate(kb.names):
         tight, loose = tight_key(name), loose_key(name)
@@ -195,12 +168,7 @@ def _build(kb: KnowledgeBase, stage: Stage, dest: Path) -> None:
     for key, rows in _parts_of(kb).items():
         if key not in names_of and len(rows) <= _SHARED:
             names_of[f"{_PART}{key}"] = sorted(rows)
-    keys = sorted(names_of, key=str.encode)
-    offsets = np.cumsum([0, *(len(names_of[key]) for key in keys)], dtype=np.int64)
-    values = np.array([row for key in keys for row in names_of[key]], dtype=np.uint32)
-    stage.write_strings("keys", Strings.of(keys))
-    stage.write_ragged("key.names", offsets, values)
-    stage.publish(dest, KIND, FORMAT, Record({"kb": kb.digest}, [], {"keys": len(keys)}))
+    return names_of
 
 
 def _parts_of(kb: KnowledgeBase) -> dict[str, set[int]]:
@@ -211,13 +179,3 @@ def _parts_of(kb: KnowledgeBase) -> dict[str, set[int]]:
             for part in name_parts(form):
                 found[tight_key(part)].add(name)
     return found
-
-
-def _open(folder: Path, verify: Verify, names: int) -> GeneKeys:
-    artefact = Artefact.open(folder, KIND, FORMAT, verify)
-    keys, rows = artefact.strings("keys"), artefact.read_ragged("key.names", names)
-    if artefact.is_new_here:
-        keys.require_sound("keys")
-        rows.require_sound("key.names")
-        artefact.remember()
-    return GeneKeys(keys, rows)

@@ -60,12 +60,12 @@ class GeneModel:
         return float(self.calibration.probabilities(np.array([score]))[0])
 
 
-def count_genes(documents: Iterable[Document]) -> Counts:
-    """Count the genes of each key in annotated documents, under the key of the surface and that of the long form.
+def count_keys(documents: Iterable[Document]) -> Counts:
+    """Count the concepts of each key in annotated documents, under the key of the surface and that of the long form.
 
     >>> from onym.types import Mention
     >>> doc = Document("1", "TNF-alpha", (Mention(0, 9, "TNF-alpha", ("ncbigene:7124",), "Gene"),))
-    >>> dict(count_genes([doc]))
+    >>> dict(count_keys([doc]))
     {('tnfa', 'ncbigene:7124', 'Gene'): 1}
     """
     counts: Counts = Counts()

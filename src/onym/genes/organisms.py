@@ -72,7 +72,7 @@ def find_organisms(text: str) -> tuple[Finding, ...]:
 
 
 def _iter_findings(text: str) -> Iterator[Finding]:
-    phrases = _phrases()
+    phrases = phrases_of_organisms()
     words = [(found.start(), found.end()) for found in _WORD.finditer(text)]
     forms = [text[start:end].lower() for start, end in words]
     at = 0
@@ -99,7 +99,7 @@ def _is_close(text: str, words: list[tuple[int, int]]) -> bool:
 
 
 @cache
-def _phrases() -> Mapping[str, tuple[tuple[str, bool], ...]]:
+def phrases_of_organisms() -> Mapping[str, tuple[tuple[str, bool], ...]]:
     """Return the organisms of each phrase, and whether the phrase names them; cell lines also without spaces."""
     found: dict[str, dict[str, bool]] = defaultdict(dict)
     for organism in organisms().values():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from onym.linkers.exact import ExactLinker
     from onym.linkers.generative import GenerativeLinker
     from onym.linkers.genes import GenesLinker
+    from onym.linkers.organisms import OrganismsLinker
     from onym.linkers.rerank import RerankLinker
     from onym.linkers.tfidf import TfidfLinker
 
@@ -33,6 +34,7 @@ __all__ = [
     "GenesLinker",
     "Linker",
     "LinkerConfig",
+    "OrganismsLinker",
     "RerankLinker",
     "TfidfLinker",
     "link_among",
@@ -49,6 +51,7 @@ __getattr__ = lazy(
         "ExactLinker": "onym.linkers.exact",
         "GenerativeLinker": "onym.linkers.generative",
         "GenesLinker": "onym.linkers.genes",
+        "OrganismsLinker": "onym.linkers.organisms",
         "RerankLinker": "onym.linkers.rerank",
         "TfidfLinker": "onym.linkers.tfidf",
     },

@@ -13,7 +13,6 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
 from onym.errors import ConfigError
@@ -30,6 +29,7 @@ from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.evidence import Evidence, Reason, ReasonKind, effects_of
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats
+from onym.rerank.trees import score_each
 from onym.text.analysis import analyse
 from onym.types import Document, Link, LinkedDocument
 
@@ -147,14 +147,14 @@ class GenesLinker(Confident, DecidesNames):
         species = self._assign(reading)
         pairs = GenePairs(reading, self._facts, species)
         found = [pairs.features(row) for row in range(len(reading.mentions))]
-        scores = _score_each(self.model.genes.probabilities, [matrix for _, matrix in found])
+        scores = score_each(self.model.genes, [matrix for _, matrix in found])
         rows = zip(found, scores, species, strict=True)
         return reading, [_GeneScores(genes, matrix, own, probable) for (genes, matrix), own, probable in rows]
 
     def _assign(self, reading: GeneReading) -> list[Mapping[str, float]]:
         signs = SpeciesEvidence(reading, self.names)
         found = [signs.features(mention) for mention in reading.mentions]
-        scores = _score_each(self.model.species.probabilities, [matrix for _, matrix in found])
+        scores = score_each(self.model.species, [matrix for _, matrix in found])
         names = [species for species, _ in found]
         likely = [dict(zip(each, normalise(own.tolist()), strict=True)) for each, own in zip(names, scores, strict=True)]
         return [self._restrict(each, reading) for each in likely]
@@ -213,11 +213,3 @@ class GenesLinker(Confident, DecidesNames):
             yield from (
                 Reason(kind, describe(own), said[kind]) for kind in dict.fromkeys(kind for _, kind in _WHY) if kind in said
             )
-
-
-def _score_each(probabilities: Any, matrices: Sequence[Floats]) -> list[Floats]:
-    """Return the probabilities of the rows of each matrix, computed together."""
-    sizes = [len(each) for each in matrices]
-    if not sum(sizes):
-        return [np.zeros(0) for _ in sizes]
-    return np.split(probabilities(np.concatenate(matrices)), np.cumsum(sizes[:-1]))

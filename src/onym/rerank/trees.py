@@ -170,6 +170,14 @@ class Trees(Nodes):
         return MAX_DEPTH + 1
 
 
+def score_each(trees: Trees, matrices: Sequence[Floats]) -> list[Floats]:
+    """Return the probabilities of the rows of each matrix, computed together."""
+    sizes = [len(each) for each in matrices]
+    if not sum(sizes):
+        return [np.zeros(0) for _ in sizes]
+    return np.split(trees.probabilities(np.concatenate(matrices)), np.cumsum(sizes[:-1]))
+
+
 KIND, FORMAT = "reranker", 1
 TREES, MEMORY, RECORD = "trees", "memory", "training.json"
 _INTEGERS = {"roots": "<u4", "feature": "<u2", "left": "<u4", "right": "<u4", "is_left_missing": "<u1"}

@@ -22,6 +22,7 @@ MentionsStage = Literal["mentions"]
 RerankStage = Literal["rerank"]
 StudentStage = Literal["student"]
 GenesStage = Literal["genes"]
+OrganismsStage = Literal["organisms"]
 
 
 def read_encoder_name(name: str) -> str:
@@ -511,6 +512,26 @@ class GenesTrainingConfig(Strict):
     folds: int = Field(default=4, ge=2, le=20)
 
 
+class OrganismsDataConfig(CorporaConfig):
+    """The corpora, the knowledge base of species and cell lines to link to, and the annotated types of their mentions."""
+
+    types: tuple[str, ...] = ("Species", "CellLine")
+    kb: str = Field(min_length=1)
+
+
+class OrganismsTrainingConfig(Strict):
+    """One training run of an organism linker; the figures and the calibration are of a cross-validation in `folds` parts.
+
+    >>> OrganismsTrainingConfig.of({"data": {"datasets": ["linnaeus"], "kb": "organisms"}}).folds
+    4
+    """
+
+    stage: OrganismsStage = "organisms"
+    data: OrganismsDataConfig
+    trees: TreesConfig = TreesConfig(iterations=200, learning_rate=0.08, min_samples=20, feature_share=0.5)
+    folds: int = Field(default=4, ge=2, le=20)
+
+
 class NetworkConfig(Strict):
     """The sizes of a student: of the embeddings, of the tokens' vectors, and the number of convolutions."""
 
@@ -574,10 +595,25 @@ class StudentTrainingConfig(Strict):
 
 
 TrainingStage = (
-    GenerativeStage | EncoderStage | CollectiveStage | DetectorStage | MentionsStage | RerankStage | StudentStage | GenesStage
+    GenerativeStage
+    | EncoderStage
+    | CollectiveStage
+    | DetectorStage
+    | MentionsStage
+    | RerankStage
+    | StudentStage
+    | GenesStage
+    | OrganismsStage
 )
 ModelConfig = GenerativeTrainingConfig | EncoderTrainingConfig | CollectiveTrainingConfig | DetectorTrainingConfig
-AnyConfig = ModelConfig | MentionsTrainingConfig | RerankTrainingConfig | StudentTrainingConfig | GenesTrainingConfig
+AnyConfig = (
+    ModelConfig
+    | MentionsTrainingConfig
+    | RerankTrainingConfig
+    | StudentTrainingConfig
+    | GenesTrainingConfig
+    | OrganismsTrainingConfig
+)
 MODEL_CONFIGS: dict[str, type[ModelConfig]] = {
     "pretrain": GenerativeTrainingConfig,
     "finetune": GenerativeTrainingConfig,
@@ -592,5 +628,6 @@ CONFIGS: dict[str, type[AnyConfig]] = {
     "mentions": MentionsTrainingConfig,
     "rerank": RerankTrainingConfig,
     "genes": GenesTrainingConfig,
+    "organisms": OrganismsTrainingConfig,
     "student": StudentTrainingConfig,
 }

@@ -16,10 +16,19 @@ from onym.datasets.prepared import open_dataset
 from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
 from onym.kb import KnowledgeBase
 from onym.train.card import describe_kb
-from onym.train.configs import GenesTrainingConfig, MentionsTrainingConfig, RerankTrainingConfig, StudentTrainingConfig
+from onym.train.configs import (
+    GenesTrainingConfig,
+    MentionsTrainingConfig,
+    OrganismsTrainingConfig,
+    RerankTrainingConfig,
+    StudentTrainingConfig,
+)
 from onym.types import Document
 
-C = TypeVar("C", bound=MentionsTrainingConfig | RerankTrainingConfig | StudentTrainingConfig | GenesTrainingConfig)
+OwnConfig = (
+    MentionsTrainingConfig | RerankTrainingConfig | StudentTrainingConfig | GenesTrainingConfig | OrganismsTrainingConfig
+)
+C = TypeVar("C", bound=OwnConfig)
 
 
 class OfCorpora:

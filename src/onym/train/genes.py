@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from onym.corpora.ids import KEY
 from onym.errors import InputError
 from onym.genes.features import GeneFacts, GenePairs
 from onym.genes.index import NO_SPECIES, GeneNames
-from onym.genes.model import MEMORY, count_genes, write_gene_trees
+from onym.genes.model import MEMORY, count_keys, write_gene_trees
 from onym.genes.organisms import PREFIX
 from onym.genes.reading import GeneReading
 from onym.genes.species import SpeciesEvidence, normalise
@@ -36,7 +36,7 @@ from onym.store.markdown import code, table
 from onym.store.output import whole_folder
 from onym.text.analysis import analyse
 from onym.train.card import ORIGIN_NOTE, corpora_table, describe_machine, format_card, kb_line, write_record
-from onym.train.configs import GenesTrainingConfig, TreesConfig
+from onym.train.configs import GenesTrainingConfig, OrganismsTrainingConfig, TreesConfig
 from onym.train.corpora import CorporaContext
 from onym.train.rerank import fit_matrix
 from onym.types import Document, Mention
@@ -56,7 +56,7 @@ def train_genes(config: GenesTrainingConfig, dest: Path, data: Path | None = Non
     _log.info("genes: %d mentions, %d rows", genes.mentions, len(genes.matrix))
     scores = predict_folds(genes, config.trees, config.folds)
     best = best_of(genes, scores)
-    calibration, quality = _calibrate(best)
+    calibration, quality = calibrate(best)
     metrics = {"cross_validation": figures(context, best_of(species, predicted), genes, best), **quality}
     _log.info("%s", metrics)
     trees = fit(species, config.species_trees), fit(genes, config.trees)
@@ -64,14 +64,12 @@ def train_genes(config: GenesTrainingConfig, dest: Path, data: Path | None = Non
     return dest
 
 
-@dataclass(frozen=True)
-class GenesContext(CorporaContext[GenesTrainingConfig]):
-    """Inputs of a training run of a gene model."""
+C = TypeVar("C", bound=GenesTrainingConfig | OrganismsTrainingConfig)
 
-    @cached_property
-    def names(self) -> GeneNames:
-        """The gene names of the knowledge base."""
-        return GeneNames.open(self.kb)
+
+@dataclass(frozen=True)
+class AnnotatedContext(CorporaContext[C]):
+    """Inputs of a training run on annotated mentions of some types, with a memory of them, in folds by document."""
 
     @cached_property
     def documents(self) -> list[tuple[str, Document]]:
@@ -84,14 +82,9 @@ class GenesContext(CorporaContext[GenesTrainingConfig]):
                 if mentions:
                     found.append((corpus.name, analyse(replace(doc, mentions=mentions, relations=()))))
         if not found:
-            fix = "set data.types to the types of gene mentions in the datasets"
+            fix = "set data.types to the types of the mentions in the datasets"
             raise InputError("training-empty", "no document has a mention of the configured types", fix=fix)
         return found
-
-    @cached_property
-    def readings(self) -> list[GeneReading]:
-        """What the mentions of each document may mean."""
-        return [GeneReading.of(doc, self.names) for _, doc in self.documents]
 
     @cached_property
     def corpus_of(self) -> npt.NDArray[np.object_]:
@@ -106,22 +99,22 @@ class GenesContext(CorporaContext[GenesTrainingConfig]):
 
     @cached_property
     def gold(self) -> list[frozenset[int]]:
-        """The gold genes of each mention that are in the knowledge base."""
+        """The gold concepts of each mention that are in the knowledge base."""
         return [self.rows_of(mention) for _, doc in self.documents for mention in doc.mentions]
 
     def rows_of(self, mention: Mention) -> frozenset[int]:
-        """Return the rows of a mention's gold genes."""
+        """Return the rows of a mention's gold concepts."""
         return frozenset(row for row in self.kb.resolve_many(list(mention.concept_ids)).tolist() if row >= 0)
 
     @cached_property
     def counts(self) -> Counts:
-        """How often each key means each gene in the training documents."""
-        return count_genes(doc for _, doc in self.documents)
+        """How often each key means each concept in the training documents."""
+        return count_keys(doc for _, doc in self.documents)
 
     @cached_property
-    def facts(self) -> GeneFacts:
-        """What the features need to know of genes."""
-        return GeneFacts(self.names, KbMemory(Memory.of(self.counts), self.kb))
+    def memory(self) -> KbMemory:
+        """The memory of the training documents."""
+        return KbMemory(Memory.of(self.counts), self.kb)
 
     @cached_property
     def _copies(self) -> dict[str, list[Document]]:
@@ -132,7 +125,27 @@ class GenesContext(CorporaContext[GenesTrainingConfig]):
 
     def own(self, doc: Document) -> Own:
         """Return the memory counts that come from a document, to be subtracted."""
-        return self.facts.memory.own(count_genes(self._copies[doc.id]))
+        return self.memory.own(count_keys(self._copies[doc.id]))
+
+
+@dataclass(frozen=True)
+class GenesContext(AnnotatedContext[GenesTrainingConfig]):
+    """Inputs of a training run of a gene model."""
+
+    @cached_property
+    def names(self) -> GeneNames:
+        """The gene names of the knowledge base."""
+        return GeneNames.open(self.kb)
+
+    @cached_property
+    def readings(self) -> list[GeneReading]:
+        """What the mentions of each document may mean."""
+        return [GeneReading.of(doc, self.names) for _, doc in self.documents]
+
+    @cached_property
+    def facts(self) -> GeneFacts:
+        """What the features need to know of genes."""
+        return GeneFacts(self.names, self.memory)
 
 
 class FeatureRows(NamedTuple):
@@ -155,7 +168,7 @@ class FeatureRows(NamedTuple):
         return np.searchsorted(self.owners, np.arange(self.mentions + 1))
 
 
-class _Collected(NamedTuple):
+class RowCollector(NamedTuple):
     """Collects rows mention by mention."""
 
     parts: list[Floats]
@@ -178,7 +191,7 @@ class _Collected(NamedTuple):
 
 def species_rows(context: GenesContext) -> FeatureRows:
     """Return a row for each pair of a mention and a candidate species."""
-    collected, number = _Collected([], [], [], []), 0
+    collected, number = RowCollector([], [], [], []), 0
     for reading in context.readings:
         signs = SpeciesEvidence(reading, context.names)
         for mention in reading.mentions:
@@ -191,7 +204,7 @@ def species_rows(context: GenesContext) -> FeatureRows:
 
 def gene_rows(context: GenesContext, species: Sequence[Mapping[str, float]]) -> FeatureRows:
     """Return a row for each pair of a mention and a candidate gene; `species` has the probabilities of species."""
-    collected, number = _Collected([], [], [], []), 0
+    collected, number = RowCollector([], [], [], []), 0
     for (_, doc), reading in zip(context.documents, context.readings, strict=True):
         pairs = GenePairs(reading, context.facts, species[number : number + len(reading.mentions)], context.own(doc))
         for row in range(len(reading.mentions)):
@@ -250,7 +263,8 @@ def best_of(rows: FeatureRows, scores: Floats) -> Best:
     return found
 
 
-def _calibrate(best: Best) -> tuple[Isotonic, dict[str, float]]:
+def calibrate(best: Best) -> tuple[Isotonic, dict[str, float]]:
+    """Fit the calibration of the best rows, and return it with its figures on the same rows."""
     fitted = Isotonic.fit(best.scores, best.is_right)
     error = expected_calibration_error(fitted.probabilities(best.scores), best.is_right)
     return fitted, {"ece": round(error, 4), "auroc": round(area_under_roc(best.scores, best.is_right), 4)}

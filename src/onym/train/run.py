@@ -21,6 +21,7 @@ from onym.train.configs import (
     GenesTrainingConfig,
     MentionsTrainingConfig,
     ModelConfig,
+    OrganismsTrainingConfig,
     RerankTrainingConfig,
     StudentTrainingConfig,
 )
@@ -30,6 +31,7 @@ from onym.train.encoder import EncoderContext, align, match
 from onym.train.generative import GenerativeContext, finetune, pretrain
 from onym.train.genes import train_genes
 from onym.train.mentions import train_classifier
+from onym.train.organisms import train_organisms
 from onym.train.precision import training_precision
 from onym.train.prefer import prefer
 from onym.train.rerank import train_reranker
@@ -68,6 +70,8 @@ def train(config: AnyConfig, dest: Path, data: Path | None = None) -> Path:
         return train_classifier(config, dest, data)
     if isinstance(config, GenesTrainingConfig):
         return train_genes(config, dest, data)
+    if isinstance(config, OrganismsTrainingConfig):
+        return train_organisms(config, dest, data)
     if isinstance(config, StudentTrainingConfig):
         return train_student(config, dest, data)
     recipe = RECIPES[config.stage]
