@@ -10,6 +10,8 @@ import pytest
 
 from onym.batch import plan_batch, run_batch, status, verify
 from onym.corpora import documents_of, read_corpus
+from onym.corrections.file import read_corrections, read_rules, write_rules
+from onym.corrections.rules import Rule
 from onym.errors import ConfigError, InputError
 from onym.linkers.exact import ExactLinker
 from onym.migrate.kinds import KINDS
@@ -18,6 +20,8 @@ from onym.outputs import Prediction, read_flat, read_predictions, write_predicti
 from onym.outputs.rows import write_rows
 from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
+from onym.review.create import create_desk, read_mapped_table
+from onym.review.desk import open_desk
 from tests.batch.runs import rewrite_as_version_1
 from tests.migrate.conftest import Releases, rows_of
 
@@ -81,7 +85,9 @@ def test_a_table_keeps_its_cells_and_gets_three_columns(delimiter: str, releases
         "4;D000001;Fever;;kept;",
         "",
     ]
-    assert [row["old"] for row in rows_of(tmp_path / f"new.{suffix}.review.tsv")] == ["MESH:D000003"]
+    (queued,) = pl.read_csv(tmp_path / f"new.{suffix}.review.csv").to_dicts()
+    assert queued["candidates"] == "MESH:D000005 First thing (1.000); MESH:D000006 Second thing (0.500)"
+    assert (queued["code"], queued["concept_id"], queued["old"]) == ('x "y"', None, "MESH:D000003")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".xlsx", ".jsonl"])
@@ -112,6 +118,38 @@ def test_sssom_changes_ids_and_labels_in_place(releases: Releases, tmp_path: Pat
     expected = text.replace("mesh:D000002\tHigh temperature", "mesh:D000009\tPyrexia")
     assert (tmp_path / "new.sssom.tsv").read_text() == expected
     assert dict(result.links) == {"unknown": 2, "moved": 1, "kept": 1}
+
+
+def test_corrections_stay_corrections(releases: Releases, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.onymc", tmp_path / "new.onymc"
+    rules = [Rule("hot", "mesh:D000002", comment="ours"), Rule("MI", "no-concept"), Rule("so", "not-a-mention")]
+    with old.open("wb") as file:
+        write_rules(rules, file, kb=releases[0].digest)
+    result = migrate(old, *releases, new)
+    before, after = old.read_text().splitlines(), new.read_text().splitlines()
+    assert (dict(result.links), result.changed) == ({"moved": 1}, 1)
+    assert before[-2:] == after[-2:]
+    corrections = read_corrections(new, releases[1])
+    assert (corrections.rules[0].meaning, corrections.warning) == ("mesh:D000009", None)
+
+
+@pytest.mark.parametrize("suffix", [".onymc", ".csv", ".tsv", ".xlsx"])
+def test_undecided_rules_go_to_a_desk(suffix: str, releases: Releases, tmp_path: Path) -> None:
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
+    old, new = tmp_path / f"old{suffix}", tmp_path / f"new{suffix}"
+    rows = [("both", "mesh:D000003"), ("hot", "mesh:D000001")]
+    with old.open("wb") as file:
+        write_rows(rows, {"surface": str, "meaning": str}, old.with_suffix(suffix.replace("onymc", "tsv")), file)
+    assert migrate(old, *releases, new, strict=True).count_undecided() == 1
+    assert [(each.surface, each.meaning) for each in read_rules(new)] == rows
+    queue = tmp_path / f"new{suffix}.review.csv"
+    counts = create_desk(tmp_path / "desk.sqlite", read_mapped_table(queue, "surface", releases[1]), releases[1], {})
+    assert (counts.links, counts.missing) == (1, 0)
+    with open_desk(tmp_path / "desk.sqlite") as desk:
+        (link,) = desk.links()
+    assert (link.surface, link.concept_id) == ("both", "mesh:D000005")
+    assert [each.concept_id for each in link.candidates] == ["mesh:D000005", "mesh:D000006"]
 
 
 def test_a_table_needs_a_column_with_ids(releases: Releases, tmp_path: Path) -> None:

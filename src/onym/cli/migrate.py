@@ -22,7 +22,8 @@ app = typer.Typer()
 @app.command()
 def migrate(
     annotations: Annotated[
-        str, typer.Argument(help="Corpus in any format, predictions, output of onym batch, table with ids, or SSSOM.")
+        str,
+        typer.Argument(help="Corpus in any format, predictions, output of onym batch, table with ids, SSSOM, or corrections."),
     ],
     old: Annotated[Path, typer.Option("--from", help="Knowledge base of the old release.")],
     new: Annotated[Path, typer.Option("--to", help="Knowledge base of the new release.")],

@@ -12,6 +12,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.replacements import Replacements, name_of
 from onym.migrate.links import LinkRecord, Outcome
 from onym.outputs.predictions import Prediction
+from onym.outputs.table import TERM_COLUMNS, columns_of
 from onym.types import Problem, style_id
 
 AUDIT_COLUMNS: dict[str, type] = {
@@ -61,6 +62,25 @@ def queue_line(record: LinkRecord) -> Prediction:
     """Return an undecided link of a text as a prediction: its answers are the suggestions, and none makes it unlinked."""
     answers = tuple(((each,), 1.0 / rank, rank - 1) for rank, each in enumerate(record.fate.suggested, 1))
     return Prediction(record.document, record.start or 0, record.end or 0, answers, record.source, record.ordinal)
+
+
+_OLD_COLUMNS = ("old", "old_name", "outcome", "why")
+
+
+def queue_columns(record: LinkRecord) -> dict[str, type]:
+    """Return the columns of the queue of a table: its own, those of `onym map`, and what became of the id."""
+    own = [name for name, _ in record.cells if name not in TERM_COLUMNS and name not in _OLD_COLUMNS]
+    return columns_of(own) | dict.fromkeys(_OLD_COLUMNS, str)
+
+
+def queue_row(record: LinkRecord, found: Replacements) -> list[Any]:
+    """Return an undecided link of a table as a row of `onym map` without an answer: its candidates are the suggestions."""
+    fate = record.fate
+    own = [value for name, value in record.cells if name not in TERM_COLUMNS and name not in _OLD_COLUMNS]
+    ranked = enumerate(fate.suggested, 1)
+    shown = "; ".join(f"{style_id(each)} {name_of(found.new, each)} ({1 / rank:.3f})" for rank, each in ranked)
+    answer = [shown or None if name == "candidates" else None for name in TERM_COLUMNS]
+    return [*own, *answer, style_id(fate.old), name_of(found.old, fate.old) or None, fate.outcome, fate.why]
 
 
 def describe_kb(kb: KnowledgeBase) -> dict[str, Any]:

@@ -126,7 +126,7 @@ class PredictionFiles:
 
 
 class Tables:
-    """Tables with a column of ids, and SSSOM mapping sets."""
+    """Tables with a column of ids, SSSOM mapping sets, and files of corrections."""
 
     OPTIONS = frozenset({"column"})
     HAS_AUDIT = HAS_TEXT = False

@@ -40,7 +40,8 @@ class Fate:
 class LinkRecord:
     """One line of the audit table: where a link is, and what became of its id. `part` says what holds it, such as `mention`.
 
-    `start` and `end` are None if the link has no offsets, as in a relation or a table; `ordinal` is then the number of the row.
+    `start` and `end` are None if the link has no offsets, as in a relation or a table; `ordinal` is then the number of the row,
+    and `cells` are the columns and values of that row.
     """
 
     source: str
@@ -50,6 +51,7 @@ class LinkRecord:
     start: int | None
     end: int | None
     fate: Fate
+    cells: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_undecided(self) -> bool:

@@ -13,7 +13,7 @@ from onym.batch.plan import read_plan
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.replacements import Replacements
-from onym.migrate.audit import AUDIT_COLUMNS, Migrated, audit_row, describe_kb, queue_line
+from onym.migrate.audit import AUDIT_COLUMNS, Migrated, audit_row, describe_kb, queue_columns, queue_line, queue_row
 from onym.migrate.kinds import KINDS, BatchOutputs, Kind, MigrationJob
 from onym.migrate.links import LinkMigrator, LinkRecord
 from onym.migrate.relinker import MIN_CONFIDENCE, Relinker
@@ -92,8 +92,8 @@ def audit_path(out: Path) -> Path:
 
 
 def queue_path(out: Path, kind: Kind) -> Path:
-    """Return the path of the queue: predictions if the links are mentions of texts, else rows of the audit table."""
-    return out.with_name(f"{out.name}.review.{'jsonl' if kind.HAS_TEXT else 'tsv'}")
+    """Return the path of the queue: predictions if the links are mentions of texts, else a table like that of `onym map`."""
+    return out.with_name(f"{out.name}.review.{'jsonl' if kind.HAS_TEXT else 'csv'}")
 
 
 class Queue:
@@ -102,7 +102,7 @@ class Queue:
     def __init__(self, job: MigrationJob, kind: Kind) -> None:
         self._found, self._has_text, self._force = job.migrator.found, kind.HAS_TEXT, job.force
         self._path = queue_path(job.out_path, kind)
-        self._stack, self._rows = ExitStack(), list[list[object]]()
+        self._stack, self._rows = ExitStack(), list[LinkRecord]()
         self._file: BinaryIO | None = None
         require_file(self._path, force=job.force)
 
@@ -113,22 +113,18 @@ class Queue:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Publish the file, or remove it after an error."""
         if self._rows and error is None:
-            write_rows(self._rows, AUDIT_COLUMNS, self._path, self._open())
+            rows = (queue_row(record, self._found) for record in self._rows)
+            write_rows(rows, queue_columns(self._rows[0]), self._path, self._open())
         self._stack.__exit__(kind, error, trace)
 
     def watch(self, records: Iterable[LinkRecord]) -> Iterator[LinkRecord]:
         """Yield the records, and write the undecided ones."""
         for record in records:
             if record.is_undecided and not self._has_text:
-                self._rows.append(audit_row(record, self._found))
+                self._rows.append(record)
             elif record.is_undecided and record.start is not None:
                 if self._file is None:
-                    source = {
-                        "linker": {"linker": "migrate"},
-                        "kb": describe_kb(self._found.new),
-                        "from": self._found.old.digest,
-                    }
-                    write_header(source, self._open())
+                    write_header(self._source(), self._open())
                 write_prediction_lines([queue_line(record)], self._open())
             yield record
 

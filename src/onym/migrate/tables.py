@@ -1,7 +1,8 @@
-"""Migrates tables with a column of ids: mapping tables, tables of links, and SSSOM mapping sets.
+"""Migrates tables with a column of ids: mapping tables, tables of links, SSSOM mapping sets, and files of corrections.
 
-A table gets three more columns: the old id of each row that changed, what became of its ids, and suggestions. SSSOM has fixed
-columns, so the ids and labels are replaced in place and the audit table has the old ids; its unchanged rows keep their bytes.
+A table gets three more columns: the old id of each row that changed, what became of its ids, and suggestions. SSSOM and
+corrections have fixed columns, so the ids and labels are replaced in place and the audit table has the old ids; their unchanged
+rows keep their bytes.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from onym.corpora.ids import parse_ids, replace_ids
+from onym.corrections.file import COLUMNS, ENDING
+from onym.corrections.rules import NO_CONCEPT, NOT_A_MENTION
 from onym.errors import ConfigError, InputError, OnymError
 from onym.kb.replacements import name_of
 from onym.migrate.audit import Migrated
@@ -34,13 +37,13 @@ ADDED = ("old_id", "change", "suggested")
 """The columns that are added to a table."""
 _SSSOM_COLUMNS = {"subject_id": "subject_label", "object_id": "object_label"}
 _LABELS = {CONCEPT_COLUMN: "preferred_name"}
-_SEPARATED = (".tsv", ".csv")
+_SURFACE, _MEANING = "surface", "meaning"  # the required columns of corrections
 Row = list[Any]
 
 
 @dataclass(frozen=True)
 class TableMigration:
-    """Migrates one table. `columns` are the columns with ids."""
+    """Migrates one table. `columns` are the columns with ids; a table with `has_fixed_columns` gets no others."""
 
     path: Path
     out: Path
@@ -48,14 +51,16 @@ class TableMigration:
     migrator: LinkMigrator
     result: Migrated
     force: bool = False
+    has_fixed_columns: bool = False
 
     @classmethod
     def of(
         cls, path: Path, out: Path, column: str, migrator: LinkMigrator, result: Migrated, *, force: bool = False
     ) -> TableMigration:
-        """Open a table; without `column`, take the columns with ids of SSSOM, or the column `concept_id`."""
+        """Open a table; without `column`, take the columns with ids of SSSOM or corrections, or the column `concept_id`."""
         require_table(path, out)
-        return cls(path, out, find_columns(path, column), migrator, result, force)
+        columns = find_columns(path, column)
+        return cls(path, out, columns, migrator, result, force, is_sssom(path) or columns == [_MEANING])
 
     def iter_records(self) -> Iterator[LinkRecord]:
         """Write the table, and yield what became of every id. The output appears when the iterator is exhausted."""
@@ -68,30 +73,29 @@ class TableMigration:
         """Keep the bytes of cells that do not change."""
         source = InputFile.from_path(self.path)
         form = _form_of(source, self.columns)
-        is_sssom = self.path.name.endswith(SSSOM)
         names: list[str] = []
         for raw, cells in iter_raw_rows(source, form):
             ending = raw[len(raw.rstrip("\r\n")) :]
             if not names and cells:
                 names = [name.strip().removeprefix("\ufeff") for name in cells]
-                added = "" if is_sssom else "".join(form.delimiter + name for name in _name_columns(names))
+                added = "".join(form.delimiter + name for name in self._name_columns(names))
                 file.write((raw.rstrip("\r\n") + added + ending).encode())
             elif not cells:
-                file.write(raw.encode())
+                file.write(raw.replace(self.migrator.found.old.digest, self.migrator.found.new.digest).encode())
             else:
                 new, fates = self._migrate_row(names, cells)
                 line = raw.rstrip("\r\n") if new == cells else _join(new, form)
-                more = "" if is_sssom else form.delimiter + _join(_describe(fates), form)
+                more = "" if self.has_fixed_columns else form.delimiter + _join(self._describe(fates), form)
                 file.write((line + more + ending).encode())
-                yield from self._records(fates)
+                yield from self._records(fates, names, cells)
 
     def _write_lines(self, file: BinaryIO) -> Iterator[LinkRecord]:
         for number, line in enumerate(_text_lines(InputFile.from_path(self.path)), 1):
             plain = parse_line(line.encode(), f"{self.path.name}:{number}")
             new, fates = self._migrate_row(list(plain), list(plain.values()))
-            added = dict(zip(_name_columns(list(plain)), _describe(fates), strict=True))
+            added = dict(zip(self._name_columns(list(plain)), self._describe(fates), strict=True))
             file.write(json.dumps(dict(zip(plain, new, strict=True)) | added, ensure_ascii=False).encode() + b"\n")
-            yield from self._records(fates)
+            yield from self._records(fates, list(plain), list(plain.values()))
 
     def _write_xlsx(self, file: BinaryIO) -> Iterator[LinkRecord]:
         rows = read_cells(self.path)
@@ -101,11 +105,12 @@ class TableMigration:
         def iter_rows() -> Iterator[Row]:
             for values in rows:
                 if any(map(cell_text, values)):
-                    new, fates = self._migrate_row(names, list(values[: len(names)]))
-                    records.extend(self._records(fates))
-                    yield [*new, *_describe(fates)]
+                    own = list(values[: len(names)])
+                    new, fates = self._migrate_row(names, own)
+                    records.extend(self._records(fates, names, own))
+                    yield [*new, *self._describe(fates)]
 
-        write_xlsx(iter_rows(), [*names, *_name_columns(names)], file)
+        write_xlsx(iter_rows(), [*names, *self._name_columns(names)], file)
         yield from records
 
     def _write_parquet(self, file: BinaryIO) -> Iterator[LinkRecord]:
@@ -115,15 +120,15 @@ class TableMigration:
         source = InputFile.from_path(self.path)
         schema = parquet_schema(source)
         names = schema.names
-        added = [pa.field(name, pa.string()) for name in _name_columns(names)]
+        added = [pa.field(name, pa.string()) for name in self._name_columns(names)]
         whole = pa.schema([*schema, *added])
         with pq.ParquetWriter(file, whole) as writer:
             for batch in iter_parquet(source, schema):
                 rows = []
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     new, fates = self._migrate_row(names, list(values))
-                    rows.append([*new, *(each or None for each in _describe(fates))])
-                    yield from self._records(fates)
+                    rows.append([*new, *(each or None for each in self._describe(fates))])
+                    yield from self._records(fates, names, values)
                 columns = zip(*rows, strict=True) if rows else [()] * len(whole)
                 writer.write_batch(
                     pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, whole, strict=True)], schema=whole)
@@ -154,6 +159,8 @@ class TableMigration:
 
     def _ids_in(self, text: str) -> tuple[str, ...]:
         """Return the ids in a cell; an id without a prefix is looked up in the old release, then in the new one."""
+        if self.columns == [_MEANING] and text in (NOT_A_MENTION, NO_CONCEPT):
+            return ()
         ids = parse_ids(text)
         return tuple(self._resolve(each) for each in ids)
 
@@ -164,9 +171,25 @@ class TableMigration:
         found = (kb.resolve(bare) for kb in (self.migrator.found.old, self.migrator.found.new))
         return next((each.matched for each in found if each.how != "unknown"), concept_id)
 
-    def _records(self, fates: Iterable[Fate]) -> Iterator[LinkRecord]:
+    def _records(self, fates: Iterable[Fate], names: Sequence[str], cells: Sequence[Any]) -> Iterator[LinkRecord]:
         number = self.result.documents
-        return (LinkRecord(self.path.name, number, "", "row", None, None, fate) for fate in fates)
+        own = tuple(zip(names, map(cell_text, cells), strict=False))
+        return (LinkRecord(self.path.name, number, "", "row", None, None, fate, own) for fate in fates)
+
+    def _name_columns(self, names: Sequence[str]) -> list[str]:
+        """Return the names of the added columns; a name that is already used gets a number."""
+        return (
+            [] if self.has_fixed_columns else [next(each for each in _iter_names(name) if each not in names) for name in ADDED]
+        )
+
+    def _describe(self, fates: Sequence[Fate]) -> list[str]:
+        """Return the cells of the added columns for a row."""
+        if self.has_fixed_columns:
+            return []
+        old = "|".join(style_id(fate.old) for fate in fates if fate.new != fate.old)
+        change = "|".join(dict.fromkeys(fate.outcome for fate in fates))
+        suggested = "|".join(style_id(each) for fate in fates if fate.outcome == "suggested" for each in fate.suggested)
+        return [old, change, suggested]
 
 
 def find_columns(path: Path, column: str = "") -> list[str]:
@@ -175,21 +198,35 @@ def find_columns(path: Path, column: str = "") -> list[str]:
     if column:
         require_columns(names, [column], InputFile.from_path(path))
         return [column]
-    found = [each for each in (_SSSOM_COLUMNS if path.name.endswith(SSSOM) else (CONCEPT_COLUMN,)) if each in names]
+    if _are_rules(path, names):
+        return [_MEANING]
+    found = [each for each in (_SSSOM_COLUMNS if is_sssom(path) else (CONCEPT_COLUMN,)) if each in names]
     if not found:
         raise ConfigError("config-invalid", "no column of ids is known", where=str(path), fix="name it with --column")
     return found
 
 
+def is_sssom(path: Path) -> bool:
+    """Return whether a file is an SSSOM mapping set, by its name."""
+    return path.name.endswith(SSSOM)
+
+
 def is_table_of_links(path: Path) -> bool:
-    """Return whether a file is a table of links as Onym writes it, and no corpus."""
+    """Return whether a file is a table of links as Onym writes it, or of corrections, and no corpus."""
+    if path.suffix == ENDING:
+        return True
     if path.suffix.lower() not in (".tsv", ".csv", ".jsonl", ".parquet"):
         return False
     try:
         names = _names_of(path)
     except (OnymError, ValueError):
         return False
-    return CONCEPT_COLUMN in names and "mentions" not in names
+    return (CONCEPT_COLUMN in names and "mentions" not in names) or _are_rules(path, names)
+
+
+def _are_rules(path: Path, names: Sequence[str]) -> bool:
+    """Return whether a table has the columns of corrections."""
+    return path.suffix == ENDING or ({_SURFACE, _MEANING} <= set(names) and set(names) <= set(COLUMNS))
 
 
 def require_table(path: Path, out: Path) -> None:
@@ -267,11 +304,11 @@ def _names_of(path: Path) -> list[str]:
         return [cell_text(name) for name in next(read_cells(path), ())]
     if kind == ".jsonl":
         return list(parse_line(next(_text_lines(file), "{}").encode(), file.name))
-    return header(file, _form_of(file, (CONCEPT_COLUMN, *_SSSOM_COLUMNS)))
+    return [name.strip() for name in header(file, _form_of(file, (CONCEPT_COLUMN, *_SSSOM_COLUMNS, *COLUMNS)))]
 
 
 def _form_of(file: InputFile, columns: Sequence[str]) -> TableFormat:
-    if file.name.endswith(SSSOM):
+    if file.name.endswith((SSSOM, ENDING)):
         return TableFormat("\t", quoted=True, comment="#")
     return sniff_format(file, columns)
 
@@ -282,19 +319,6 @@ def _join(cells: Iterable[Any], form: TableFormat) -> str:
     return file.getvalue()
 
 
-def _name_columns(names: Sequence[str]) -> list[str]:
-    """Return the names of the added columns; a name that is already used gets a number."""
-    return [next(each for each in _iter_names(name) if each not in names) for name in ADDED]
-
-
 def _iter_names(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}_{number}" for number in range(2, 1_000))
-
-
-def _describe(fates: Sequence[Fate]) -> list[str]:
-    """Return the cells of the added columns for a row."""
-    old = "|".join(style_id(fate.old) for fate in fates if fate.new != fate.old)
-    change = "|".join(dict.fromkeys(fate.outcome for fate in fates))
-    suggested = "|".join(style_id(each) for fate in fates if fate.outcome == "suggested" for each in fate.suggested)
-    return [old, change, suggested]
