@@ -29,7 +29,7 @@ LAYERS = (
     ("genes",),
     ("rerank",),
     ("calibrate", "detect", "decoding", "index"),
-    ("models", "trie", "datasets"),
+    ("models", "trie", "datasets", "variants"),
     ("corpora",),
     ("kb",),
     ("text",),

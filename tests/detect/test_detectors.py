@@ -15,7 +15,8 @@ from onym.registry import DETECTORS
 
 
 def test_the_built_in_detectors() -> None:
-    assert [part.name for part, _ in DETECTORS.parts() if part.is_built_in] == ["dictionary", "model", "several", "student"]
+    own = [part.name for part, _ in DETECTORS.parts() if part.is_built_in]
+    assert own == ["dictionary", "model", "several", "student", "variants"]
 
 
 def test_config_has_the_name_of_the_detector(tiny_kb: Path) -> None:

@@ -28,10 +28,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_built_in_linkers() -> None:
     own = [part.name for part, _ in LINKERS.parts() if part.is_built_in]
-    assert own == ["cascade", "collective", "dense", "exact", "generative", "genes", "organisms", "rerank", "tfidf"]
+    assert own == ["cascade", "collective", "dense", "exact", "generative", "genes", "organisms", "rerank", "tfidf", "variants"]
 
 
-@pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf"])
+@pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf", "variants"])
 def test_config_has_the_name_of_the_linker(tmp_path: Path, tiny_kb: Path, model: Path, name: str) -> None:
     kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
     options: dict[str, Any] = {"model": model} if name in ("cascade", "generative") else {}

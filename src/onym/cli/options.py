@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 LINKER = typer.Option(
-    help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, genes, organisms, or a plug-in."
+    help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, genes, organisms, variants, or a plug-in."
 )
 KB = typer.Option("--kb", help="Knowledge base.")
 CONCEPTS = typer.Option(help="Link only to the concepts listed in this file, one id per line.")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from onym.linkers.organisms import OrganismsLinker
     from onym.linkers.rerank import RerankLinker
     from onym.linkers.tfidf import TfidfLinker
+    from onym.linkers.variants import VariantsLinker
 
 __all__ = [
     "CascadeLinker",
@@ -37,6 +38,7 @@ __all__ = [
     "OrganismsLinker",
     "RerankLinker",
     "TfidfLinker",
+    "VariantsLinker",
     "link_among",
     "link_batches",
     "linker_config",
@@ -54,6 +56,7 @@ __getattr__ = lazy(
         "OrganismsLinker": "onym.linkers.organisms",
         "RerankLinker": "onym.linkers.rerank",
         "TfidfLinker": "onym.linkers.tfidf",
+        "VariantsLinker": "onym.linkers.variants",
     },
 )
 

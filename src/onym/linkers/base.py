@@ -195,7 +195,8 @@ class _Wanted:
         return bool(link.candidates) and not self._is_wanted(link.candidates[0])
 
     def _is_wanted(self, candidate: Candidate) -> bool:
-        return bool(self.only[self._ids.find(candidate.concept_id)])
+        row = self._ids.find(candidate.concept_id)
+        return row >= 0 and bool(self.only[row])
 
     def _let_through(self, link: Link) -> Link:
         candidates = tuple(filter(self._is_wanted, link.candidates))
