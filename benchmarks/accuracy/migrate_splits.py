@@ -17,6 +17,7 @@ exact_majority.
 from __future__ import annotations
 
 import random
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,7 @@ _CORPORA = {
     "ncbi_disease": "ncbi_disease/NCBItestset_corpus.txt",
 }
 _GSC = "gsc_2024/gsc_2024.tar.gz"
+_ANNOTATION = re.compile(r"(\d+):(\d+)\tHP:(\d{7})\t")
 _OLD_ID = "old:1"
 
 
@@ -82,13 +84,14 @@ def _read_gsc(path: Path) -> Iterator[Document]:
         folder, _, document = name.rpartition("/")
         if folder.endswith("Text"):
             lines = content.get(f"{folder.removesuffix('Text')}Annotations/{document}", "").splitlines()
-            yield Document(document, text, tuple(_read_annotation(line, text) for line in lines if line.strip()))
+            yield Document(document, text, tuple(_read_annotations(lines, text)))
 
 
-def _read_annotation(line: str, text: str) -> Mention:
-    span, concept_id = line.split("\t")[:2]
-    start, end = map(int, span.split(":"))
-    return Mention(start, end, text[start:end], concept_ids=(concept_id.replace("HP:", "hp:"),))
+def _read_annotations(lines: Sequence[str], text: str) -> Iterator[Mention]:
+    """Yield the mentions; one line of the corpus has malformed offsets, and is skipped."""
+    for found in filter(None, map(_ANNOTATION.match, lines)):
+        start, end = int(found[1]), int(found[2])
+        yield Mention(start, end, text[start:end], concept_ids=(f"hp:{found[3]}",))
 
 
 def _keep_unambiguous(doc: Document, kb: KnowledgeBase) -> Document:

@@ -23,7 +23,9 @@ app = typer.Typer()
 def migrate(
     annotations: Annotated[
         str,
-        typer.Argument(help="Corpus in any format, predictions, output of onym batch, table with ids, SSSOM, or corrections."),
+        typer.Argument(
+            help="Corpus in any format, predictions, output of onym batch, table with ids, SSSOM, corrections, or desk."
+        ),
     ],
     old: Annotated[Path, typer.Option("--from", help="Knowledge base of the old release.")],
     new: Annotated[Path, typer.Option("--to", help="Knowledge base of the new release.")],

@@ -16,6 +16,7 @@ from onym.corpora.formats import format_of
 from onym.migrate.audit import Migrated
 from onym.migrate.batches import iter_undecided, migrate_batch
 from onym.migrate.corpora import iter_corpus_records, require_corpus_output
+from onym.migrate.desks import is_database, iter_desk_records
 from onym.migrate.links import LinkMigrator, LinkRecord
 from onym.migrate.predictions import iter_prediction_records
 from onym.migrate.tables import SSSOM, TableMigration, find_columns, is_table_of_links, require_table
@@ -64,12 +65,14 @@ class MigrationJob:
 class Kind(Protocol):
     """A kind of annotations. `OPTIONS` are the options that it takes, besides those of every kind.
 
-    `HAS_AUDIT` is true if its output holds the audit table, and `HAS_TEXT` if its links are mentions of texts.
+    `HAS_AUDIT` is true if its output holds the audit table, `HAS_TEXT` if its links are mentions of texts, and `IS_DESK` if its
+    output queues what a person must decide.
     """
 
     OPTIONS: frozenset[str]
     HAS_AUDIT: bool
     HAS_TEXT: bool
+    IS_DESK: bool
 
     def matches(self, job: MigrationJob) -> bool:
         """Return whether the annotations are of this kind."""
@@ -89,6 +92,7 @@ class BatchOutputs:
 
     OPTIONS = frozenset[str]()
     HAS_AUDIT = HAS_TEXT = True
+    IS_DESK = False
 
     def matches(self, job: MigrationJob) -> bool:
         """Return whether the folder has a plan."""
@@ -108,7 +112,7 @@ class PredictionFiles:
     """Predictions of `onym link`."""
 
     OPTIONS = frozenset({"pipeline", "documents"})
-    HAS_AUDIT, HAS_TEXT = False, True
+    HAS_AUDIT, HAS_TEXT, IS_DESK = False, True, False
 
     def matches(self, job: MigrationJob) -> bool:
         """Return whether the file starts like a predictions file."""
@@ -125,11 +129,30 @@ class PredictionFiles:
         )
 
 
+class Desks:
+    """Review desks."""
+
+    OPTIONS = frozenset[str]()
+    HAS_AUDIT, HAS_TEXT, IS_DESK = False, True, True
+
+    def matches(self, job: MigrationJob) -> bool:
+        """Return whether the file is an SQLite database."""
+        return job.is_file and not job.format and is_database(job.path)
+
+    def require_output(self, job: MigrationJob) -> None:
+        """Raise ConfigError if the output exists: decisions are never overwritten, even with `force`."""
+        require_file(job.out_path)
+
+    def iter_records(self, job: MigrationJob) -> Iterator[LinkRecord]:
+        """Migrate the desk."""
+        return iter_desk_records(job.path, job.out_path, job.migrator, job.result, progress=job.progress)
+
+
 class Tables:
     """Tables with a column of ids, SSSOM mapping sets, and files of corrections."""
 
     OPTIONS = frozenset({"column"})
-    HAS_AUDIT = HAS_TEXT = False
+    HAS_AUDIT = HAS_TEXT = IS_DESK = False
 
     def matches(self, job: MigrationJob) -> bool:
         """Return whether the file is a table: by its name or `--column`, or because no corpus format matches."""
@@ -155,7 +178,7 @@ class Corpora:
     """Annotated corpora in any format: a file, a folder or an archive."""
 
     OPTIONS = frozenset({"pipeline", "format"})
-    HAS_AUDIT, HAS_TEXT = False, True
+    HAS_AUDIT, HAS_TEXT, IS_DESK = False, True, False
 
     def matches(self, job: MigrationJob) -> bool:  # noqa: ARG002 - of the protocol
         """Return True: everything else is a corpus."""
@@ -171,5 +194,5 @@ class Corpora:
         return iter_corpus_records(source, job.format, job.out_path, job.migrator, job.result, force=job.force)
 
 
-KINDS: tuple[Kind, ...] = (BatchOutputs(), PredictionFiles(), Tables(), Corpora())
+KINDS: tuple[Kind, ...] = (BatchOutputs(), Desks(), PredictionFiles(), Tables(), Corpora())
 """The kinds in the order in which they are tried."""

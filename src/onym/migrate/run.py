@@ -44,10 +44,10 @@ def migrate(
 ) -> Migrated:
     """Write annotations with the ids of a new release, and return the counts of what became of their links.
 
-    `source` is a corpus, predictions, the output of a batch, or a table (with ids in `column`). With a `pipeline` of the new
-    release, ids with several successors are linked again in context; predictions then need the `documents`. The audit table
-    is written to `audit`, by default beside `out`. With `strict`, the links that a person must decide are also written to a
-    queue beside `out`.
+    `source` is a corpus, predictions, the output of a batch, a review desk, corrections, or a table (with ids in `column`).
+    With a `pipeline` of the new release, ids with several successors are linked again in context; predictions then need the
+    `documents`. The audit table is written to `audit`, by default beside `out`. With `strict`, the links that a person must
+    decide are also written to a queue beside `out`; a desk queues them itself.
 
     >>> folder = getfixture("tmp_path")
     >>> _ = (folder / "a.pubtator").write_text("1|t|Fever\\n1|a|\\n1\\t0\\t5\\tFever\\tDisease\\tD005334\\n")
@@ -62,7 +62,7 @@ def migrate(
     kind = next(kind for kind in KINDS if kind.matches(job))
     _require_options(kind, {"format": format, "column": column, "pipeline": pipeline, "documents": documents})
     kind.require_output(job)
-    queue = Queue(job, kind) if strict else None
+    queue = Queue(job, kind) if strict and not kind.IS_DESK else None
     with owner_only(_is_private(job, kind)), queue or nullcontext():
         records = queue.watch(kind.iter_records(job)) if queue else kind.iter_records(job)
         if kind.HAS_AUDIT:
@@ -140,8 +140,8 @@ class Queue:
 
 
 def _is_private(job: MigrationJob, kind: Kind) -> bool:
-    """Return whether the annotations are a private run, whose queue is private too."""
-    return isinstance(kind, BatchOutputs) and read_plan(job.storage).settings.private
+    """Return whether the annotations are private, so that the audit table and the queue are too: a desk, or a private run."""
+    return kind.IS_DESK or (isinstance(kind, BatchOutputs) and read_plan(job.storage).settings.private)
 
 
 def _require_options(kind: Kind, given: dict[str, object]) -> None:
