@@ -28,7 +28,19 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_built_in_linkers() -> None:
     own = [part.name for part, _ in LINKERS.parts() if part.is_built_in]
-    assert own == ["cascade", "collective", "dense", "exact", "generative", "genes", "organisms", "rerank", "tfidf", "variants"]
+    assert own == [
+        "by_type",
+        "cascade",
+        "collective",
+        "dense",
+        "exact",
+        "generative",
+        "genes",
+        "organisms",
+        "rerank",
+        "tfidf",
+        "variants",
+    ]
 
 
 @pytest.mark.parametrize("name", ["cascade", "collective", "dense", "exact", "generative", "tfidf", "variants"])

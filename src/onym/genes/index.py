@@ -16,6 +16,7 @@ from onym.genes.names import KEYS_VERSION, Variant, loose_key, name_parts, tight
 from onym.genes.organisms import PREFIX
 from onym.kb import KnowledgeBase
 from onym.kb.order import iter_prefixes
+from onym.kb.ranking import names_of as select_names
 from onym.kb.search import open_similarity
 from onym.text.normal import normal_name
 from onym.vocabularies import find_vocabulary
@@ -56,7 +57,7 @@ class GeneNames:
     def __init__(self, kb: KnowledgeBase, keys: NameKeys) -> None:
         self.kb, self.keys = kb, keys
         self.species_ids, self.species = _species_of(kb)
-        self._similarity = open_similarity(kb)
+        self._similarity = open_similarity(kb, only=self.species != NO_SPECIES)
         self._starts, self._terms, self._kinds = (np.array(each) for each in (kb.concept_terms, kb.term_names, kb.term_kinds))
         self.of = lru_cache(_CACHE_SIZE)(self._find)
         self.symbol_of = lru_cache(_CACHE_SIZE)(lambda concept: tight_key(kb.preferred_form(concept)))
@@ -159,23 +160,24 @@ def _species_of(kb: KnowledgeBase) -> tuple[tuple[str, ...], npt.NDArray[np.int1
 
 def _collect_keys(kb: KnowledgeBase) -> dict[str, list[int]]:
     names_of: dict[str, list[int]] = defaultdict(list)
-    for row, name in enumerate(kb.names):
-        tight, loose = tight_key(name), loose_key(name)
+    is_gene = select_names(kb, _species_of(kb)[1] != NO_SPECIES)
+    for row in np.flatnonzero(is_gene).tolist():
+        tight, loose = tight_key(kb.names[row]), loose_key(kb.names[row])
         if tight:
             names_of[tight].append(row)
         if loose and loose != tight:
             names_of[f"{_LOOSE}{loose}"].append(row)
-    for key, rows in _parts_of(kb).items():
+    for key, rows in _parts_of(kb, is_gene).items():
         if key not in names_of and len(rows) <= _SHARED:
             names_of[f"{_PART}{key}"] = sorted(rows)
     return names_of
 
 
-def _parts_of(kb: KnowledgeBase) -> dict[str, set[int]]:
+def _parts_of(kb: KnowledgeBase, is_gene: npt.NDArray[np.bool_]) -> dict[str, set[int]]:
     """Return the names by the tight keys of their parts."""
     found: dict[str, set[int]] = defaultdict(set)
     for form, name in zip(kb.term_forms, kb.term_names.tolist(), strict=True):
-        if ", " in form or " (" in form:
+        if is_gene[name] and (", " in form or " (" in form):
             for part in name_parts(form):
                 found[tight_key(part)].add(name)
     return found

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from onym.text.normal import normal_name
 
-KEYS_VERSION = 3
+KEYS_VERSION = 4
 """The version of the rules; tables of keys made with other rules are made again."""
 _GREEK_LETTERS = str.maketrans(
     dict(zip(map(chr, [*range(0x3B1, 0x3C2), *range(0x3C3, 0x3CA), 0xB5]), "abgdezhqiklmnxoprstufxywm", strict=True))

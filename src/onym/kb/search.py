@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -9,9 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from onym.errors import IntegrityError
 from onym.kb.knowledge_base import KnowledgeBase
+from onym.kb.ranking import ConceptMask, names_of
 from onym.store.arrays import Ragged, corrupt
 from onym.store.artefact import Artefact
 from onym.store.cache import Verify
@@ -77,28 +80,45 @@ KIND, FORMAT, FOLDER = "similarity", 1, "similarities"
 _FEW = 20_000  # below this number of names, counting is faster than reading a file
 
 
-def open_similarity(kb: KnowledgeBase, *, progress: Progress = silent) -> NameSimilarity:
+def open_similarity(kb: KnowledgeBase, *, only: ConceptMask | None = None, progress: Progress = silent) -> NameSimilarity:
     """Open the TF-IDF similarity of a knowledge base's names, or compute it if it is missing.
+
+    With `only`, other names than those of these concepts have no 3-grams: they are never similar, and weights ignore them.
 
     >>> similarity = open_similarity(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> len(similarity.top(["fevr"], 3))
     1
     """
+    is_wanted = None if only is None or only.all() else names_of(kb, only)
     if len(kb.names) < _FEW:
-        return NameSimilarity.of(kb.names)
+        return NameSimilarity(_texts(kb, is_wanted))
+    mask = [] if is_wanted is None else [hashlib.sha256(np.packbits(is_wanted).tobytes()).hexdigest()]
     return open_derived(
-        Locations.of(kb.folder.parent, FOLDER, [kb.digest, str(FORMAT)]),
+        Locations.of(kb.folder.parent, FOLDER, [kb.digest, str(FORMAT), *mask]),
         lambda path: _open(path, kb, verify=kb.verify),
-        lambda stage, dest: write_similarity(stage, dest, kb, progress=progress),
+        lambda stage, dest: write_similarity(stage, dest, kb, is_wanted, progress=progress),
         waiting=lambda: progress("waiting for another process to count 3-grams", 0),
     )
 
 
-def write_similarity(stage: Stage, dest: Path, kb: KnowledgeBase, *, progress: Progress = silent) -> None:
-    """Count the 3-grams of all names, write them to an open stage and publish it at `dest`."""
+def _texts(kb: KnowledgeBase, is_wanted: npt.NDArray[np.bool_] | None) -> list[str]:
+    """Return the names, with empty strings for those that are not wanted."""
+    names: list[str] = kb.names.to_arrow().to_pylist()
+    return names if is_wanted is None else [name if kept else "" for name, kept in zip(names, is_wanted, strict=True)]
+
+
+def write_similarity(
+    stage: Stage,
+    dest: Path,
+    kb: KnowledgeBase,
+    is_wanted: npt.NDArray[np.bool_] | None = None,
+    *,
+    progress: Progress = silent,
+) -> None:
+    """Count the 3-grams of all wanted names, write them to an open stage and publish it at `dest`."""
     kb.require_intact()
     progress("counting 3-grams of names", 0)
-    vocabulary, counts = GramVocabulary.of(kb.names.to_arrow().to_pylist())
+    vocabulary, counts = GramVocabulary.of(_texts(kb, is_wanted))
     stage.write_array("grams", vocabulary.grams)
     stage.write_array("idf", vocabulary.idf)
     stage.write_ragged("names", counts.offsets, counts.grams)

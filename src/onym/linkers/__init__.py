@@ -15,6 +15,7 @@ from onym.parts import OpenContext
 from onym.registry import LINKERS
 
 if TYPE_CHECKING:
+    from onym.linkers.by_type import ByTypeLinker
     from onym.linkers.cascade import CascadeLinker
     from onym.linkers.collective import CollectiveLinker
     from onym.linkers.dense import DenseLinker
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from onym.linkers.variants import VariantsLinker
 
 __all__ = [
+    "ByTypeLinker",
     "CascadeLinker",
     "CollectiveLinker",
     "DenseLinker",
@@ -47,6 +49,7 @@ __all__ = [
 __getattr__ = lazy(
     __name__,
     {
+        "ByTypeLinker": "onym.linkers.by_type",
         "CascadeLinker": "onym.linkers.cascade",
         "CollectiveLinker": "onym.linkers.collective",
         "DenseLinker": "onym.linkers.dense",

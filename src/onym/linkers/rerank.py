@@ -16,7 +16,7 @@ from pydantic import Field
 from onym.corpora.problems import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, Ranked, rank_scored
+from onym.kb.ranking import ConceptMask, Ranked, concepts_of_types, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
 from onym.linkers.base import Cacheable, Confident, DecidesNames, LinkerConfig, Proposals, SurfaceLinker, link_batches
@@ -54,6 +54,12 @@ class RerankLinkerConfig(LinkerConfig):
         "concept that has it. For texts annotated by the same guidelines.",
     )
 
+    groups: tuple[str, ...] = Field(
+        default=(),
+        exclude_if=lambda groups: not groups,
+        description="Only concepts of these semantic groups are candidates: a knowledge base may have many others.",
+    )
+
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return the options: the model, and the options of the dense component."""
@@ -85,13 +91,20 @@ def open(config: RerankLinkerConfig, kb: KnowledgeBase, context: OpenContext) ->
         needs = "was trained with the candidates of an encoder" if config.dense is None else "was trained without an encoder"
         fix = "give the folder of that encoder with --encoder" if config.dense is None else "drop --encoder"
         raise ConfigError("rerank-parts", f"the reranker {needs}", where=str(folder), fix=fix)
-    parts = open_parts(kb, context, config.dense)
-    return RerankLinker(kb, reranker, parts, config)
+    only = concepts_of_types(kb, config.groups) if config.groups else None
+    parts = open_parts(kb, context, config.dense, only)
+    return RerankLinker(kb, reranker, parts, config, only)
 
 
-def open_parts(kb: KnowledgeBase, context: OpenContext, dense: dense_part.DenseLinkerConfig | None = None) -> RerankParts:
-    """Open the linkers whose candidates are pooled: TF-IDF, and dense if an encoder is given."""
-    tfidf = tfidf_part.open(tfidf_part.TfidfLinkerConfig(names_per_mention=NAMES_PER_MENTION), kb, context)
+def open_parts(
+    kb: KnowledgeBase,
+    context: OpenContext,
+    dense: dense_part.DenseLinkerConfig | None = None,
+    only: ConceptMask | None = None,
+) -> RerankParts:
+    """Open the linkers whose candidates are pooled: TF-IDF (of the names of `only`), and dense if an encoder is given."""
+    options = tfidf_part.TfidfLinkerConfig(names_per_mention=NAMES_PER_MENTION)
+    tfidf = tfidf_part.TfidfLinker(kb, options, only=only, progress=context.progress)
     found: dict[str, SurfaceLinker] = {"tfidf": tfidf}
     if dense is not None:
         found["dense"] = dense_part.open(dense, kb, context)
@@ -132,9 +145,14 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
     """
 
     def __init__(
-        self, kb: KnowledgeBase, reranker: Reranker, parts: RerankParts, config: RerankLinkerConfig | None = None
+        self,
+        kb: KnowledgeBase,
+        reranker: Reranker,
+        parts: RerankParts,
+        config: RerankLinkerConfig | None = None,
+        only: ConceptMask | None = None,
     ) -> None:
-        self.kb, self.reranker, self.parts = kb, reranker, parts
+        self.kb, self.reranker, self.parts, self._only = kb, reranker, parts, only
         self._config = config or RerankLinkerConfig()
         self.has_confidence = True
         memory = KbMemory(reranker.memory, kb)
@@ -147,14 +165,15 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         """The effective configuration of the reranker and of each component."""
         parts = [linker.config for linker in self.parts.linkers.values()]
         own = {"reranker": self.reranker.digest, "trees": len(self.reranker.trees.roots)}
-        follow = {"follow_annotations": True} if self._config.follow_annotations else {}
+        follow: dict[str, Any] = {"follow_annotations": True} if self._config.follow_annotations else {}
+        follow |= {"groups": list(self._config.groups)} if self._config.groups else {}
         return {"linker": "rerank", **own, **follow, "parts": parts}
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
     ) -> Iterator[LinkedDocument]:
         """Yield each document with the pooled candidates of its mentions, most probable first."""
-        ranking = self._ranking(top_k, only)
+        ranking = self._ranking(top_k, self._within(only))
 
         def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
             ranked = iter(ranking.rank([analyse(doc) for doc in batch]))
@@ -168,6 +187,10 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         made = copy(self)
         made._rankings = {}  # noqa: SLF001
         return made
+
+    def _within(self, only: ConceptMask | None) -> ConceptMask | None:
+        """Return the mask of the concepts of the linker's groups that `only` allows."""
+        return only if self._only is None else self._only if only is None else self._only & only
 
     def _ranking(self, top_k: int, only: ConceptMask | None) -> _Ranking:
         """Return the ranking for `top_k` and `only`. The mask is kept with it, so that no other mask gets the same id()."""
@@ -187,7 +210,7 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: supporting names and memory entries, and the effect of each feature."""
         docs = [analyse(doc)]
-        pool = self._pooling.pool(docs, self.parts.propose(docs))
+        pool = self._pooling.pool(docs, self.parts.propose(docs, self._only), self._only)
         matrix = self._features.features(pool).matrix
         return [self._evidence(pool, matrix, row, link) if link.candidates else Evidence() for row, link in enumerate(links)]
 
@@ -209,7 +232,7 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
 
     def rank_each(self, docs: Sequence[Document], top_k: int = 10, only: ConceptMask | None = None) -> list[Ranked]:
         """Return the candidates of each mention as `link` does, but compute all features for each of them, and keep nothing."""
-        analysed = [analyse(doc) for doc in docs]
+        analysed, only = [analyse(doc) for doc in docs], self._within(only)
         pool = self._pooling.pool(analysed, self.parts.propose(analysed, only), only)
         found, bounds = self._features.features(pool), pool.offsets[1:-1]
         parts = zip(*(np.split(each, bounds) for each in (pool.concepts, found.names)), strict=True)

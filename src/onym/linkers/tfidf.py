@@ -43,10 +43,17 @@ class TfidfLinker(SurfaceLinker):
     ['mesh:D009203']
     """
 
-    def __init__(self, kb: KnowledgeBase, config: TfidfLinkerConfig | None = None, *, progress: Progress = silent) -> None:
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        config: TfidfLinkerConfig | None = None,
+        *,
+        only: ConceptMask | None = None,
+        progress: Progress = silent,
+    ) -> None:
         self._config = config or TfidfLinkerConfig()
         super().__init__(kb, expand=self._config.expand_abbreviations)
-        self.similarity = open_similarity(kb, progress=progress)
+        self.similarity, self._indexed = open_similarity(kb, only=only, progress=progress), only
 
     @property
     def config(self) -> dict[str, Any]:
@@ -65,7 +72,9 @@ class TfidfLinker(SurfaceLinker):
 
     def _finding(self, top_k: int, only: ConceptMask | None) -> Callable[[Sequence[str]], list[Best]]:
         """Return a function that maps queries to the concepts of the most similar names, each with its best score and name."""
-        similarity = self.similarity if only is None else self.similarity.within(names_of(self.kb, only))
+        similarity = self.similarity
+        if only is not None and only is not self._indexed:
+            similarity = similarity.within(names_of(self.kb, only))
         count = max(self._config.names_per_mention, top_k)
         return lambda queries: best_of_each(self.kb, similarity.top(queries, count), only)
 

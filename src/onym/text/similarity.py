@@ -72,14 +72,17 @@ class GramVocabulary:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> tuple[GramVocabulary, GramCounts]:
-        """Fit a vocabulary to texts; return the vocabulary, and the texts' 3-gram counts with vocabulary indices as grams."""
+        """Fit a vocabulary to texts, of which empty ones do not count.
+
+        Return the vocabulary, and the texts' 3-gram counts with vocabulary indices as grams.
+        """
         parts = [_counts(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)] or [_counts([])]
         grams = np.unique(np.concatenate([np.unique(part.grams) for part in parts]))
         numbers = np.concatenate([np.searchsorted(grams, part.grams) for part in parts])
         lengths = np.concatenate([np.diff(part.offsets) for part in parts])
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         found = np.bincount(numbers, minlength=len(grams)).astype(np.float32)
-        idf = np.log((np.float32(len(texts)) + 1) / (found + 1)).astype(np.float32) + np.float32(1)
+        idf = np.log((np.float32(sum(map(bool, texts))) + 1) / (found + 1)).astype(np.float32) + np.float32(1)
         numbers = numbers.astype(np.uint16 if len(grams) <= 65_536 else np.uint32)
         return cls(grams, idf), GramCounts(offsets, numbers, np.concatenate([part.times for part in parts]))
 
