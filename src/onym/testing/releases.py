@@ -326,8 +326,57 @@ _HGNC: Release = {
     )
 }
 
+_ICD10CM: Release = {
+    "icd10cm_tabular_2026.xml": b"""<?xml version="1.0" encoding="utf-8"?>
+<ICD10CM.tabular>
+ <version>2026</version>
+ <introduction><introSection type="title"><title>TABULAR LIST</title></introSection></introduction>
+ <chapter>
+  <name>1</name>
+  <desc>Made-up diseases (A00-B99)</desc>
+  <sectionIndex><sectionRef first="A00" last="A09" id="A00-A09">Fevers</sectionRef></sectionIndex>
+  <section id="A00-A09">
+   <desc>Fevers (A00-A09)</desc>
+   <diag><name>A00</name><desc>Made-up fever</desc>
+    <inclusionTerm><note>MUF</note><note>Fever, made-up</note></inclusionTerm>
+    <excludes1><note>real fever (R50.9)</note></excludes1>
+    <sevenChrDef><extension char="A">initial encounter</extension></sevenChrDef>
+    <diag><name>A00.0</name><desc>Made-up fever of the &lt;first&gt; kind</desc></diag>
+    <diag><name>A00.8</name><desc>Other made-up fever</desc><inclusionTerm><note>Fever of paper</note></inclusionTerm></diag>
+   </diag>
+  </section>
+  <section id="A00-A03">
+   <desc>Some fevers (A00-A03)</desc>
+   <diag placeholder="true"><name>A03</name><desc>Fever of ink</desc></diag>
+  </section>
+ </chapter>
+</ICD10CM.tabular>
+"""
+}
+_RXNORM: Release = {
+    "rrf/RXNCONSO.RRF": (
+        b"900001|ENG||||||9000001|9000001|900001||RXNORM|IN|900001|glucoquine||N|4096|\n"
+        b"900002|ENG||||||9000002|9000002|900002||RXNORM|BN|900002|Brandoquin||N|4096|\n"
+        b"900003|ENG||||||9000003|9000003|900003||RXNORM|SCD|900003|glucoquine 5 MG Oral Tablet||N|4096|\n"
+        b"900003|ENG||||||9000004|9000004|900003||RXNORM|PSN|900003|glucoquine 5 mg tablet||N|4096|\n"
+        b'900003|ENG||||||9000005|9000005|||MTHSPL|DP|1-2|GLUCOQUINE "5"|9|N||\n'
+        b"900003|ENG||||||9000006|9000006|||VANDF|AB|4|GQ 5MG TAB|0|O||\n"
+        b"900004|ENG||||||9000007|9000007|900004||RXNORM|SCDF|900004|glucoquine Oral Tablet||N|4096|\n"
+    ),
+    "rrf/RXNSTY.RRF": b"900001|T121|A1.4.1.1.1|Pharmacologic Substance|AT9||\n",
+    "rrf/RXNREL.RRF": (
+        b"900002||CUI|RN|900001||CUI|has_tradename|1||RXNORM|||||4096|\n"
+        b"900001||CUI|RB|900002||CUI|tradename_of|2||RXNORM|||||4096|\n"
+        b"900004||CUI|RN|900003||CUI|isa|3||RXNORM|||||4096|\n"
+        b"900003||CUI|RB|900004||CUI|inverse_isa|4||RXNORM|||||4096|\n"
+        b"|9000001|AUI|RO||9000002|AUI|isa|5||MTHSPL|||||4096|\n"
+    ),
+}
+
 SAMPLES: dict[str, tuple[Release, ...]] = {
     "umls": (_UMLS,),
+    "rxnorm": (_RXNORM,),
+    "icd10cm": (_ICD10CM,),
     "snomed": (_SNOMED,),
     "mesh_xml": (_MESH_DESC, _MESH_SUPP),
     "mesh_ascii": (_MESH_ASCII, _MESH_ASCII_SUPP),

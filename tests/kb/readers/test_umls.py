@@ -8,7 +8,8 @@ import pytest
 
 from onym.errors import InputError
 from onym.kb import readers
-from onym.kb.readers.umls import LANGUAGES, MRCONSO, MRCUI, MRDEF, MRREL, MRSTY
+from onym.kb.readers._shared import LANGUAGES
+from onym.kb.readers.umls import MRCONSO, MRCUI, MRDEF, MRREL, MRSTY
 from onym.store.files.source import Source
 from onym.types import ParentKind, SuccessorKind
 from tests.kb.readers.conftest import facts_of, names_of, rows_of

@@ -136,6 +136,8 @@ _FILES = {
     "ontology.json": b'[{"id": "MONDO:1", "name": "Fever", "synonyms": []}]',
     "entities.jsonl": b'{"concept_id": "C1", "canonical_name": "Fever", "aliases": []}\n',
     "desc.xml": b"<DescriptorRecordSet><DescriptorRecord/></DescriptorRecordSet>",
+    "icd10cm_tabular.xml": b'<ICD10CM.tabular><chapter><section id="A00-A09"/></chapter></ICD10CM.tabular>',
+    "RXNCONSO.RRF": b"1|ENG||||||1||1||RXNORM|IN|1|fever||N||\n" * 1000,
 }
 
 

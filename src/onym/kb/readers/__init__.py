@@ -16,8 +16,9 @@ from onym.store.files.source import Source
 
 # The order in which formats are tried: the most specific first.
 ORDER = (
-    "umls", "snomed", "mesh_xml", "mesh_ascii", "ctd", "ncbi_gene", "hgnc", "gene_synonyms", "taxdump", "cellosaurus", "obo",
-    "obograph", "entity_jsonl", "ontology_json", "genbioel", "mesh_table", "mesh_mappings", "biosyn", "table",
+    "umls", "rxnorm", "snomed", "mesh_xml", "icd10cm", "mesh_ascii", "ctd", "ncbi_gene", "hgnc", "gene_synonyms", "taxdump",
+    "cellosaurus", "obo", "obograph", "entity_jsonl", "ontology_json", "genbioel", "mesh_table", "mesh_mappings", "biosyn",
+    "table",
 )  # fmt: skip
 
 

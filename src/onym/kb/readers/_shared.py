@@ -12,9 +12,16 @@ from onym.errors import InputError
 from onym.kb.curie import curies
 from onym.kb.schema import SCHEMA
 from onym.store.files.source import InputFile
+from onym.store.files.table import TableFormat, iter_table
 from onym.types import NameKind, ParentKind
 
 _HEAD = 64 * 1024
+# UMLS and RxNorm use ISO 639-2/B language codes, Onym ISO 639-1.
+LANGUAGES = {
+    "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "ENG": "en", "EST": "et", "FIN": "fi", "FRE": "fr",
+    "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja", "KOR": "ko", "LAV": "lv", "NOR": "no",
+    "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es", "SWE": "sv", "TUR": "tr", "UKR": "uk", "ARA": "ar",
+}  # fmt: skip
 
 
 def head(file: InputFile) -> bytes:
@@ -43,6 +50,12 @@ def batches(frame: pl.DataFrame) -> Iterator[pa.RecordBatch]:
             for field in SCHEMA
         ]
         yield from pa.table(columns, schema=SCHEMA).to_batches()
+
+
+def iter_rrf(file: InputFile, fields: list[str], wanted: list[str]) -> Iterator[pl.DataFrame]:
+    """Yield the wanted columns of a file in Rich Release Format: separated by bars, with a bar at the end of each row."""
+    for batch in iter_table(file, TableFormat(delimiter="|", names=(*fields, "end")), wanted):
+        yield pl.DataFrame(batch)
 
 
 def kind(value: NameKind) -> pl.Expr:

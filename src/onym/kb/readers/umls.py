@@ -13,9 +13,8 @@ from collections.abc import Iterator
 import polars as pl
 import pyarrow as pa
 
-from onym.kb.readers._shared import batches, kind
+from onym.kb.readers._shared import LANGUAGES, batches, iter_rrf, kind
 from onym.store.files.source import InputFile, Source
-from onym.store.files.table import TableFormat, iter_table
 from onym.types import NameKind, ParentKind, SuccessorKind
 
 MRCONSO = [
@@ -30,12 +29,6 @@ MRREL = [
 ]  # fmt: skip
 MRCUI = ["CUI1", "VER", "REL", "RELA", "MAPREASON", "CUI2", "MAPIN"]
 
-# UMLS uses ISO 639-2/B language codes, Onym ISO 639-1.
-LANGUAGES = {
-    "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "ENG": "en", "EST": "et", "FIN": "fi", "FRE": "fr",
-    "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja", "KOR": "ko", "LAV": "lv", "NOR": "no",
-    "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es", "SWE": "sv", "TUR": "tr", "UKR": "uk", "ARA": "ar",
-}  # fmt: skip
 HISTORY = {  # REL of MRCUI; deleted CUIs (DEL) and those removed from a subset (SUBX) have no successor
     "SY": SuccessorKind.MERGED, "RB": SuccessorKind.BROADER, "RN": SuccessorKind.NARROWER, "RO": SuccessorKind.RELATED,
 }  # fmt: skip
@@ -53,32 +46,26 @@ def read(source: Source) -> Iterator[pa.RecordBatch]:
     """Yield names, trade names, types, definitions, parents and retired CUIs."""
     trade, parents = _relations(source)
     for file in _files(source, "mrconso"):
-        for frame in _rows(file, MRCONSO, ["CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS"]):
+        for frame in iter_rrf(file, MRCONSO, ["CUI", "LAT", "TS", "STT", "ISPREF", "SAB", "TTY", "STR", "SUPPRESS"]):
             yield from batches(_names(frame))
             if trade.height:
                 yield from batches(_brands(frame, trade))
     for frame in parents.frames():
         yield from batches(frame)
     for file in _files(source, "mrsty"):
-        for frame in _rows(file, MRSTY, ["CUI", "TUI"]):
+        for frame in iter_rrf(file, MRSTY, ["CUI", "TUI"]):
             yield from batches(frame.select(_curie("CUI"), semantic_types=pl.concat_list("TUI")))
     for file in _files(source, "mrdef"):
-        for frame in _rows(file, MRDEF, ["CUI", "SAB", "DEF", "SUPPRESS"]):
+        for frame in iter_rrf(file, MRDEF, ["CUI", "SAB", "DEF", "SUPPRESS"]):
             kept = frame.filter(pl.col("SUPPRESS") == "N")
             yield from batches(kept.select(_curie("CUI"), source="SAB", definition="DEF"))
     for file in _files(source, "mrcui"):
-        for frame in _rows(file, MRCUI, ["CUI1", "VER", "REL", "CUI2"]):
+        for frame in iter_rrf(file, MRCUI, ["CUI1", "VER", "REL", "CUI2"]):
             yield from batches(_history(frame))
 
 
 def _files(source: Source, stem: str) -> list[InputFile]:
     return source.matching(f"{stem}.rrf") or source.matching(f"*_{stem}.rrf")
-
-
-def _rows(file: InputFile, fields: list[str], wanted: list[str]) -> Iterator[pl.DataFrame]:
-    form = TableFormat(delimiter="|", names=(*fields, "end"))
-    for batch in iter_table(file, form, wanted):
-        yield pl.DataFrame(batch)
 
 
 def _curie(column: str) -> pl.Expr:
@@ -101,7 +88,7 @@ def _relations(source: Source) -> tuple[pl.DataFrame, Parents]:
     """Read MRREL once: pairs (generic, CUI of a brand), where CUI2 `has_tradename` CUI1, and parents."""
     trade, parents = [pl.DataFrame(schema={"generic": pl.String, "CUI": pl.String})], Parents()
     for file in _files(source, "mrrel"):
-        for frame in _rows(file, MRREL, ["CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS"]):
+        for frame in iter_rrf(file, MRREL, ["CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS"]):
             used = frame.filter((pl.col("SUPPRESS") == "N") & (pl.col("CUI1") != pl.col("CUI2")))
             trade.append(used.filter(pl.col("RELA") == "has_tradename").select(generic="CUI2", CUI="CUI1"))
             up, down = (used.filter(pl.col("REL") == relation) for relation in ("PAR", "CHD"))
