@@ -50,9 +50,9 @@ def run_batch(
         return before
     queue = ShardQueue.of(wanted, storage, None if pipeline is None else str(Path(pipeline).resolve()))
     queue.on_change = progress
-    chosen = _engine(engine, address, workers) if isinstance(engine, str) else engine
+    runner = _engine(engine, address, workers) if isinstance(engine, str) else engine
     with owner_only(before.plan.settings.private):
-        chosen.run(queue)
+        runner.run(queue)
     _clean(storage)
     return status(storage)
 

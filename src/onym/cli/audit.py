@@ -63,11 +63,11 @@ def plan(
         known = KnowledgeBase.open(locate_kb(kb), verify=verify)
         missing: list[str] = []
         source, found = _read_links(links, documents or [], column, known, missing)
-        every = list(found)
+        read = list(found)
         wanted = AuditOptions(margin, None if no_recall or column else recall_margin, seed)
-        made = plan_audit(every, wanted)
+        made = plan_audit(read, wanted)
         options, callback = DeskOptions(title=title, are_terms=bool(column)), progress_callback(bar)
-        counts = create_audit(output, every, known, source, plan=made, options=options, missing=missing, progress=callback)
+        counts = create_audit(output, read, known, source, plan=made, options=options, missing=missing, progress=callback)
     rows = {
         "links": sum(each.links for each in made.strata),
         "documents": made.total_documents,
@@ -115,9 +115,9 @@ def report(
     if output:
         require_file(output, force=force)
     known = KnowledgeBase.open(locate_kb(kb), verify=verify) if kb else None
-    with open_desk(desk) as opened:
-        found = report_audit(opened, known, reviewer=reviewer, empty_read=empty_read)
-        title = opened.facts.title or "Audit"
+    with open_desk(desk) as store:
+        found = report_audit(store, known, reviewer=reviewer, empty_read=empty_read)
+        title = store.facts.title or "Audit"
     if output:
         with whole_file(output, force=force) as file:
             file.write(report_page(found, title).encode())

@@ -69,11 +69,11 @@ class Corrections:
             self._add(rule, where)
         self._surfaces = {key for _, key, *_ in self._by_key}
         self._bound = {rule.document for rule in self.rules if rule.digest}
-        self._added = _AddedPhrases([rule for rule in self._by_key.values() if rule.add and rule.scope is not RuleScope.PLACE])
-        self._places: dict[str, list[Rule]] = {}
+        self._added = _AddedPhrases([rule for rule in self._by_key.values() if rule.add and rule.scope is not RuleScope.SPAN])
+        self._by_document: dict[str, list[Rule]] = {}
         for rule in self._by_key.values():
-            if rule.add and rule.scope is RuleScope.PLACE:
-                self._places.setdefault(rule.document, []).append(rule)
+            if rule.add and rule.scope is RuleScope.SPAN:
+                self._by_document.setdefault(rule.document, []).append(rule)
 
     @property
     def digest(self) -> str:
@@ -99,7 +99,7 @@ class Corrections:
             return None
         digests = (_digest_of(document.text), "") if document.id in self._bound else ("",)
         for name in (
-            *((RuleScope.PLACE, key, document.id, digest, mention.start, mention.end) for digest in digests),
+            *((RuleScope.SPAN, key, document.id, digest, mention.start, mention.end) for digest in digests),
             *((RuleScope.DOCUMENT, key, document.id, digest) for digest in digests),
         ):
             if rule := self._by_key.get(name):
@@ -146,7 +146,7 @@ class Corrections:
         key = self._key(rule.surface)
         digest = rule.digest[:_DIGITS]
         name: _Key = {
-            RuleScope.PLACE: (RuleScope.PLACE, key, rule.document, digest, rule.start, rule.end),
+            RuleScope.SPAN: (RuleScope.SPAN, key, rule.document, digest, rule.start, rule.end),
             RuleScope.DOCUMENT: (RuleScope.DOCUMENT, key, rule.document, digest),
             RuleScope.EXPANSION: (RuleScope.EXPANSION, key, normal_name(rule.expansion)),
             RuleScope.ALWAYS: (RuleScope.ALWAYS, key),
@@ -172,7 +172,7 @@ class Corrections:
 
     def _find_missed(self, document: Document) -> Iterator[tuple[Mention, Rule]]:
         """Yield the mentions that rules may add, with the rule that holds for each."""
-        spans = [(rule.start or 0, rule.end or 0) for rule in self._places.get(document.id, ())]
+        spans = [(rule.start or 0, rule.end or 0) for rule in self._by_document.get(document.id, ())]
         for start, end in dict.fromkeys([*spans, *self._added.find(document.text)]):
             surface = document.text[start:end]
             if len(surface) == end - start:

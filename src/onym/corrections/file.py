@@ -133,8 +133,8 @@ def _rule(row: Mapping[str, str], line: int, name: str) -> Rule:
     if add not in _TRUE + _FALSE or not all(value == "" or _NUMBER.fullmatch(value) for value in numbers.values()):
         what = "start and end are whole numbers, and add is yes or empty"
         raise InputError("corrections-malformed", what, where=f"{name}:{line}", fix="correct this line")
-    place = {column: int(value) if value else None for column, value in numbers.items()}
+    bounds = {column: int(value) if value else None for column, value in numbers.items()}
     try:
-        return Rule(**values, start=place["start"], end=place["end"], add=add in _TRUE, line=line)
+        return Rule(**values, start=bounds["start"], end=bounds["end"], add=add in _TRUE, line=line)
     except InputError as e:
         raise InputError("corrections-malformed", e.what, where=f"{name}:{line}", fix="correct this line") from e

@@ -26,7 +26,7 @@ _MAX_SURFACE, _MAX_ID, _MAX_COMMENT = 1_000, 200, 10_000
 class RuleScope(IntEnum):
     """Where a rule holds; of several rules for a mention, the first in this order."""
 
-    PLACE = 0
+    SPAN = 0
     DOCUMENT = 1
     EXPANSION = 2
     ALWAYS = 3
@@ -88,7 +88,7 @@ class Rule:
     def scope(self) -> RuleScope:
         """Where the rule holds."""
         if self.start is not None:
-            return RuleScope.PLACE
+            return RuleScope.SPAN
         if self.document:
             return RuleScope.DOCUMENT
         return RuleScope.EXPANSION if self.expansion else RuleScope.ALWAYS

@@ -38,7 +38,7 @@ from onym.text.analysis import AnalysedDocument, analyse
 from onym.text.tokens import WordTokens
 from onym.types import Document
 
-SURE = 0.9
+CONFIDENT = 0.9
 """A span of the network with this probability is kept, even if a name lies inside it."""
 _NETWORK_SHARE, _LEAST_NAME = 0.3, 0.27
 """Weight of the network in the log odds of a name, and minimum probability of a name; chosen on dev splits."""
@@ -339,7 +339,7 @@ def add_names(spans: Sequence[Span], names: Sequence[Span]) -> list[Span]:
     """Add names to the spans of the network, sorted by offset. The spans must be sorted, and must not overlap.
 
     A name is added if no span overlaps it, if it contains all spans that overlap it and is longer than them, or if it lies
-    inside a span with a probability below `SURE`. It replaces these spans.
+    inside a span with a probability below `CONFIDENT`. It replaces these spans.
 
     >>> spans = [Span(0, 5, 0.8), Span(10, 20, 0.7), Span(30, 40, 0.95)]
     >>> names = [Span(0, 9), Span(12, 16), Span(32, 36), Span(50, 55)]
@@ -362,7 +362,7 @@ def _is_better(name: Span, span: Span) -> bool:
     """Return whether a name is longer than a span that it contains, or inside an uncertain one."""
     if name.length > span.length:
         return name.start <= span.start and span.end <= name.end
-    return name.length < span.length and span.score < SURE and span.start <= name.start and name.end <= span.end
+    return name.length < span.length and span.score < CONFIDENT and span.start <= name.start and name.end <= span.end
 
 
 def _overlap(one: Span, other: Span) -> bool:

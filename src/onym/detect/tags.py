@@ -14,7 +14,7 @@ import numpy.typing as npt
 from onym.models.student import TAGS, Floats
 from onym.text.fingerprints import Ints
 
-_SURE_OUTSIDE = 0.995  # a token with this probability of tag 0 is in no mention
+_CLEARLY_OUTSIDE = 0.995  # a token with this probability of tag 0 is in no mention
 _BEGIN, _INSIDE, _END, _SINGLE = range(TAGS)
 _NEVER = np.float32(-np.inf)
 
@@ -69,7 +69,7 @@ def log_softmax(logits: Floats) -> Floats:
 
 def _stretches(log_chances: Floats, bounds: Ints) -> list[tuple[Ints, int]]:
     """Return the stretches of tokens that may be in mentions, as (first tokens, length), by length."""
-    may_be = log_chances[:, 0] < np.log(np.float32(_SURE_OUTSIDE))
+    may_be = log_chances[:, 0] < np.log(np.float32(_CLEARLY_OUTSIDE))
     is_first = np.zeros(len(may_be) + 1, dtype=bool)
     is_first[bounds] = True
     before = np.concatenate(([False], may_be[:-1]))

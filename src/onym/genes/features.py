@@ -114,7 +114,7 @@ class GenePairs:
         recalled = self._recall(mention.key)
         long_recalled = self._recall(mention.long_key) if mention.long_key else {}
         symbols, long_symbols = self._by_symbol(recalled), self._by_symbol(long_recalled)
-        places = self._places(mention, genes)
+        ranks = self._rank_matches(mention, genes)
         probabilities, same = self.species[row], self._same_key[mention.key]
         order = sorted({self._species_of(gene) for gene in genes}, key=lambda one: -probabilities.get(one, 0.0))
         rank = {one: number for number, one in enumerate(order)}
@@ -139,7 +139,7 @@ class GenePairs:
                     float(rank[one]),
                     same[one],
                     self._document_species[one],
-                    *places[gene],
+                    *ranks[gene],
                     float(len(genes)),
                     float(recalled.get(gene, 0)),
                     recalled.get(gene, 0) / total,
@@ -178,7 +178,7 @@ class GenePairs:
             found[self.facts.names.symbol_of(gene)] += count
         return found
 
-    def _places(self, mention: GeneMention, genes: Sequence[int]) -> dict[int, list[float]]:
+    def _rank_matches(self, mention: GeneMention, genes: Sequence[int]) -> dict[int, list[float]]:
         """Return where each candidate stands among those of its species."""
         levels: dict[str, list[tuple[float, int]]] = defaultdict(list)
         own = {}

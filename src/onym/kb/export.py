@@ -36,7 +36,7 @@ def term_frame(kb: KnowledgeBase, rows: Rows | None = None) -> pl.DataFrame:
     """Return the terms of all concepts, or of those at the given rows: id, name, form, kind, language."""
     kb.require_intact()
     rows = np.arange(len(kb)) if rows is None else rows
-    terms, offsets = Ragged(kb.concept_terms, kb.term_names).places(rows)
+    terms, offsets = Ragged(kb.concept_terms, kb.term_names).positions(rows)
     return pl.DataFrame(
         {
             "id": pl.Series(kb.concept_ids.to_arrow()).gather(np.repeat(rows, np.diff(offsets))),

@@ -68,7 +68,7 @@ class Relations:
 
     def step(self, rows: Rows, source: int | None, *, mapped: bool) -> Rows:
         """Return the concepts one step away from any of the rows, sorted; see `Hierarchy.above` for the filters."""
-        edges, _ = self.lists.places(rows)
+        edges, _ = self.lists.positions(rows)
         kinds = self.kinds[edges]
         keep = kinds & (LOOP if source is not None else LOOP | JOINED_LOOP) == 0
         if not mapped:

@@ -86,13 +86,13 @@ class LeafMasks(NamedTuple):
 
     def sums(self, rows: Floats) -> Floats:
         """Return the sum of the values of the leaves that each row reaches."""
-        places = [table.rows_of(rows[:, table.feature]) for table in self.tables]
+        mask_rows = [table.rows_of(rows[:, table.feature]) for table in self.tables]
         found, first = np.empty(len(rows)), np.arange(0, len(self.values), _BITS) - _BIAS
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             at = slice(start, start + _ROWS_AT_ONCE)
             left = np.repeat(self.leaves[None], len(rows[at]), axis=0)
             allowed = np.empty_like(left)
-            for table, row_of in zip(self.tables, places, strict=True):
+            for table, row_of in zip(self.tables, mask_rows, strict=True):
                 left &= table.masks.take(row_of[at], axis=0, out=allowed, mode="clip")
             number = left.astype(np.float32).view(np.int32) >> _MANTISSA  # one bit is left: its number is the exponent
             found[at] = self.values.take(number + first).sum(axis=1)

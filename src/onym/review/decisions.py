@@ -123,7 +123,7 @@ class Standing:
         self._known: dict[str, Decision] = {}
         self._undone: set[str] = set()
         self._ids: set[str] = set()
-        self._held: dict[tuple[str, int, int], list[Decision]] = {}
+        self._standing: dict[tuple[str, int, int], list[Decision]] = {}
         self._missed: dict[str, Decision] = {}
         for decision in decisions:
             self.add(decision)
@@ -141,7 +141,7 @@ class Standing:
         if decision.verdict == "missed":
             self._missed[decision.id] = decision
         else:
-            self._held.setdefault(_key(decision), []).append(decision)
+            self._standing.setdefault(_key(decision), []).append(decision)
 
     def of(self, link: int, document: int, cluster: int) -> Decision | None:
         """Return the decision that holds for a link, or None if nobody has decided it."""
@@ -164,10 +164,10 @@ class Standing:
         return [each for each in self._known.values() if each.id not in self._undone]
 
     def _last(self, kind: str, one: int, other: int) -> Decision | None:
-        held = self._held.get((kind, one, other))
-        while held and held[-1].id in self._undone:
-            held.pop()
-        return held[-1] if held else None
+        standing = self._standing.get((kind, one, other))
+        while standing and standing[-1].id in self._undone:
+            standing.pop()
+        return standing[-1] if standing else None
 
 
 def _key(decision: Decision) -> tuple[str, int, int]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 SECONDS_RIGHT, SECONDS_WRONG = 3.0, 9.0
 """Expected seconds to decide a link that is right, and one that is wrong."""
 _PRIOR = 1.0  # errors, seen and predicted, that every trait starts with
-_MOST = 0.99  # the highest probability
+_MAX_PROBABILITY = 0.99  # the highest probability
 _Floats = npt.NDArray[np.float64]
 
 
@@ -65,5 +65,5 @@ class ExpectedErrors:
         """Return the probability of each cluster."""
         if self._probabilities is None:
             ratios = self._seen / self._predicted
-            self._probabilities = np.minimum(self._priors * ratios[self._traits].prod(axis=1), _MOST)
+            self._probabilities = np.minimum(self._priors * ratios[self._traits].prod(axis=1), _MAX_PROBABILITY)
         return self._probabilities

@@ -63,7 +63,7 @@ class Savings:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class AuditProgress:
     """What is decided of what was drawn. `empty` counts the drawn documents without links that nobody says to have read."""
 
     links: int
@@ -89,7 +89,7 @@ class Progress:
 class AuditReport:
     """The result of an audit. Estimates are None as long as something that they need is not decided."""
 
-    progress: Progress
+    progress: AuditProgress
     links: int
     documents: int
     margin: float
@@ -143,10 +143,10 @@ class _Labels:
                 self.missed[decision.document].append(decision)
         self._empty_read = empty_read
 
-    def progress(self) -> Progress:
+    def progress(self) -> AuditProgress:
         """Return what is decided."""
         done = [number for number in self.read if self._is_read(number)]
-        return Progress(
+        return AuditProgress(
             links=sum(decision is not None for _, _, decision in self.drawn),
             links_drawn=len(self.plan.links),
             links_unsure=sum(decision is not None and decision.verdict == "unsure" for _, _, decision in self.drawn),
@@ -165,7 +165,7 @@ class _Labels:
     def _is_unsure(self, number: int) -> bool:
         return any(decision is not None and decision.verdict == "unsure" for _, decision in self.read[number])
 
-    def iter_sure(self) -> Iterator[tuple[DeskLink, int, bool]]:
+    def iter_decided(self) -> Iterator[tuple[DeskLink, int, bool]]:
         """Yield the drawn links that are right or wrong, with their strata."""
         for link, stratum, decision in self.drawn:
             if decision is not None and decision.verdict != "unsure":
@@ -179,7 +179,7 @@ class _Labels:
         for decision in self.missed[number]:
             yield False, "", decision.concept_id
 
-    def sure_documents(self) -> list[int]:
+    def decided_documents(self) -> list[int]:
         """Return the numbers of the documents without a decision `unsure`."""
         return [number for number in self.read if not self._is_unsure(number)]
 
@@ -195,20 +195,20 @@ def _precision(plan: AuditPlan, labelled: _Labels) -> dict[str, Any]:
         found = estimate_precision(frame.part(rows), sums.part(rows), weight=weight)
         return _interval(found, int(frame.sizes[rows].sum()), int(sums.labels[rows].sum()))
 
-    every = range(len(kinds))
-    overall, plain = estimate(every), estimate(every, 0.0)
-    rows_of = {kind: [row for row in every if kinds[row] == kind] for kind in dict.fromkeys(kinds)}
+    rows = range(len(kinds))
+    overall, plain = estimate(rows), estimate(rows, 0.0)
+    rows_of = {kind: [row for row in rows if kinds[row] == kind] for kind in dict.fromkeys(kinds)}
     by_type = {kind: estimate(rows) for kind, rows in rows_of.items() if sums.labels[rows].sum() >= MIN_LABELS_OF_TYPE}
     return {"precision": overall, "precision_by_type": by_type, "savings": _savings(overall, plain)}
 
 
 def _sum_labels(plan: AuditPlan, labelled: _Labels) -> LabelSums:
-    sure = list(labelled.iter_sure())
-    stratum = np.array([row for _, row, _ in sure], dtype=np.int64)
-    right = np.array([is_right for _, _, is_right in sure], dtype=np.float64)
+    decided = list(labelled.iter_decided())
+    stratum = np.array([row for _, row, _ in decided], dtype=np.int64)
+    right = np.array([is_right for _, _, is_right in decided], dtype=np.float64)
     # a link without confidence has the mean of its stratum, which has no other
     means = [each.mean for each in plan.strata]
-    likely = np.array([means[row] if link.confidence is None else link.confidence for link, row, _ in sure])
+    likely = np.array([means[row] if link.confidence is None else link.confidence for link, row, _ in decided])
     columns = (np.ones_like(likely), right, likely, likely**2, likely * right)
     return LabelSums(*(np.bincount(stratum, each, len(plan.strata)).astype(np.float64) for each in columns))
 
@@ -226,7 +226,7 @@ def _savings(overall: Interval, plain: Interval) -> Savings:
 def _recall(plan: AuditPlan, labelled: _Labels, kb: KnowledgeBase | None) -> dict[str, Any]:
     documents = [
         [(is_found, _type(kind, concept, kb)) for is_found, kind, concept in labelled.mentions(number)]
-        for number in labelled.sure_documents()
+        for number in labelled.decided_documents()
     ]
     kinds = sorted({kind for mentions in documents for _, kind in mentions}) if kb else []
 

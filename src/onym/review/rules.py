@@ -37,9 +37,9 @@ class _Surface:
     @property
     def common(self) -> _DecidedLink | None:
         """A link whose meaning all others share that have no decision for themselves or their document; else None."""
-        wide = [each for each in self.links if each.decision is None or each.decision.scope == "everywhere"]
-        is_common = len({each.meaning for each in wide}) == 1 and wide[0].meaning
-        return wide[0] if is_common else None
+        everywhere = [each for each in self.links if each.decision is None or each.decision.scope == "everywhere"]
+        is_common = len({each.meaning for each in everywhere}) == 1 and everywhere[0].meaning
+        return everywhere[0] if is_common else None
 
 
 def meaning_of(decision: Decision | None, link: DeskLink) -> str:
@@ -66,7 +66,7 @@ def export_rules(desk: Desk) -> Iterator[Rule]:
         if any(each.meaning for each in surface.links):
             yield from _rules_of(surface, documents)
     for missed in standing.list_missed():
-        yield from _place_rule(missed, documents[missed.document or 0], missed.concept_id or "")
+        yield from _iter_span_rule(missed, documents[missed.document or 0], missed.concept_id or "")
 
 
 def _rules_of(surface: _Surface, documents: dict[int, DeskDocument]) -> Iterator[Rule]:
@@ -82,7 +82,7 @@ def _rules_of(surface: _Surface, documents: dict[int, DeskDocument]) -> Iterator
         decision = each.decision
         if decision is not None and decision.verdict == "span":
             meaning = decision.concept_id or each.link.concept_id or ""
-            yield from _place_rule(decision, documents[each.link.document], meaning)
+            yield from _iter_span_rule(decision, documents[each.link.document], meaning)
 
 
 def _rules_in(links: Sequence[_DecidedLink], document: DeskDocument, common: str) -> Iterator[Rule]:
@@ -123,7 +123,7 @@ def _rule(
     )
 
 
-def _place_rule(decision: Decision, document: DeskDocument, meaning: str) -> Iterator[Rule]:
+def _iter_span_rule(decision: Decision, document: DeskDocument, meaning: str) -> Iterator[Rule]:
     """Yield the rule for a mention with other bounds, or for one that was missed, if the desk has its text."""
     surface = (document.text or "")[decision.start : decision.end]
     if surface.strip():

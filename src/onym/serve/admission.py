@@ -115,8 +115,8 @@ class Admission:
         return self._body_refusal(path, headers) or self._load_refusal(path)
 
     def _has_token(self, headers: Mapping[bytes, bytes]) -> bool:
-        given = headers.get(b"authorization", b"")
-        return sum(hmac.compare_digest(given, token) for token in self._tokens) > 0  # compare all: takes the same time
+        authorization = headers.get(b"authorization", b"")
+        return sum(hmac.compare_digest(authorization, token) for token in self._tokens) > 0  # compare all: takes the same time
 
     def _body_refusal(self, path: str, headers: Mapping[bytes, bytes]) -> OnymError | None:
         size = headers.get(b"content-length", b"0")

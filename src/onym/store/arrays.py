@@ -178,10 +178,10 @@ class Ragged:
         >>> lists.offsets.tolist(), lists.values.tolist()
         ([0, 1, 1, 3], [9, 7, 8])
         """
-        places, offsets = self.places(rows)
-        return Ragged(offsets, self.at(places))
+        positions, offsets = self.positions(rows)
+        return Ragged(offsets, self.at(positions))
 
-    def places(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def positions(self, rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return the positions in `values` of the elements of these rows, row by row, and the offset of each row among them."""
         starts = self.offsets[rows].astype(np.int64)
         ends = self.offsets[rows + 1].astype(np.int64)
@@ -191,9 +191,9 @@ class Ragged:
         offsets = np.concatenate(([0], np.cumsum(lengths)))
         return np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths), offsets
 
-    def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    def at(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the values at the given positions; raise IntegrityError if one is out of range."""
-        return self._inside(self.values[places])
+        return self._inside(self.values[positions])
 
     def owners(self) -> npt.NDArray[np.int64]:
         """Return, for each value, the index of the list that contains it.

@@ -34,7 +34,7 @@ _NETWORK = re.compile(
 _OLDEST = (3, 37)  # the first version with strict tables
 _MAX_VALUE = 256 * MIB
 _BUSY_SECONDS = 5.0
-_BESIDE = ("-wal", "-shm", "-journal")
+_JOURNALS = ("-wal", "-shm", "-journal")
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 
 
@@ -67,10 +67,10 @@ def new_database(path: Path, form: DatabaseFormat) -> Iterator[Database]:
     with owner_only():
         remove_left(path)
         require_file(path)
-        for beside in _files_beside(path):
-            if beside.exists():
+        for journal in _list_journals(path):
+            if journal.exists():
                 fix = "use another name, or remove it if its database is gone"
-                raise ConfigError("output-exists", f"a file of another {form.noun} exists", where=str(beside), fix=fix)
+                raise ConfigError("output-exists", f"a file of another {form.noun} exists", where=str(journal), fix=fix)
         with writable(path):
             make_folder(path.parent)
             require_local(path.parent, form.noun)
@@ -99,7 +99,7 @@ def open_database(path: Path, form: DatabaseFormat, *, exclusive: bool = False) 
     require_local(path, form.noun)
     lock = _lock(path, form) if exclusive else None
     try:
-        path.chmod(0o600)  # the files beside it get its mode
+        path.chmod(0o600)  # its journals get its mode
         connection = _connect(path, form)
     except BaseException:
         release(lock)
@@ -248,7 +248,7 @@ def _require_format(database: Database, path: Path) -> None:
 
 
 def _upgrade(database: Database, version: int, path: Path) -> None:
-    """Upgrade a database to the current version in one transaction, after copying the old one beside it."""
+    """Upgrade a database to the current version in one transaction, after copying the old one."""
     if any(kind in ("view", "trigger") for kind, *_ in database.rows(_OBJECTS)):
         raise _make_error(database.form, "it has views or triggers", path)
     copy = path.with_name(f"{path.name}.v{version}")
@@ -266,7 +266,7 @@ def _require_regular(path: Path, form: DatabaseFormat) -> None:
         mode = path.lstat().st_mode
     except (OSError, ValueError) as e:
         raise InputError("input-missing", f"no such {form.noun}", where=str(path), fix="check the path") from e
-    for each in (path, *_files_beside(path)):
+    for each in (path, *_list_journals(path)):
         if each.is_symlink():
             raise InputError(
                 "input-missing", f"a {form.noun} cannot be a symbolic link", where=str(each), fix="give its own path"
@@ -275,8 +275,8 @@ def _require_regular(path: Path, form: DatabaseFormat) -> None:
         raise InputError("input-missing", f"a {form.noun} is a file", where=str(path), fix=form.fix)
 
 
-def _files_beside(path: Path) -> list[Path]:
-    return [path.with_name(path.name + end) for end in _BESIDE]
+def _list_journals(path: Path) -> list[Path]:
+    return [path.with_name(path.name + end) for end in _JOURNALS]
 
 
 def _lock(path: Path, form: DatabaseFormat) -> int | None:

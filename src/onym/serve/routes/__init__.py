@@ -82,10 +82,10 @@ class Options(Request):
     @staticmethod
     def apply(pipeline: Pipeline, *values: Any) -> Pipeline:
         """Return a copy of the pipeline with these options, as `of` returns them. None leaves an option unchanged."""
-        given = {name: value for name, value in zip(Options.model_fields, values, strict=True) if value is not None}
-        if "precision" in given:
-            pipeline = pipeline.with_precision(given.pop("precision"))
-        return pipeline.with_filter(**given) if given else pipeline
+        options = {name: value for name, value in zip(Options.model_fields, values, strict=True) if value is not None}
+        if "precision" in options:
+            pipeline = pipeline.with_precision(options.pop("precision"))
+        return pipeline.with_filter(**options) if options else pipeline
 
 
 class Reply(BaseModel):
