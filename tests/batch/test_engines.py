@@ -46,10 +46,10 @@ def test_progress_counts_finished_and_running_shards(tiny_kb: Path, tmp_path: Pa
     queue.on_change = seen.append
     size = first.bytes + second.bytes + third.bytes
     queue.note_success(first, 4)
-    queue.advanced(second, 2, 0.5)
+    queue.advance(second, 2, 0.5)
     assert seen[-1] == Advance(6, (first.bytes + second.bytes / 2) / size, 1, 3)
     queue.note_failure(second, Failure("internal-error", "a bug"))
-    queue.advanced(third, 1, 0.5)
+    queue.advance(third, 1, 0.5)
     assert seen[-1] == Advance(5, (first.bytes + third.bytes / 2) / size, 1, 3)
 
 

@@ -12,7 +12,7 @@ import pytest
 import onym
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.packs.install import install_pack
-from onym.packs.locate import find_install_folder, installed_names, installed_root, locate
+from onym.packs.locate import find_install_folder, installed_root, list_installed, locate
 from onym.store.archive import whole_archive
 from tests.packs.made import members, write_pack
 
@@ -42,7 +42,7 @@ def test_replaces_another_pipeline_only_with_force(pack: Path, tiny_kb: Path, tm
         install_pack(other, "tiny")
     assert install_pack(other, "tiny", force=True)[0].version == "2.0"
     assert onym.load("tiny").link("fever").links
-    assert installed_names() == ["tiny"]
+    assert list_installed() == ["tiny"]
 
 
 def test_a_loaded_pipeline_keeps_its_version(pack: Path) -> None:
@@ -104,7 +104,7 @@ def test_does_not_install_a_pack_that_fails_to_open(pack: Path, tmp_path: Path, 
             archive.add(name, data.replace(b"Onym", b"Omym") if name == "README.md" else data)
     with pytest.raises(IntegrityError, match="pack-corrupt"):
         install_pack(tmp_path / "bad.onymp", "bad")
-    assert installed_names() == ["tiny"]
+    assert list_installed() == ["tiny"]
 
     def refuse(_: Path) -> None:
         raise InputError("pipeline-malformed", "no")

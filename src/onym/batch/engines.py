@@ -94,7 +94,7 @@ class ShardQueue:
         release(self.storage, shard.number)
         self._finish(shard, documents)
 
-    def advanced(self, shard: Shard, documents: int, share: float) -> None:
+    def advance(self, shard: Shard, documents: int, share: float) -> None:
         """Record the progress of a running shard: linked documents, and the fraction of its input that was read."""
         self._running[shard.number] = documents, share * shard.bytes
         self._report()
@@ -192,7 +192,7 @@ class _LocalRun:
 
     def _advance(self, worker: _ShardWorker, line: dict[str, Any]) -> None:
         if worker.shard is not None:
-            self._queue.advanced(worker.shard, line["documents"], line["share"])
+            self._queue.advance(worker.shard, line["documents"], line["share"])
 
     def _finish(self, worker: _ShardWorker, line: dict[str, Any]) -> None:
         shard, worker.shard = worker.shard, None

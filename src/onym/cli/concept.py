@@ -33,7 +33,7 @@ def concept_rows(kb: KnowledgeBase, concept: Concept) -> list[Row]:
     ]
 
 
-def retired_rows(kb: KnowledgeBase, found: Resolution) -> list[Row]:
+def list_successor_rows(kb: KnowledgeBase, found: Resolution) -> list[Row]:
     """Return what became of an id, if it is retired: a row for the id, and one for each successor."""
     if found.how not in ("replaced", "retired"):
         return []

@@ -169,10 +169,10 @@ def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) ->
 
 def use_default() -> Path:
     """Return the name of the default pipeline, the best installed one, and say on stderr that it is used."""
-    from onym.packs.locate import STARTER, STARTER_TITLE, installed_names
+    from onym.packs.locate import STARTER, STARTER_TITLE, list_installed
 
     name = STARTER
-    if installed_names():
+    if list_installed():
         from onym.packs.recipe import default_pipeline
 
         name = default_pipeline()

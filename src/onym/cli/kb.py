@@ -154,7 +154,7 @@ def show(
     Example: onym kb show hpo-kb HP:0001658
     Example: onym kb show hpo-kb HP:0001658 --tree
     """
-    from onym.cli.concept import concept_rows, concept_values, retired_rows, tree_lines
+    from onym.cli.concept import concept_rows, concept_values, list_successor_rows, tree_lines
     from onym.kb import KnowledgeBase
 
     kb = KnowledgeBase.open(folder)
@@ -166,7 +166,7 @@ def show(
     if json:
         write_json(concept_values(kb, found, tree=tree))
         return
-    rows = retired_rows(kb, found)
+    rows = list_successor_rows(kb, found)
     if found and not tree:
         rows += concept_rows(kb, kb.concept(found[0]))
     if rows:

@@ -158,11 +158,11 @@ class Hierarchy:
 
         With `mapped`, the walk also goes from supplementary records to the headings that they are mapped to.
         """
-        return _joined(self._walk(self._up, np.array([row]), source, mapped=mapped))
+        return _concatenate(self._walk(self._up, np.array([row]), source, mapped=mapped))
 
     def below(self, *rows: int, source: str = "", mapped: bool = False) -> Rows:
         """Return the rows of all concepts below any of the given ones, the nearest first; options as for `above`."""
-        return _joined(self._walk(self._down, np.array(rows, dtype=np.int64), source, mapped=mapped))
+        return _concatenate(self._walk(self._down, np.array(rows, dtype=np.int64), source, mapped=mapped))
 
     def paths(self, row: int, limit: int) -> list[tuple[int, ...]]:
         """Return at most `limit` paths, as rows, from the top of the hierarchy to a concept; mapped headings are left out.
@@ -237,6 +237,6 @@ class Hierarchy:
             relations.require_sound(name, len(self._concept_ids), len(self._all_sources))
 
 
-def _joined(levels: Iterator[Rows]) -> Rows:
+def _concatenate(levels: Iterator[Rows]) -> Rows:
     found = list(levels)
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)

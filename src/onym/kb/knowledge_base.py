@@ -234,7 +234,7 @@ class KnowledgeBase:
         rows, aliases = self.concept_ids.find_many(concept_ids), self.aliases.find_many(concept_ids)
         for at in np.flatnonzero(rows < 0).tolist():
             concept_id, alias = concept_ids[at], int(aliases[at])
-            found = (self._aliased_from(alias, concept_id) if alias >= 0 else ()) or self.resolve(concept_id)
+            found = (self._resolve_alias_at(alias, concept_id) if alias >= 0 else ()) or self.resolve(concept_id)
             rows[at] = found[0] if len(found) == 1 else -1
         return rows
 
@@ -417,9 +417,9 @@ class KnowledgeBase:
         return found
 
     def _find_aliases(self, alias: str) -> Resolution:
-        return self._aliased_from(self.aliases.lower_bound(alias.encode("utf-8", "surrogatepass")), alias)
+        return self._resolve_alias_at(self.aliases.lower_bound(alias.encode("utf-8", "surrogatepass")), alias)
 
-    def _aliased_from(self, row: int, alias: str) -> Resolution:
+    def _resolve_alias_at(self, row: int, alias: str) -> Resolution:
         """Return the concepts of an alias, given its first row in the sorted aliases."""
         key, found = alias.encode("utf-8", "surrogatepass"), []
         how: How = "unknown"

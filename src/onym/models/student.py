@@ -290,7 +290,7 @@ def write_student(student: Student, record: Mapping[str, Any], dest: Path) -> No
 def open_student(folder: Path | str, *, verify: Verify = "once") -> Student:
     """Open a student; the sizes and the values of its weights are checked on every call."""
     artefact = Artefact.open(Path(folder) / FOLDER, KIND, FORMAT, verify)
-    damaged = _damaged_at(str(folder))
+    damaged = _report_damage(str(folder))
     try:
         settings = StudentSettings.model_validate(artefact.manifest.config)
     except ValidationError as e:
@@ -310,7 +310,7 @@ def open_student(folder: Path | str, *, verify: Verify = "once") -> Student:
     return Student(settings, table, weights.pop(SCALES), weights, artefact.digest)
 
 
-def _damaged_at(where: str) -> Callable[[str], IntegrityError]:
+def _report_damage(where: str) -> Callable[[str], IntegrityError]:
     return lambda what: IntegrityError("artefact-corrupt", what, where=where, fix="train the student again")
 
 

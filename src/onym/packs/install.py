@@ -29,8 +29,8 @@ from onym.packs.locate import (
     STARTER,
     STARTER_TITLE,
     find_install_folder,
-    installed_names,
     installed_root,
+    list_installed,
     load,
     open_folder,
     pack_folder,
@@ -104,19 +104,19 @@ def list_pipelines() -> list[ListedPipeline]:
     >>> [each.name for each in list_pipelines() if each.is_default]
     ['starter']
     """
-    return [_list_recipe(name) if name in recipe_names() else _list_installed(name) for name in pipeline_names()]
+    return [_describe_recipe(name) if name in recipe_names() else _describe_installed(name) for name in pipeline_names()]
 
 
-def _list_recipe(name: str) -> ListedPipeline:
+def _describe_recipe(name: str) -> ListedPipeline:
     recipe = read_recipe(name)
     licences = {each.title: each.licence for each in (*recipe.releases, *recipe.models)}
     return ListedPipeline(name, recipe.title, licences, recipe.megabytes, recipe.extra, is_installed(recipe))
 
 
-def _list_installed(name: str) -> ListedPipeline:
+def _describe_installed(name: str) -> ListedPipeline:
     """Describe the starter, or a pipeline installed from a pack or a folder."""
     if name == STARTER:
-        return ListedPipeline(name, f"{STARTER_TITLE}; built in", _list_recipe("mondo-diseases").licences)
+        return ListedPipeline(name, f"{STARTER_TITLE}; built in", _describe_recipe("mondo-diseases").licences)
     with open_folder(name) as folder:
         if not (folder / PACK_RECORD).is_file():
             return ListedPipeline(name, str(folder), {})
@@ -224,7 +224,7 @@ def _make_kb(
 @contextmanager
 def _hold_twin(record: InstallRecord) -> Iterator[Path | None]:
     """Yield the folder of an installed pipeline whose knowledge base has the same inputs and recipe, or None."""
-    for name in installed_names():
+    for name in list_installed():
         with open_folder(name) as folder:
             found = read_record(folder)
             if found is not None and found.kb_digest == record.kb_digest and (folder / KB / POINTER).is_file():

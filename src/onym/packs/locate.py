@@ -103,7 +103,7 @@ def pipeline_names() -> list[str]:
     from importlib.metadata import entry_points
 
     carried = sorted(name for name in entry_points(group=GROUP).names if NAME.fullmatch(name))
-    return list(dict.fromkeys((STARTER, *recipe_names(), *installed_names(), *carried)))
+    return list(dict.fromkeys((STARTER, *recipe_names(), *list_installed(), *carried)))
 
 
 def locate(folder: Path | str) -> Path:
@@ -212,10 +212,10 @@ def installed_root(name: str) -> Path:
     return cache_folder() / _INSTALLED / name
 
 
-def installed_names() -> list[str]:
+def list_installed() -> list[str]:
     """Return the sorted names of all pipelines installed in the cache directory.
 
-    >>> "hpo-phenotypes" in installed_names()
+    >>> "hpo-phenotypes" in list_installed()
     False
     """
     roots = (cache_folder() / _INSTALLED).glob("*")

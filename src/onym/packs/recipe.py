@@ -19,7 +19,7 @@ from onym._version import __version__
 from onym.config import Strict, read_toml
 from onym.errors import ConfigError, DownloadError, InputError
 from onym.kb import Recipe
-from onym.packs.locate import KB, NAME, RECIPES, STARTER, installed_names, pack_folder, recipe_names, suggest_name
+from onym.packs.locate import KB, NAME, RECIPES, STARTER, list_installed, pack_folder, recipe_names, suggest_name
 from onym.packs.provenance import FileDigest, LicenceTerms, Provenance, licences_page
 from onym.pipeline.config import FILE, PipelineDesign, digest_of
 from onym.store.cache import file_digest
@@ -367,6 +367,6 @@ def default_pipeline() -> str:
     >>> default_pipeline()
     'starter'
     """
-    installed = [read_recipe(name) for name in installed_names() if name in recipe_names()]
+    installed = [read_recipe(name) for name in list_installed() if name in recipe_names()]
     best = max(installed, key=lambda recipe: recipe.rank, default=None)
     return best.name if best is not None and best.rank else STARTER

@@ -165,7 +165,7 @@ class _Labels:
     def _is_unsure(self, number: int) -> bool:
         return any(decision is not None and decision.verdict == "unsure" for _, decision in self.read[number])
 
-    def iter_decided(self) -> Iterator[tuple[DeskLink, int, bool]]:
+    def iter_verdicts(self) -> Iterator[tuple[DeskLink, int, bool]]:
         """Yield the drawn links that are right or wrong, with their strata."""
         for link, stratum, decision in self.drawn:
             if decision is not None and decision.verdict != "unsure":
@@ -179,7 +179,7 @@ class _Labels:
         for decision in self.missed[number]:
             yield False, "", decision.concept_id
 
-    def decided_documents(self) -> list[int]:
+    def list_clear_documents(self) -> list[int]:
         """Return the numbers of the documents without a decision `unsure`."""
         return [number for number in self.read if not self._is_unsure(number)]
 
@@ -203,7 +203,7 @@ def _precision(plan: AuditPlan, labelled: _Labels) -> dict[str, Any]:
 
 
 def _sum_labels(plan: AuditPlan, labelled: _Labels) -> LabelSums:
-    decided = list(labelled.iter_decided())
+    decided = list(labelled.iter_verdicts())
     stratum = np.array([row for _, row, _ in decided], dtype=np.int64)
     right = np.array([is_right for _, _, is_right in decided], dtype=np.float64)
     # a link without confidence has the mean of its stratum, which has no other
@@ -226,7 +226,7 @@ def _savings(overall: Interval, plain: Interval) -> Savings:
 def _recall(plan: AuditPlan, labelled: _Labels, kb: KnowledgeBase | None) -> dict[str, Any]:
     documents = [
         [(is_found, _type(kind, concept, kb)) for is_found, kind, concept in labelled.mentions(number)]
-        for number in labelled.decided_documents()
+        for number in labelled.list_clear_documents()
     ]
     kinds = sorted({kind for mentions in documents for _, kind in mentions}) if kb else []
 

@@ -94,7 +94,7 @@ class StudentModule(nn.Module):
         self.weights = nn.ParameterDict({name: _initial(name, shape) for name, shape in shapes.items()})
         types = sorted({name for found in settings.conventions.values() for name in found})
         self.shared = nn.Parameter(torch.zeros(settings.width, 1 + TAGS * len(types)))
-        self.shared_columns = torch.from_numpy(_shared_columns(settings, types))
+        self.shared_columns = torch.from_numpy(_find_shared_columns(settings, types))
 
     def loss(self, batch: _Batch) -> Tensor:
         """Return the cross-entropy of the tags, per token."""
@@ -168,7 +168,7 @@ def _initial(name: str, shape: tuple[int, ...]) -> nn.Parameter:
     return nn.Parameter(torch.randn(shape) / math.sqrt(shape[0]))
 
 
-def _shared_columns(settings: StudentSettings, types: Sequence[str]) -> Ints:
+def _find_shared_columns(settings: StudentSettings, types: Sequence[str]) -> Ints:
     """Return, for each tag of each convention, the column of its type's shared tag."""
     found = np.zeros(settings.outputs, dtype=np.int64)
     for name, annotated in settings.conventions.items():
