@@ -43,7 +43,9 @@ def test_one_probability_covers_span_and_concept() -> None:
     answers = Answers.of(ScoredAnswer(each, 0.0, 2, 0, 8, score) for each, score in zip(concept, mention, strict=True))
     ranks, documents = [1 if each else None for each in right], [str(row // 5) for row in range(3_000)]
     joint = Calibration.fit(answers, ranks, documents, [""] * 3_000)
-    alone = Calibration.fit(Answers(np.c_[answers.columns[:, :5], np.ones(3_000)]), ranks, documents, [""] * 3_000)
+    given = Answers(answers.columns.copy())
+    given.columns[:, ScoredAnswer._fields.index("detection")] = 1
+    alone = Calibration.fit(given, ranks, documents, [""] * 3_000)
     assert joint.quality.log_loss < 0.9 * alone.quality.log_loss
     assert joint.quality.ece < 0.05
 

@@ -43,3 +43,14 @@ def test_detection_score_is_a_feature_if_it_varies() -> None:
 def test_stored_knots_are_validated() -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         AnswerFeatures(tuple(map(float, range(11))), ())
+
+
+def test_name_is_a_feature_of_annotated_mentions_only() -> None:
+    def fit(*detections: float) -> AnswerFeatures:
+        pairs = zip((False, True), detections, strict=True)
+        return AnswerFeatures.fit(Answers.of(ScoredAnswer(0.9, 0.4, 2, 0, 5, score, named) for named, score in pairs))
+
+    assert (fit(1.0, 1.0).uses_names, fit(0.2, 0.9).uses_names) == (True, False)
+    named, other = (Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5, is_named=value)]) for value in (True, False))
+    assert fit(1.0, 1.0).of(named)[0, -1] - fit(1.0, 1.0).of(other)[0, -1] == 1
+    assert (fit(0.2, 0.9).of(named) == fit(0.2, 0.9).of(other)).all()

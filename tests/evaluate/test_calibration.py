@@ -11,10 +11,11 @@ from onym.datasets import prepare
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.tuning import JudgedAnswers, calibrate_pipeline, distinct_terms, find_annotated_groups
+from onym.evaluate.tuning import JudgedAnswers, calibrate_pipeline, distinct_terms, find_annotated_groups, judge_answers
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
+from onym.outputs.predictions import Predictions, predictions_of
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, Mention
 from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
@@ -101,6 +102,15 @@ def test_rejects_found_mentions_without_detector(task_with_grades: EvaluationTas
 def test_rejects_too_few_documents(abstracts: EvaluationTask, tiny_kb: Path) -> None:
     with pytest.raises(InputError, match="calibration-invalid"):
         calibrate_pipeline(abstracts, Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))))
+
+
+def test_names_are_a_feature_of_terms_alone(task_with_grades: EvaluationTask) -> None:
+    gold = list(task_with_grades.dataset.documents("dev"))
+    linked = list(Pipeline(ExactLinker(task_with_grades.kb)).link_many(gold))
+    predictions = Predictions.of(predictions_of(linked), {})
+    given, terms = (judge_answers(task_with_grades, gold, predictions, mentions) for mentions in ("given", "terms"))
+    assert not given.answers.is_named.any()
+    assert terms.answers.is_named.all()  # by exact match, each surface is a name
 
 
 def test_terms_are_deduplicated(task_with_grades: EvaluationTask) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from onym.calibrate import Answers, Calibration, ScoredAnswer
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
@@ -103,3 +104,20 @@ def test_calibration_replaces_reranker_confidence(tmp_path: Path, tiny_kb: Path,
     assert scores_seen == []
     found = fit_calibration().model_copy(update={"mentions": "found"})
     assert Pipeline(linker, calibration=found).for_terms().link(doc).links[0].confidence == 0.5
+
+
+def test_calibration_knows_whether_a_surface_is_a_name(tiny_kb: Path) -> None:
+    rows = [(row % 2 == 0, row % 3 == 0) for row in range(300)]  # names are right, other surfaces mostly wrong
+    calibration = Calibration.fit(
+        Answers.of(ScoredAnswer(0.9, 0.1, 2, 0, 8, is_named=named) for named, _ in rows),
+        [1 if named or lucky else None for named, lucky in rows],
+        [str(row % 20) for row in range(300)],
+        [""] * 300,
+    )
+    assert calibration.uses_names
+    fitted = fit_calibration().model_copy(update={"calibration": calibration})
+    pipeline = Pipeline(TfidfLinker(KnowledgeBase.open(tiny_kb)), calibration=fitted)
+    exact, typo = pipeline.link(Document("1", "fever, fevr", (Mention(0, 5, "fever"), Mention(7, 11, "fevr")))).links
+    assert exact.confidence is not None
+    assert typo.confidence is not None
+    assert exact.confidence > 0.9 > typo.confidence

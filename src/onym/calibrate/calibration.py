@@ -1,7 +1,8 @@
 """Calibration of answers: map features of an answer to the probability that it is right.
 
 The features are available for every linker: the score, the margin to the second candidate, ties, and the length of the surface.
-If a detector found the mention, the detector's score is a feature too, and the probability covers both span and concept.
+If a detector found the mention, the detector's score is a feature too, and the probability covers both span and concept. For
+terms without context, it matters whether the surface is a name of the concept.
 
 Two models are compared by five-fold cross-validation over documents: Venn-Abers on the score alone, and logistic regression on
 all features, which is used if its log loss is clearly lower. The held-out probabilities are also used to fit the precision
@@ -43,6 +44,7 @@ class ScoredAnswer(NamedTuple):
     """The best two scores of a mention's candidates, the number of candidates and ties, and the length of the surface.
 
     If there is only one candidate, `second` equals `best`. `detection` is the score that the detector gave the mention.
+    `is_named` says whether the surface is a name of the best candidate.
     """
 
     best: float
@@ -51,22 +53,25 @@ class ScoredAnswer(NamedTuple):
     tied: int
     length: int
     detection: float = ANNOTATED
+    is_named: bool = False
 
     @classmethod
-    def of(cls, scores: tuple[float, ...], tied: int, length: int, detection: float | None = None) -> ScoredAnswer:
+    def of(
+        cls, scores: tuple[float, ...], tied: int, length: int, detection: float | None = None, *, is_named: bool = False
+    ) -> ScoredAnswer:
         """Create an answer from the scores of its candidates, best first; there must be at least one candidate.
 
         >>> ScoredAnswer.of((0.9, 0.4), tied=0, length=5)
-        ScoredAnswer(best=0.9, second=0.4, candidates=2, tied=0, length=5, detection=1.0)
+        ScoredAnswer(best=0.9, second=0.4, candidates=2, tied=0, length=5, detection=1.0, is_named=False)
         """
         second = scores[1] if len(scores) > 1 else scores[0]
-        return cls(scores[0], second, len(scores), tied, length, ANNOTATED if detection is None else detection)
+        return cls(scores[0], second, len(scores), tied, length, ANNOTATED if detection is None else detection, is_named)
 
     @classmethod
-    def of_link(cls, link: Link) -> ScoredAnswer:
+    def of_link(cls, link: Link, *, is_named: bool = False) -> ScoredAnswer:
         """Create the answer of a link, which must have candidates."""
         scores = tuple(each.score for each in link.candidates[:2])
-        return cls.of(scores, link.tied, len(link.mention.surface), link.detection_score)
+        return cls.of(scores, link.tied, len(link.mention.surface), link.detection_score, is_named=is_named)
 
 
 @plain_dataclass(frozen=True)
@@ -104,6 +109,11 @@ class Answers:
         shares = np.clip(self.columns[:, 5], _EXTREME_SCORE, 1 - _EXTREME_SCORE)
         return np.log(shares / (1 - shares))
 
+    @property
+    def is_named(self) -> Floats:
+        """1 for each answer whose surface is a name of the concept, else 0."""
+        return self.columns[:, 6]
+
     def part(self, rows: np.typing.NDArray[np.generic]) -> Answers:
         """Return the answers of the given rows."""
         return Answers(self.columns[rows])
@@ -114,7 +124,7 @@ class AnswerFeatures:
     """Features of answers for logistic regression, piecewise linear in score, margin and detection score.
 
     The fields hold the knots, which are quantiles of the fitted values. `detections` is None if all detection scores are equal,
-    as for annotated mentions.
+    as for annotated mentions. Only then does it matter whether surfaces are names (`uses_names`).
 
     >>> answers = Answers.of([ScoredAnswer(0.9, 0.4, 2, 0, 5), ScoredAnswer(0.5, 0.5, 1, 3, 2)])
     >>> AnswerFeatures.fit(answers).of(answers).shape
@@ -124,6 +134,7 @@ class AnswerFeatures:
     scores: tuple[float, ...]
     margins: tuple[float, ...]
     detections: tuple[float, ...] | None = None
+    uses_names: bool = False
 
     def __post_init__(self) -> None:
         bends = (self.scores, self.margins, self.detections or ())
@@ -134,15 +145,18 @@ class AnswerFeatures:
         """Choose the knots."""
         detections = answers.detection
         differ = bool(len(detections)) and detections.min() < detections.max()
-        return cls(_bends(answers.best), _bends(answers.margin), _bends(detections) if differ else None)
+        uses_names = not differ and 0 < answers.is_named.sum() < len(answers)
+        return cls(_bends(answers.best), _bends(answers.margin), _bends(detections) if differ else None, bool(uses_names))
 
     def of(self, answers: Answers) -> Floats:
         """Return the feature matrix of answers."""
-        _, _, candidates, tied, length, _ = answers.columns.T
+        _, _, candidates, tied, length, _, is_named = answers.columns.T
         columns = [_stack(answers.best, answers.margin), _bent(answers.best, self.scores), _bent(answers.margin, self.margins)]
         columns += [_stack(candidates == 1, np.log1p(tied), np.log1p(length), length <= _SHORT)]
         if self.detections is not None:
             columns += [_stack(answers.detection), _bent(answers.detection, self.detections)]
+        if self.uses_names:
+            columns += [_stack(is_named)]
         return np.concatenate(columns, axis=1, dtype=np.float64)
 
 
@@ -255,6 +269,11 @@ class Calibration:
         kind, unseen = (ByEvidence, by_evidence) if is_better else (ByScore, by_score)
         way, curve, sets = kind.fit(answers, right), PrecisionCurve.fit(unseen, right), ConformalSets.fit(unseen, ranks, types)
         return cls(way, curve, sets, Spread.fit(way.probabilities(answers)), CalibrationQuality.of(unseen, right))
+
+    @property
+    def uses_names(self) -> bool:
+        """Whether `is_named` of the answers matters."""
+        return isinstance(self.way, ByEvidence) and self.way.evidence.uses_names
 
     def confidences(self, answers: Answers) -> Floats:
         """Return the probability that each answer is right."""

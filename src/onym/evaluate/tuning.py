@@ -278,7 +278,7 @@ def judge_answers(
     judged = [key for key in found if mentions == "found" or key in ranks]
     keys = [key for key in judged if found[key].answers and not found[key].nil_reason]
     return JudgedAnswers(
-        Answers.of(_answer(found[key], surfaces[key[0]]) for key in keys),
+        Answers.of(_answer(found[key], surfaces[key[0]], task.kb if mentions == "terms" else None) for key in keys),
         [ranks.get(key) for key in keys],
         [str(key[0]) for key in keys],
         [annotated[key].type if key in annotated else "" for key in keys],
@@ -305,6 +305,8 @@ def _iter_gold(gold: Sequence[Document], names: DocumentNames) -> Iterator[tuple
     return (((names.of(doc.key), mention.start, mention.end), mention) for doc in gold for mention in doc.mentions)
 
 
-def _answer(one: Prediction, text: str) -> ScoredAnswer:
-    scores = tuple(score for _, score, _ in one.answers[:2])
-    return ScoredAnswer.of(scores, one.tied or 0, len(text[one.start : one.end]), one.detection_score)
+def _answer(one: Prediction, text: str, kb: KnowledgeBase | None) -> ScoredAnswer:
+    """Return an answer; with a knowledge base, also whether the surface is a name of the concept."""
+    scores, surface = tuple(score for _, score, _ in one.answers[:2]), text[one.start : one.end]
+    is_named = kb is not None and any(kb.is_name_of(concept_id, surface) for concept_id in one.answers[0][0])
+    return ScoredAnswer.of(scores, one.tied or 0, len(surface), one.detection_score, is_named=is_named)

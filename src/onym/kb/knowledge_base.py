@@ -167,6 +167,16 @@ class KnowledgeBase:
         row = self.find(name)
         return [int(c) for c in self.name_concepts[row]] if row >= 0 else []
 
+    def is_name_of(self, concept_id: str, text: str) -> bool:
+        """Return whether a text, in normal form, is a name of the concept with this id.
+
+        >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
+        >>> kb.is_name_of("mesh:D009203", "Heart-attack"), kb.is_name_of("mesh:D009203", "fever")
+        (True, False)
+        """
+        row = self.find(text)
+        return row >= 0 and self.concept_ids.find(concept_id) in self.name_concepts[row]
+
     def resolve(self, concept_id: str) -> Resolution:
         """Return the rows of the concepts with this id or alias, and how they were found.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -35,19 +35,29 @@ class Confidence:
     """Adds confidences to links: the probability that the best candidate is right.
 
     With `precision`, links whose confidence is too low for this precision are left unlinked (NIL). With `coverage`, candidates
-    are cut to the smallest set that contains the right concept with this probability.
+    are cut to the smallest set that contains the right concept with this probability. `is_name_of` says whether a concept,
+    given by its id, has a name.
     """
 
-    def __init__(self, fitted: FittedCalibration, precision: float | None = None, coverage: float | None = None) -> None:
-        self._calibration = fitted.calibration
+    def __init__(
+        self,
+        fitted: FittedCalibration,
+        precision: float | None = None,
+        coverage: float | None = None,
+        is_name_of: Callable[[str, str], bool] = lambda _concept_id, _surface: False,
+    ) -> None:
+        self._calibration, self._is_name_of = fitted.calibration, is_name_of
         self._least = None if precision is None else _threshold(fitted.calibration.curve, precision)
         self._coverage = None if coverage is None else require_coverage(coverage)
 
     def of(self, links: Sequence[Link]) -> list[Link]:
         """Return the links with confidences. Links without candidates are unchanged."""
-        answers = Answers.of(ScoredAnswer.of_link(link) for link in links if link.candidates)
+        answers = Answers.of(ScoredAnswer.of_link(link, is_named=self._is_named(link)) for link in links if link.candidates)
         confidences = iter(self._calibration.confidences(answers).tolist() if len(answers) else ())
         return [self._above_threshold(link, next(confidences)) if link.candidates else link for link in links]
+
+    def _is_named(self, link: Link) -> bool:
+        return self._calibration.uses_names and self._is_name_of(link.candidates[0].concept_id, link.mention.surface)
 
     def _above_threshold(self, link: Link, confidence: float) -> Link:
         is_below = self._least is not None and confidence < self._least
@@ -62,14 +72,14 @@ class Confidence:
 
 
 def confidence_of(
-    fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None
+    fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None, **more: Any
 ) -> Confidence | None:
-    """Return the confidence estimator, or None if there is no calibration.
+    """Return the confidence estimator, or None if there is no calibration. `more` are further arguments of `Confidence`.
 
     Raise ConfigError if precision or coverage is given without a calibration.
     """
     if fitted is not None:
-        return Confidence(fitted, precision, coverage)
+        return Confidence(fitted, precision, coverage, **more)
     if precision is None and coverage is None:
         return None
     what = "precision and coverage need confidences, but the pipeline is not calibrated"
@@ -133,7 +143,7 @@ class Pipeline:
         self.options = PipelineOptions.of(options)
         self._only = select_concepts(self.kb, self.options) if only is None else only
         self._precision, self._coverage = precision, coverage
-        self._confidence = confidence_of(calibration, precision, coverage)
+        self._confidence = confidence_of(calibration, precision, coverage, is_name_of=self.kb.is_name_of)
         self._answering = without_confidence(linker) if self._confidence else linker
 
     def __enter__(self) -> Self:

@@ -48,7 +48,7 @@ class ServeSettings(BaseModel):
     corrections: Path | None = None
     filter: dict[str, Any] = Field(default={})
     match_precision: float = Field(
-        default=0.95, description="Minimum confidence for /reconcile (OpenRefine) to report a candidate as a match."
+        default=0.95, description="Share of the matches of /reconcile (OpenRefine) that have to be right."
     )
     public_url: str = Field(
         default="", description="Public URL of the service behind a proxy; used in the URLs that /reconcile returns."

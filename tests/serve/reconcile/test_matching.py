@@ -47,15 +47,26 @@ def test_confident_candidate_is_a_match(matcher: Matcher) -> None:
     assert found["type"] == [{"id": "Disease", "name": "Disease"}]
 
 
-def test_no_match_below_precision(matcher: Matcher) -> None:
+def test_no_match_below_the_threshold_of_the_precision(matcher: Matcher) -> None:
     fine, typo = first(matcher, "fever"), first(matcher, "fevr")
     assert fine is not None
     assert typo is not None
     assert (fine["match"], typo["match"], typo["id"]) == (True, False, "MESH:D005334")
-    lower, higher = (first(matcher, "fevr", precision / 100) for precision in (typo["score"] - 0.1, typo["score"] + 0.1))
-    assert lower is not None
-    assert higher is not None
-    assert (lower["match"], higher["match"]) == (True, False)
+    least = matcher.least_confidence(0.95)
+    assert least is not None
+    assert typo["score"] / 100 < least <= fine["score"] / 100
+    unreachable, any_match = first(matcher, "fever", 0.9999), first(matcher, "fevr", 0.01)
+    assert unreachable is not None
+    assert any_match is not None
+    assert (matcher.least_confidence(0.9999), unreachable["match"], any_match["match"]) == (None, False, True)
+
+
+def test_matches_have_the_precision_together(pipeline: Pipeline, matcher: Matcher) -> None:
+    assert pipeline.term_calibration is not None
+    reached = pipeline.term_calibration.calibration.curve.at(0.8)
+    assert reached.is_reached
+    assert matcher.least_confidence(0.8) == reached.threshold
+    assert matcher.least_confidence(0.8) < 0.8  # type: ignore[operator]
 
 
 def test_a_tie_is_never_a_match(matcher: Matcher) -> None:

@@ -1,7 +1,8 @@
 """Reconciliation jobs of a linker process: match the values of a column, suggest concepts and types, describe the service.
 
-A candidate is reported as a match only if its calibrated confidence is high enough. Its score, which OpenRefine shows on a
-scale from 0 to 100, is the confidence in percent. Types are the semantic groups and types of the knowledge base.
+A candidate is reported as a match only if its calibrated confidence is high enough for the wanted precision of all matches. Its
+score, which OpenRefine shows on a scale from 0 to 100, is the confidence in percent. Types are the semantic groups and types of
+the knowledge base.
 """
 
 from __future__ import annotations
@@ -88,8 +89,16 @@ class Matcher:
         """True if the pipeline has a calibration for terms."""
         return self._pipeline.calibration is not None
 
+    def least_confidence(self, precision: float) -> float | None:
+        """Return the confidence from which matches have this precision on the calibration data; None if none is high enough."""
+        if self._pipeline.calibration is None:
+            return None
+        reached = self._pipeline.calibration.calibration.curve.at(precision)
+        return reached.threshold if reached.is_reached else None
+
     def of(self, queries: Queries, precision: float) -> dict[str, Any]:
         """Return the candidates of each query; queries with the same type filter form one batch."""
+        least = self.least_confidence(precision)
         found: dict[str, Any] = {key: {"result": []} for key in queries}
         alike: dict[Filter, list[str]] = {}
         for key, query in queries.items():
@@ -99,7 +108,7 @@ class Matcher:
             pipeline = self._among(*wanted)
             linked = pipeline.link_many([_document(queries[key]) for key in keys]) if pipeline else ()
             for key, each in zip(keys, linked, strict=False):
-                found[key] = {"result": self._result(_link(each), queries[key].get("limit"), precision)}
+                found[key] = {"result": self._result(_link(each), queries[key].get("limit"), least)}
         return found
 
     def _filter_by_types(self, types: tuple[str, ...], is_all: bool) -> Pipeline | None:
@@ -117,11 +126,12 @@ class Matcher:
             return None
         return pipeline
 
-    def _result(self, link: Link | None, limit: int | None, precision: float) -> list[dict[str, Any]]:
+    def _result(self, link: Link | None, limit: int | None, least: float | None) -> list[dict[str, Any]]:
         if link is None:
             return []
         confidence = link.confidence if self.is_calibrated else None
-        is_match = confidence is not None and confidence >= precision and not link.nil_reason and not link.tied
+        is_sure = confidence is not None and least is not None and confidence >= least
+        is_match = is_sure and not link.nil_reason and not link.tied
         scores = display_scores(link.candidates, confidence)
         return [
             {
