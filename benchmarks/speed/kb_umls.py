@@ -60,9 +60,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         build_s, peak_gb = build_release(base / "META", base / "kb")
         build_release(base / "META", base / "again")
         lookups = min(1_000_000, rows)
-        with _reader(base / "kb", lookups) as first:
+        with open_in_process(base / "kb", lookups) as first:
             seen_first = json.loads(first.stdout.readline())  # type: ignore[union-attr]
-            with _reader(base / "kb", lookups) as second:
+            with open_in_process(base / "kb", lookups) as second:
                 seen_second = json.loads(second.stdout.readline())  # type: ignore[union-attr]
         return {
             "rows": rows,
@@ -75,10 +75,10 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         }
 
 
-def build_release(release: Path, dest: Path) -> tuple[float, float]:
+def build_release(release: Path, dest: Path, *options: str) -> tuple[float, float]:
     """Run `onym kb build`; return its seconds and its peak memory in GB."""
     start = time.perf_counter()
-    command = [sys.executable, "-m", "onym", "kb", "build", str(release), "-o", str(dest), "--json"]
+    command = [sys.executable, "-m", "onym", "kb", "build", str(release), "-o", str(dest), "--json", *options]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -87,7 +87,8 @@ def build_release(release: Path, dest: Path) -> tuple[float, float]:
     return time.perf_counter() - start, usage.ru_maxrss * 1024 / 1e9
 
 
-def _reader(kb: Path, lookups: int) -> subprocess.Popen[str]:
+def open_in_process(kb: Path, lookups: int) -> subprocess.Popen[str]:
+    """Open a knowledge base in another process, which prints the times of opening and of a look-up, and its memory."""
     command = [sys.executable, "-c", _OPEN, str(kb), str(lookups)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
