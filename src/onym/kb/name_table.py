@@ -33,7 +33,7 @@ from onym.text.spelling import FORMS_VERSION, other_forms
 
 KIND, FORMAT, FOLDER = "name-table", 1, "name-tables"
 _FEW = 20_000  # below this number of names, building the table is faster than reading a file
-_BATCH = 50_000  # names hashed at a time
+_BATCH = 10_000  # names hashed at a time, to save memory
 _BITS_EACH = 8  # minimum number of filter bits per name, which keeps false positives rare
 
 _MASKS = np.left_shift(1, np.arange(8)).astype(np.uint8)

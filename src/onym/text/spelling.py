@@ -16,7 +16,7 @@ from onym.text.normal import other_numbers
 
 FORMS_VERSION = 1
 """The version of the rules; tables of names made with other rules are made again."""
-_CACHE_SIZE = 100_000  # words
+_CACHE_SIZE = 20_000  # words
 _MIN_LETTERS = 5
 _MAX_STARTS = 8
 
