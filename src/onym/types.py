@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _COLOURS = ("#bfdbfe", "#fecaca", "#bbf7d0", "#fde68a", "#ddd6fe", "#fbcfe8", "#a5f3fc", "#fed7aa")
+_FREQUENT = ("gene", "disease", "species", "variant", "chemical", "cellline", "phenotype")  # each has a colour of its own
 _UNLINKED = "background:none;outline:1px dashed #9ca3af"
 
 
@@ -63,12 +64,18 @@ def _mark_text(text: str, marks: Sequence[Mark]) -> str:
         return escape(text)
     title = escape("\n\n".join(mark.title for mark in marks))
     types = [mark.type for mark in marks if mark.type is not None]
-    style = f"background:{_colour(types[0])};border-radius:3px" if types else _UNLINKED
+    style = f"background:{colour_of_type(types[0])};border-radius:3px" if types else _UNLINKED
     return f'<mark style="{style}" title="{title}">{escape(text)}</mark>'
 
 
-def _colour(name: str) -> str:
-    return _COLOURS[sum(name.encode()) % len(_COLOURS)]
+def colour_of_type(name: str) -> str:
+    """Return the background colour of a type of mentions, for HTML; frequent types have different ones.
+
+    >>> colour_of_type("Gene"), colour_of_type("Cell line") == colour_of_type("CellLine")
+    ('#bfdbfe', True)
+    """
+    normal = "".join(name.split()).lower()
+    return _COLOURS[_FREQUENT.index(normal) if normal in _FREQUENT else sum(name.encode()) % len(_COLOURS)]
 
 
 T = TypeVar("T")

@@ -38,6 +38,20 @@ def test_annotated_mentions_are_compared_with_gold(task_with_grades: EvaluationT
     assert made.calibration.quality.accuracy == 0.75
 
 
+def test_frequent_types_have_calibrations_of_their_own(
+    task_with_grades: EvaluationTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb))
+    kinds = {mention.type for doc in task_with_grades.gold() for mention in doc.mentions}
+    assert not calibrate_pipeline(task_with_grades, pipeline, by_type=True).by_type
+    monkeypatch.setattr("onym.evaluate.tuning.MIN_OF_TYPE", 50)
+    made = calibrate_pipeline(task_with_grades, pipeline, by_type=True)
+    assert set(made.by_type) <= kinds
+    assert all(each.quality.answers >= 50 for each in made.by_type.values())
+    assert made.by_type
+    assert not calibrate_pipeline(task_with_grades, pipeline).by_type
+
+
 def test_detected_mentions_not_in_gold_are_wrong(task_with_grades: EvaluationTask) -> None:
     pipeline = Pipeline(ExactLinker(task_with_grades.kb), DictionaryDetector(task_with_grades.kb))
     made = calibrate_pipeline(task_with_grades, pipeline)

@@ -10,7 +10,7 @@ import pytest
 from onym.kb import KnowledgeBase
 from onym.outputs.html import read_shown, write_page
 from onym.pipeline.folder import build_pipeline
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, colour_of_type
 from tests.cli.command import onym
 from tests.test_linked_documents import read
 
@@ -52,3 +52,22 @@ def test_titles_and_ids_are_escaped() -> None:
     file = io.BytesIO()
     assert write_page([linked], "<script>", file) == 1
     assert "script" not in read(file.getvalue().decode()).tags
+
+
+def test_six_types_have_six_colours_and_a_legend() -> None:
+    names = ("Gene", "Species", "Cell line", "Variant", "Disease", "Chemical")
+    mentions = tuple(Mention(row, row + 1, "x", (), name) for row, name in enumerate(names))
+    links = tuple(Link(mention, (Candidate("a:1", "", 1.0),)) for mention in mentions)
+    file = io.BytesIO()
+    write_page([LinkedDocument(Document("1", "x" * len(names), mentions), links)], "types", file)
+    text, _, legend = file.getvalue().decode().partition('<p class="legend">')
+    assert len({colour_of_type(name) for name in names}) == len(names)
+    assert all(colour_of_type(name) in text for name in names)
+    assert all(f'<span style="background:{colour_of_type(name)}">{name}</span>' in legend for name in names)
+
+
+def test_one_type_needs_no_legend() -> None:
+    mention = Mention(0, 1, "x", (), "Gene")
+    file = io.BytesIO()
+    write_page([LinkedDocument(Document("1", "x", (mention,)), (Link(mention, (Candidate("a:1", "", 1.0),)),))], "one", file)
+    assert b'class="legend"' not in file.getvalue()

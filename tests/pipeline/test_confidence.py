@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,23 @@ def test_links_with_candidates_get_a_confidence() -> None:
     assert (confident.confidence > 0.8, doubtful.confidence < 0.5, empty.confidence) == (True, True, None)
     assert (confident.nil_reason, doubtful.nil_reason, empty.nil_reason) == (None, None, "no-candidate")
     assert confidence.of([]) == []
+
+
+def test_a_type_with_a_calibration_of_its_own_uses_it() -> None:
+    fitted = fit_calibration()
+    flat = fit_calibration(share=0.1)
+    own = fitted.model_copy(update={"by_type": {"Gene": flat.calibration}})
+    confidence = confidence_of(own)
+    of_all, of_genes = confidence_of(fitted), confidence_of(flat)
+    assert confidence is not None
+    assert of_all is not None
+    assert of_genes is not None
+    gene = replace(link(0.9, 0.1), mention=replace(FEVER, type="Gene"))
+    disease, other, empty = confidence.of([link(0.9, 0.1), gene, link()])
+    assert disease.confidence == of_all.of([link(0.9, 0.1)])[0].confidence
+    assert other.confidence == of_genes.of([gene])[0].confidence
+    assert (other.confidence or 0) < (disease.confidence or 0)
+    assert empty.confidence is None
 
 
 def test_links_below_precision_are_unlinked_and_keep_candidates() -> None:

@@ -207,6 +207,9 @@ def calibrate(
         list[str] | None,
         typer.Option(help="With --mentions terms or given: use only annotated mentions of this type. May be repeated."),
     ] = None,
+    by_type: Annotated[
+        bool, typer.Option("--by-type", help="Also calibrate each frequent type of mentions by itself, such as genes.")
+    ] = False,
     prefer: Annotated[str, PREFER_INSTEAD] = "",
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -229,7 +232,7 @@ def calibrate(
     with progress("calibrating"):
         pipeline = load(folder, prefer=split_commas(prefer))
         tasks = [EvaluationTask.open(name, split, kb=pipeline.kb, data=data) for name in dataset]
-        fitted = calibrate_pipeline(tasks, pipeline, mentions, type or ())
+        fitted = calibrate_pipeline(tasks, pipeline, mentions, type or (), by_type=by_type)
         store_calibration(folder, fitted)
     figures = _figures(fitted)
     if json:
@@ -251,6 +254,7 @@ def _figures(fitted: FittedCalibration) -> dict[str, object]:
     return {
         "mentions": fitted.mentions,
         **({"types": list(fitted.types)} if fitted.types else {}),
+        **{f"ece_of_{kind}": round(each.quality.ece, 4) for kind, each in fitted.by_type.items()},
         "documents": fitted.documents,
         "left_out": fitted.left_out,
         "answers": quality.answers,

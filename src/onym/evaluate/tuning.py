@@ -35,6 +35,8 @@ _DIGITS, _FOLDS = 4, 5  # number of decimals of a threshold, number of folds of 
 _THRESHOLD_PROTOCOL = "bhowmik-strict"
 Mentions = Literal["given", "found", "terms"]
 _CALIBRATION_PROTOCOL = "strict"
+MIN_OF_TYPE = 200
+"""The number of answers that a type of mentions needs for a calibration of its own."""
 _RARE = 0.01  # share of a corpus's gold concepts; semantic groups with fewer are annotated by chance
 
 
@@ -151,7 +153,8 @@ def _unlink(one: Prediction) -> Prediction:
 class JudgedAnswers:
     """Answers compared with gold: the rank of the gold concept, the document and the type of each mention.
 
-    `unanswered` counts the mentions that have no answer. `keys` are the prediction keys of the answers.
+    `unanswered` counts the mentions that have no answer. `keys` are the prediction keys of the answers, and `kinds` the types
+    that the pipeline gave the mentions.
     """
 
     answers: Answers
@@ -160,6 +163,7 @@ class JudgedAnswers:
     types: list[str]
     unanswered: int = 0
     keys: Sequence[Key] = ()
+    kinds: Sequence[str] = ()
 
     @classmethod
     def pool(cls, several: Sequence[JudgedAnswers]) -> JudgedAnswers:
@@ -171,6 +175,17 @@ class JudgedAnswers:
             [kind for each in several for kind in each.types],
             sum(each.unanswered for each in several),
             [key for each in several for key in each.keys],
+            [kind for each in several for kind in each.kinds],
+        )
+
+    def of_kind(self, kind: str) -> JudgedAnswers:
+        """Return the answers for mentions of one type."""
+        rows = [row for row, each in enumerate(self.kinds) if each == kind]
+        return JudgedAnswers(
+            self.answers.part(np.array(rows, dtype=np.int64)),
+            [self.ranks[row] for row in rows],
+            [self.documents[row] for row in rows],
+            [self.types[row] for row in rows],
         )
 
     def fit(self) -> Calibration:
@@ -183,6 +198,8 @@ def calibrate_pipeline(
     pipeline: Pipeline,
     mentions: Mentions | None = None,
     types: Sequence[str] = (),
+    *,
+    by_type: bool = False,
 ) -> FittedCalibration:
     """Fit a calibration on a split of one or several datasets, which the pipeline must not have been trained on.
 
@@ -194,6 +211,8 @@ def calibrate_pipeline(
     Documents shared by several datasets count once; documents in the test split of another dataset are left out. With
     `types`, only gold mentions of these annotated types are used, so `mentions` must be `given` or `terms`. For example, a
     disease vocabulary should be calibrated on disease mentions only.
+
+    With `by_type`, each type of mentions with at least `MIN_OF_TYPE` answers has a calibration of its own too.
     """
     tasks = [tasks] if isinstance(tasks, EvaluationTask) else tasks
     for task in tasks:
@@ -210,6 +229,8 @@ def calibrate_pipeline(
     documents = [doc for gold in pooled for doc in gold]
     judging = distinct_terms(pooled) if mentions == "terms" else pooled
     judged = [_judge_pipeline(task, gold, pipeline, mentions) for task, gold in zip(tasks, judging, strict=True)]
+    pool = JudgedAnswers.pool(judged)
+    counts = Counter(pool.kinds) if by_type else {}
     return FittedCalibration(
         dataset=", ".join(task.dataset.name for task in tasks),
         split=tasks[0].split,
@@ -219,7 +240,8 @@ def calibrate_pipeline(
         left_out=sum(1 for task in tasks for _ in task.texts()) - len(documents),
         gold=sum(bool(mention.concept_ids) for gold in judging for doc in gold for mention in doc.mentions),
         types=tuple(types) or None,
-        calibration=JudgedAnswers.pool(judged).fit(),
+        calibration=pool.fit(),
+        by_type={kind: pool.of_kind(kind).fit() for kind, count in sorted(counts.items()) if kind and count >= MIN_OF_TYPE},
     )
 
 
@@ -234,7 +256,15 @@ def _judge_pipeline(task: EvaluationTask, gold: Sequence[Document], pipeline: Pi
     if mentions == "found" and (groups := find_annotated_groups(gold, pipeline.kb)):
         bare = bare.with_types(groups)
     documents = map(without_annotations, gold) if mentions == "found" else gold
-    return judge_answers(task, gold, Predictions.of(predictions_of(bare.link_many(documents)), pipeline.source()), mentions)
+    linked = list(bare.link_many(documents))
+    judged = judge_answers(task, gold, Predictions.of(predictions_of(linked), pipeline.source()), mentions)
+    names = DocumentNames.of_documents(gold)
+    kinds = {
+        (names.of(each.document.key), link.mention.start, link.mention.end): link.mention.type
+        for each in linked
+        for link in each.links
+    }
+    return replace(judged, kinds=[kinds.get(key, "") for key in judged.keys])
 
 
 def find_annotated_groups(gold: Sequence[Document], kb: KnowledgeBase) -> tuple[str, ...]:

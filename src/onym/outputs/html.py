@@ -16,7 +16,7 @@ from onym.kb import KnowledgeBase
 from onym.outputs.base import OutputContext, refuse_options
 from onym.pipeline.explanation import Explanations
 from onym.store.files.source import Source
-from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.types import Candidate, Document, Link, LinkedDocument, colour_of_type
 
 ENDINGS = (".html",)
 _HEAD = """<!doctype html>
@@ -29,6 +29,8 @@ _HEAD = """<!doctype html>
 body {{ max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 system-ui, sans-serif; color: #111; }}
 h2 {{ font-size: 1rem; margin: 2rem 0 .3rem; color: #555; }}
 mark {{ padding: .1rem .15rem; }}
+.legend {{ position: sticky; bottom: 0; padding: .4rem 0; background: #fff; }}
+.legend span {{ padding: .1rem .4rem; margin-right: .3rem; border-radius: 3px; }}
 </style>
 </head>
 <body>
@@ -69,14 +71,26 @@ def write(linked: Iterable[LinkedDocument], file: BinaryIO, context: OutputConte
 
 
 def write_page(shown: Iterable[LinkedDocument | Explanations], title: str, file: BinaryIO) -> int:
-    """Write a page with linked or explained documents, and return their number."""
-    count = 0
+    """Write a page with linked or explained documents and a legend of the colours of types; return the number of documents."""
+    count, types = 0, dict[str, None]()
     file.write(_HEAD.format(title=escape(title)).encode())
     for each in shown:
         count += 1
+        types |= dict.fromkeys(link.type for link in _links(each) if link.answer and link.type)
         file.write(f"<h2>{escape(each.document.id)}</h2>\n{each._repr_html_()}\n".encode("utf-8", "replace"))
-    file.write(_TAIL.encode())
+    file.write(_legend(types).encode("utf-8", "replace") + _TAIL.encode())
     return count
+
+
+def _links(shown: LinkedDocument | Explanations) -> Iterable[Link]:
+    return shown.links if isinstance(shown, LinkedDocument) else (each.link for each in shown)
+
+
+def _legend(types: Iterable[str]) -> str:
+    """Return the colours of types as a line at the end of the page; empty if there is one type at most."""
+    found = sorted(types)
+    items = (f'<span style="background:{colour_of_type(name)}">{escape(name)}</span>' for name in found)
+    return f'<p class="legend">{" ".join(items)}</p>\n' if len(found) > 1 else ""
 
 
 def _iter_annotations(doc: Document) -> Iterator[Link]:

@@ -51,6 +51,7 @@ class FittedCalibration(Strict):
     each surface once, like the cells of a column (`terms`). With several datasets, names and digests are separated by commas.
     `left_out` counts the documents that were excluded, because two datasets share them or they are in a test split. `gold`
     is the number of mentions that should have been linked. `types` are the annotated types that were used; None means all.
+    `by_type` has calibrations of their own for some types of mentions.
     """
 
     dataset: str
@@ -62,6 +63,7 @@ class FittedCalibration(Strict):
     gold: int = Field(default=0, ge=0)
     types: tuple[str, ...] | None = Field(default=None, exclude_if=lambda types: types is None)
     calibration: Calibration
+    by_type: dict[str, Calibration] = Field(default_factory=dict, exclude_if=lambda found: not found)
 
 
 def digest_of(config: Strict) -> str:

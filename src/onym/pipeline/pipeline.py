@@ -46,18 +46,30 @@ class Confidence:
         coverage: float | None = None,
         is_name_of: Callable[[str, str], bool] = lambda _concept_id, _surface: False,
     ) -> None:
-        self._calibration, self._is_name_of = fitted.calibration, is_name_of
+        self._calibration, self._by_type, self._is_name_of = fitted.calibration, fitted.by_type, is_name_of
         self._least = None if precision is None else _threshold(fitted.calibration.curve, precision)
         self._coverage = None if coverage is None else require_coverage(coverage)
 
     def of(self, links: Sequence[Link]) -> list[Link]:
         """Return the links with confidences. Links without candidates are unchanged."""
-        answers = Answers.of(ScoredAnswer.of_link(link, is_named=self._is_named(link)) for link in links if link.candidates)
-        confidences = iter(self._calibration.confidences(answers).tolist() if len(answers) else ())
+        confidences = iter(self._estimate([link for link in links if link.candidates]))
         return [self._above_threshold(link, next(confidences)) if link.candidates else link for link in links]
 
+    def _estimate(self, links: Sequence[Link]) -> list[float]:
+        """Return the confidences of links with candidates, by the calibration of the mention's type if there is one."""
+        if not links:
+            return []
+        answers = Answers.of(ScoredAnswer.of_link(link, is_named=self._is_named(link)) for link in links)
+        found = np.array(self._calibration.confidences(answers))
+        for kind, calibration in self._by_type.items():
+            rows = np.flatnonzero([link.mention.type == kind for link in links])
+            if len(rows):
+                found[rows] = calibration.confidences(answers.part(rows))
+        return [float(each) for each in found]
+
     def _is_named(self, link: Link) -> bool:
-        return self._calibration.uses_names and self._is_name_of(link.candidates[0].concept_id, link.mention.surface)
+        uses_names = any(each.uses_names for each in (self._calibration, *self._by_type.values()))
+        return uses_names and self._is_name_of(link.candidates[0].concept_id, link.mention.surface)
 
     def _above_threshold(self, link: Link, confidence: float) -> Link:
         is_below = self._least is not None and confidence < self._least
