@@ -35,7 +35,7 @@ WITH_BASH = {
     "README.md", "docs/index.md", "docs/tutorial/first-knowledge-base.md", "docs/how-to/build-from-umls.md",
     "docs/how-to/build-from-mesh.md", "docs/how-to/build-from-snomed.md", "docs/how-to/build-from-ncbi.md",
     "docs/how-to/download.md", "docs/how-to/link-with-a-model.md", "docs/how-to/link-raw-text.md",
-    "docs/how-to/train-a-linker.md", "docs/how-to/get-a-pipeline.md",
+    "docs/how-to/train-a-linker.md", "docs/how-to/get-a-pipeline.md", "docs/how-to/link-six-types.md",
 }  # fmt: skip
 FENCE = re.compile(r"^( *)(`{3,})([^`]*)$")
 SHELL = re.compile(r"[|<>;&$`*?~]|\n(?<!\\\n)")

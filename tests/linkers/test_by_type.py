@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
-from onym.kb import KnowledgeBase
+from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.kb.ranking import concepts_with_ids
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import without_confidence
@@ -114,3 +114,15 @@ def test_confidence_can_be_left_to_the_pipeline(kb: KnowledgeBase) -> None:
 def test_invalid_configurations_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="config-invalid"):
         linker_config("by_type", **options)
+
+
+def test_variants_get_the_symbol_of_the_nearest_linked_gene(tmp_path: Path) -> None:
+    (tmp_path / "genes.tsv").write_text("id\tname\nncbigene:673\tBRAF\n")
+    build_kb(Recipe.of({"sources": [{"path": "genes.tsv", "format": "table"}]}), tmp_path / "kb", root=tmp_path)
+    config = linker_config("by_type", parts=[{"kind": "exact"}, {"kind": "variants"}], types=[["Gene"], ["Variant"]])
+    opened = open_linker(config, KnowledgeBase.open(tmp_path / "kb"))
+    [linked], [alone] = (
+        list(opened.link([each])) for each in (document(("BRAF", "Gene"), ("V600E", "Variant")), document(("V600E", "Variant")))
+    )
+    assert [link.concept_id for link in linked.links] == ["ncbigene:673", "hgvs:BRAF:p.V600E"]
+    assert alone.links[0].concept_id == "hgvs:p.V600E"

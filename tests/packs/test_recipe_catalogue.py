@@ -15,6 +15,7 @@ WANTED = {
     "mesh-diseases-chemicals",
     "mesh-diseases-chemicals-trained",
     "mondo-diseases",
+    "pubtator-six",
     "umls-sapbert",
 }
 

@@ -36,6 +36,7 @@ from onym.registry import LINKERS
 from onym.rerank.evidence import Evidence, evidence_of
 from onym.text.analysis import analyse
 from onym.types import Document, Link, LinkedDocument
+from onym.variants.naming import add_genes, is_variant_type
 
 _BATCH = 64  # documents
 _MAX_PARTS = 20
@@ -110,6 +111,8 @@ class TypedPart(NamedTuple):
 class ByTypeLinker(Confident, DecidesNames):
     """Links each mention by the linker for its type; `Link.stage` is that linker's.
 
+    The ids of variants in HGVS notation get the symbol of the nearest linked gene.
+
     Needs: linkers for one knowledge base, and mentions with types.
     When to use: mentions of several types need different linkers.
     Related: `CascadeLinker`, `SeveralDetector`.
@@ -164,7 +167,13 @@ class ByTypeLinker(Confident, DecidesNames):
             for number, linked in zip(wanted, done, strict=True):
                 for row, link in zip(own[number], linked.links, strict=True):
                     found[number][row] = replace(link, mention=docs[number].mentions[row])
-        return found
+        return [self._add_genes(doc, links) for doc, links in zip(docs, found, strict=True)]
+
+    def _add_genes(self, doc: Document, links: list[Link]) -> list[Link]:
+        """Return the links with the symbols of linked genes in the ids of variants."""
+        if not any(is_variant_type(link.mention.type) and link.candidates for link in links):
+            return links
+        return list(add_genes(LinkedDocument(doc, tuple(links)), self.kb).links)
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence that the linker for each mention's type gives."""
