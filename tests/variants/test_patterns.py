@@ -67,7 +67,7 @@ FORMS = {
     "T insertion at 7916 and 7917": "c.7916_7917insT",
     "adenine deletion at nucleotide 202": "c.202delA",
 }  # fmt: skip
-NO_FORM = ("rs113488022", "C>T", "Gln/Arg", "32-bp deletion", "-308A", "IVS9 + 217T", "A deletion in codon 242", "dup24bp")
+NO_FORM = ("rs113488022", "C>T", "Arg-->Leu", "32-bp deletion", "-308A", "IVS9 + 217T", "A deletion in codon 242", "dup24bp")
 
 
 @pytest.mark.parametrize(("text", "form"), FORMS.items())
@@ -109,6 +109,28 @@ def test_prefers_the_longest_of_overlapping_patterns() -> None:
     assert [text[each.start : each.end] for each in find_variants(text)] == [
         "G to A transition at nucleotide 276", "c.276G>A", "p.R92H",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "alleles"),
+    [
+        ("1858C>T; 1858T, 1858 CC, T1858, 1858A, 858T", ["1858T", "1858 CC", "T1858"]),
+        ("Ile105Val; 105Val, Val-105, I105, Gly105", ["105Val", "Val-105", "I105"]),
+        ("-511C>T; -511CC, IL1B-511TT", ["-511CC", "-511TT"]),
+        ("32-bp deletion; 32A", []),
+    ],
+)
+def test_residues_at_the_position_of_a_variant_are_alleles(text: str, alleles: list[str]) -> None:
+    found = find_variants(text)[1:]
+    assert [text[each.start : each.end] for each in found] == alleles
+    assert {each.variant.kind for each in found} <= {"allele"}
+
+
+@pytest.mark.parametrize("text", ["KrasG12D", "JAK2V617F", "rtM204V"])
+def test_finds_a_substitution_after_the_name_of_a_gene(text: str) -> None:
+    [found] = find_variants(f"in {text} mice")
+    assert found.end == len(f"in {text}")
+    assert found.variant.kind == "sub"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ The groups of the patterns have names:
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from onym.variants.forms import ACIDS, BASES, Kind, Level, SequenceVariant, acid_of_codon, complete_range, position_of
 
@@ -178,3 +179,14 @@ def make_allele(found: re.Match[str]) -> SequenceVariant:
     if len(after) > 2 and after.lower() not in BASES:
         return SequenceVariant("p", "allele", "", at, _acid(after))
     return SequenceVariant("c", "allele", "", at, _bases(after))
+
+
+def make_known_allele(found: re.Match[str], positions: Mapping[tuple[bool, str], frozenset[str]]) -> SequenceVariant | None:
+    """Make an allele or a genotype (*1858TT*) of a variant, given residues by level and position; None if it has others."""
+    residue, at = found["after"] or found["first"], found["at"] or found["place"]
+    acid = _acid(residue) if len(residue) == 3 else ""
+    for is_protein, level in ((True, "p"), (False, "c")):
+        known = positions.get((is_protein, at), frozenset())
+        if (acid and is_protein and acid in known) or (not acid and set(residue) <= known):
+            return SequenceVariant(_level(level), "allele", "", at, acid or residue[0])
+    return None

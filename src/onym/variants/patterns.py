@@ -6,7 +6,7 @@ Every repetition in a pattern is bounded, so that the time is linear in the leng
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -149,7 +149,8 @@ def _iter_bare_protein() -> Iterator[Pattern]:
     last = rf"(?:[-_](?P<end>{_THREE}|{_ONE})(?P<last>[0-9]{{2,5}}))?"
     event = rf"(?P<before>{_THREE}|{_ONE})(?P<at>[0-9]{{2,5}}){last}\s?(?P<kind>del|dup)(?:etion|lication)?"
     yield _pattern("acid-event", f"{_START}{event}{_END}", makers.make_acid_change, "del", "dup")
-    start = r"(?:(?<![A-Za-z0-9_.])|(?<=rt))"  # rtM204V is in the reverse transcriptase
+    # also after the name of a gene: KrasG12D, rtM204V, JAK2V617F
+    start = r"(?:(?<![A-Za-z0-9_.])|(?<=[a-z])(?=[A-Z][0-9]{2,4}[A-Z])|(?<=[A-Z][0-9])(?=[A-Z][0-9]{3}[A-Z]))"
     short = rf"(?P<before>{_ONE})(?P<at>[0-9]{{1,7}})(?P<after>[ACDEFGHIKLMNPQRSTVWXY*])(?![A-Za-z0-9_*])(?!-[0-9])"
     yield _pattern("short", start + short, makers.make_short)
     spaced = rf"{_START}(?P<before>[ACGT])\s(?P<at>[0-9]{{3,6}})\s?(?P<after>[ACGT]){_END}"
@@ -158,7 +159,6 @@ def _iter_bare_protein() -> Iterator[Pattern]:
     yield _pattern("stop-word", stop, makers.make_protein, "top", "er")
     delta = rf"(?:(?<![A-Za-z])[Dd]elta[-\s]?|[\u0394\u2206])(?P<before>{_ONE}|{_THREE})?(?P<at>[0-9]{{2,4}}){_END}"
     yield _pattern("delta", delta, makers.make_delta, "elta", "\u0394", "\u2206")
-    yield _pattern("acid-allele", rf"{_START}(?P<after>{_THREE})[-\s]?(?P<at>[0-9]{{1,4}}){_END}", makers.make_allele)
 
 
 _UNITS = r"(?:bp|[kK]b|[MK]bp|kbp|Mb|base[-\s]?pairs?|nucleotides?|bases?|nt|amino[-\s]acids?)"
@@ -222,7 +222,8 @@ def _iter_unplaced() -> Iterator[Pattern]:
     arrow = r"(?:\s{0,2}-{0,4}>\s{0,2}|-to-|\sto\s|\u2192|/)"
     bases = rf"(?<![A-Za-z0-9/-])(?P<before>[ACGT]){arrow}(?P<after>[ACGT])(?![A-Za-z0-9/-])"
     yield _pattern("bases", bases, makers.make_unplaced)
-    yield _pattern("acids", rf"{_START}(?P<before>{_THREE}){arrow}(?P<after>{_THREE}){_END}", makers.make_unplaced)
+    acids = rf"{_START}(?P<before>{_THREE}){arrow.replace('|/)', ')')}(?P<after>{_THREE}){_END}"  # Gln/Arg is a genotype
+    yield _pattern("acids", acids, makers.make_unplaced)
     how = r"[-\s](?:to|for|by)[-\s](?:an?\s)?"
     words = rf"{_START}(?P<before>(?i:{_LONG})){how}(?P<after>(?i:{_LONG})){_END}"
     yield _pattern("acid-words-alone", words, makers.make_unplaced)
@@ -237,18 +238,43 @@ def patterns() -> tuple[Pattern, ...]:
 def find_variants(text: str) -> list[FoundVariant]:
     """Return the variants in a text, sorted by offset; of overlapping ones, the longest, then that of the first pattern.
 
-    >>> text = "BRAF Val600Glu (rs113488022)"
+    A residue with the position of a variant that the text has elsewhere is an allele of it: *1858T* beside *1858C>T*.
+
+    >>> text = "BRAF Val600Glu (rs113488022), not 600Val"
     >>> [(each.variant.hgvs, text[each.start : each.end]) for each in find_variants(text)]
-    [('p.V600E', 'Val600Glu'), ('', 'rs113488022')]
+    [('p.V600E', 'Val600Glu'), ('', 'rs113488022'), ('', '600Val')]
     """
-    found = sorted(_find_all(text), key=lambda each: (each.start - each.end, each.start))
+    found = list(_find_all(text))
+    found += _find_alleles(text, [each.variant for each in found])
     kept: list[FoundVariant] = []
     taken = bytearray(len(text))
-    for each in found:
+    for each in sorted(found, key=lambda each: (each.start - each.end, each.start)):
         if not any(taken[each.start : each.end]):
             taken[each.start : each.end] = b"\x01" * (each.end - each.start)
             kept.append(each)
     return sorted(kept)
+
+
+def _find_alleles(text: str, variants: Iterable[SequenceVariant]) -> Iterator[FoundVariant]:
+    """Yield residues at the positions of substitutions of a text, with the position before or after them."""
+    known = dict.fromkeys(
+        (each.level == "p", each.position, frozenset(each.before + each.after))
+        for each in variants
+        if each.kind == "sub" and each.position.lstrip("-").isdigit() and len(each.position) > 1
+    )
+    positions = {(is_protein, position): residues for is_protein, position, residues in list(known)[:_MAX_POSITIONS]}
+    if not positions:
+        return
+    number = "|".join(dict.fromkeys(position for _, position in positions))
+    letters = rf"{_THREE}|[A-Z]{{1,2}}(?![a-z])"
+    either = rf"(?P<at>{number})[-\s]?(?P<after>{letters}){_END}|(?P<first>{letters})[-\s]?(?P<place>{number}){_END}"
+    for found in re.finditer(rf"(?:(?=-)|(?<![A-Za-z0-9_]))(?:{either})", text):
+        variant = makers.make_known_allele(found, positions)
+        if variant is not None:
+            yield FoundVariant(*found.span(), variant, "known-allele")
+
+
+_MAX_POSITIONS = 100  # in one text
 
 
 def _find_all(text: str) -> Iterator[FoundVariant]:
