@@ -10,7 +10,17 @@ import typer
 from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
 from onym.cli.inputs import FAILED
 from onym.cli.options import VERIFY
-from onym.cli.review import DESK, _read_links
+from onym.cli.review import (
+    DESK,
+    LINKED_DOCUMENTS,
+    LINKS,
+    LINKS_KB,
+    NEW_DESK,
+    TERM_COLUMN,
+    TITLE,
+    leave_if_missing,
+    read_links,
+)
 from onym.store.cache import Verify
 
 app = typer.Typer(help="Estimate precision and recall on your own documents from few labels.", no_args_is_help=True)
@@ -18,20 +28,11 @@ app = typer.Typer(help="Estimate precision and recall on your own documents from
 
 @app.command()
 def plan(
-    links: Annotated[
-        str,
-        typer.Argument(
-            metavar="LINKS",
-            help="Predictions (.jsonl) or a table of onym link, the folder of a batch run, or a table of onym map.",
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite), on a local disk.")],
-    kb: Annotated[Path, typer.Option("--kb", help="Knowledge base of the links, or the pipeline that has it.")],
-    documents: Annotated[
-        list[str] | None,
-        typer.Option(help="Documents that were linked: file, folder or archive. May be repeated. A batch run finds its own."),
-    ] = None,
-    column: Annotated[str, typer.Option(help="For a table of onym map: column with the terms.")] = "",
+    links: LINKS,
+    output: NEW_DESK,
+    kb: LINKS_KB,
+    documents: LINKED_DOCUMENTS = None,
+    column: TERM_COLUMN = "",
     margin: Annotated[
         float, typer.Option(help="Half width of the 95 % interval of precision: 0.03 is 3 percentage points to each side.")
     ] = 0.03,
@@ -42,7 +43,7 @@ def plan(
         bool, typer.Option("--no-recall", help="Estimate precision alone. Always so for a table of onym map.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw.")] = 0,
-    title: Annotated[str, typer.Option(help="Title of the desk's page.")] = "",
+    title: TITLE = "",
     verify: Annotated[Verify, VERIFY] = "once",
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -62,7 +63,7 @@ def plan(
     with progress("reading links") as bar:
         known = KnowledgeBase.open(locate_kb(kb), verify=verify)
         missing: list[str] = []
-        source, found = _read_links(links, documents or [], column, known, missing)
+        source, found = read_links(links, documents or [], column, known, missing)
         read = list(found)
         wanted = AuditOptions(margin, None if no_recall or column else recall_margin, seed)
         made = plan_audit(read, wanted)
@@ -81,9 +82,7 @@ def plan(
         write_json({**rows, "output": str(output), "strata": [each.model_dump() for each in made.strata]})
     else:
         write_lines([(what.replace("_", " "), f"{number:,}") for what, number in rows.items()])
-    if counts.missing:
-        tell(f"The text of {counts.missing:,} documents is missing; onym review show lists them.")
-        raise typer.Exit(FAILED)
+    leave_if_missing(counts)
 
 
 @app.command()

@@ -17,31 +17,37 @@ if TYPE_CHECKING:
     from typing import Any
 
     from onym.kb import KnowledgeBase
-    from onym.review.create import ReviewedDocument
+    from onym.review.create import DeskCounts, ReviewedDocument
     from onym.serve.review import ReviewSettings
 
 app = typer.Typer(help="Review links: make a desk, decide, export corrections and training data.", no_args_is_help=True)
 DESK = Annotated[Path, typer.Argument(metavar="DESK", help="Review desk (.sqlite).")]
+LINKS = Annotated[
+    str,
+    typer.Argument(
+        metavar="LINKS",
+        help="Predictions (.jsonl) or a table of onym link, the folder of a batch run, or a table of onym map.",
+    ),
+]
+NEW_DESK = Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite), on a local disk.")]
+LINKS_KB = Annotated[Path, typer.Option("--kb", help="Knowledge base of the links, or the pipeline that has it.")]
+LINKED_DOCUMENTS = Annotated[
+    list[str] | None,
+    typer.Option(help="Documents that were linked: file, folder or archive. May be repeated. A batch run finds its own."),
+]
+TERM_COLUMN = Annotated[str, typer.Option(help="For a table of onym map: column with the terms.")]
+TITLE = Annotated[str, typer.Option(help="Title of the desk's page.")]
 _SHOWN = 10  # maximum number of missing documents listed
 
 
 @app.command(cls=command_with(filter=FILTER_OPTIONS))
 def create(
     context: typer.Context,
-    links: Annotated[
-        str,
-        typer.Argument(
-            metavar="LINKS",
-            help="Predictions (.jsonl) or a table of onym link, the folder of a batch run, or a table of onym map.",
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite), on a local disk.")],
-    kb: Annotated[Path, typer.Option("--kb", help="Knowledge base of the links, or the pipeline that has it.")],
-    documents: Annotated[
-        list[str] | None,
-        typer.Option(help="Documents that were linked: file, folder or archive. May be repeated. A batch run finds its own."),
-    ] = None,
-    column: Annotated[str, typer.Option(help="For a table of onym map: column with the terms.")] = "",
+    links: LINKS,
+    output: NEW_DESK,
+    kb: LINKS_KB,
+    documents: LINKED_DOCUMENTS = None,
+    column: TERM_COLUMN = "",
     characters: Annotated[
         int | None,
         typer.Option("--context", min=0, help="Store only this many characters around each mention, not whole documents."),
@@ -57,7 +63,7 @@ def create(
     only_documents: Annotated[
         Path | None, typer.Option(help="Queue only links in the documents listed in this file, one id per line.")
     ] = None,
-    title: Annotated[str, typer.Option(help="Title of the desk's page.")] = "",
+    title: TITLE = "",
     verify: Annotated[Verify, VERIFY] = "once",
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -80,7 +86,7 @@ def create(
         wanted = frozenset(ids_in(only_documents)) if only_documents else frozenset()
         queue = QueueFilter.of(known, filter_of(context, concepts), at_least=at_least, below=below, documents=wanted)
         missing: list[str] = []
-        source, found = _read_links(links, documents or [], column, known, missing)
+        source, found = read_links(links, documents or [], column, known, missing)
         options = DeskOptions(characters, not no_text, title, bool(column), queue)
         counts = create_desk(output, found, known, source, options, missing=missing, progress=progress_callback(bar))
     if source.get("kb", {}).get("digest", known.digest) != known.digest:
@@ -90,12 +96,17 @@ def create(
         write_json({**rows, "output": str(output)})
     else:
         write_lines([(what, f"{number:,}") for what, number in rows.items()])
+    leave_if_missing(counts)
+
+
+def leave_if_missing(counts: DeskCounts) -> None:
+    """Exit with status 5 if documents of a new desk have no text."""
     if counts.missing:
         tell(f"The text of {counts.missing:,} documents is missing; onym review show lists them.")
         raise typer.Exit(FAILED)
 
 
-def _read_links(
+def read_links(
     links: str, documents: list[str], column: str, kb: KnowledgeBase, missing: list[str]
 ) -> tuple[Mapping[str, Any], Iterable[ReviewedDocument]]:
     """Return the header of the links and their documents; ids of documents that are not found are appended to `missing`."""

@@ -313,7 +313,7 @@ def _translate(path: Path | None, form: DatabaseFormat) -> Iterator[None]:
         raise _make_error(form, f"the {form.noun} cannot be read", path) from e
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):  # bugs, or a key that exists, which the caller handles
         raise
-    except sqlite3.DatabaseError as e:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as e:  # the latter if a message quotes bytes of a damaged schema
         raise _make_error(form, f"the file is damaged, or is no {form.noun}", path) from e
 
 

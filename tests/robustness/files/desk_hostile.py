@@ -154,6 +154,6 @@ def _change(path: Path, statements: str) -> None:
 
 
 def _is_marked(path: Path) -> bool:
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
+    with suppress(sqlite3.Error, UnicodeDecodeError), closing(sqlite3.connect(path)) as connection:
         return bool(connection.execute("SELECT count(*) FROM desk WHERE key = ?", (_MARK,)).fetchone()[0])
     return False
