@@ -17,8 +17,9 @@ highest ratio to `random` that any order can have.
 `keyboard_only`: 50 links are decided on the page by keys alone. `a11y_violations`: axe-core rules that a state of the page
 violates, in light and dark mode, in a wide and a narrow window. Both need Chromium and playwright, and are null without.
 
-`decisions_lost`: a client decides, and the server is killed by SIGKILL at a random time and started again; a decision that was
-acknowledged must be in the desk. `p99_ms`: ten clients, each deciding a link about once a second, on a desk of 100,000 links.
+`decisions_lost`: a client decides, and the server is killed by SIGKILL at a random time after its first decision, and started
+again; a decision that was acknowledged must be in the desk. `p99_ms`: ten clients, each deciding a link about once a second, on
+a desk of 100,000 links.
 `--quick` reviews NCBI disease only, kills 3 times, and has 1,000 links. `--kills` and `--links` set these numbers.
 """
 
@@ -48,7 +49,7 @@ from benchmarks.serve.review_page import use_page
 from benchmarks.serve.running import RunningDesk
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
-from onym.kb import KnowledgeBase
+from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.packs import load
 from onym.packs.locate import locate_kb
 from onym.review.create import ReviewedDocument, create_desk
@@ -215,17 +216,17 @@ def kill_often(kills: int, links: int = 1_000) -> dict[str, int]:
     generator = random.Random(0)
     acknowledged: list[str] = []
     context = get_context("forkserver")  # servers start fast, since all modules are loaded already
-    context.set_forkserver_preload(["onym.serve.review", "onym.serve.server", "onym.kb.search"])
+    context.set_forkserver_preload([__name__, "onym.serve.review", "onym.serve.server", "onym.kb.search"])
     with tempfile.TemporaryDirectory() as name:
-        folder, kb = Path(name), locate_kb(Path("starter"))
+        folder = Path(name)
+        kb = _build_small_kb(folder)
         make_desk(folder / "desk.sqlite", KnowledgeBase.open(kb), links)
         for number in range(kills):
             server = context.Process(target=_serve, args=(folder / "desk.sqlite", kb, folder / "log.txt"))
             server.start()
             url = _wait_for_url(folder / "log.txt", server.is_alive)
-            killer = threading.Timer(generator.uniform(0.05, 1.0), server.kill)
-            killer.start()
-            acknowledged += _decide_until_gone(url, number, links)
+            killer = threading.Timer(generator.uniform(0.0, 0.3), server.kill)
+            acknowledged += _decide_until_gone(url, number, links, killer)
             killer.join()
             server.join()
             (folder / "log.txt").unlink()
@@ -233,6 +234,14 @@ def kill_often(kills: int, links: int = 1_000) -> dict[str, int]:
             stored = [each.id for each in desk.decisions()]
     lost, twice = len(set(acknowledged) - set(stored)), len(stored) - len(set(stored))
     return {"kills": kills, "acknowledged": len(acknowledged), "decisions_lost": lost, "decisions_twice": twice}
+
+
+def _build_small_kb(folder: Path) -> Path:
+    """Build a knowledge base that opens at once: what a server stores does not depend on its size."""
+    rows = "".join(f"made:{number},term {number}\n" for number in range(50))
+    (folder / "made.csv").write_text(f"id,name\n{rows}")
+    build_kb(Recipe.of({"sources": [{"path": "made.csv"}]}), folder / "kb", root=folder)
+    return folder / "kb"
 
 
 def _serve(desk: Path, kb: Path, log: Path) -> None:
@@ -248,8 +257,11 @@ def _wait_for_url(log: Path, is_alive: Callable[[], bool]) -> str:
     return found[1]
 
 
-def _decide_until_gone(url: str, seed: int, links: int) -> list[str]:
-    """Decide links until the server is gone, and return the ids of the decisions that it acknowledged."""
+def _decide_until_gone(url: str, seed: int, links: int, killer: threading.Timer) -> list[str]:
+    """Decide links until the server is gone, and return the ids of the decisions that it acknowledged.
+
+    The killer starts with the first of them, so that each server is killed while it stores decisions.
+    """
     generator, done = random.Random(seed), list[str]()
     try:
         with httpx.Client(base_url=url, timeout=60) as client:
@@ -259,6 +271,8 @@ def _decide_until_gone(url: str, seed: int, links: int) -> list[str]:
                 answer = client.post("/v1/review/decisions", json=body, headers={"x-onym-csrf": csrf})
                 if answer.status_code == 200:
                     done.append(body["id"])
+                    if len(done) == 1:
+                        killer.start()
     except httpx.HTTPError:
         return done
 
