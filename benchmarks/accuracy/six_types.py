@@ -72,6 +72,7 @@ _GENE_IN_ID = re.compile(rf"^{HGVS}:[^:]+:")
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kb", type=Path, help="the knowledge base; by default that of recipes/six.toml")
     parser.add_argument("--taxonomy", type=Path, help="folder of names.dmp, nodes.dmp and merged.dmp")
+    parser.add_argument("--exact-genes", action="store_true", help="link genes by exact match, without a trained gene model")
     parser.add_argument("--student", default="", help="folder of a student, or starter: the student of the built-in starter")
 
 
@@ -80,7 +81,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         if options.quick:
             return _quick(Path(folder))
         kb = options.kb or six_kb(options.taxonomy)
-        parts = {name: _train_part(name, kb) for name in ("genes", "organisms")}
+        parts = {
+            name: _train_part(name, kb) for name in ("genes", "organisms") if name == "organisms" or not options.exact_genes
+        }
         student = _starter_student() if options.student == "starter" else Path(options.student or _train_part("student", kb))
         pipeline = build_six(kb, Path(folder) / "pipeline", student, parts)
         left_out = {name: _count_left_out(path) for name, path in {"student": student, **parts}.items()}
