@@ -162,9 +162,14 @@ def test_cacheable_linkers() -> None:
     """Linkers that read context must not be cacheable: they would return results of another document."""
     pytest.importorskip("faiss")
     pytest.importorskip("torch")
-    classes = {name: getattr(LINKERS.load(name), f"{name.capitalize()}Linker") for name in LINKERS.names}
+    classes = {name: getattr(LINKERS.load(name), f"{name.title().replace('_', '')}Linker") for name in LINKERS.names}
     assert {name for name, each in classes.items() if issubclass(each, SurfaceLinker)} == {"exact", "tfidf", "dense"}
-    assert {name for name, each in classes.items() if not issubclass(each, Cacheable)} == {"generative", "collective", "genes"}
+    assert {name for name, each in classes.items() if not issubclass(each, Cacheable)} == {
+        "generative",
+        "collective",
+        "genes",
+        "by_type",
+    }
 
 
 def test_a_linker_that_reads_context_has_no_cache(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,6 +50,7 @@ Scored = tuple[int, float, int]
 RULES = ("preferred-vocabulary", "preferred-name", "vocabulary", "kind", "record", "source", "names", "id")
 """The tie-breaking rules in order: the fields of a key."""
 _MAX_ABBREVIATION = 5  # characters
+_score = itemgetter(1)
 _MAX_MEANINGS = 200_000  # names whose meaning is cached
 _SUPPLEMENTARY = (b"mesh:C", b"mesh:D")  # the range of ids of MeSH's supplementary records, end exclusive
 
@@ -149,10 +150,16 @@ class CandidateOrder:
 
     def rank(self, found: Mapping[int, tuple[float, int]]) -> Iterator[Scored]:
         """Yield concepts, best first, given the score and the matched name of each."""
-        by_score = sorted(((concept, score, name) for concept, (score, name) in found.items()), key=lambda each: -each[1])
-        for _, group in groupby(by_score, key=lambda each: each[1]):
-            tied = list(group)
+        by_score = [(concept, score, name) for concept, (score, name) in found.items()]
+        by_score.sort(key=_score, reverse=True)
+        start = 0
+        while start < len(by_score):
+            score, end = by_score[start][1], start + 1
+            while end < len(by_score) and by_score[end][1] == score:
+                end += 1
+            tied = by_score[start:end]
             yield from sorted(tied, key=lambda each: self.key(each[0], each[2])) if len(tied) > 1 else tied
+            start = end
 
 
 def is_abbreviation(form: str) -> bool:

@@ -169,9 +169,10 @@ class KbMemory:
         if row < 0:
             return {}
         found: Counter[int] = Counter()
-        for concept, count in zip(self.memory.entry_concepts[row], self.memory.entry_counts[row], strict=True):
+        entries = (each[row].tolist() for each in (self.memory.entry_concepts, self.memory.entry_counts))
+        for concept, count in zip(*entries, strict=True):
             if not vocabulary or self._vocabularies[concept] == vocabulary:
-                found[int(self.rows[concept])] += int(count)
+                found[int(self.rows[concept])] += count
         return {concept: count for concept, count in found.items() if concept >= 0}
 
     def own(self, counts: Counts) -> dict[str, dict[int, int]]:

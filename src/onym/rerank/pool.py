@@ -241,7 +241,7 @@ class Pooling:
 
     def _find_concepts(self, text: str) -> tuple[int, ...]:
         row = self._name_of(text)
-        return tuple(int(concept) for concept in self.kb.name_concepts[row]) if row >= 0 else ()
+        return tuple(self.kb.name_concepts[row].tolist()) if row >= 0 else ()
 
     def _similar(self, texts: set[str]) -> dict[str, list[tuple[str, float]]]:
         """Return the most similar surfaces of the memory for each text, with their similarity."""
