@@ -1,0 +1,1 @@
+"""Onym and other entity linkers on the same knowledge base, the same documents and the same evaluator."""

@@ -1,0 +1,107 @@
+"""The systems: what they are, in which settings they run, and for which tasks they are made.
+
+The first settings are the defaults of the system; the others are those that its documentation names. The settings with the best
+score on the dev split of a dataset are run on its test split too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.rivals.tasks import BaseName, TaskName
+from onym.kb.export import ExportFormat
+
+ALL: tuple[TaskName, ...] = ("text", "mentions", "terms")
+OWN = "onym"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """A system. `environment` names its locked list of packages; Onym runs in the environment of the benchmark.
+
+    `degraded` says what of the system had to be replaced. `bases` are the knowledge bases that it can use.
+    """
+
+    key: str
+    title: str
+    package: str
+    adapter: str
+    environment: str
+    settings: Mapping[str, Mapping[str, Any]]
+    tasks: tuple[TaskName, ...] = ALL
+    bases: tuple[BaseName, ...] = ("starter", "hpo")
+    is_trained: bool = False
+    degraded: str = ""
+    formats: Mapping[str, ExportFormat] = field(default_factory=dict)
+    """Export formats of `onym kb export`, by file."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the system is Onym."""
+        return self.environment == OWN
+
+
+_PATTERNS: dict[str, ExportFormat] = {"patterns.jsonl": "entity-ruler"}
+SYSTEMS = (
+    System(
+        "onym-exact",
+        "Onym, dictionary + exact",
+        "onym",
+        "onym_pipeline",
+        OWN,
+        {
+            "default": {"linker": "exact"},
+            "reordered": {"linker": "exact", "detector": {"reordered": True}},
+        },
+    ),
+    System(
+        "onym-tfidf",
+        "Onym, dictionary + TF-IDF",
+        "onym",
+        "onym_pipeline",
+        OWN,
+        {"default": {"linker": "tfidf"}, "reordered": {"linker": "tfidf", "detector": {"reordered": True}}},
+    ),
+    System(
+        "onym-starter",
+        "Onym, starter",
+        "onym",
+        "onym_pipeline",
+        OWN,
+        {"default": {"pipeline": "starter"}},
+        bases=("starter",),
+        is_trained=True,
+    ),
+    System(
+        "spacy-matcher",
+        "spaCy PhraseMatcher",
+        "spacy",
+        "spacy_matcher",
+        "spacy",
+        {
+            "default": {"component": "matcher", "attribute": "ORTH"},
+            "lower case": {"component": "matcher", "attribute": "LOWER"},
+        },
+        formats=_PATTERNS,
+    ),
+    System(
+        "spacy-ruler",
+        "spaCy EntityRuler",
+        "spacy",
+        "spacy_matcher",
+        "spacy",
+        {"default": {"component": "ruler", "attribute": "ORTH"}, "lower case": {"component": "ruler", "attribute": "LOWER"}},
+        formats=_PATTERNS,
+    ),
+    System(
+        "gilda",
+        "Gilda",
+        "gilda",
+        "gilda_grounder",
+        "gilda",
+        {"default": {}, "3 characters": {"min_length": 3}},
+        formats={"terms.tsv.gz": "gilda"},
+    ),
+)
