@@ -30,7 +30,12 @@ LOCKS = Path(__file__).parent / "locks"
 _PYTHON = "3.11"
 _COMPLETE = "complete"
 _TIMEOUT = 3_600
-_QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+_QUIET = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+}
 
 
 class RivalError(RuntimeError):
@@ -74,8 +79,18 @@ def version_of(system: System) -> str:
 
 
 def _run(command: Sequence[str]) -> str:
-    environment = {"UV_FIND_LINKS": os.environ.get("PIP_FIND_LINKS", ""), "UV_NATIVE_TLS": "1"} | dict(os.environ)
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT, env=environment)
+    environment = {
+        "UV_FIND_LINKS": os.environ.get("PIP_FIND_LINKS", ""),
+        "UV_NATIVE_TLS": "1",
+    } | dict(os.environ)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_TIMEOUT,
+        env=environment,
+    )
     if done.returncode:
         msg = f"{Path(command[0]).name} failed: {done.stderr[-1_000:]}"
         raise RivalError(msg)
@@ -136,7 +151,12 @@ def run_system(
 
 
 def _adapt(system: System, arguments: Sequence[str], lines: Sequence[str]) -> list[str]:
-    command = [str(python_of(system)), "-m", f"benchmarks.rivals.adapters.{system.adapter}", *arguments]
+    command = [
+        str(python_of(system)),
+        "-m",
+        f"benchmarks.rivals.adapters.{system.adapter}",
+        *arguments,
+    ]
     environment = dict(os.environ) | _QUIET
     started = time.perf_counter()
     try:

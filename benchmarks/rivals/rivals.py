@@ -27,8 +27,15 @@ from hashlib import sha256
 from typing import Any
 
 from benchmarks.report import machine
-from benchmarks.rivals.adapters.serving import Answer
-from benchmarks.rivals.environments import ROOT, RivalError, export_base, rivals_folder, run_system, version_of
+from benchmarks.rivals.adapters.serving import Answer, Request
+from benchmarks.rivals.environments import (
+    ROOT,
+    RivalError,
+    export_base,
+    rivals_folder,
+    run_system,
+    version_of,
+)
 from benchmarks.rivals.systems import SYSTEMS, System
 from benchmarks.rivals.tasks import (
     DATASETS,
@@ -45,14 +52,15 @@ from benchmarks.rivals.tasks import (
     open_task,
     p_value,
 )
+from benchmarks.rivals.texts import write_texts
 from onym.store.output import whole_file
 
 RESULTS = ROOT / "results" / "rivals" / "rows.json"
 FULL_LOWER_BOUNDS = {"systems_run": 7}
 _DEV = 100  # documents of a dev split on which settings are compared
 _QUICK = 10
-_ABSTRACTS = 5_000
-_SECONDS = 60.0  # CPU time for the abstracts; a slow system processes fewer of them
+_ABSTRACTS = 1_000
+_SECONDS = 30.0  # CPU time for the abstracts; a slow system processes fewer of them
 _PUBMED = "text/pubmed/speed"
 _DEFAULT = "default"
 
@@ -121,7 +129,11 @@ class Runner:
         try:
             for base in system.bases:
                 runs = {settings: self._open_run(system, settings, base) for settings in system.settings}
-                self._judge(system, base, {settings: found for settings, found in runs.items() if found})
+                self._judge(
+                    system,
+                    base,
+                    {settings: found for settings, found in runs.items() if found},
+                )
         except RivalError as error:
             self.failed[system.key] = str(error)
             print(f"{system.key}: {error}", file=sys.stderr)
@@ -136,7 +148,12 @@ class Runner:
     def _open_run(self, system: System, settings: str, base: BaseName) -> StoredRun | None:
         """Return the stored run of a system; run it if there is none. None if it may not be run."""
         parts = self._parts(system, base)
-        asked = [system.settings[settings], open_base(base).digest, self._is_quick, [each.name for each in parts]]
+        asked = [
+            system.settings[settings],
+            open_base(base).digest,
+            self._is_quick,
+            [each.name for each in parts],
+        ]
         digest = sha256(json.dumps(asked).encode()).hexdigest()[:8]
         path = rivals_folder() / "runs" / f"{system.key}.{settings.replace(' ', '-')}.{base}.{digest}.json"
         if not path.exists():
@@ -151,12 +168,30 @@ class Runner:
 
     def _run(self, system: System, settings: str, base: BaseName, parts: Sequence[Part]) -> StoredRun:
         requests = [request for part in parts for request in part.judge().task.requests(part.name)]
-        if base == "starter" and "text" in system.tasks:
+        if system.detector:
+            self._add_spans(system.detector, base, requests)
+        elif base == "starter" and "text" in system.tasks:
             requests += open_abstracts(_PUBMED, _QUICK if self._is_quick else _ABSTRACTS)
         kb, chosen = export_base(base_folder(base), system), system.settings[settings]
-        answers, figures = run_system(system, chosen, kb, requests, prefer=PREFER[base], seconds={_PUBMED: _SECONDS})
+        write_texts(kb, system.files)
+        answers, figures = run_system(
+            system,
+            chosen,
+            kb,
+            requests,
+            prefer=PREFER[base],
+            seconds={_PUBMED: _SECONDS},
+        )
         answers.pop(_PUBMED, None)
         return StoredRun(answers, figures)
+
+    def _add_spans(self, detector: str, base: BaseName, requests: Sequence[Request]) -> None:
+        """Set the mentions of raw text to those that another system found with its default settings."""
+        own = next(each for each in SYSTEMS if each.key == detector)
+        found = self._open_run(own, _DEFAULT, base)
+        for each in requests:
+            if found and each["task"] == "text":
+                each["spans"] = [[start, end] for start, end, _ in found.answers[each["part"]][each["id"]]]
 
     def _judge(self, system: System, base: BaseName, runs: Mapping[str, StoredRun]) -> None:
         for settings, found in runs.items():
@@ -190,7 +225,11 @@ class Runner:
 
     def compare(self) -> dict[str, object]:
         """Return the cells in which Onym is first, tied or behind, with and without training, and the throughput."""
-        places: dict[str, list[dict[str, Any]]] = {"first": [], "tied": [], "behind": []}
+        places: dict[str, list[dict[str, Any]]] = {
+            "first": [],
+            "tied": [],
+            "behind": [],
+        }
         for part, judged in self._judged.items():
             for is_trained in (False, True):
                 shown = {key: each for key, each in judged.items() if is_trained or not key[0].is_trained}
@@ -198,14 +237,26 @@ class Runner:
                 others = {key: each for key, each in shown.items() if not key[0].is_own}
                 if own and others:
                     place, row = _compare(part.task, own, others)
-                    places[place].append({"task": part.task, "dataset": part.dataset, "with_training": is_trained, **row})
+                    places[place].append(
+                        {
+                            "task": part.task,
+                            "dataset": part.dataset,
+                            "with_training": is_trained,
+                            **row,
+                        }
+                    )
         counts = {place: len(found) for place, found in places.items()}
         speeds = {
             f"{system.title} ({settings})": _speed(figures, _PUBMED)
             for (system, settings, _), figures in self._figures.items()
             if _PUBMED in figures["parts"]
         }
-        return {"cells": sum(counts.values()), **counts, "places": places, "throughput": speeds}
+        return {
+            "cells": sum(counts.values()),
+            **counts,
+            "places": places,
+            "throughput": speeds,
+        }
 
 
 def _choose(part: Part, runs: Mapping[str, StoredRun]) -> str:
@@ -218,7 +269,9 @@ def _choose(part: Part, runs: Mapping[str, StoredRun]) -> str:
 
 
 def _compare(
-    task: TaskName, own: Mapping[tuple[System, str], Judgement], others: Mapping[tuple[System, str], Judgement]
+    task: TaskName,
+    own: Mapping[tuple[System, str], Judgement],
+    others: Mapping[tuple[System, str], Judgement],
 ) -> tuple[str, dict[str, Any]]:
     """Compare the best of Onym with the best rival."""
     (best, settings), found = max(own.items(), key=lambda each: each[1].score)

@@ -36,6 +36,10 @@ class System:
     degraded: str = ""
     formats: Mapping[str, ExportFormat] = field(default_factory=dict)
     """Export formats of `onym kb export`, by file."""
+    files: tuple[str, ...] = ()
+    """Other files that the adapter reads, see `benchmarks.rivals.texts`."""
+    detector: str = ""
+    """Key of the system of Onym whose mentions are linked in raw text."""
 
     @property
     def is_own(self) -> bool:
@@ -62,7 +66,10 @@ SYSTEMS = (
         "onym",
         "onym_pipeline",
         OWN,
-        {"default": {"linker": "tfidf"}, "reordered": {"linker": "tfidf", "detector": {"reordered": True}}},
+        {
+            "default": {"linker": "tfidf"},
+            "reordered": {"linker": "tfidf", "detector": {"reordered": True}},
+        },
     ),
     System(
         "onym-starter",
@@ -92,7 +99,10 @@ SYSTEMS = (
         "spacy",
         "spacy_matcher",
         "spacy",
-        {"default": {"component": "ruler", "attribute": "ORTH"}, "lower case": {"component": "ruler", "attribute": "LOWER"}},
+        {
+            "default": {"component": "ruler", "attribute": "ORTH"},
+            "lower case": {"component": "ruler", "attribute": "LOWER"},
+        },
         formats=_PATTERNS,
     ),
     System(
@@ -102,6 +112,84 @@ SYSTEMS = (
         "gilda_grounder",
         "gilda",
         {"default": {}, "3 characters": {"min_length": 3}},
+        degraded="without the disambiguation models, which it downloads",
         formats={"terms.tsv.gz": "gilda"},
+    ),
+    System(
+        "text2term",
+        "text2term",
+        "text2term",
+        "text2term_mapper",
+        "text2term",
+        {"default": {}},
+        ("mentions", "terms"),
+        ("starter",),
+        formats={"kb.jsonl": "jsonl"},
+    ),
+    System(
+        "fasthpocr",
+        "FastHPOCR",
+        "FastHPOCR",
+        "fasthpocr_annotator",
+        "fasthpocr",
+        {"default": {}, "longest match": {"longest": True}},
+        ("text",),
+        ("hpo",),
+        files=("hp.obo",),
+    ),
+    System(
+        "quickumls",
+        "QuickUMLS",
+        "quickumls",
+        "quickumls_matcher",
+        "quickumls",
+        {"default": {}, "-L -U": {"lower": True}},
+        degraded="blank spaCy pipeline instead of en_core_web_sm, stop words of spaCy instead of NLTK",
+        formats={"MRCONSO.RRF": "mrconso", "MRSTY.RRF": "mrsty"},
+    ),
+    System(
+        "scispacy",
+        "scispaCy linker",
+        "scispacy",
+        "scispacy_linker",
+        "scispacy",
+        {"default": {}, "all definitions": {"filter_for_definitions": False}},
+        bases=("starter",),
+        degraded="mentions of Onym's dictionary instead of en_core_sci, index built with M 32 and efConstruction 200",
+        formats={"kb.jsonl": "jsonl"},
+        detector="onym-exact",
+    ),
+    System(
+        "medcat",
+        "MedCAT, unsupervised",
+        "medcat",
+        "medcat_annotator",
+        "medcat",
+        {
+            "default": {"pack": "unsupervised"},
+            "threshold 0.1": {"pack": "unsupervised", "similarity_threshold": 0.1},
+        },
+        ("text",),
+        ("starter",),
+        degraded="word vectors of 5,000 abstracts instead of its vocabulary",
+        formats={"cdb.csv": "medcat"},
+        files=("abstracts.txt", "training.json"),
+    ),
+    System(
+        "medcat-supervised",
+        "MedCAT, supervised",
+        "medcat",
+        "medcat_annotator",
+        "medcat",
+        {
+            "default": {"pack": "supervised"},
+            "threshold 0.1": {"pack": "supervised", "similarity_threshold": 0.1},
+        },
+        ("text",),
+        ("starter",),
+        is_trained=True,
+        degraded="word vectors of 5,000 abstracts instead of its vocabulary",
+        formats={"cdb.csv": "medcat"},
+        files=("abstracts.txt", "training.json"),
     ),
 )

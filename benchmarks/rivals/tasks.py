@@ -33,7 +33,11 @@ from onym.datasets.prepared import open_dataset
 from onym.evaluate.cases import Case, ConceptResolver, gold_cases
 from onym.evaluate.end_to_end import score_with_intervals, shares_of_counts
 from onym.evaluate.metrics import find_protocol
-from onym.evaluate.significance import bootstrap_interval, bootstrap_paired_sums, mcnemar_exact
+from onym.evaluate.significance import (
+    bootstrap_interval,
+    bootstrap_paired_sums,
+    mcnemar_exact,
+)
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptFilter, select_concepts
 from onym.packs.locate import KB, STARTER, locate
@@ -105,13 +109,15 @@ def open_base(base: BaseName) -> KnowledgeBase:
 
 def open_task(name: TaskName, dataset: str, split: str, limit: int | None = None) -> RivalTask:
     """Open a task, at most `limit` documents of it."""
-    if dataset == GSC:
-        documents = _read_gsc()
-    else:
-        documents = [_of_types(doc, _TYPES.get(dataset, ())) for doc in open_dataset(dataset, data_folder()).documents(split)]
+    documents = _read_gsc() if dataset == GSC else read_split(dataset, split)
     chosen = tuple(documents[:limit])
     wanted = _terms(chosen) if name == "terms" else chosen
     return RivalTask(name, dataset, wanted, open_base(base_of(dataset)), DATASETS.get(dataset, ()))
+
+
+def read_split(dataset: str, split: str) -> list[Document]:
+    """Return the documents of a split, with the mentions that are scored."""
+    return [_of_types(doc, _TYPES.get(dataset, ())) for doc in open_dataset(dataset, data_folder()).documents(split)]
 
 
 def request_of(doc: Document, part: str, task: TaskName) -> Request:
@@ -197,7 +203,10 @@ class Judge:
             return ""
         top = max(score for _, score in concepts)
         equal = [self._resolver.canonical(key) for key, score in concepts if score >= top - 1e-9]
-        best = min(equal, key=lambda key: (not self._is_asked(key), not key.startswith("mesh:")))
+        best = min(
+            equal,
+            key=lambda key: (not self._is_asked(key), not key.startswith("mesh:")),
+        )
         return best if self._is_asked(best) else ""
 
     def _is_asked(self, concept_id: str) -> bool:
@@ -235,5 +244,10 @@ def _document_of(cases: Sequence[Case]) -> list[str]:
 def p_value(task: TaskName, one: Judgement, other: Judgement) -> float:
     """Return the p-value of a paired test: of the F1 over documents, or McNemar's of the recall over mentions."""
     if task == "text":
-        return bootstrap_paired_sums(one.rows, other.rows, lambda sums: shares_of_counts(sums)[2], replicates=2_000).p_value
+        return bootstrap_paired_sums(
+            one.rows,
+            other.rows,
+            lambda sums: shares_of_counts(sums)[2],
+            replicates=2_000,
+        ).p_value
     return mcnemar_exact(one.rows.astype(int), other.rows.astype(int)).p_value

@@ -39,7 +39,7 @@ def answers_of(system: System, settings: Mapping[str, Any], kb: Path, *tasks: st
 
 
 @pytest.fixture
-def _shared_environments(monkeypatch: pytest.MonkeyPatch) -> None:
+def _use_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the environments of the user's cache, because making them takes minutes."""
     folder = Path.home() / ".cache" / "onym" / "rivals" / "environments"
     if not folder.is_dir():
@@ -75,14 +75,15 @@ def test_systems_are_compared_in_pairs(tiny_kb: Path) -> None:
     assert p_value("mentions", one, other) == 0.125
 
 
-LOWER = {"spacy-matcher": "lower case", "spacy-ruler": "lower case"}
+LOWER = {"spacy-matcher": "lower case", "spacy-ruler": "lower case", "quickumls": "-L -U"}
 RIVALS = [each.key for each in SYSTEMS if not each.is_own]
-MADE_FOR_MORE = {"fasthpocr"}
+MADE_FOR_MORE = {"fasthpocr", "scispacy", "medcat", "medcat-supervised"}
+"""They need more than the tiny knowledge base: HPO, enough names for an index, texts to train on."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [key for key in RIVALS if key not in MADE_FOR_MORE])
-@pytest.mark.usefixtures("_shared_environments")
+@pytest.mark.usefixtures("_use_environments")
 def test_adapters_give_known_answers(tiny_kb: Path, key: str) -> None:
     system = BY_KEY[key]
     found = answers_of(system, system.settings[LOWER.get(key, "default")], tiny_kb, *system.tasks)

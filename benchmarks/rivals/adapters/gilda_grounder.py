@@ -1,7 +1,6 @@
 """Gilda's Grounder over the terms of the knowledge base: `annotate` for texts, `ground` for annotated mentions and terms.
 
-The exported terms are normalised again by Gilda. `context` gives `ground` the text of the document.
-"""
+The exported terms are normalised again by Gilda. Its disambiguation models, which it downloads, are left out."""
 
 from __future__ import annotations
 
@@ -20,6 +19,7 @@ def open_tool(job: Job) -> Tool:
     """Open a grounder over the exported terms."""
     terms = list(_read_terms(Path(job["kb"]) / "terms.tsv.gz"))
     grounder = Grounder(terms, namespace_priority=[each.upper() for each in job["prefer"]])
+    grounder.gilda_disambiguators = {}  # else it downloads them
     shortest = job["settings"].get("min_length", 0)
 
     def link(requests: Sequence[Request]) -> Iterable[list[Answer]]:
@@ -29,7 +29,14 @@ def open_tool(job: Job) -> Tool:
                 found = annotate(text, grounder=grounder)
                 yield [(each.start, each.end, _scores(each.matches)) for each in found if each.end - each.start >= shortest]
             else:
-                yield [(start, end, _scores(grounder.ground(text[start:end], context=text))) for start, end in spans]
+                yield [
+                    (
+                        start,
+                        end,
+                        _scores(grounder.ground(text[start:end], context=text)),
+                    )
+                    for start, end in spans
+                ]
 
     return link
 

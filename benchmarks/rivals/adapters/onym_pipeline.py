@@ -22,7 +22,10 @@ def open_tool(job: Job) -> Tool:
     by_task = {"text": pipeline, "mentions": given, "terms": pipeline.for_terms()}
 
     def link(requests: Sequence[Request]) -> Iterable[list[Answer]]:
-        return map(_answers, by_task[requests[0]["task"]].link_many(_document(each) for each in requests))
+        return map(
+            _answers,
+            by_task[requests[0]["task"]].link_many(_document(each) for each in requests),
+        )
 
     return link
 
@@ -32,7 +35,11 @@ def _open_pipeline(settings: dict[str, Any], folder: Path, prefer: Sequence[str]
         return load(settings["pipeline"], prefer=prefer)
     kb = KnowledgeBase.open(folder, prefer=prefer)
     detector = open_detector(detector_config("dictionary", **settings.get("detector", {})), kb)
-    return Pipeline(open_linker(linker_config(settings["linker"]), kb), detector, prefer=tuple(prefer))
+    return Pipeline(
+        open_linker(linker_config(settings["linker"]), kb),
+        detector,
+        prefer=tuple(prefer),
+    )
 
 
 def prepare(job: Job) -> None:
@@ -40,7 +47,14 @@ def prepare(job: Job) -> None:
     tool = open_tool(job)
     for task in ("text", "mentions"):
         some: list[Request] = [
-            {"part": "", "task": task, "id": str(number), "text": "fever " * 100, "spans": [[0, 5]]} for number in range(200)
+            {
+                "part": "",
+                "task": task,
+                "id": str(number),
+                "text": "fever " * 100,
+                "spans": [[0, 5]],
+            }
+            for number in range(200)
         ]
         list(tool(some))
 

@@ -52,7 +52,12 @@ Tool = Callable[[Sequence[Request]], Iterable[Sequence[Answer]]]
 """Returns the mentions of each document, in order. All documents of a call belong to one part."""
 
 
-def serve(open_tool: Callable[[Job], Tool], prepare: Callable[[Job], None] | None = None, *, batch: int | None = 32) -> None:
+def serve(
+    open_tool: Callable[[Job], Tool],
+    prepare: Callable[[Job], None] | None = None,
+    *,
+    batch: int | None = 32,
+) -> None:
     """Process the documents of stdin; with the argument `prepare`, only derive from the knowledge base what the tool needs.
 
     A call of the tool gets at most `batch` documents; None means all of a part. What a tool prints goes to stderr.
@@ -78,7 +83,11 @@ def serve(open_tool: Callable[[Job], Tool], prepare: Callable[[Job], None] | Non
 
 
 def _answer_part(
-    tool: Tool, requests: Sequence[Request], output: TextIO, seconds: float, batch: int | None
+    tool: Tool,
+    requests: Sequence[Request],
+    output: TextIO,
+    seconds: float,
+    batch: int | None,
 ) -> dict[str, float]:
     """Write the answers of one part, and return the number of documents and the CPU time."""
     began, done, step = cpu_seconds(), 0, batch or len(requests)
@@ -86,8 +95,10 @@ def _answer_part(
         if cpu_seconds() - began > seconds:
             break
         some = requests[start : start + step]
-        for request, mentions in zip(some, tool(some), strict=True):
-            output.write(json.dumps({"part": request["part"], "id": request["id"], "mentions": mentions}) + "\n")
+        output.writelines(
+            json.dumps({"part": request["part"], "id": request["id"], "mentions": mentions}) + "\n"
+            for request, mentions in zip(some, tool(some), strict=True)
+        )
         done += len(some)
     return {"documents": done, "seconds": cpu_seconds() - began}
 

@@ -81,7 +81,11 @@ def _open_ruler(nlp: Any, patterns: list[dict[str, str]], attribute: str) -> Too
                 yield [_whole(nlp(request["text"][start:end]), start, end) for start, end in request["spans"]]
 
     def _whole(doc: Doc, start: int, end: int) -> Answer:
-        return start, end, [(span.ent_id_, 1.0) for span in doc.ents if len(span) == len(doc)]
+        return (
+            start,
+            end,
+            [(span.ent_id_, 1.0) for span in doc.ents if len(span) == len(doc)],
+        )
 
     return link
 

@@ -1,0 +1,66 @@
+"""scispaCy's EntityLinker over the knowledge base. It links mentions that are given: annotated ones, or those that Onym found.
+
+The index is built by `create_tfidf_ann_index`. Its parameters are fixed in the source and made for many cores; they are
+replaced by those in `_INDEX`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import nmslib
+import spacy
+from scispacy.candidate_generation import CandidateGenerator, create_tfidf_ann_index
+from scispacy.linking import EntityLinker
+from scispacy.linking_utils import KnowledgeBase
+from spacy.tokens import Span
+
+from benchmarks.rivals.adapters.serving import Answer, Job, Request, Tool, serve
+
+_INDEX = {"M": 32, "efConstruction": 200, "indexThreadQty": 1, "post": 0}
+_BATCH = 64
+
+
+class _Index:
+    """An index of nmslib that is built with other parameters."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    def createIndex(self, _params: dict[str, int], print_progress: bool = False) -> None:  # noqa: N802
+        self._index.createIndex(_INDEX, print_progress=print_progress)
+
+
+def prepare(job: Job) -> None:
+    """Build the index."""
+    make = nmslib.init
+    nmslib.init = lambda **options: _Index(make(**options))
+    create_tfidf_ann_index(job["derived"], KnowledgeBase(str(Path(job["kb"]) / "kb.jsonl")))
+
+
+def open_tool(job: Job) -> Tool:
+    """Open the linker with the default options but those in the settings."""
+    kb = KnowledgeBase(str(Path(job["kb"]) / "kb.jsonl"))
+    names, vectorizer, index = create_tfidf_ann_index(job["derived"], kb)
+    generator = CandidateGenerator(index, vectorizer, names, kb)
+    linker = EntityLinker(candidate_generator=generator, resolve_abbreviations=False, **job["settings"])
+    nlp = spacy.blank("en")
+
+    def link(requests: Sequence[Request]) -> Iterable[list[Answer]]:
+        for request in requests:
+            texts = [request["text"][start:end] for start, end in request["spans"] or ()]
+            doc = spacy.tokens.Doc(nlp.vocab, words=texts or [""])
+            doc.ents = [Span(doc, row, row + 1, label="Entity") for row, text in enumerate(texts) if text.strip()]
+            found = {ent.start: list(ent._.kb_ents) for ent in linker(doc).ents}
+            yield [(start, end, found.get(row, [])) for row, (start, end) in enumerate(request["spans"] or ())]
+
+    return link
+
+
+if __name__ == "__main__":
+    serve(open_tool, prepare)
