@@ -107,7 +107,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
             runner.add(system)
     rows = list(runner.rows())
     figures = {**runner.compare(), "failed": runner.failed, "rows": rows}
-    figures = {"systems_run": len({row["system"] for row in rows}), **figures}
+    systems = len({row["system"] for row in rows})
+    figures = {"systems_chosen" if chosen else "systems_run": systems, **figures}
     if not options.quick and not chosen:
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(RESULTS, force=True) as file:
@@ -143,17 +144,13 @@ class Runner:
         if base == "hpo":
             return [Part("text", GSC, "test", limit)] if "text" in system.tasks else []
         pairs = [(task, dataset) for task in system.tasks for dataset in DATASETS]
-        return [Part(task, dataset, split, size) for task, dataset in pairs for split, size in (("dev", dev), ("test", limit))]
+        splits = (("dev", dev), ("test", limit)) if len(system.settings) > 1 else (("test", limit),)
+        return [Part(task, dataset, split, size) for task, dataset in pairs for split, size in splits]
 
     def _open_run(self, system: System, settings: str, base: BaseName) -> StoredRun | None:
         """Return the stored run of a system; run it if there is none. None if it may not be run."""
         parts = self._parts(system, base)
-        asked = [
-            system.settings[settings],
-            open_base(base).digest,
-            self._is_quick,
-            [each.name for each in parts],
-        ]
+        asked = [system.settings[settings], open_base(base).digest, self._is_quick]
         digest = sha256(json.dumps(asked).encode()).hexdigest()[:8]
         path = rivals_folder() / "runs" / f"{system.key}.{settings.replace(' ', '-')}.{base}.{digest}.json"
         if not path.exists():

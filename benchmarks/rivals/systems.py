@@ -55,10 +55,7 @@ SYSTEMS = (
         "onym",
         "onym_pipeline",
         OWN,
-        {
-            "default": {"linker": "exact"},
-            "reordered": {"linker": "exact", "detector": {"reordered": True}},
-        },
+        {"default": {"linker": "exact"}},
     ),
     System(
         "onym-tfidf",
@@ -66,10 +63,7 @@ SYSTEMS = (
         "onym",
         "onym_pipeline",
         OWN,
-        {
-            "default": {"linker": "tfidf"},
-            "reordered": {"linker": "tfidf", "detector": {"reordered": True}},
-        },
+        {"default": {"linker": "tfidf"}},
     ),
     System(
         "onym-starter",
@@ -99,10 +93,7 @@ SYSTEMS = (
         "spacy",
         "spacy_matcher",
         "spacy",
-        {
-            "default": {"component": "ruler", "attribute": "ORTH"},
-            "lower case": {"component": "ruler", "attribute": "LOWER"},
-        },
+        {"default": {"component": "ruler", "attribute": "ORTH"}},
         formats=_PATTERNS,
     ),
     System(
@@ -122,7 +113,7 @@ SYSTEMS = (
         "text2term_mapper",
         "text2term",
         {"default": {}},
-        ("mentions", "terms"),
+        ("terms",),
         ("starter",),
         formats={"kb.jsonl": "jsonl"},
     ),

@@ -44,12 +44,12 @@ def _training() -> bytes:
         "id": 1,
         "cuis": "",
         "tuis": "",
-        "documents": [_exported(doc) for doc in documents],
+        "documents": [_export_document(doc) for doc in documents],
     }
     return json.dumps({"projects": [project]}).encode()
 
 
-def _exported(doc: Document) -> dict[str, object]:
+def _export_document(doc: Document) -> dict[str, object]:
     annotations = [
         {
             "start": each.start,

@@ -13,6 +13,8 @@ from benchmarks.rivals.systems import SYSTEMS, System
 from benchmarks.rivals.tasks import Judge, RivalTask, p_value
 
 from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe, SourceConfig
 from onym.types import Document, Mention
 
 MI, FEVER = "mesh:D009203", "mesh:D005334"
@@ -35,7 +37,9 @@ def request(document: Document, task: str) -> Request:
 
 def answers_of(system: System, settings: Mapping[str, Any], kb: Path, *tasks: str) -> dict[str, dict[str, list[Any]]]:
     requests = [request(doc, task) for task in tasks for doc in DOCUMENTS]
-    return run_system(system, settings, export_base(kb, system), requests)[0]
+    folder = export_base(kb, system)
+    (folder / "abstracts.txt").write_text("".join(f"{text}\n" for text in TEXTS * 20))  # some tools train on texts
+    return run_system(system, settings, folder, requests)[0]
 
 
 @pytest.fixture
@@ -77,8 +81,8 @@ def test_systems_are_compared_in_pairs(tiny_kb: Path) -> None:
 
 LOWER = {"spacy-matcher": "lower case", "spacy-ruler": "lower case", "quickumls": "-L -U"}
 RIVALS = [each.key for each in SYSTEMS if not each.is_own]
-MADE_FOR_MORE = {"fasthpocr", "scispacy", "medcat", "medcat-supervised"}
-"""They need more than the tiny knowledge base: HPO, enough names for an index, texts to train on."""
+MADE_FOR_MORE = {"fasthpocr", "scispacy", "medcat-supervised"}
+"""They need more than the tiny knowledge base: HPO, enough names for an index, annotated documents."""
 
 
 @pytest.mark.slow
@@ -88,3 +92,44 @@ def test_adapters_give_known_answers(tiny_kb: Path, key: str) -> None:
     system = BY_KEY[key]
     found = answers_of(system, system.settings[LOWER.get(key, "default")], tiny_kb, *system.tasks)
     assert {task: score(tiny_kb, task, found[task]) for task in found} == dict.fromkeys(system.tasks, 1.0)
+
+
+DOCUMENTED = """id\tname\tsynonyms\ttypes
+kb:1\tBarack Obama\t\tT098
+kb:2\tAngela Merkel\t\tT098
+kb:3\tWashington, D.C.\t\tT083
+kb:4\tcalcium(2+)\tCalcium\tT121
+kb:5\tendoplasmic reticulum\tER\tT023
+kb:6\tulna\tUlna\tT023
+kb:7\tKidney Failure\tkidney failure\tT047
+kb:8\tasthma\t\tT047
+kb:9\tacute bronchitis\t\tT047
+"""
+_MERKEL = (
+    "German Chancellor Angela Merkel and US President Barack Obama converge in the Oval Office "
+    "inside the White House in Washington, D.C."
+)
+EXAMPLES = {
+    "spacy-matcher": (_MERKEL, {"Angela Merkel": "kb:2", "Barack Obama": "kb:1", "Washington, D.C.": "kb:3"}),
+    "spacy-ruler": (_MERKEL, {"Angela Merkel": "kb:2", "Barack Obama": "kb:1", "Washington, D.C.": "kb:3"}),
+    "gilda": ("Calcium is released from the ER.", {"Calcium": "kb:4", "ER": "kb:5"}),
+    "quickumls": ("The ulna has dislocated posteriorly from the trochlea of the humerus.", {"ulna": "kb:6"}),
+    "medcat": ("My simple document with kidney failure", {"kidney failure": "kb:7"}),
+    "text2term": ("asthma", {"asthma": "kb:8"}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", EXAMPLES)
+@pytest.mark.usefixtures("_use_environments")
+def test_adapters_reproduce_examples_of_the_documentation(tmp_path: Path, key: str) -> None:
+    (tmp_path / "kb.tsv").write_text(DOCUMENTED)
+    build_kb(Recipe(sources=(SourceConfig(path="kb.tsv", name="kb"),)), tmp_path / "kb", root=tmp_path)
+    text, wanted = EXAMPLES[key]
+    system = BY_KEY[key]
+    task = system.tasks[0]
+    asked: Request = {"part": "", "task": task, "id": "1", "text": text, "spans": None if task == "text" else [[0, len(text)]]}
+    folder = export_base(tmp_path / "kb", system)
+    (folder / "abstracts.txt").write_text(f"{text}\n" * 20)
+    found = run_system(system, system.settings["default"], folder, [asked])[0][""]["1"]
+    assert {text[start:end]: concepts[0][0].lower() for start, end, concepts in found} == wanted
