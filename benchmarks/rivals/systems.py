@@ -102,7 +102,7 @@ SYSTEMS = (
         "gilda",
         "gilda_grounder",
         "gilda",
-        {"default": {}, "3 characters": {"min_length": 3}},
+        {"default": {}},
         degraded="without the disambiguation models, which it downloads",
         formats={"terms.tsv.gz": "gilda"},
     ),

@@ -20,14 +20,13 @@ def open_tool(job: Job) -> Tool:
     terms = list(_read_terms(Path(job["kb"]) / "terms.tsv.gz"))
     grounder = Grounder(terms, namespace_priority=[each.upper() for each in job["prefer"]])
     grounder.gilda_disambiguators = {}  # else it downloads them
-    shortest = job["settings"].get("min_length", 0)
 
     def link(requests: Sequence[Request]) -> Iterable[list[Answer]]:
         for request in requests:
             text, spans = request["text"], request["spans"]
             if spans is None:
                 found = annotate(text, grounder=grounder)
-                yield [(each.start, each.end, _scores(each.matches)) for each in found if each.end - each.start >= shortest]
+                yield [(each.start, each.end, _scores(each.matches)) for each in found]
             else:
                 yield [
                     (
