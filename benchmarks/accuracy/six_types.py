@@ -3,7 +3,7 @@
 strict_f1     F1 of (document, span, id) triples, of mentions of one type; also precision and recall. A mention with several ids
               has a triple for each. `all` pools the types
 document_f1   F1 of (document, id) pairs
-spans_f1      F1 of (document, span, type) triples, linked or not
+spans_f1      F1 of the spans of mentions of one type, linked or not; in `all`, a span with another type counts as right
 ece           expected calibration error of the confidence of linked mentions, against exact span and id; the confidences are
               fitted on BioRED's dev split, by type. Only for types with at least 300 gold mentions (variants have none)
 tmvar         the variants of tmVar 3's test split, from raw text; its ids are rs ids or forms, compared without gene
