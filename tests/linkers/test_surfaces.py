@@ -169,6 +169,8 @@ def test_cacheable_linkers() -> None:
         "collective",
         "genes",
         "by_type",
+        "organisms",
+        "variants",
     }
 
 
