@@ -7,6 +7,7 @@ All mentions of that variant in the document then have the id, and so has an all
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -133,8 +134,7 @@ def add_genes(linked: LinkedDocument, kb: KnowledgeBase) -> LinkedDocument:
 
     A variant in a document without linked genes keeps its id.
     """
-    genes = [(link.mention, _symbol(kb, link.concept_id)) for link in linked.links if link.concept_id]
-    known = [(mention, symbol) for mention, symbol in genes if symbol]
+    known = _sort_genes((link.mention, _symbol(kb, link.concept_id)) for link in linked.links if link.concept_id)
     if not known:
         return linked
     return replace(linked, links=tuple(add_gene(link, nearest_symbol(link.mention, known)) for link in linked.links))
@@ -158,19 +158,29 @@ def _with_gene(candidate: Candidate, symbol: str) -> Candidate:
 
 
 def find_annotated_genes(doc: Document, kb: KnowledgeBase) -> list[tuple[Mention, str]]:
-    """Return the mentions of a document that are annotated with a gene of the knowledge base, with its symbol."""
-    pairs = [(each, _symbol(kb, each.concept_ids[0])) for each in doc.mentions if each.concept_ids]
-    return [(mention, symbol) for mention, symbol in pairs if symbol]
+    """Return the mentions of a document that are annotated with a gene of the knowledge base, with its symbol, by offset."""
+    return _sort_genes((each, _symbol(kb, each.concept_ids[0])) for each in doc.mentions if each.concept_ids)
+
+
+def _sort_genes(pairs: Iterable[tuple[Mention, str]]) -> list[tuple[Mention, str]]:
+    """Return the mentions with a symbol, by offset."""
+    return sorted(((mention, symbol) for mention, symbol in pairs if symbol), key=_start)
+
+
+def _start(pair: tuple[Mention, str]) -> int:
+    return pair[0].start
 
 
 def nearest_symbol(mention: Mention, genes: Sequence[tuple[Mention, str]]) -> str:
-    """Return the symbol of the gene nearest to a mention; of two as near, the one before it; empty if there is none."""
+    """Return the symbol of the gene nearest to a mention, given genes by offset; of two as near, the one before it."""
 
     def distance(pair: tuple[Mention, str]) -> tuple[int, int]:
         gene = pair[0]
         return max(gene.start - mention.end, mention.start - gene.end, 0), gene.start
 
-    return min(genes, key=distance)[1] if genes else ""
+    after = bisect_right(genes, mention.start, key=_start)
+    near = genes[max(0, after - 1) : after + 1]
+    return min(near, key=distance)[1] if near else ""
 
 
 def _symbol(kb: KnowledgeBase, concept_id: str) -> str:

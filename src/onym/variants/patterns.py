@@ -262,19 +262,18 @@ def _find_alleles(text: str, variants: Iterable[SequenceVariant]) -> Iterator[Fo
         for each in variants
         if each.kind == "sub" and each.position.lstrip("-").isdigit() and len(each.position) > 1
     )
-    positions = {(is_protein, position): residues for is_protein, position, residues in list(known)[:_MAX_POSITIONS]}
-    if not positions:
-        return
-    number = "|".join(dict.fromkeys(position for _, position in positions))
-    letters = rf"{_THREE}|[A-Z]{{1,2}}(?![a-z])"
-    either = rf"(?P<at>{number})[-\s]?(?P<after>{letters}){_END}|(?P<first>{letters})[-\s]?(?P<place>{number}){_END}"
-    for found in re.finditer(rf"(?:(?=-)|(?<![A-Za-z0-9_]))(?:{either})", text):
+    positions = {(is_protein, position): residues for is_protein, position, residues in known}
+    for found in chain(_SIGNED_ALLELE.finditer(text), _ALLELES.finditer(text)) if positions else ():
         variant = makers.make_known_allele(found, positions)
         if variant is not None:
             yield FoundVariant(*found.span(), variant, "known-allele")
 
 
-_MAX_POSITIONS = 100  # in one text
+_RESIDUES = rf"(?:{_THREE}|[A-Z]{{1,2}}(?![a-z]))"
+_SIGNED_ALLELE = re.compile(rf"(?P<at>-[0-9]{{1,9}})[-\s]?(?P<after>{_RESIDUES}){_END}(?P<first>)(?P<place>)")
+_ALLELES = re.compile(
+    rf"{_START}(?:(?P<at>[0-9]{{1,9}})[-\s]?(?P<after>{_RESIDUES})|(?P<first>{_RESIDUES})[-\s]?(?P<place>-?[0-9]{{1,9}})){_END}"
+)
 
 
 def _find_all(text: str) -> Iterator[FoundVariant]:
@@ -315,5 +314,5 @@ def read_variant(surface: str) -> SequenceVariant | None:
     >>> read_variant("G to A at position 123").hgvs, read_variant("fever")
     ('c.123G>A', None)
     """
-    found = find_variants(surface)
-    return max(found, key=lambda each: each.end - each.start).variant if found else None
+    found = max(_find_all(surface), key=lambda each: each.end - each.start, default=None)
+    return found.variant if found else None

@@ -1,4 +1,4 @@
-"""Link pathological texts with a dictionary, exact match and assertion marks, and check that the time is linear.
+"""Link pathological texts with a dictionary, patterns of variants, exact match and assertion marks; check that time is linear.
 
 texts                   number of text shapes: brackets, marks, white space, scripts, expanding letters, definitions
 time_ratio_per_doubling CPU time for a text of twice the length, divided by that for the text itself; the largest ratio over all
@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from onym.detect import detector_config
 from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
@@ -117,6 +118,10 @@ _UNITS = {
     "addresses": "https://a.b/c?d=e&f ",
     "a long address": "a.b/c?d=e&",
     "DNA": "ACGT",
+    "substitutions": "V600E ",
+    "substitutions with slashes": "A1166C/",
+    "changes in words": "G to A in the exon 1 at position ",
+    "names of amino acids": "valine to ",
     "growing ligatures": "\ufdfa",
     "ligatures": "\ufb01",
     "sharp s": "\u00df",
@@ -147,6 +152,7 @@ SHAPES: dict[str, Shape] = {
     "a definition of each number": _number_parts("name {0} alpha (NA{0}) "),
     "a new long form of one short form": _number_parts("acid of {0} beta (AB) "),
     "short forms of one letter": _number_parts("water{0} (W) "),
+    "a substitution of each number": _number_parts("A{0}C "),
 }
 
 
@@ -155,7 +161,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     worst = 0.0
     ratios: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        pipeline = build_pipeline(make_kb(Path(folder)), Path(folder) / "pipeline", assertion=True)
+        pipeline = build_pipeline(
+            make_kb(Path(folder)), Path(folder) / "pipeline", detector=detector_config("dictionary,variants"), assertion=True
+        )
         seconds(pipeline, " ".join(NAMES), 1)
         for name, shape in SHAPES.items():
             took = first_seconds(pipeline, shape(QUICK if options.quick else LENGTH), 1 if options.quick else 3)
