@@ -9,6 +9,7 @@ rows         one for each system, settings, task and dataset: strict_f1 (task te
 systems_run  systems with at least one row
 cells        pairs of task and dataset, with and without training, in which Onym and a rival were run
 first        those in which the best of Onym is better than all rivals by the paired test (p < 0.05)
+degraded     the same, but a part of the best rival had to be replaced, so it does not count as beaten
 tied         those in which the best rival does not differ from it significantly
 behind       those in which a rival is better; `places` has their names
 throughput   documents per core-second on PubMed abstracts, by system
@@ -258,7 +259,7 @@ class Runner:
 
 def _choose(part: Part, runs: Mapping[str, StoredRun]) -> str:
     """Return the settings with the best score on the dev split; those that come first win ties."""
-    if len(runs) == 1 or part.dataset == GSC:  # GSC-2024 has no dev split
+    if len(runs) < 2 or part.dataset == GSC:  # GSC-2024 has no dev split
         return _DEFAULT
     dev = replace(part, split="dev", limit=part.limit or _DEV)
     scores = {settings: dev.judge().judge(found.answers.get(dev.name, {})).score for settings, found in runs.items()}
@@ -274,7 +275,8 @@ def _compare(
     (best, settings), found = max(own.items(), key=lambda each: each[1].score)
     (rival, rival_settings), other = max(others.items(), key=lambda each: each[1].score)
     p = p_value(task, found, other)
-    place = "tied" if p >= 0.05 else "first" if found.score > other.score else "behind"
+    ahead = "degraded" if rival.degraded else "first"
+    place = "tied" if p >= 0.05 else ahead if found.score > other.score else "behind"
     row = {
         "onym": f"{best.title} ({settings})",
         "onym_score": _percent(found.score),
