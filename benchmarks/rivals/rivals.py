@@ -225,6 +225,7 @@ class Runner:
         """Return the cells in which Onym is first, tied or behind, with and without training, and the throughput."""
         places: dict[str, list[dict[str, Any]]] = {
             "first": [],
+            "degraded": [],
             "tied": [],
             "behind": [],
         }
