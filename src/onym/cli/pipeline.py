@@ -40,8 +40,8 @@ def build(
     detector: Annotated[
         str,
         typer.Option(
-            help="dictionary (names of the KB), variants (patterns), student or model (trained), none (annotated mentions), a "
-            "plug-in, or several, separated by commas."
+            help="dictionary (names of the KB), variants (patterns), student or model (trained), none, a plug-in, "
+            "or several: a,b."
         ),
     ] = "dictionary",
     linker: Annotated[str, LINKER] = "exact",
