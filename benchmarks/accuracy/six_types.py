@@ -11,10 +11,12 @@ documents_per_core_second   detection and linking of the test split, after one d
 left_out      training documents that were left out, because they are in a held-out split, by component and corpus
 
 An id of a gold variant without rs id is its form (`hgvs:p.V600E`), and genes in the ids of answers are not compared. Components
-are read from the folder `six` of trained models, and trained with their presets if they are missing, which takes long; the
-reranker is that of the pack `mesh`. `--student starter` takes the student of the built-in starter. The knowledge base is built
-from recipes/six.toml with the taxonomy of `--taxonomy`, without taxa that have no name of their own, such as *uncultured
-bacterium*. With `--quick`, the pipeline has the starter's student, exact linkers, and a knowledge base of the gold names.
+are read from the folder `six` of trained models, and trained with their presets if they are missing, which takes some 15
+minutes. Variants are found by patterns, species, diseases and chemicals by the student of the starter, genes by one that was
+trained with the preset student-six, cell lines by name: the best choice for each type on BioRED's dev split. The reranker is
+that of the pack `mesh`. The knowledge base is built from recipes/six.toml with the taxonomy of `--taxonomy`, without taxa that
+have no name of their own, such as *uncultured bacterium*. With `--quick`, the pipeline has patterns, the starter's student,
+exact linkers, and a knowledge base of the gold names.
 """
 
 from __future__ import annotations
@@ -72,8 +74,6 @@ _GENE_IN_ID = re.compile(rf"^{HGVS}:[^:]+:")
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kb", type=Path, help="the knowledge base; by default that of recipes/six.toml")
     parser.add_argument("--taxonomy", type=Path, help="folder of names.dmp, nodes.dmp and merged.dmp")
-    parser.add_argument("--exact-genes", action="store_true", help="link genes by exact match, without a trained gene model")
-    parser.add_argument("--student", default="", help="folder of a student, or starter: the student of the built-in starter")
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -81,12 +81,9 @@ def run(options: argparse.Namespace) -> dict[str, object]:
         if options.quick:
             return _quick(Path(folder))
         kb = options.kb or six_kb(options.taxonomy)
-        parts = {
-            name: _train_part(name, kb) for name in ("genes", "organisms") if name == "organisms" or not options.exact_genes
-        }
-        student = _starter_student() if options.student == "starter" else Path(options.student or _train_part("student", kb))
-        pipeline = build_six(kb, Path(folder) / "pipeline", student, parts)
-        left_out = {name: _count_left_out(path) for name, path in {"student": student, **parts}.items()}
+        models = {name: _train_part(name, kb) for name in _PRESETS}
+        pipeline = build_six(kb, Path(folder) / "pipeline", models)
+        left_out = {name: _count_left_out(path) for name, path in {"starter student": _starter_student(), **models}.items()}
         return measure(pipeline) | {"left_out": left_out}
 
 
@@ -198,30 +195,30 @@ def _ece(
     return round(float(expected_calibration_error(confidences, right)), 4)
 
 
-def build_six(kb: Path, folder: Path, student: Path, models: Mapping[str, Path]) -> Pipeline:
-    """Build the pipeline: a student and the patterns of variants, and a linker for each type."""
-    types = ",".join(_types_of_student(student))
-    parts: list[Mapping[str, Any]] = [{"kind": "student", "model": str(student), "types": types}, {"kind": "variants"}]
-    detector = SeveralDetectorConfig.of({"parts": parts})
+def build_six(kb: Path, folder: Path, models: Mapping[str, Path]) -> Pipeline:
+    """Build the pipeline: detectors and linkers by type. Without models, the starter's student and exact linkers are used."""
     reranker = str(pack_folder("mesh") / "reranker")
     linkers: list[Mapping[str, Any]] = [
-        {"kind": "genes", "model": str(models["genes"])} if "genes" in models else {"kind": "exact"},
-        {"kind": "organisms", "model": str(models["organisms"])} if "organisms" in models else {"kind": "exact"},
-        {"kind": "rerank", "model": reranker, "groups": ["Disease", "Chemical", "Phenotype"]} if models else {"kind": "exact"},
-        {"kind": "variants"},
-    ]
+        {"kind": "genes", "model": str(models["genes"])},
+        {"kind": "organisms", "model": str(models["organisms"])},
+        {"kind": "rerank", "model": reranker, "groups": ["Disease", "Chemical", "Phenotype"]},
+    ] if models else [{"kind": "exact"}] * 3  # fmt: skip
     routes = [["Gene"], ["Species", "Cell line"], ["Disease", "Chemical"], ["Variant"]]
-    linker = ByTypeLinkerConfig.of({"parts": linkers, "types": routes})
+    linker = ByTypeLinkerConfig.of({"parts": [*linkers, {"kind": "variants"}], "types": routes})
+    detector = SeveralDetectorConfig.of({"parts": [{"kind": "variants"}, *_detectors(models)]})
     return build_pipeline(kb, folder, detector=detector, linker=linker, prefer=("mesh",) if models else ())
 
 
-def _types_of_student(student: Path) -> list[str]:
-    record = json.loads((student / "training.json").read_bytes())
-    return sorted({name for types in record["conventions"].values() for name in types if _is_six(name)})
-
-
-def _is_six(name: str) -> bool:
-    return any(normal_type(name) == normal_type(each) for each in TYPES)
+def _detectors(models: Mapping[str, Path]) -> list[Mapping[str, Any]]:
+    """Return the detectors besides the patterns of variants; of equal mentions, that of the first detector is kept."""
+    starter = {"kind": "student", "model": str(_starter_student())}
+    if not models:
+        return [starter | {"types": "CellLine,Chemical,Disease,Gene,Species"}]
+    return [
+        starter | {"types": "CellLine,Chemical,Disease,Species"},
+        {"kind": "student", "model": str(models["student"]), "types": "Gene"},
+        {"kind": "dictionary", "types": "Cell line", "min_length": 4, "case_sensitive_below": 12},
+    ]
 
 
 def _starter_student() -> Path:
@@ -278,7 +275,7 @@ def _quick(folder: Path) -> dict[str, object]:
     lines = [f"{one}\t{name}\n" for one, name in sorted(names) if "\t" not in name and not one.startswith(("tmvar", DBSNP))]
     (folder / "names.tsv").write_text("id\tname\n" + "".join(lines))
     build_kb(Recipe.of({"sources": [{"path": "names.tsv", "format": "table"}]}), folder / "kb", root=folder)
-    pipeline = build_six(folder / "kb", folder / "pipeline", _starter_student(), {})
+    pipeline = build_six(folder / "kb", folder / "pipeline", {})
     gold = _gold("biored", "dev")[:_QUICK]
     linked = list(pipeline.link_many(map(without_annotations, gold)))
     wanted = _is_type("all")
