@@ -36,8 +36,9 @@ def points(monkeypatch: pytest.MonkeyPatch, *named: tuple[str, str], value: str 
 
 
 def test_each_module_is_a_component() -> None:
-    assert LINKERS.names == ("cascade", "collective", "dense", "exact", "generative", "genes", "rerank", "tfidf")
-    assert DETECTORS.names == ("dictionary", "model", "several", "student")
+    trained = ("collective", "dense", "generative", "genes", "organisms", "rerank")
+    assert LINKERS.names == tuple(sorted((*trained, "by_type", "cascade", "exact", "tfidf", "variants")))
+    assert DETECTORS.names == ("dictionary", "model", "several", "student", "variants")
     assert READERS.names[0] == "umls"
     assert READERS.names_in_order[-1] == "table"
     assert FORMATS.names_in_order[-1] == "text"

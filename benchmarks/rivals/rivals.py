@@ -2,7 +2,7 @@
 
 The tasks are described in `benchmarks.rivals.tasks`, the systems in `benchmarks.rivals.systems`. Each run of a system in some
 settings is stored below `rivals` in the cache directory and computed once; `--only` limits the systems, and `--summary` runs
-nothing. The rows are written to results/rivals/rows.json, unless `--quick` or `--only` is given.
+nothing. The rows are written to results/rivals/comparison.json, unless `--quick` or `--only` is given.
 
 rows         one for each system, settings, task and dataset: strict_f1 (task text) or strict_r1, its 95 % interval, documents
              per core-second, CPU seconds until the first answer (with the start of the interpreter), peak memory
@@ -56,7 +56,7 @@ from benchmarks.rivals.tasks import (
 from benchmarks.rivals.texts import write_texts
 from onym.store.output import whole_file
 
-RESULTS = ROOT / "results" / "rivals" / "rows.json"
+RESULTS = ROOT / "results" / "rivals" / "comparison.json"
 FULL_LOWER_BOUNDS = {"systems_run": 7}
 _DEV = 100  # documents of a dev split on which settings are compared
 _QUICK = 10

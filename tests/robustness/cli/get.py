@@ -41,6 +41,7 @@ TEXTS = {
     "mesh-diseases-chemicals": ("Treated with aspirin.", "mesh:D001241"),
     "mesh-diseases-chemicals-trained": ("Patients with asthma were treated with aspirin.", "mesh:D001241"),
     "mondo-diseases": ("He had type 2 diabetes mellitus.", "mondo:0005148"),
+    "pubtator-six": ("Treated with aspirin.", "mesh:D001241"),
     "umls-sapbert": ("She had an acute abdomen.", "umls:C0000001"),
 }
 _POLL_S = 0.01
