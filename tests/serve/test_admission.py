@@ -170,7 +170,7 @@ def test_exceptions_become_codes_in_responses_and_logs(caplog: pytest.LogCapture
     async def refuse(scope: Any, receive: Any, send: Any) -> None:
         raise InputError("request-malformed", "no JSON")
 
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, "onym.serve")
     assert Guarded(fail).answer(f"/v1/{SECRET}")[::2] == (500, "internal-error")
     assert Guarded(refuse).answer()[::2] == (400, "request-malformed")
     assert "internal-error" in caplog.text

@@ -63,7 +63,7 @@ def test_token_in_path_is_accepted_and_never_logged(tmp_path: Path, caplog: pyte
             await client.get("/metrics", headers={"authorization": f"Bearer {TOKEN}"}),
         ]
 
-    with caplog.at_level(logging.DEBUG):
+    with caplog.at_level(logging.DEBUG, "onym.serve"):
         *answers, metrics = with_service(folder_of(tmp_path), act, host="0.0.0.0", token=TOKEN)
     assert [answer.status_code for answer in answers] == [200, 200, 200, 401, 401, 401, 401]
     assert answers[0].json()["job"]["base"] == f"http://localhost/reconcile/{quote(TOKEN, safe='')}"
