@@ -47,6 +47,7 @@ class Confidence:
         is_name_of: Callable[[str, str], bool] = lambda _concept_id, _surface: False,
     ) -> None:
         self._calibration, self._by_type, self._is_name_of = fitted.calibration, fitted.by_type, is_name_of
+        self._uses_names = any(each.uses_names for each in (fitted.calibration, *fitted.by_type.values()))
         self._least = None if precision is None else _threshold(fitted.calibration.curve, precision)
         self._coverage = None if coverage is None else require_coverage(coverage)
 
@@ -68,8 +69,7 @@ class Confidence:
         return [float(each) for each in found]
 
     def _is_named(self, link: Link) -> bool:
-        uses_names = any(each.uses_names for each in (self._calibration, *self._by_type.values()))
-        return uses_names and self._is_name_of(link.candidates[0].concept_id, link.mention.surface)
+        return self._uses_names and self._is_name_of(link.candidates[0].concept_id, link.mention.surface)
 
     def _above_threshold(self, link: Link, confidence: float) -> Link:
         is_below = self._least is not None and confidence < self._least
