@@ -4,6 +4,8 @@ A pipeline is exact if each name is searched and linked on its own: a dictionary
 For such a pipeline, everything that the knowledge base says about a name can be computed name by name: whether it is searched,
 its spellings, its type, and its ranked candidates. A name has changed if this differs, or if only one of the pipelines has it.
 
+Most names have equal rows in both knowledge bases, and only the others are compared.
+
 A document can change only if a changed name, or another form of one, occurs in its text, as a long form of an abbreviation, or
 as an annotated mention. The test may report documents that stay the same, but misses none that changes.
 """
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from onym.detect.dictionary import DictionaryDetector
@@ -24,7 +27,7 @@ from onym.kb.name_table import NameTable
 from onym.kb.ranking import Ranked
 from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
-from onym.store.arrays import Strings
+from onym.store.arrays import Ragged, Strings
 from onym.store.storage import Storage
 from onym.text.analysis import AnalysedDocument, analyse
 from onym.text.fingerprints import NormalTexts
@@ -99,7 +102,8 @@ class ChangedNames:
         >>> len(ChangedNames.between(pipeline, pipeline).names)
         0
         """
-        before, after = (_describe_names(pipeline) for pipeline in (old, new))
+        rows = _rows_that_differ(old, new)
+        before, after = (_describe_names(pipeline, own) for pipeline, own in zip((old, new), rows, strict=True))
         both = before.join(after, on="name", how="full", coalesce=True)
         changed = both.filter(pl.col("said").ne_missing(pl.col("said_right")))["name"]
         return cls({name: _spellings_in(name, (old, new)) for name in changed.sort()})
@@ -159,16 +163,69 @@ class ChangedNames:
         return any(name in self.names for name in (query, plain, *other_forms(query), *other_forms(plain)))
 
 
-def _describe_names(pipeline: Pipeline) -> pl.DataFrame:
-    """Return each name with a digest of everything that the links of a pipeline depend on."""
-    names = pipeline.kb.names
-    digests = [digest for start in range(0, len(names), _NAMES) for digest in _digest_names(pipeline, start)]
-    return pl.DataFrame({"name": pl.Series(names.to_arrow(), dtype=pl.String), "said": pl.Series(digests, dtype=pl.Binary)})
+def _rows_that_differ(old: Pipeline, new: Pipeline) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the rows of names, in either knowledge base, of which the stored rows differ: only these names can have changed.
+
+    If the vocabularies have another order, these are all names.
+    """
+    if old.kb.order.vocabularies != new.kb.order.vocabularies:
+        return range(len(old.kb.names)), range(len(new.kb.names))
+    before, after = _terms_of(old), _terms_of(new)
+    own = [each for each in before.columns if each != "row"]
+    differ = pl.concat([before.join(after, on=own, how="anti"), after.join(before, on=own, how="anti")]).select("name").unique()
+    first, last = (terms.join(differ, on="name", how="semi")["row"].unique().sort().to_list() for terms in (before, after))
+    return first, last
 
 
-def _digest_names(pipeline: Pipeline, start: int) -> Iterator[bytes]:
+def _terms_of(pipeline: Pipeline) -> pl.DataFrame:
+    """Return the terms of a knowledge base with all that `_digest_names` depends on; `row` is the row of the name."""
+    kb, only = pipeline.kb, pipeline.only
+    first = kb.concept_terms.astype(np.int64)
+    counts = first[1:] - first[:-1]
+    owners = np.repeat(np.arange(len(kb), dtype=np.uint32), counts)
+    sources = np.full(len(owners), len(kb.sources))
+    np.minimum.at(sources, kb.term_sources.owners(), kb.term_sources.values)
+    terms = {
+        "row": kb.term_names,
+        "concept": owners,
+        "form": pl.Series(kb.term_forms.to_arrow(), dtype=pl.String),
+        "kind": kb.term_kinds,
+        "lent": np.zeros(len(owners), np.uint8) if kb.term_lent is None else np.asarray(kb.term_lent),
+        "source": sources,
+    }
+    names = pl.DataFrame({"name": pl.Series(kb.names.to_arrow(), dtype=pl.String)}).with_row_index("row")
+    labels = [kb.label_of(row) for row in range(len(kb))]
+    concepts = pl.DataFrame(
+        {
+            "id": pl.Series(kb.concept_ids.to_arrow(), dtype=pl.String),
+            "preferred": pl.Series([preferred for preferred, _ in labels], dtype=pl.String),
+            "label": pl.Series([group for _, group in labels], dtype=pl.String),
+            "types": _join_lists(kb.types, kb.concept_types),
+            "groups": _join_lists(kb.groups, kb.concept_groups),
+            "names": counts,
+            "allowed": np.ones(len(kb), bool) if only is None else only,
+        }
+    ).with_row_index("concept")
+    found = pl.DataFrame(terms).join(names, on="row", maintain_order="left").join(concepts, on="concept", maintain_order="left")
+    return found.drop("concept").with_columns(pl.int_range(pl.len()).over("row", "id").alias("nth"))
+
+
+def _join_lists(words: Strings, lists: Ragged) -> pl.Series:
+    """Return each list of words as one string."""
+    known = list(words)
+    return pl.Series(["\n".join(known[each] for each in lists[row].tolist()) for row in range(len(lists))], dtype=pl.String)
+
+
+def _describe_names(pipeline: Pipeline, rows: Sequence[int]) -> pl.DataFrame:
+    """Return names with a digest of everything that the links of a pipeline depend on."""
+    parts = [rows[start : start + _NAMES] for start in range(0, len(rows), _NAMES)]
+    digests = [digest for part in parts for digest in _digest_names(pipeline, part)]
+    names = [pipeline.kb.names[row] for row in rows]
+    return pl.DataFrame({"name": pl.Series(names, dtype=pl.String), "said": pl.Series(digests, dtype=pl.Binary)})
+
+
+def _digest_names(pipeline: Pipeline, rows: Sequence[int]) -> Iterator[bytes]:
     kb, detector, linker = pipeline.kb, pipeline.detector, pipeline.linker
-    rows = range(start, min(start + _NAMES, len(kb.names)))
     texts = [kb.names[row] for row in rows]
     top_k, only = pipeline.options.top_k, pipeline.only
     rankings = [(top_k, only)] if only is None or pipeline.options.restrict else [(_WIDER * top_k, None), (top_k, only)]
