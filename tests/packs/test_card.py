@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from onym.detect.several import SeveralDetectorConfig
+from onym.linkers.by_type import ByTypeLinkerConfig
 from onym.packs.archive import PackRecord
 from onym.packs.build import build_pack
 from onym.packs.card import card_metadata, pack_card, pack_licences
@@ -14,6 +16,7 @@ from onym.packs.provenance import LicenceTerms, PackedSource, licences_page
 from onym.pipeline.config import PipelineConfig, PlugIn
 from onym.store.markdown import front_matter
 from tests.packs.made import LICENCES, members, record_of, write_pack, write_pipeline
+from tests.pipeline.calibrated import fit_calibration
 
 
 @pytest.fixture
@@ -55,6 +58,25 @@ def test_third_party_text_is_escaped(record: PackRecord, config: PipelineConfig)
     plug_in = PlugIn(kind="linker", name="a\n# b", package="<img>", version="1")
     page = pack_card(record, config.model_copy(update={"plug_ins": (plug_in,)}))
     assert "- Plug-in: linker a \\# b of \\<img\\> 1" in page.splitlines()
+
+
+def test_a_pipeline_of_many_types_has_a_row_for_each(record: PackRecord, config: PipelineConfig) -> None:
+    assert "| type |" not in pack_card(record, config)
+    linker = {"parts": [{"kind": "exact"}, {"kind": "variants"}], "types": [["Gene", "a|b"], ["DNAMutation"]]}
+    parts = [{"kind": "variants"}, {"kind": "dictionary", "types": "gene"}, {"kind": "dictionary"}]
+    many = config.model_copy(
+        update={"linker": ByTypeLinkerConfig.of(linker), "detector": SeveralDetectorConfig.of({"parts": parts})}
+    )
+    lines = pack_card(record, many).splitlines()
+    assert "| Gene | dictionary, dictionary | exact | - |" in lines
+    assert "| a\\|b | dictionary | exact | - |" in lines
+    assert "| DNAMutation | variants | variants | - |" in lines
+    fitted = fit_calibration()
+    calibrated = many.model_copy(update={"calibration": fitted.model_copy(update={"by_type": {"gene": fitted.calibration}})})
+    lines = pack_card(record, calibrated).splitlines()
+    quality = fitted.calibration.quality
+    assert f"| Gene | dictionary, dictionary | exact | {quality.ece:.3f}, of {quality.answers:,} answers |" in lines
+    assert "| DNAMutation | variants | variants | that of all types |" in lines
 
 
 def test_the_front_matter_is_yaml(record: PackRecord) -> None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from onym.calibrate import Isotonic
@@ -21,7 +20,7 @@ from onym.genes.features import GENE_NAMES
 from onym.genes.names import tight_key
 from onym.genes.species import SPECIES_NAMES
 from onym.rerank.memory import Counts, Memory, open_memory
-from onym.rerank.trees import Trees, read_calibration, read_trees, write_calibration, write_trees
+from onym.rerank.trees import Calibrated, Trees, read_calibration, read_trees, write_calibration, write_trees
 from onym.store.artefact import Artefact
 from onym.store.cache import Verify
 from onym.store.stage import Record, staging
@@ -43,7 +42,7 @@ class GeneOrigin(BaseModel):
 
 
 @dataclass(frozen=True)
-class GeneModel:
+class GeneModel(Calibrated):
     """An opened gene model; the calibration is None if it was not fitted."""
 
     origin: GeneOrigin
@@ -52,12 +51,6 @@ class GeneModel:
     calibration: Isotonic | None
     memory: Memory
     digest: str = ""
-
-    def confidence(self, score: float) -> float:
-        """Return the calibrated probability that a mention's best candidate is right."""
-        if self.calibration is None:
-            return score
-        return float(self.calibration.probabilities(np.array([score]))[0])
 
 
 def count_keys(documents: Iterable[Document]) -> Counts:

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from onym.calibrate import Isotonic
 from onym.errors import IntegrityError
 from onym.genes.taxon_features import TAXON_NAMES
 from onym.rerank.memory import Memory, open_memory
-from onym.rerank.trees import Trees, read_calibration, read_trees, write_calibration, write_trees
+from onym.rerank.trees import Calibrated, Trees, read_calibration, read_trees, write_calibration, write_trees
 from onym.store.artefact import Artefact
 from onym.store.cache import Verify
 from onym.store.stage import Record, staging
@@ -27,19 +25,13 @@ TREES, MEMORY, RECORD = "organism-trees", "memory", "training.json"
 
 
 @dataclass(frozen=True)
-class OrganismModel:
+class OrganismModel(Calibrated):
     """An opened organism model; the calibration is None if it was not fitted."""
 
     trees: Trees
     calibration: Isotonic | None
     memory: Memory
     digest: str = ""
-
-    def confidence(self, score: float) -> float:
-        """Return the calibrated probability that a mention's best candidate is right."""
-        if self.calibration is None:
-            return score
-        return float(self.calibration.probabilities(np.array([score]))[0])
 
 
 def write_organism_trees(dest: Path, trees: Trees, calibration: Isotonic | None, kb: str, record: Mapping[str, Any]) -> None:

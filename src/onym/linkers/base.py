@@ -9,21 +9,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import chain
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
 from pydantic import Field, SerializeAsAny
 
 from onym._version import __version__
 from onym.corpora.problems import isolate
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, Ranked, describe_mask, put_first
+from onym.kb.ranking import Best, ConceptMask, Ranked, describe_mask, put_first, rank_scored
 from onym.parts import ModelReference, PartConfig, Precision, of_kind
 from onym.registry import LINKERS
 from onym.rerank.memory import queries
-from onym.types import Candidate, Document, Link, LinkedDocument, Problem
+from onym.rerank.trees import Calibrated
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 
+_DOCUMENTS = 32  # that a linker with trees reads at a time
 _WIDER = 4  # with a filter, retrieve 4 * top_k candidates, because some of them are filtered out
 DECIDED = "decided"
 """Value of `order.ties` in a source: candidates with equal scores are in a meaningful order."""
@@ -232,12 +235,47 @@ def with_cache(linker: Linker) -> Linker:
     return linker.with_cache() if isinstance(linker, Cacheable) else linker
 
 
-class Confident(ABC):
+class Confident:
     """A linker that sets the confidence of its links."""
 
+    kb: KnowledgeBase
+    has_confidence = True
+
+    def without_confidence(self) -> Self:
+        """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
+        made = copy(self)
+        made.has_confidence = False
+        return made
+
+
+class TreesLinker(Confident, ABC):
+    """A linker that reads one document at a time and scores candidates with trees; a score is a probability."""
+
+    stage: ClassVar[str]
+    model: Calibrated
+
     @abstractmethod
-    def without_confidence(self) -> Linker:
-        """Return a copy whose links have no confidence."""
+    def score(self, doc: Document) -> Iterable[tuple[Mention, Best]]:
+        """Yield the mentions of a document, each with its candidates: the score and the matching name of each concept."""
+
+    def link(
+        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
+    ) -> Iterator[LinkedDocument]:
+        """Yield each document with the candidates of its mentions, most probable first."""
+
+        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
+            for doc in batch:
+                yield [self._rank(*each, top_k, only) for each in self.score(doc)]
+
+        return link_batches(documents, links, batch=_DOCUMENTS)
+
+    def _rank(self, mention: Mention, best: Best, top_k: int, only: ConceptMask | None) -> Link:
+        allowed = best if only is None else {concept: each for concept, each in best.items() if only[concept]}
+        link = rank_scored(self.kb, allowed, top_k).link(mention)
+        if not link.candidates:
+            return link
+        confidence = self.model.confidence(link.candidates[0].score) if self.has_confidence else None
+        return replace(link, stage=self.stage, confidence=confidence)
 
 
 def without_confidence(linker: Linker) -> Linker:

@@ -142,9 +142,9 @@ class ByTypeLinker(Confident, DecidesNames):
         ]
         return {"linker": "by_type", "parts": parts}
 
-    def without_confidence(self) -> ByTypeLinker:
+    def without_confidence(self) -> Self:
         """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
-        return ByTypeLinker(self.kb, [part._replace(linker=without_confidence(part.linker)) for part in self.parts])
+        return type(self)(self.kb, [part._replace(linker=without_confidence(part.linker)) for part in self.parts])
 
     def link(
         self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None

@@ -9,8 +9,6 @@ trains them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -23,18 +21,16 @@ from onym.genes.organisms import find_species
 from onym.genes.reading import GeneMention, GeneReading
 from onym.genes.species import SPECIES_NAMES, SpeciesEvidence, describe, normalise
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, rank_scored
-from onym.linkers.base import Confident, DecidesNames, LinkerConfig, link_batches
+from onym.kb.ranking import Best
+from onym.linkers.base import DecidesNames, LinkerConfig, TreesLinker
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.evidence import Evidence, Reason, ReasonKind, effects_of
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats
 from onym.rerank.trees import score_each
 from onym.text.analysis import analyse
-from onym.types import Document, Link, LinkedDocument
+from onym.types import Document, Link, Mention
 
-STAGE = "genes"
-_BATCH = 32  # documents
 _WHY: tuple[tuple[str, ReasonKind], ...] = (
     ("affix_gene", "species-prefix"), ("inside", "species-beside"), ("beside", "species-beside"),
     ("in_sentence", "species-sentence"), ("in_document", "species-document"), ("cues_in_document", "species-cues"),
@@ -72,7 +68,7 @@ class _GeneScores(NamedTuple):
     species: Mapping[str, float]
 
 
-class GenesLinker(Confident, DecidesNames):
+class GenesLinker(TreesLinker, DecidesNames):
     """Links a gene mention to the gene with the highest probability of being right, in the species that the text suggests.
 
     The probability is the score of a candidate.
@@ -82,10 +78,12 @@ class GenesLinker(Confident, DecidesNames):
     Related: `RerankLinker`.
     """
 
+    stage = "genes"
+    model: GeneModel
+
     def __init__(self, kb: KnowledgeBase, model: GeneModel, config: GenesLinkerConfig | None = None) -> None:
         self.kb, self.model = kb, model
         self._config = config or GenesLinkerConfig()
-        self.has_confidence = True
         self.names = GeneNames.open(kb)
         if not self.names.species_ids:
             fix = "build it from gene_info or tables of gene synonyms, see the how-to on NCBI Gene"
@@ -114,23 +112,12 @@ class GenesLinker(Confident, DecidesNames):
         }
         return {"linker": "genes", "model": self.model.digest, **options}
 
-    def without_confidence(self) -> GenesLinker:
-        """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
-        made = copy(self)
-        made.has_confidence = False
-        return made
-
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the candidates of its mentions, most probable first."""
-
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            for doc in batch:
-                reading, scored = self._score(doc)
-                yield [self._link(*each, top_k, only) for each in zip(reading.mentions, scored, strict=True)]
-
-        return link_batches(documents, links, batch=_BATCH)
+    def score(self, doc: Document) -> Iterable[tuple[Mention, Best]]:
+        """Yield the mentions of a document, each with its genes: the score and the matching name of each."""
+        reading, scored = self._score(doc)
+        for mention, each in zip(reading.mentions, scored, strict=True):
+            scores = zip(each.genes, each.scores.tolist(), strict=True)
+            yield mention.mention, {gene: (score, self._name_of(mention, gene)) for gene, score in scores}
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: the name, the species and why, the memory, and the effect of each feature."""
@@ -168,18 +155,6 @@ class GenesLinker(Confident, DecidesNames):
         if not sum(kept.values()):
             return dict.fromkeys(kept, 1 / len(kept))
         return dict(zip(kept, normalise(list(kept.values())), strict=True))
-
-    def _link(self, mention: GeneMention, scored: _GeneScores, top_k: int, only: ConceptMask | None) -> Link:
-        best = {
-            gene: (score, self._name_of(mention, gene))
-            for gene, score in zip(scored.genes, scored.scores.tolist(), strict=True)
-            if only is None or only[gene]
-        }
-        link = rank_scored(self.kb, best, top_k).link(mention.mention)
-        if not link.candidates:
-            return link
-        confidence = self.model.confidence(link.candidates[0].score) if self.has_confidence else None
-        return replace(link, stage=STAGE, confidence=confidence)
 
     def _name_of(self, mention: GeneMention, gene: int) -> int:
         """Return the name that matches, or the symbol if the gene is a candidate for another reason."""

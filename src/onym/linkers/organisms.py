@@ -7,9 +7,7 @@ annotated mentions, and the species that the document names. `onym train organis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -19,18 +17,15 @@ from onym.genes.taxa import OrganismNames
 from onym.genes.taxon_features import TAXON_NAMES, TaxonFacts, TaxonMention, TaxonPairs
 from onym.genes.taxon_model import OrganismModel, open_organism_model
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, rank_scored
-from onym.linkers.base import Confident, DecidesNames, LinkerConfig, link_batches
+from onym.kb.ranking import Best
+from onym.linkers.base import DecidesNames, LinkerConfig, TreesLinker
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.evidence import Evidence, Reason, ReasonKind, effects_of
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats
 from onym.rerank.trees import score_each
 from onym.text.analysis import analyse
-from onym.types import Document, Link, LinkedDocument
-
-STAGE = "organisms"
-_BATCH = 32  # documents
+from onym.types import Document, Link, Mention
 
 
 class OrganismsLinkerConfig(LinkerConfig):
@@ -57,7 +52,7 @@ class _TaxonScores(NamedTuple):
     scores: Floats
 
 
-class OrganismsLinker(Confident, DecidesNames):
+class OrganismsLinker(TreesLinker, DecidesNames):
     """Links a mention to the species or the cell line with the highest probability of being right, which is its score.
 
     Needs: a knowledge base with NCBI Taxonomy or Cellosaurus, and a model trained by `onym train organisms`.
@@ -65,9 +60,11 @@ class OrganismsLinker(Confident, DecidesNames):
     Related: `GenesLinker`.
     """
 
+    stage = "organisms"
+    model: OrganismModel
+
     def __init__(self, kb: KnowledgeBase, model: OrganismModel) -> None:
         self.kb, self.model = kb, model
-        self.has_confidence = True
         self.names = OrganismNames.open(kb)
         if not (self.names.is_taxon.any() or self.names.is_cell.any()):
             fix = "build it from a taxdump of NCBI Taxonomy or from Cellosaurus"
@@ -81,23 +78,12 @@ class OrganismsLinker(Confident, DecidesNames):
         """The effective configuration, stored with results."""
         return {"linker": "organisms", "model": self.model.digest}
 
-    def without_confidence(self) -> OrganismsLinker:
-        """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
-        made = copy(self)
-        made.has_confidence = False
-        return made
-
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the candidates of its mentions, most probable first."""
-
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            for doc in batch:
-                pairs, scored = self._score(doc)
-                yield [self._link(*each, top_k, only) for each in zip(pairs.mentions, scored, strict=True)]
-
-        return link_batches(documents, links, batch=_BATCH)
+    def score(self, doc: Document) -> Iterable[tuple[Mention, Best]]:
+        """Yield the mentions of a document, each with its concepts: the score and the matching name of each."""
+        pairs, scored = self._score(doc)
+        for mention, each in zip(pairs.mentions, scored, strict=True):
+            scores = zip(each.concepts, each.scores.tolist(), strict=True)
+            yield mention.mention, {concept: (score, self._name_of(mention, concept)) for concept, score in scores}
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: the name, the memory, and the effect of each feature."""
@@ -109,18 +95,6 @@ class OrganismsLinker(Confident, DecidesNames):
         found = [pairs.features(row) for row in range(len(pairs.mentions))]
         scores = score_each(self.model.trees, [matrix for _, matrix in found])
         return pairs, [_TaxonScores(*each, own) for each, own in zip(found, scores, strict=True)]
-
-    def _link(self, mention: TaxonMention, scored: _TaxonScores, top_k: int, only: ConceptMask | None) -> Link:
-        best = {
-            concept: (score, self._name_of(mention, concept))
-            for concept, score in zip(scored.concepts, scored.scores.tolist(), strict=True)
-            if only is None or only[concept]
-        }
-        link = rank_scored(self.kb, best, top_k).link(mention.mention)
-        if not link.candidates:
-            return link
-        confidence = self.model.confidence(link.candidates[0].score) if self.has_confidence else None
-        return replace(link, stage=STAGE, confidence=confidence)
 
     def _name_of(self, mention: TaxonMention, concept: int) -> int:
         """Return the name that matches, or the first one if the concept is a candidate for another reason."""

@@ -154,7 +154,6 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
     ) -> None:
         self.kb, self.reranker, self.parts, self._only = kb, reranker, parts, only
         self._config = config or RerankLinkerConfig()
-        self.has_confidence = True
         memory = KbMemory(reranker.memory, kb)
         self._pooling = Pooling(kb, memory, skips_names=reranker.origin.skips_names)
         self._features = FeatureMaker(kb, memory, parts.similarity)
@@ -200,12 +199,6 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         if key not in self._rankings:
             self._rankings[key] = _Ranking(self, top_k, only)
         return self._rankings[key]
-
-    def without_confidence(self) -> RerankLinker:
-        """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
-        made = copy(self)
-        made.has_confidence = False
-        return made
 
     def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: supporting names and memory entries, and the effect of each feature."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from onym.detect.several import SeveralDetectorConfig
+from onym.linkers.base import LinkerConfig
+from onym.linkers.by_type import ByTypeLinkerConfig, normal_type
 from onym.packs.archive import LICENCES, PackRecord
 from onym.packs.provenance import NOT_STATED, licences_page, show
 from onym.pipeline.config import FittedCalibration, PipelineConfig
 from onym.store.markdown import code, front_matter, page, table
+from onym.variants.naming import is_variant_type
 
 _TAGS = ("onym", "entity-linking", "biomedical", "named-entity-recognition")
 _PRIVATE = "This pack is private and may not be redistributed."
@@ -24,6 +28,7 @@ def pack_card(record: PackRecord, config: PipelineConfig, results: Sequence[Mapp
         [f"An Onym pipeline for biomedical entity linking, version {record.version}."],
         code("python", "import onym", "", f'onym.load("{record.name}.onymp").link("Patients with breast cancer (BC)")'),
         _facts(record, config),
+        _types(config),
         _sources(record),
         _corpora(record),
         [f"Licences and attributions are in {LICENCES}."],
@@ -43,6 +48,37 @@ def _facts(record: PackRecord, config: PipelineConfig) -> list[str]:
         *(f"- Plug-in: {show(each)}" for each in plug_ins),
         f"- Built by: Onym {record.onym}",
     ]
+
+
+def _types(config: PipelineConfig) -> list[str]:
+    """Return a table with a row per type of mentions: its detectors, its linker, and the error of its confidence."""
+    fitted = config.calibration.by_type if config.calibration else {}
+    linkers = _linkers_by_type(config.linker)
+    if not linkers:
+        return []
+    own = {normal_type(name): calibration.quality for name, calibration in fitted.items()}
+    rows = []
+    for name, linker in linkers.items():
+        quality = own.get(normal_type(name))
+        ece = f"{quality.ece:.3f}, of {quality.answers:,} answers" if quality else "that of all types" if fitted else "-"
+        rows.append((name, ", ".join(_detectors_of(config, name)) or "-", linker, ece))
+    return table(dict.fromkeys(("type", "detector", "linker", "calibration error"), "---"), rows)
+
+
+def _linkers_by_type(linker: LinkerConfig) -> dict[str, str]:
+    if not isinstance(linker, ByTypeLinkerConfig):
+        return {}
+    return {name: part.kind for part, names in zip(linker.parts, linker.types, strict=True) for name in names}
+
+
+def _detectors_of(config: PipelineConfig, name: str) -> list[str]:
+    """Return the detectors that find mentions of a type: those for this type, and those without types."""
+    detector = config.detector
+    parts = detector.parts if isinstance(detector, SeveralDetectorConfig) else [detector] if detector else []
+    if is_variant_type(name):
+        return [part.kind for part in parts if part.kind == "variants"]
+    wanted = [(part.kind, getattr(part, "types", None)) for part in parts if part.kind != "variants"]
+    return [kind for kind, types in wanted if not types or normal_type(name) in map(normal_type, types.split(","))]
 
 
 def pack_licences(record: PackRecord, own: str = "") -> str:

@@ -199,8 +199,20 @@ class RerankerOrigin(BaseModel):
     skips_names: bool = Field(default=False, exclude_if=lambda skips: not skips)
 
 
+class Calibrated:
+    """A model whose scores are probabilities, with a calibration of the best one; None if it was not fitted."""
+
+    calibration: Isotonic | None
+
+    def confidence(self, probability: float) -> float:
+        """Return the calibrated probability that a mention's best candidate is right."""
+        if self.calibration is None:
+            return probability
+        return float(self.calibration.probabilities(np.array([probability]))[0])
+
+
 @dataclass(frozen=True)
-class Reranker:
+class Reranker(Calibrated):
     """An opened reranker: trees that use a subset of the features, a memory, and a calibration (None if not fitted)."""
 
     origin: RerankerOrigin
@@ -212,12 +224,6 @@ class Reranker:
     def probabilities(self, matrix: Floats) -> Floats:
         """Return the probability of each pair; the columns of `matrix` are all features, in the order of `NAMES`."""
         return self.trees.probabilities(matrix[:, [NAMES.index(name) for name in self.origin.features]])
-
-    def confidence(self, probability: float) -> float:
-        """Return the calibrated probability that a mention's best candidate is right."""
-        if self.calibration is None:
-            return probability
-        return float(self.calibration.probabilities(np.array([probability]))[0])
 
 
 def write_reranker(
