@@ -80,12 +80,16 @@ def _places(places: Mapping[str, Sequence[Row]]) -> str:
             place,
             f"{row['onym']}: {row['onym_score']:.1f}",
             f"{row['rival']}: {row['rival_score']:.1f}",
-            f"{row['p']:g}",
+            _p_value(row["p"]),
         ]
         for place, found in places.items()
         for row in found
     ]
     return table(header, lines)
+
+
+def _p_value(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:g}"
 
 
 def _versions(rows: Sequence[Row]) -> str:

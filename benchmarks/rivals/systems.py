@@ -93,7 +93,11 @@ SYSTEMS = (
         "spacy",
         "spacy_matcher",
         "spacy",
-        {"default": {"component": "ruler", "attribute": "ORTH"}},
+        {
+            "default": {"component": "ruler", "attribute": "ORTH"},
+            "lower case": {"component": "ruler", "attribute": "LOWER"},
+        },
+        ("text",),
         formats=_PATTERNS,
     ),
     System(
@@ -146,8 +150,8 @@ SYSTEMS = (
         "scispacy",
         {"default": {}, "all definitions": {"filter_for_definitions": False}},
         bases=("starter",),
-        degraded="mentions of Onym's dictionary instead of en_core_sci, index built with M 32 and efConstruction 200",
-        formats={"kb.jsonl": "jsonl"},
+        degraded="mentions of Onym's dictionary instead of en_core_sci, index built with M 16 and efConstruction 100",
+        formats={"scispacy.jsonl": "scispacy"},
         detector="onym-exact",
     ),
     System(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.rivals.adapters.serving import Request
+from benchmarks.rivals.comparison_page import PAGE, PLOT, draw_plot, fill_page
 from benchmarks.rivals.environments import export_base, rivals_folder, run_system
+from benchmarks.rivals.rivals import RESULTS
 from benchmarks.rivals.systems import SYSTEMS, System
 from benchmarks.rivals.tasks import Judge, RivalTask, p_value
 
@@ -77,6 +80,14 @@ def test_systems_are_compared_in_pairs(tiny_kb: Path) -> None:
     one, other = judge.judge(right), judge.judge({})
     assert (one.score, other.score) == (1.0, 0.0)
     assert p_value("mentions", one, other) == 0.125
+
+
+def test_the_page_shows_the_stored_results() -> None:
+    stored = json.loads(RESULTS.read_bytes())
+    page = PAGE.read_text("utf-8")
+    assert fill_page(page, stored) == page, "run python -m benchmarks.rivals.comparison_page"
+    assert draw_plot(stored["rows"]) == PLOT.read_text("utf-8")
+    assert "| 0 |" not in page
 
 
 LOWER = {"spacy-matcher": "lower case", "spacy-ruler": "lower case", "quickumls": "-L -U"}

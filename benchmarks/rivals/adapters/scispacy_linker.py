@@ -19,8 +19,7 @@ from spacy.tokens import Span
 
 from benchmarks.rivals.adapters.serving import Answer, Job, Request, Tool, serve
 
-_INDEX = {"M": 32, "efConstruction": 200, "indexThreadQty": 1, "post": 0}
-_BATCH = 64
+_INDEX = {"M": 16, "efConstruction": 100, "indexThreadQty": 1, "post": 0}
 
 
 class _Index:
@@ -40,12 +39,12 @@ def prepare(job: Job) -> None:
     """Build the index."""
     make = nmslib.init
     nmslib.init = lambda **options: _Index(make(**options))
-    create_tfidf_ann_index(job["derived"], KnowledgeBase(str(Path(job["kb"]) / "kb.jsonl")))
+    create_tfidf_ann_index(job["derived"], KnowledgeBase(str(Path(job["kb"]) / "scispacy.jsonl")))
 
 
 def open_tool(job: Job) -> Tool:
     """Open the linker with the default options but those in the settings."""
-    kb = KnowledgeBase(str(Path(job["kb"]) / "kb.jsonl"))
+    kb = KnowledgeBase(str(Path(job["kb"]) / "scispacy.jsonl"))
     names, vectorizer, index = create_tfidf_ann_index(job["derived"], kb)
     generator = CandidateGenerator(index, vectorizer, names, kb)
     linker = EntityLinker(candidate_generator=generator, resolve_abbreviations=False, **job["settings"])

@@ -75,17 +75,7 @@ def _open_ruler(nlp: Any, patterns: list[dict[str, str]], attribute: str) -> Too
 
     def link(requests: Sequence[Request]) -> Iterable[list[Answer]]:
         for request in requests:
-            if request["spans"] is None:
-                yield [_answer(span, [span.ent_id_]) for span in nlp(request["text"]).ents]
-            else:
-                yield [_whole(nlp(request["text"][start:end]), start, end) for start, end in request["spans"]]
-
-    def _whole(doc: Doc, start: int, end: int) -> Answer:
-        return (
-            start,
-            end,
-            [(span.ent_id_, 1.0) for span in doc.ents if len(span) == len(doc)],
-        )
+            yield [_answer(span, [span.ent_id_]) for span in nlp(request["text"]).ents]
 
     return link
 

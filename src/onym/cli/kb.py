@@ -289,7 +289,7 @@ def replacements(
         write_lines([(change, f"{count:,}") for change, count in counts.items()])
 
 
-_EXPORT_FORMATS = "jsonl, biosyn, genbioel, tsv, entity-ruler, gilda, medcat, mrconso or mrsty."
+_EXPORT_FORMATS = "jsonl, scispacy, biosyn, genbioel, tsv, entity-ruler, gilda, medcat, mrconso or mrsty."
 
 
 @app.command(cls=command_with(filter=FILTER_OPTIONS))

@@ -89,7 +89,9 @@ def type_frame(kb: KnowledgeBase) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"level": pl.String, "name": pl.String, "concepts": pl.Int64}, orient="row")
 
 
-ExportFormat = Literal["jsonl", "biosyn", "genbioel", "tsv", "entity-ruler", "gilda", "medcat", "mrconso", "mrsty"]
+ExportFormat = Literal[
+    "jsonl", "scispacy", "biosyn", "genbioel", "tsv", "entity-ruler", "gilda", "medcat", "mrconso", "mrsty"
+]
 _CONCEPTS = 50_000  # concepts per write
 Advance = Callable[[int], None]
 
@@ -105,7 +107,8 @@ def export_kb(
 ) -> None:
     """Write all concepts, or those in `only`, to a file; `advance` is called with the number of concepts written so far.
 
-    jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs (as in scispaCy)
+    jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs
+    scispacy  the same without xrefs, which scispaCy's KnowledgeBase refuses
     biosyn    `id||name` lines with normalised names
     genbioel  one object that maps each id to its normalised names (target_kb.json)
     tsv       one line per name: id, name, kind, language, types, definition, xrefs
@@ -140,6 +143,11 @@ class _ExportBlock(NamedTuple):
 
 def _jsonl(block: _ExportBlock) -> bytes:
     return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in _entities(block))
+
+
+def _scispacy(block: _ExportBlock) -> bytes:
+    kept = ({key: value for key, value in entity.items() if key != "xrefs"} for entity in _entities(block))
+    return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in kept)
 
 
 def _entities(block: _ExportBlock) -> Iterator[dict[str, object]]:
@@ -307,6 +315,7 @@ def _mrsty(block: _ExportBlock) -> bytes:
 
 _WRITERS: dict[ExportFormat, Callable[[_ExportBlock], bytes]] = {
     "jsonl": _jsonl,
+    "scispacy": _scispacy,
     "biosyn": _biosyn,
     "genbioel": _genbioel,
     "tsv": _tsv,
