@@ -49,7 +49,9 @@ def _scores(rows: Sequence[Row], task: str, datasets: Sequence[str]) -> str:
         own = [row for row in rows if row["task"] == task and row["is_trained"] is is_trained]
         shown = [dataset for dataset in datasets if any(row["dataset"] == dataset for row in own)]
         lines = []
-        for system, settings in dict.fromkeys((row["system"], row["settings"]) for row in own):
+        systems = list(dict.fromkeys(row["system"] for row in own))
+        pairs = dict.fromkeys((row["system"], row["settings"]) for row in own)
+        for system, settings in sorted(pairs, key=lambda pair: systems.index(pair[0])):
             cells = {row["dataset"]: row for row in own if (row["system"], row["settings"]) == (system, settings)}
             mark = " *" if any(row["degraded"] for row in cells.values()) else ""
             found = [_interval(cells[each], score) if each in cells else "–" for each in shown]

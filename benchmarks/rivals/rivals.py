@@ -154,15 +154,18 @@ class Runner:
         asked = [system.settings[settings], open_base(base).digest, self._is_quick]
         digest = sha256(json.dumps(asked).encode()).hexdigest()[:8]
         path = rivals_folder() / "runs" / f"{system.key}.{settings.replace(' ', '-')}.{base}.{digest}.json"
-        if not path.exists():
-            if not self._may_run:
-                return None
-            found = self._run(system, settings, base, parts)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(path) as file:
-                file.write(json.dumps(asdict(found)).encode())
-            print(f"{path.name}: {json.dumps(found.figures)}", file=sys.stderr, flush=True)
-        return StoredRun(**json.loads(path.read_bytes()))
+        if path.exists():
+            stored = StoredRun(**json.loads(path.read_bytes()))
+            if {part.name for part in parts} <= stored.answers.keys():
+                return stored
+        if not self._may_run:
+            return None
+        found = self._run(system, settings, base, parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path, force=True) as file:
+            file.write(json.dumps(asdict(found)).encode())
+        print(f"{path.name}: {json.dumps(found.figures)}", file=sys.stderr, flush=True)
+        return found
 
     def _run(self, system: System, settings: str, base: BaseName, parts: Sequence[Part]) -> StoredRun:
         requests = [request for part in parts for request in part.judge().task.requests(part.name)]
@@ -196,7 +199,8 @@ class Runner:
             self._figures[system, settings, base] = found.figures
         for part in self._parts(system, base):
             if part.split == "test":
-                for settings in dict.fromkeys((_DEFAULT, _choose(part, runs))):
+                shown = runs if part.dataset == GSC else (_DEFAULT, _choose(part, runs))
+                for settings in dict.fromkeys(shown):
                     if settings in runs:
                         judged = part.judge().judge(runs[settings].answers.get(part.name, {}))
                         self._judged.setdefault(part, {})[system, settings] = judged
@@ -230,8 +234,9 @@ class Runner:
             "behind": [],
         }
         for part, judged in self._judged.items():
+            chosen = {key: each for key, each in judged.items() if part.dataset != GSC or key[1] == _DEFAULT}
             for is_trained in (False, True):
-                shown = {key: each for key, each in judged.items() if is_trained or not key[0].is_trained}
+                shown = {key: each for key, each in chosen.items() if is_trained or not key[0].is_trained}
                 own = {key: each for key, each in shown.items() if key[0].is_own}
                 others = {key: each for key, each in shown.items() if not key[0].is_own}
                 if own and others:
@@ -260,7 +265,7 @@ class Runner:
 
 def _choose(part: Part, runs: Mapping[str, StoredRun]) -> str:
     """Return the settings with the best score on the dev split; those that come first win ties."""
-    if len(runs) < 2 or part.dataset == GSC:  # GSC-2024 has no dev split
+    if len(runs) < 2:
         return _DEFAULT
     dev = replace(part, split="dev", limit=part.limit or _DEV)
     scores = {settings: dev.judge().judge(found.answers.get(dev.name, {})).score for settings, found in runs.items()}

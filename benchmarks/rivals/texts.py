@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks.accuracy.kb_hpo import NEWEST
@@ -13,7 +13,7 @@ from benchmarks.rivals.tasks import DATASETS, open_abstracts, read_split
 from onym.store.output import whole_file
 from onym.types import Document
 
-_TRAINING_ABSTRACTS = 5_000
+_TRAINING_ABSTRACTS = 2_000
 
 
 def write_texts(folder: Path, names: tuple[str, ...]) -> None:
@@ -38,7 +38,11 @@ def _abstracts() -> bytes:
 def _training() -> bytes:
     """Return the train splits as an export of MedCATtrainer, without documents of a dev or test split of any corpus."""
     kept = {doc.id for dataset in DATASETS for split in ("dev", "test") for doc in read_split(dataset, split)}
-    documents = [doc for dataset in DATASETS for doc in read_split(dataset, "train") if doc.id not in kept]
+    return annotated_texts(doc for dataset in DATASETS for doc in read_split(dataset, "train") if doc.id not in kept)
+
+
+def annotated_texts(documents: Iterable[Document]) -> bytes:
+    """Return documents with their mentions as an export of MedCATtrainer."""
     project = {
         "name": "train",
         "id": 1,

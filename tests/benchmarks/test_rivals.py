@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from benchmarks.rivals.environments import export_base, rivals_folder, run_syste
 from benchmarks.rivals.rivals import RESULTS
 from benchmarks.rivals.systems import SYSTEMS, System
 from benchmarks.rivals.tasks import Judge, RivalTask, p_value
+from benchmarks.rivals.texts import annotated_texts
 
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
@@ -41,8 +42,14 @@ def request(document: Document, task: str) -> Request:
 def answers_of(system: System, settings: Mapping[str, Any], kb: Path, *tasks: str) -> dict[str, dict[str, list[Any]]]:
     requests = [request(doc, task) for task in tasks for doc in DOCUMENTS]
     folder = export_base(kb, system)
-    (folder / "abstracts.txt").write_text("".join(f"{text}\n" for text in TEXTS * 20))  # some tools train on texts
+    write_training_texts(folder, TEXTS, DOCUMENTS)
     return run_system(system, settings, folder, requests)[0]
+
+
+def write_training_texts(folder: Path, texts: Iterable[str], documents: Iterable[Document] = ()) -> None:
+    """Write what some tools are trained on."""
+    (folder / "abstracts.txt").write_text("".join(f"{text}\n" for text in texts) * 20)
+    (folder / "training.json").write_bytes(annotated_texts(documents))
 
 
 @pytest.fixture
@@ -92,8 +99,8 @@ def test_the_page_shows_the_stored_results() -> None:
 
 LOWER = {"spacy-matcher": "lower case", "spacy-ruler": "lower case", "quickumls": "-L -U"}
 RIVALS = [each.key for each in SYSTEMS if not each.is_own]
-MADE_FOR_MORE = {"fasthpocr", "scispacy", "medcat-supervised"}
-"""They need more than the tiny knowledge base: HPO, enough names for an index, annotated documents."""
+MADE_FOR_MORE = {"fasthpocr", "scispacy"}
+"""They need more than the tiny knowledge base: an ontology with the root of HPO, enough names for an index."""
 
 
 @pytest.mark.slow
@@ -103,6 +110,54 @@ def test_adapters_give_known_answers(tiny_kb: Path, key: str) -> None:
     system = BY_KEY[key]
     found = answers_of(system, system.settings[LOWER.get(key, "default")], tiny_kb, *system.tasks)
     assert {task: score(tiny_kb, task, found[task]) for task in found} == dict.fromkeys(system.tasks, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_use_environments")
+def test_the_linker_of_scispacy_gives_known_answers(tmp_path: Path) -> None:
+    others = "".join(f"x:{number}\t{NAMES[number % 4]} of kind {number}\t\n" for number in range(80))
+    own = f"{MI}\tMyocardial infarction\theart attack\n{FEVER}\tFever\tpyrexia\n"
+    (tmp_path / "kb.tsv").write_text(f"id\tname\tsynonyms\n{own}{others}")
+    build_kb(Recipe(sources=(SourceConfig(path="kb.tsv", name="kb"),)), tmp_path / "kb", root=tmp_path)
+    system = BY_KEY["scispacy"]
+    requests = [request(doc, "mentions") for doc in DOCUMENTS]
+    found = run_system(system, system.settings["default"], export_base(tmp_path / "kb", system), requests)[0]
+    assert score(tmp_path / "kb", "mentions", found["mentions"]) == 1.0
+
+
+NAMES = ("Fever", "Pyrexia", "Heart attack", "Myocardial infarction")
+ONTOLOGY = """format-version: 1.2
+ontology: hp
+
+[Term]
+id: HP:0000118
+name: Phenotypic abnormality
+
+[Term]
+id: HP:0001945
+name: Fever
+synonym: "Pyrexia" EXACT []
+is_a: HP:0000118 ! Phenotypic abnormality
+
+[Term]
+id: HP:0001658
+name: Myocardial infarction
+synonym: "Heart attack" EXACT []
+is_a: HP:0000118 ! Phenotypic abnormality
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_use_environments")
+def test_fasthpocr_gives_known_answers(tiny_kb: Path) -> None:
+    system = BY_KEY["fasthpocr"]
+    folder = export_base(tiny_kb, system)
+    (folder / "hp.obo").write_text(ONTOLOGY)
+    found = run_system(system, system.settings["default"], folder, [request(doc, "text") for doc in DOCUMENTS])[0]
+    ids = {MI: "hp:0001658", FEVER: "hp:0001945"}
+    assert {doc.id: {(start, end): concepts[0][0] for start, end, concepts in found["text"][doc.id]} for doc in DOCUMENTS} == {
+        doc.id: {span: ids[key] for span, key in SPANS.get(doc.text, {}).items()} for doc in DOCUMENTS
+    }
 
 
 DOCUMENTED = """id\tname\tsynonyms\ttypes
@@ -126,6 +181,7 @@ EXAMPLES = {
     "gilda": ("Calcium is released from the ER.", {"Calcium": "kb:4", "ER": "kb:5"}),
     "quickumls": ("The ulna has dislocated posteriorly from the trochlea of the humerus.", {"ulna": "kb:6"}),
     "medcat": ("My simple document with kidney failure", {"kidney failure": "kb:7"}),
+    "medcat-supervised": ("My simple document with kidney failure", {"kidney failure": "kb:7"}),
     "text2term": ("asthma", {"asthma": "kb:8"}),
 }
 
@@ -141,6 +197,6 @@ def test_adapters_reproduce_examples_of_the_documentation(tmp_path: Path, key: s
     task = system.tasks[0]
     asked: Request = {"part": "", "task": task, "id": "1", "text": text, "spans": None if task == "text" else [[0, len(text)]]}
     folder = export_base(tmp_path / "kb", system)
-    (folder / "abstracts.txt").write_text(f"{text}\n" * 20)
+    write_training_texts(folder, [text])
     found = run_system(system, system.settings["default"], folder, [asked])[0][""]["1"]
     assert {text[start:end]: concepts[0][0].lower() for start, end, concepts in found} == wanted

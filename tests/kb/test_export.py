@@ -69,7 +69,8 @@ def test_an_unknown_format_is_rejected(tiny_kb: Path) -> None:
 
 
 TOOLS: dict[ExportFormat, str] = {
-    "scispacy": '{"concept_id": "a:1", "canonical_name": "Heart attack", "aliases": ["MI-x yté"], "types": ["T047"], "definition": null}',
+    "scispacy": '{"concept_id": "a:1", "canonical_name": "Heart attack", "aliases": ["MI-x yté"], '
+    '"types": ["T047"], "definition": null}',
     "entity-ruler": '{"label": "Disease", "pattern": "MI-x yté", "id": "a:1"}',
     "gilda": "mix yte\tMI-x yté\tA\t1\tHeart attack\tsynonym\tonym",
     "medcat": "a:1,MI-x yté,A,A,T047,",

@@ -36,7 +36,7 @@ def _open_pipeline(settings: dict[str, Any], folder: Path, prefer: Sequence[str]
     kb = KnowledgeBase.open(folder, prefer=prefer)
     detector = open_detector(detector_config("dictionary", **settings.get("detector", {})), kb)
     return Pipeline(
-        open_linker(linker_config(settings["linker"]), kb),
+        open_linker(linker_config(settings["linker"], **settings.get("options", {})), kb),
         detector,
         prefer=tuple(prefer),
     )

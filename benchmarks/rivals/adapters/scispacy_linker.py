@@ -15,7 +15,7 @@ import spacy
 from scispacy.candidate_generation import CandidateGenerator, create_tfidf_ann_index
 from scispacy.linking import EntityLinker
 from scispacy.linking_utils import KnowledgeBase
-from spacy.tokens import Span
+from spacy.tokens import Doc, Span
 
 from benchmarks.rivals.adapters.serving import Answer, Job, Request, Tool, serve
 
@@ -52,11 +52,11 @@ def open_tool(job: Job) -> Tool:
 
     def link(requests: Sequence[Request]) -> Iterable[list[Answer]]:
         for request in requests:
-            texts = [request["text"][start:end] for start, end in request["spans"] or ()]
-            doc = spacy.tokens.Doc(nlp.vocab, words=texts or [""])
-            doc.ents = [Span(doc, row, row + 1, label="Entity") for row, text in enumerate(texts) if text.strip()]
-            found = {ent.start: list(ent._.kb_ents) for ent in linker(doc).ents}
-            yield [(start, end, found.get(row, [])) for row, (start, end) in enumerate(request["spans"] or ())]
+            spans = request["spans"] or []
+            doc = Doc(nlp.vocab, words=[request["text"][start:end] for start, end in spans])
+            doc.ents = [Span(doc, row, row + 1, label="Entity") for row in range(len(spans))]
+            found = [list(ent._.kb_ents) for ent in linker(doc).ents] if spans else []
+            yield [(start, end, concepts) for (start, end), concepts in zip(spans, found, strict=True)]
 
     return link
 

@@ -89,9 +89,7 @@ def type_frame(kb: KnowledgeBase) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"level": pl.String, "name": pl.String, "concepts": pl.Int64}, orient="row")
 
 
-ExportFormat = Literal[
-    "jsonl", "scispacy", "biosyn", "genbioel", "tsv", "entity-ruler", "gilda", "medcat", "mrconso", "mrsty"
-]
+ExportFormat = Literal["jsonl", "scispacy", "biosyn", "genbioel", "tsv", "entity-ruler", "gilda", "medcat", "mrconso", "mrsty"]
 _CONCEPTS = 50_000  # concepts per write
 Advance = Callable[[int], None]
 
